@@ -1,0 +1,13 @@
+import { existsSync } from 'node:fs'
+
+// In a checkout the program is compiled when its sources have changed; an installed package holds no sources and no builder.
+const builder = new URL('../scripts/build-when-stale.mjs', import.meta.url)
+if (existsSync(builder)) {
+  const { buildWhenStale } = await import(builder.href)
+  const built = await buildWhenStale()
+  if (!built.ok) {
+    console.error(built.reason)
+    process.exit(2)
+  }
+}
+await import('../dist/cli/main.js')

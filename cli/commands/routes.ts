@@ -1,0 +1,69 @@
+import type { Command } from 'commander'
+import type { Route } from '../../src/index.js'
+import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
+import { type ExitCode, Failure } from '../failure.js'
+import { alignColumns, count } from '../output.js'
+import { similarHelp } from '../similar.js'
+
+interface RoutesOptions extends CommonOptions {
+  readonly grep?: string
+  readonly method?: string
+  readonly json?: true
+}
+
+const EXAMPLES = `
+Examples:
+  $ snippetctl routes
+  $ snippetctl routes --grep detail
+  $ snippetctl routes --method GET --json`
+
+/** `routes`: every named route, generated and hand-written alike. Opens no database. */
+export function addRoutes(program: Command, context: CliContext): void {
+  program
+    .command('routes')
+    .description('list every route: its name, method, path and who made it')
+    .option('-g, --grep <text>', 'only routes with this text in any column')
+    .option('--method <method>', 'only routes of this method')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async (options: RoutesOptions) => context.finish(await listRoutes(context, options)))
+}
+
+async function listRoutes(context: CliContext, options: RoutesOptions): Promise<ExitCode> {
+  const { app } = await requireApplication(context, options)
+  const all = [...app.routes]
+  const chosen = all.filter((route) => isWanted(route, options))
+  if (options.json) {
+    context.out.line(JSON.stringify({ schemaVersion: 1, routes: chosen.map(toJson) }))
+  } else if (chosen.length > 0) {
+    printTable(context, chosen)
+  }
+  if (chosen.length > 0 || all.length === 0) return 0
+  throw noMatch(all, options)
+}
+
+function isWanted(route: Route, { grep, method }: RoutesOptions): boolean {
+  if (method !== undefined && route.method !== method.toUpperCase()) return false
+  return grep === undefined || columns(route).some((cell) => cell.toLowerCase().includes(grep.toLowerCase()))
+}
+
+const columns = (route: Route): readonly string[] => [route.name, route.method, route.path, route.source]
+
+const toJson = ({ name, method, path, source }: Route) => ({ name, method, path, source })
+
+function printTable(context: CliContext, routes: readonly Route[]): void {
+  const [header = '', ...lines] = alignColumns([['NAME', 'METHOD', 'PATH', 'SOURCE'], ...routes.map(columns)])
+  context.out.line(context.out.colors.dim(header))
+  for (const line of lines) context.out.line(line)
+  if (!context.out.terminal) return
+  const plugins = routes.filter((route) => route.source.startsWith('plugin')).length
+  context.out.line()
+  context.out.line(`${count(routes.length, 'route')}${plugins > 0 ? `, ${plugins} from plugins` : ''}`)
+}
+
+function noMatch(all: readonly Route[], { grep, method }: RoutesOptions): Failure {
+  const sought = [grep === undefined ? '' : `\`${grep}\``, method === undefined ? '' : `method \`${method}\``]
+  const known = grep === undefined ? all.map((route) => route.method) : all.map((route) => route.name)
+  const help = similarHelp(grep ?? method?.toUpperCase() ?? '', known, { singular: 'route', plural: 'routes' })
+  return new Failure(1, `no route matches ${sought.filter(Boolean).join(' and ')}`, help)
+}

@@ -1,0 +1,125 @@
+import { stat } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { type LoadedApplication, loadApplication } from '../src/index.js'
+import { printFrames } from './diagnostics.js'
+import { type ExitCode, Failure, Finished } from './failure.js'
+import { createOutput, type Output } from './output.js'
+
+export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
+
+/** What only the edge of the process can do; `main.ts` gives the real one. */
+export interface Lifecycle {
+  /** Takes over the signals that ask the process to end. */
+  onStop(listener: (signal: StopSignal) => void): void
+  /** Takes over errors that nobody caught. */
+  onCrash(listener: (error: unknown) => void): void
+  /** Ends the process at once, whatever is under way. */
+  exit(code: number): void
+  /** The exit code once nothing is left to do. */
+  finish(code: ExitCode): void
+}
+
+/** Everything a command may see of the world. */
+export interface CliContext extends Lifecycle {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly version: string
+  /** Data, and nothing else. */
+  readonly out: Output
+  /** Everything for people: errors, help, progress, questions. */
+  readonly err: Output
+  /** Whether unexpected errors are shown with their stack. */
+  readonly debug: boolean
+  /** Asks at the terminal; undefined when there is none to ask, or when it was closed without an answer. */
+  ask(question: string): Promise<string | undefined>
+}
+
+interface Surroundings {
+  readonly argv: readonly string[]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly version: string
+  readonly stdin: NodeJS.ReadStream
+  readonly stdout: NodeJS.WriteStream
+  readonly stderr: NodeJS.WriteStream
+}
+
+/** Decides once, for the whole run, what is a terminal and what is coloured. */
+export function createContext(from: Surroundings, lifecycle: Lifecycle): CliContext {
+  const wishes = { env: from.env, noColor: from.argv.includes('--no-color') }
+  const err = createOutput(from.stderr, wishes)
+  return Object.freeze({
+    ...lifecycle,
+    cwd: from.cwd,
+    env: from.env,
+    version: from.version,
+    out: createOutput(from.stdout, wishes),
+    err,
+    debug: from.argv.includes('--debug'),
+    ask: async (question: string) => (from.stdin.isTTY && err.terminal ? askAt(from, question) : undefined),
+  })
+}
+
+async function askAt({ stdin, stderr }: Surroundings, question: string): Promise<string | undefined> {
+  const terminal = createInterface({ input: stdin, output: stderr })
+  const closed = new Promise<undefined>((settle) => terminal.once('close', () => settle(undefined)))
+  try {
+    return await Promise.race([terminal.question(question), closed])
+  } finally {
+    terminal.close()
+  }
+}
+
+/** The options that every command has. */
+export interface CommonOptions {
+  readonly config: string
+}
+
+/** The path as people wrote it: from where they stand, unless it lies elsewhere. */
+export function shownPath(context: CliContext, file: string): string {
+  const path = relative(context.cwd, file)
+  return path === '' || path.startsWith('..') ? file : path
+}
+
+/**
+ * Reads and compiles the configuration.
+ * @throws Failure 2 when the file cannot be read
+ */
+export async function loadConfig(context: CliContext, { config }: CommonOptions): Promise<LoadedApplication> {
+  const file = resolve(context.cwd, config)
+  const found = await stat(file).catch((cause: unknown) => cause)
+  if (found instanceof Error) throw unreadable(shownPath(context, file), found)
+  const loaded = await loadApplication({ file, env: context.env })
+  if (loaded.ok) return loaded
+  const diagnostics = loaded.diagnostics.map((one) => ({ ...one, file: shownPath(context, one.file) }))
+  return { ...loaded, diagnostics }
+}
+
+function unreadable(file: string, cause: Error): Failure {
+  const reason = 'code' in cause && cause.code === 'ENOENT' ? 'there is no such file' : cause.message
+  return new Failure(
+    2,
+    `cannot read \`${file}\`: ${reason}`,
+    ['name another with --config FILE, or set SNIPPETCTL_CONFIG'],
+    cause,
+  )
+}
+
+export type Application = Extract<LoadedApplication, { readonly ok: true }>
+
+/**
+ * The application, for commands that cannot do anything without one.
+ * @throws Finished 2 once every error of the configuration is printed
+ */
+export async function requireApplication(context: CliContext, options: CommonOptions): Promise<Application> {
+  const loaded = await loadConfig(context, options)
+  if (loaded.ok) return loaded
+  printFrames(context.err, loaded)
+  throw new Finished(2)
+}
+
+/** Where the migrations and the embedded database of a configuration live: beside it. */
+export function projectFolders(file: string): { readonly migrations: string; readonly embedded: string } {
+  return { migrations: join(dirname(file), 'migrations'), embedded: join(dirname(file), '.snippetctl', 'pg') }
+}

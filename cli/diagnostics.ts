@@ -1,0 +1,25 @@
+import { type Diagnostic, renderDiagnostics, type Style } from '../src/index.js'
+import type { Colors, Output } from './output.js'
+
+interface Refused {
+  readonly diagnostics: readonly Diagnostic[]
+  /** The text of the configuration. */
+  readonly source: string
+}
+
+/** Prints mistakes of a configuration as people read them: an excerpt with a caret for each, and their number last. */
+export function printFrames(to: Output, { diagnostics, source }: Refused, limit?: number): void {
+  const options = { style: styleWith(to.colors), ...(limit === undefined ? {} : { limit }) }
+  to.line(renderDiagnostics(diagnostics, source.split(/\r\n|\n|\r/), options))
+}
+
+function styleWith(colors: Colors): Style {
+  const paint = {
+    error: colors.red,
+    warning: colors.yellow,
+    message: colors.bold,
+    gutter: colors.blue,
+    help: colors.cyan,
+  }
+  return (role, text) => paint[role](text)
+}

@@ -1,0 +1,66 @@
+import type { CliContext } from './context.js'
+import type { Colors } from './output.js'
+
+/** One event of a running server. `msg` is for people, the rest for machines. */
+export interface LogEntry {
+  readonly event: string
+  readonly msg?: string
+  readonly [detail: string]: unknown
+}
+
+type Level = 'info' | 'warn' | 'error'
+
+/** Where a running server says what happens. */
+export type Log = Readonly<Record<Level, (entry: LogEntry) => void>>
+
+/** Short lines at a terminal, one JSON document a line otherwise; both on stdout. */
+export function createLog({ out }: CliContext, { json }: { readonly json: boolean }): Log {
+  const render = out.terminal && !json ? toLine : toJson
+  const at = (level: Level) => (entry: LogEntry) => out.line(render(level, entry, out.colors))
+  return Object.freeze({ info: at('info'), warn: at('warn'), error: at('error') })
+}
+
+function toJson(level: Level, { event, ...details }: LogEntry): string {
+  return JSON.stringify({ level, time: new Date().toISOString(), event, ...details }, (_, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value instanceof Error ? describeError(value) : value,
+  )
+}
+
+/** An error as the log keeps it: with its stack and its causes, which no client ever sees. */
+export function describeError(error: unknown): Readonly<Record<string, unknown>> {
+  if (!(error instanceof Error)) return { msg: String(error) }
+  const code = 'code' in error ? { code: error.code } : {}
+  const cause = error.cause instanceof Error ? { cause: describeError(error.cause) } : {}
+  return { msg: error.message, ...code, stack: error.stack, ...cause }
+}
+
+function toLine(level: Level, entry: LogEntry, colors: Colors): string {
+  const time = colors.dim(new Date().toTimeString().slice(0, 8))
+  return `${time}  ${entry.event === 'request' ? requestLine(entry, colors) : eventLine(level, entry, colors)}`
+}
+
+function requestLine(entry: LogEntry, colors: Colors): string {
+  const text = (name: string) => String(entry[name] ?? '')
+  const status = Number(entry['status'])
+  const paint = status >= 500 ? colors.red : status >= 400 ? colors.yellow : colors.green
+  return [
+    text('method').padEnd(6),
+    text('route').padEnd(16),
+    paint(text('status')),
+    `${Math.round(Number(entry['ms']))} ms`,
+  ].join('  ')
+}
+
+const MARKS: Readonly<Record<Level, (colors: Colors) => string>> = {
+  info: () => '',
+  warn: (colors) => `${colors.yellow('warning:')} `,
+  error: (colors) => `${colors.red('error:')} `,
+}
+
+function eventLine(level: Level, { event, msg, type, cause, stack }: LogEntry, colors: Colors): string {
+  const known = cause instanceof Error ? cause : undefined
+  const text = msg ?? [event, type, known?.message].filter(Boolean).join(': ')
+  // What a client caused, or a database that is away, needs no stack; a bug does.
+  const trace = type === 'internal' ? known?.stack : stack
+  return `${MARKS[level](colors)}${text}${typeof trace === 'string' ? `\n${colors.dim(trace)}` : ''}`
+}

@@ -1,0 +1,80 @@
+import { createRequire } from 'node:module'
+import process from 'node:process'
+import { CommanderError } from 'commander'
+import { DatabaseRefused, MigrationError } from '../src/index.js'
+import { type CliContext, createContext, type Lifecycle, type StopSignal } from './context.js'
+import { type ExitCode, Failure, Finished } from './failure.js'
+import { createProgram } from './program.js'
+
+const STOP_SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+/** A command that is done but whose process has not ended by then is ended: something was left open. */
+const GRACE = 3_000
+
+const lifecycle: Lifecycle = {
+  onStop: (listener) => {
+    for (const signal of STOP_SIGNALS) process.on(signal, () => listener(signal))
+  },
+  onCrash: (listener) => {
+    process.on('uncaughtException', listener)
+    process.on('unhandledRejection', listener)
+  },
+  exit: (code) => process.exit(code),
+  finish: (code) => {
+    process.exitCode = code
+    setTimeout(() => process.exit(), GRACE).unref()
+  },
+}
+
+/** Runs the command line of this process. Every way to end passes through here and leaves an exit code of the table. */
+async function main(): Promise<void> {
+  const { version } = createRequire(import.meta.url)('snippetctl/package.json') as { version: string }
+  const { env, stdin, stdout, stderr } = process
+  const argv = process.argv.slice(2)
+  const context = createContext({ argv, cwd: process.cwd(), env, version, stdin, stdout, stderr }, lifecycle)
+  // A reader that has seen enough (`snippetctl routes | head`) is no error.
+  stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 2))
+  try {
+    await createProgram(context).parseAsync(argv, { from: 'user' })
+  } catch (error) {
+    context.finish(report(context, error))
+  }
+}
+
+/** Prints an error the way its kind asks for, and says what the process exits with. */
+function report(context: CliContext, error: unknown): ExitCode {
+  if (error instanceof Finished) return error.code
+  // Commander has printed the message, or the help that was asked for.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+  const known = EXPECTED.map((explain) => explain(error)).find((explained) => explained !== undefined)
+  const { messages, help, code } = known ?? unexpected(context, error)
+  const { colors, line } = context.err
+  const stack = known === undefined ? error : error instanceof Error && error.cause
+  if (context.debug && stack instanceof Error) line(colors.dim(stack.stack ?? ''))
+  for (const message of messages) line(`${colors.red('error:')} ${message}`)
+  for (const text of help) line(`  ${colors.cyan('= help:')} ${text}`)
+  return code
+}
+
+interface Explained {
+  readonly messages: readonly string[]
+  readonly help: readonly string[]
+  readonly code: ExitCode
+}
+
+/** The errors that a command may end with in the ordinary way, and how each kind is told. */
+const EXPECTED: readonly ((error: unknown) => Explained | undefined)[] = [
+  (error) => (error instanceof Failure ? { messages: [error.message], help: error.help, code: error.code } : undefined),
+  (error) => (error instanceof DatabaseRefused ? { messages: [error.message], help: error.help, code: 2 } : undefined),
+  (error) => (error instanceof MigrationError ? { messages: error.faults, help: error.help, code: 2 } : undefined),
+]
+
+function unexpected({ debug }: CliContext, error: unknown): Explained {
+  const help = debug ? [] : ['run it again with --debug for the stack, and report it']
+  return { messages: [`unexpected: ${oneLine(error)}`], help, code: 2 }
+}
+
+function oneLine(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, ' ')
+}
+
+await main()

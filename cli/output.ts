@@ -1,0 +1,58 @@
+import picocolors from 'picocolors'
+
+export type Colors = ReturnType<typeof picocolors.createColors>
+
+/** One of the two streams of the command, with its own answer to "is this a terminal?" and "may it be coloured?". */
+export interface Output {
+  readonly terminal: boolean
+  readonly colors: Colors
+  /** Writes the text and ends the line. */
+  line(text?: string): void
+}
+
+/** What decides about colour: `FORCE_COLOR` first, then the flag, the two customs, and the terminal. */
+export interface ColorWishes {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly noColor: boolean
+}
+
+/** Wraps a stream of the process; colour is decided here, once. */
+export function createOutput(
+  stream: NodeJS.WritableStream & { readonly isTTY?: boolean },
+  wishes: ColorWishes,
+): Output {
+  const terminal = stream.isTTY === true
+  return Object.freeze({
+    terminal,
+    colors: picocolors.createColors(isColored(terminal, wishes)),
+    line: (text = '') => {
+      stream.write(`${text}\n`)
+    },
+  })
+}
+
+function isColored(terminal: boolean, { env, noColor }: ColorWishes): boolean {
+  const forced = env['FORCE_COLOR']
+  if (forced !== undefined && forced !== '' && forced !== '0') return true
+  return terminal && !noColor && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
+}
+
+/** Left-aligned columns, two spaces apart; the last one is never padded. */
+export function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths: number[] = []
+  for (const row of rows)
+    row.forEach((cell, at) => {
+      widths[at] = Math.max(widths[at] ?? 0, cell.length)
+    })
+  return rows.map((row) =>
+    row
+      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+/** `1 route`, `2 routes`. */
+export function count(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? '' : 's'}`
+}

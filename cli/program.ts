@@ -1,0 +1,76 @@
+import { Command, Option } from 'commander'
+import { addCheck } from './commands/check.js'
+import { addMigrate } from './commands/migrate.js'
+import { addRoutes } from './commands/routes.js'
+import { addServe } from './commands/serve.js'
+import { addUrl } from './commands/url.js'
+import type { CliContext } from './context.js'
+
+/** Every command, in the order of the help. A new one is a file and a line here. */
+const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
+  addServe,
+  addRoutes,
+  addUrl,
+  addCheck,
+  addMigrate,
+]
+
+/**
+ * The command line as commander knows it; running it calls `context.finish` with the exit code.
+ * @throws CommanderError for a command line that makes no sense, after printing why
+ */
+export function createProgram(context: CliContext): Command {
+  const program = new Command('snippetctl')
+    .description('resources.yaml in, a REST API over PostgreSQL out')
+    .version(context.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand(false)
+  for (const add of COMMANDS) add(program, context)
+  for (const command of everyCommand(program)) {
+    prepare(command, context)
+  }
+  return program.addHelpText('after', EXIT_CODES)
+}
+
+const EXIT_CODES = `
+Exit codes:
+  0  done
+  1  ran, and the answer is no: errors in the configuration, an unknown route name, pending migrations
+  2  could not run: a bad flag, a missing file, a port that is taken, a database that refuses
+  3  refused: it needs a confirmation, and there was no terminal to ask`
+
+function* everyCommand(command: Command): Generator<Command> {
+  yield command
+  for (const child of command.commands) yield* everyCommand(child)
+}
+
+/** What holds for every command: its common options, where it prints, and that it throws instead of exiting. */
+function prepare(command: Command, context: CliContext): void {
+  const { colors, line } = context.err
+  if (command.commands.length === 0) {
+    command.addOption(
+      new Option('--config <file>', 'the configuration').env('SNIPPETCTL_CONFIG').default('resources.yaml'),
+    )
+  }
+  command
+    .option('--no-color', 'never colour the output')
+    .option('--debug', 'show the stack of an unexpected error')
+    .helpOption('-h, --help', 'print this help')
+    .showSuggestionAfterError(true)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => context.out.line(text.trimEnd()),
+      writeErr: (text) => line(text.trimEnd()),
+      outputError: (text) => line(statement(text).replace(/^error:/, colors.red('error:'))),
+    })
+}
+
+/** Commander asks "Did you mean …?"; we state it, as every other help line does. */
+function statement(text: string): string {
+  return text
+    .trimEnd()
+    .replace(
+      /\n?\(Did you mean (?:one of )?(.+)\?\)$/,
+      (_, names: string) => `\n  = help: a similar name exists: ${names}`,
+    )
+}

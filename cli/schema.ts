@@ -1,0 +1,78 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type AppSpec, type Database, migrateUp, migrationStatus, Problem, schemaDifferences } from '../src/index.js'
+import { projectFolders } from './context.js'
+import { Failure } from './failure.js'
+import type { Log } from './log.js'
+import { count } from './output.js'
+
+/** Milliseconds between two looks at a database that is away. */
+const PAUSE = 500
+
+/**
+ * Whether the database answers.
+ * @throws DatabaseRefused when waiting cannot help
+ */
+export async function isReachable(database: Database): Promise<boolean> {
+  try {
+    await database.probe()
+    return true
+  } catch (error) {
+    if (error instanceof Problem) return false
+    throw error
+  }
+}
+
+/** Resolves once the database answers, or when the signal is given. */
+export async function untilReachable(database: Database, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && !(await isReachable(database))) {
+    await delay(PAUSE, undefined, { signal }).catch(() => {})
+  }
+}
+
+interface Preparation {
+  readonly spec: AppSpec
+  readonly database: Database
+  /** Apply pending migrations even where that is not the custom. */
+  readonly migrate: boolean
+  readonly log: Log
+}
+
+/**
+ * Makes sure that the database has the schema which the configuration describes.
+ * @throws Failure 2 when migrations are pending and may not be applied, and when they do not lead to that schema
+ */
+export async function prepareSchema({ spec, database, migrate, log }: Preparation): Promise<void> {
+  const { migrations } = projectFolders(spec.file)
+  const pending = await pendingOf(database, migrations)
+  if (pending.length > 0 && !migrate && database.whenPending === 'refuse') throw pendingFailure(pending)
+  // Also when nothing is pending: it refuses files that are not the ones that were applied.
+  await migrateUp(database, migrations, ({ name, milliseconds }) =>
+    log.info({
+      event: 'migrated',
+      migration: name,
+      ms: milliseconds,
+      msg: `applied the migration ${name} in ${milliseconds} ms`,
+    }),
+  )
+  const differences = await schemaDifferences(spec, database)
+  if (differences.length > 0) throw differenceFailure(differences)
+}
+
+async function pendingOf(database: Database, folder: string): Promise<readonly string[]> {
+  const states = await migrationStatus(database, folder)
+  return states.filter(({ state }) => state === 'pending').map(({ name }) => name)
+}
+
+function pendingFailure(pending: readonly string[]): Failure {
+  const verb = pending.length === 1 ? 'is' : 'are'
+  return new Failure(2, `${count(pending.length, 'migration')} ${verb} pending: ${pending.join(', ')}`, [
+    'apply them first: snippetctl migrate up',
+    'or let the server apply them: snippetctl serve --migrate',
+  ])
+}
+
+function differenceFailure(differences: readonly string[]): Failure {
+  return new Failure(2, `the database does not have the schema of the configuration: ${differences.join('; ')}`, [
+    'write the migration that is missing: snippetctl migrate plan --write NAME',
+  ])
+}

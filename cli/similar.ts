@@ -1,0 +1,14 @@
+import { nearest } from '../src/index.js'
+
+interface Noun {
+  readonly singular: string
+  readonly plural: string
+}
+
+/** Help for a name that does not exist: the nearest that does, or all of them when none is near. */
+export function similarHelp(name: string, known: readonly string[], noun: Noun): readonly string[] {
+  const names = [...new Set(known)]
+  const near = nearest(name, names)
+  if (near !== undefined) return [`a ${noun.singular} with a similar name exists: \`${near}\``]
+  return [`the ${noun.plural} are: ${names.join(', ')}`]
+}

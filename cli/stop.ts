@@ -1,0 +1,40 @@
+import type { CliContext, StopSignal } from './context.js'
+import type { ExitCode } from './failure.js'
+import { describeError, type Log } from './log.js'
+
+/** The wish to end a server, whoever has it. */
+export interface Stop {
+  /** Resolves with the exit code once someone wishes it; never rejects. */
+  readonly requested: Promise<ExitCode>
+  readonly signal: AbortSignal
+}
+
+/** What a shell reports for a process that a signal ended. */
+const CUT_SHORT: Readonly<Record<StopSignal, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
+/** Milliseconds a server may take to end; the requests themselves are cut well before. */
+const LIMIT = 15_000
+
+/** Listens for signals and for errors that nobody caught. The second signal ends the process at once. */
+export function listenForStop(context: CliContext, log: Log): Stop {
+  const abort = new AbortController()
+  const requested = new Promise<ExitCode>((resolve) => {
+    const end = (code: ExitCode) => {
+      abort.abort()
+      setTimeout(() => context.exit(1), LIMIT).unref()
+      resolve(code)
+    }
+    context.onStop((signal) => {
+      // A server without a terminal outlives the session that started it.
+      if (signal === 'SIGHUP' && !context.err.terminal) return
+      if (abort.signal.aborted) return context.exit(CUT_SHORT[signal])
+      log.info({ event: 'stopping', signal, msg: `${signal}: finishing the requests under way` })
+      end(0)
+    })
+    context.onCrash((error) => {
+      if (abort.signal.aborted) return
+      log.error({ event: 'crash', ...describeError(error) })
+      end(1)
+    })
+  })
+  return { requested, signal: abort.signal }
+}

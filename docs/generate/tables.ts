@@ -1,0 +1,100 @@
+import { DIAGNOSTICS, FIELD_TYPES, PROBLEMS } from '../../src/index.js'
+import { PAGINATION_STYLES } from '../../src/config/pagination-styles.js'
+import { type Lookup, LOOKUPS } from '../../src/fields/field-type.js'
+import { DEFAULT_LIMITS, type Limits } from '../../src/http/limits.js'
+import { code, table } from './markdown.js'
+
+/** When each problem is answered. The compiler asks for a line here when there is a new one. */
+const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
+  malformed_request: 'The head of the request is not proper HTTP/1.1: no or two `Host` headers, a path that is not one.',
+  malformed_body: 'The body is not one JSON object: bad syntax, invalid UTF-8, a key twice, nested too deep.',
+  validation: 'A field is missing, unknown, or breaks a rule; `errors` has a sentence for each.',
+  invalid_query: 'A query parameter is unknown, given twice, or has a value that is none of its field.',
+  not_found: 'No record has the id, or no route the path.',
+  method_not_allowed: 'The path exists and does not take the method; `Allow` lists those it takes.',
+  request_timeout: 'The request did not arrive in time.',
+  conflict: 'A value that must be unique is taken, or a record refers to one that is not there, or is still referred to.',
+  body_too_large: 'The body is larger than the limit of its resource.',
+  unsupported_media_type: 'The body has another media type or a content encoding.',
+  expectation_failed: 'The request expects something other than `100-continue`.',
+  headers_too_large: 'The headers are too many or too long.',
+  internal: 'A mistake in the service or a plugin. The log has the cause under the same `request_id`.',
+  unsupported_transfer: 'The transfer coding is not `chunked`.',
+  unavailable: 'The database is away or busy; `Retry-After` says when to try again.',
+  timeout: 'A statement or a handler took too long.',
+}
+
+export function problems(): string {
+  const rows = Object.entries(PROBLEMS).map(([type, { status, title }]) => {
+    const occasion = OCCASIONS[type as keyof typeof PROBLEMS]
+    return [String(status), code(`/problems/${type.replaceAll('_', '-')}`), title, occasion]
+  })
+  return table(['Status', '`type`', '`title`', 'When'], rows)
+}
+
+const MEANINGS: Readonly<Record<Lookup, string>> = {
+  exact: 'is the value',
+  in: 'is one of up to 100 values between commas; inside a value, a comma is written `\\,` and a backslash `\\\\`',
+  gt: 'is greater',
+  gte: 'is greater or equal',
+  lt: 'is less',
+  lte: 'is less or equal',
+  contains: 'has the text somewhere, case by case',
+  icontains: 'has the text somewhere, `A`–`Z` being the same as `a`–`z`; other letters are compared as they are, unless the field has a `collation`',
+  startswith: 'begins with the text, case by case',
+  isnull: '`true`: is null; `false`: is not',
+}
+
+export function lookups(): string {
+  const rows = LOOKUPS.map((lookup) => {
+    const types = FIELD_TYPES.filter((type) => type.lookups.includes(lookup)).map(({ name }) => code(name))
+    return [code(lookup), code(lookup === 'exact' ? 'title=' : `title__${lookup}=`), MEANINGS[lookup], types.join(' ')]
+  })
+  return table(['Lookup', 'Parameter', 'The field …', 'Types'], rows)
+}
+
+export function paginationStyles(): string {
+  const rows = PAGINATION_STYLES.map(({ name, summary, parameters }) => [
+    code(name),
+    summary,
+    parameters.map(code).join(' ') || 'none',
+  ])
+  return table(['Style', 'What it does', 'Parameters'], rows)
+}
+
+const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`
+
+const LIMITS: readonly (readonly [what: string, limit: keyof Limits, unit: (value: number) => string])[] = [
+  ['Time for the head of a request', 'headersTimeout', seconds],
+  ['Time for a whole request with its body', 'requestTimeout', seconds],
+  ['Time for a handler, not counting the wait for the body', 'handlerTimeout', seconds],
+  ['Time between two requests on one connection', 'keepAliveTimeout', seconds],
+  ['Time without a byte in either direction', 'idleTimeout', seconds],
+  ['Time for the requests under way when the server stops', 'drainTimeout', seconds],
+  ['Headers in a request', 'headers', String],
+  ['Requests on one connection', 'requestsPerConnection', String],
+  ['Connections', 'connections', String],
+]
+
+export function limits(): string {
+  return table(
+    ['What', 'Limit'],
+    LIMITS.map(([what, limit, unit]) => [what, unit(DEFAULT_LIMITS[limit])]),
+  )
+}
+
+const GROUPS = {
+  SC1: 'The text is not usable YAML',
+  SC2: 'A value has the wrong shape',
+  SC3: 'The parts do not fit together',
+}
+
+export function diagnostics(): string {
+  const entries = Object.entries(DIAGNOSTICS)
+  return Object.entries(GROUPS)
+    .map(([prefix, heading]) => {
+      const rows = entries.filter(([name]) => name.startsWith(prefix)).map(([name, { title, explanation }]) => [name, title, explanation])
+      return `## ${prefix}xx: ${heading}\n\n${table(['Code', 'What is wrong', 'Cause and repair'], rows)}`
+    })
+    .join('\n\n')
+}

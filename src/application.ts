@@ -1,0 +1,74 @@
+import type { AppSpec } from './config/spec.js'
+import { suggest } from './config/words.js'
+import type { Refusal } from './config/refusal.js'
+import type { PluginApp } from './http/plugin.js'
+import type { Mount } from './http/fallback.js'
+import { METHODS } from './http/route.js'
+import { RouteClash, RouteTable } from './http/routes.js'
+import { viewset } from './http/viewset.js'
+import type { LoadedPlugin } from './plugins/load.js'
+import { compileResource, type Resource } from './resource/resource.js'
+import { type Environment, readSettings } from './settings.js'
+
+/** The compiled application: everything a server needs but a database. Frozen. */
+export interface App {
+  readonly spec: AppSpec
+  readonly resources: readonly Resource[]
+  readonly routes: RouteTable
+  readonly mounts: readonly Mount[]
+}
+
+export type Compiled = { readonly app: App } | { readonly refusals: readonly Refusal[] }
+
+/** Turns a checked spec and its plugins into one table of named routes. Needs no database. */
+export function compileApp(spec: AppSpec, plugins: readonly LoadedPlugin[], env: Environment): Compiled {
+  const refusals: Refusal[] = []
+  const routes = new RouteTable()
+  const mounts: Mount[] = []
+  const settings = readSettings(spec.settings, env)
+  const resources = new Map(spec.resources.map((each) => [each.name, compileResource(each, routes)]))
+  const attempt = (path: Refusal['path'], part: Refusal['part'], work: () => void): void => {
+    try {
+      work()
+    } catch (error) {
+      const code = error instanceof RouteClash ? 'SC354' : 'SC353'
+      refusals.push({ code, path, part, message: error instanceof Error ? error.message : String(error), help: [] })
+    }
+  }
+
+  for (const resource of resources.values()) {
+    attempt(['resources', resource.spec.name], 'key', () => viewset(resource).forEach((route) => routes.add(route)))
+  }
+  plugins.forEach(({ path, register }, index) => {
+    attempt(['plugins', index], 'value', () => register(pluginApp(path)))
+  })
+  refusals.push(...settings.refusals())
+  return refusals.length > 0 ? { refusals } : { app: Object.freeze({ spec, resources: [...resources.values()], routes, mounts }) }
+
+  function pluginApp(source: string): PluginApp {
+    const { prefix } = spec.api
+    return Object.freeze<PluginApp>({
+      resource(name) {
+        return resources.get(name) ?? unknownResource(name, [...resources.keys()])
+      },
+      setting: (name, schema, fallback) => settings.declare(name, schema, fallback),
+      route(method, path, name, handle) {
+        if (!METHODS.includes(method)) throw new Error(`the route \`${name}\` has the method ${method}; allowed are ${METHODS.join(', ')}`)
+        routes.add({ method, path: checkPath(prefix + path), name, handle, source: `plugin ${source}` })
+      },
+      problems: (path, render) => routes.renderProblems(checkPath(prefix + path), render),
+      mount: (path, listener) => void mounts.push({ path: checkPath(path), listener }),
+    })
+  }
+}
+
+const PATH = /^\/(?:(?:[A-Za-z0-9._~-]+|\{[a-z][a-z0-9_]*\})\/)*$/
+
+function checkPath(path: string): string {
+  if (PATH.test(path)) return path
+  throw new Error(`the path ${path} is not one: it starts and ends with a slash, and each segment is plain text or a {parameter}`)
+}
+
+function unknownResource(name: string, names: readonly string[]): never {
+  throw new Error(`no resource is named \`${name}\`; ${suggest(name, names, 'resource').join('; ')}`)
+}

@@ -1,0 +1,147 @@
+import type { Lookup } from '../fields/field-type.js'
+import { paginationStyle } from '../pagination/index.js'
+import { columnOf, type Drafts, type FieldDraft, isRelation, type ModelDraft, optionsOf } from './drafts.js'
+import { operationsOf } from './operations.js'
+import { DEFAULTS } from './schema.js'
+import type {
+  AppSpec,
+  DefaultSpec,
+  FieldSpec,
+  FilterSpec,
+  IndexSpec,
+  ModelSpec,
+  PaginationSpec,
+  RelationSpec,
+  ResourceSpec,
+} from './spec.js'
+import type { ConfigYaml, FieldYaml, IndexYaml, ModelYaml, PaginationYaml, ResourceYaml } from './yaml-shape.js'
+
+/** The spec that a configuration without mistakes is. */
+export const buildSpec = (yaml: ConfigYaml, drafts: Drafts, file: string): AppSpec => {
+  const api = { ...DEFAULTS.api, ...withoutNotes(yaml.api ?? {}) }
+  const declared = yaml.models ?? {}
+  const tables = new Map(Object.entries(declared).map(([name, model]) => [name, model.table ?? name]))
+  const models = Object.entries(declared).map(([name, model]) =>
+    buildModel(need(drafts.get(name)), model, { drafts, tables }),
+  )
+  const byName = new Map(models.map((model) => [model.name, model]))
+  const resources = Object.entries(yaml.resources ?? {}).map(([name, resource]) =>
+    buildResource(name, resource, { model: need(byName.get(resource.model)), prefix: api.prefix }),
+  )
+  return freeze({ file, api, settings: { ...yaml.settings }, plugins: [...(yaml.plugins ?? [])], models, resources })
+}
+
+/** For what the checks have made sure of. */
+const need = <Value>(value: Value | undefined): Value => {
+  if (value === undefined) throw new Error('the configuration passed its checks, yet a part of it is missing')
+  return value
+}
+
+const withoutNotes = <Mapping extends object>(mapping: Mapping): Mapping =>
+  Object.fromEntries(Object.entries(mapping).filter(([key]) => !key.startsWith('x-'))) as Mapping
+
+interface ModelContext {
+  readonly drafts: Drafts
+  readonly tables: ReadonlyMap<string, string>
+}
+
+const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): ModelSpec => {
+  const fields = [...draft.fields.values()].map((field) => buildField(need(field), context))
+  const column = new Map(fields.map((field) => [field.name, field.column]))
+  return {
+    name: draft.name,
+    table: need(context.tables.get(draft.name)),
+    fields,
+    primaryKey: need(fields.find((field) => field.primaryKey)),
+    indexes: (yaml.indexes ?? []).map((index) => buildIndex(index, column)),
+  }
+}
+
+const buildIndex = (index: IndexYaml, column: ReadonlyMap<string, string>): IndexSpec => {
+  const { fields, unique = false } = 'fields' in index ? index : { fields: index }
+  return { columns: fields.map((field) => need(column.get(field))), unique }
+}
+
+const buildField = (draft: FieldDraft, context: ModelContext): FieldSpec => {
+  const { name, type, yaml } = draft
+  const { primary_key = false, nullable = false, unique = false, read_only = false, write_only = false } = yaml
+  return {
+    name,
+    column: columnOf(draft),
+    label: yaml.label ?? labelOf(name),
+    type,
+    options: need(optionsOf(draft, context.drafts)),
+    primaryKey: primary_key,
+    nullable,
+    unique,
+    default: defaultOf(yaml),
+    auto: yaml.auto,
+    readOnly: read_only || primary_key || yaml.auto !== undefined,
+    writeOnly: write_only,
+    private: yaml.private ?? false,
+    message: yaml.message,
+    target: isRelation(draft) ? targetOf(yaml, context) : undefined,
+  }
+}
+
+const labelOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
+
+const defaultOf = ({ default: given }: FieldYaml): DefaultSpec | undefined => {
+  if (given === undefined) return undefined
+  const call = given as { readonly function?: 'now' | 'uuid' } | null
+  return typeof given === 'object' && call?.function !== undefined ? { call: call.function } : { literal: given }
+}
+
+const targetOf = ({ model = '', on_delete }: FieldYaml, { drafts, tables }: ModelContext): RelationSpec => ({
+  model,
+  table: need(tables.get(model)),
+  column: columnOf(need(drafts.get(model)?.key)),
+  onDelete: on_delete ?? DEFAULTS.on_delete,
+})
+
+const buildResource = (
+  name: string,
+  yaml: ResourceYaml,
+  { model, prefix }: { readonly model: ModelSpec; readonly prefix: string },
+): ResourceSpec => {
+  const field = (wanted: string) => need(model.fields.find((each) => each.name === wanted))
+  return {
+    name,
+    model,
+    path: prefix + yaml.path,
+    operations: operationsOf(yaml),
+    filters: filtersOf(yaml, field),
+    orderable: (yaml.orderable ?? []).map(field),
+    defaultOrder: (yaml.default_order ?? []).map((term) => ({
+      field: field(term.replace(/^-/, '')),
+      descending: term.startsWith('-'),
+    })),
+    pagination: paginationOf(yaml.pagination ?? {}),
+    unknownQuery: yaml.unknown_query ?? DEFAULTS.unknown_query,
+    url: yaml.url ?? false,
+    links: { ...yaml.links },
+  }
+}
+
+const filtersOf = ({ filterable = [] }: ResourceYaml, field: (name: string) => FieldSpec): readonly FilterSpec[] => {
+  const lookups: Readonly<Record<string, readonly Lookup[]>> = Array.isArray(filterable)
+    ? Object.fromEntries((filterable as readonly string[]).map((name) => [name, ['exact'] as const]))
+    : (filterable as Readonly<Record<string, readonly Lookup[]>>)
+  return Object.entries(lookups).map(([name, each]) => ({ field: field(name), lookups: each }))
+}
+
+const paginationOf = (given: PaginationYaml): PaginationSpec => {
+  const { style: name, page_size, max_page_size, count, envelope } = { ...DEFAULTS.pagination, ...given }
+  const style = paginationStyle(name)
+  // The shape was checked against the same list.
+  if (style === undefined) throw new Error(`no style of pagination is named ${name}`)
+  return { style, pageSize: page_size, maxPageSize: max_page_size, count, envelope }
+}
+
+/** Freezes a value and all in it but field types and pagination styles, which are not the configuration's own. */
+const freeze = <Value extends object>(value: Value): Value => {
+  for (const part of Object.values(value) as unknown[]) {
+    if (typeof part === 'object' && part !== null && !('summary' in part) && !Object.isFrozen(part)) freeze(part)
+  }
+  return Object.freeze(value)
+}

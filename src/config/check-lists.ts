@@ -1,0 +1,109 @@
+import type { Json } from '../json.js'
+import { PAGINATION_STYLES } from '../pagination/index.js'
+import { checkFieldName } from './check-models.js'
+import type { FieldDraft, ModelDraft } from './drafts.js'
+import type { Path } from './located.js'
+import type { Report } from './report.js'
+import type { ResourceDraft } from './resource-drafts.js'
+import { show } from './words.js'
+import { itemsOf, membersOf } from './yaml-shape.js'
+
+/** Reports a field that lists must not be filtered or ordered by; whether it can be used. */
+const checkUsable = (
+  model: ModelDraft,
+  name: string,
+  at: Path,
+  { report, use, part }: { report: Report; use: string; part?: 'key' },
+): FieldDraft | undefined => {
+  if (!checkFieldName(model, name, { path: at, ...(part === undefined ? {} : { part }) }, report)) return undefined
+  const field = model.fields.get(name)
+  if (field === undefined) return undefined
+  const hidden = (['private', 'write_only'] as const).find((key) => field.yaml[key] === true)
+  const reason = hidden !== undefined ? `answers do not show it (\`${hidden}\`)` : WITHOUT[use]?.(field)
+  if (reason === undefined) return field
+  report.add({
+    code: 'SC311',
+    path: at,
+    ...(part === undefined ? {} : { part }),
+    message: `lists cannot be ${use} by ${show(name)}: ${reason}`,
+  })
+  return undefined
+}
+
+const WITHOUT: Readonly<Record<string, (field: FieldDraft) => string | undefined>> = {
+  filtered: ({ type }) => (type.lookups.length === 0 ? `the type \`${type.name}\` has no lookups` : undefined),
+  ordered: ({ type }) => (type.orderable ? undefined : `the type \`${type.name}\` has no order`),
+}
+
+/** The parameters that lists of any style use themselves. */
+const RESERVED = new Set(['ordering', ...PAGINATION_STYLES.flatMap(({ parameters }) => parameters)])
+
+/** Reports what is wrong with the filters of a resource. */
+export const checkFilters = ({ path, yaml }: ResourceDraft, model: ModelDraft, report: Report): void => {
+  const at = [...path, 'filterable']
+  const given = yaml.filterable as Json | undefined
+  const short = Array.isArray(given)
+  const entries: readonly (readonly [string, readonly string[]])[] = short
+    ? given.map((name) => [String(name), ['exact']])
+    : membersOf(given).map(([name, lookups]) => [name, itemsOf(lookups).map(String)])
+  for (const [position, [name, lookups]] of entries.entries()) {
+    const place = [...at, short ? position : name]
+    if (report.isSpoiled(place)) continue
+    const part = short ? {} : ({ part: 'key' } as const)
+    const field = checkUsable(model, name, place, { report, use: 'filtered', ...part })
+    if (field === undefined) continue
+    if (RESERVED.has(name))
+      report.add({
+        code: 'SC313',
+        path: place,
+        ...part,
+        message: `a filter cannot be called ${show(name)}: lists use that parameter`,
+      })
+    checkParameter(name, entries, { path: place, report, ...part })
+    for (const [index, lookup] of lookups.entries()) {
+      if ((field.type.lookups as readonly string[]).includes(lookup)) continue
+      const message = `the type \`${field.type.name}\` of ${show(name)} has no lookup \`${lookup}\``
+      report.add({
+        code: 'SC312',
+        path: short ? place : [...place, index],
+        message,
+        help: [`its lookups: ${field.type.lookups.join(', ')}`],
+      })
+    }
+  }
+}
+
+/** A field called `title__in` and the lookup `in` of `title` would be one parameter. */
+const checkParameter = (
+  name: string,
+  entries: readonly (readonly [string, readonly string[]])[],
+  { path, part, report }: { readonly path: Path; readonly part?: 'key'; readonly report: Report },
+): void => {
+  if (!name.includes('__')) return
+  const owner = entries.find(([other, lookups]) => lookups.some((lookup) => `${other}__${lookup}` === name))
+  if (owner === undefined) return
+  report.add({
+    code: 'SC313',
+    path,
+    ...(part === undefined ? {} : { part }),
+    message: `the filter ${show(name)} is also a lookup of ${show(owner[0])}`,
+  })
+}
+
+/** Reports what is wrong with the orders that a resource allows, and with its own. */
+export const checkOrders = ({ path, yaml }: ResourceDraft, model: ModelDraft, report: Report): void => {
+  const use = { report, use: 'ordered' }
+  for (const [index, name] of itemsOf(yaml.orderable).entries()) {
+    const at = [...path, 'orderable', index]
+    if (!report.isSpoiled(at)) checkUsable(model, String(name), at, use)
+  }
+  const seen = new Set<string>()
+  for (const [index, term] of itemsOf(yaml.default_order).entries()) {
+    const at = [...path, 'default_order', index]
+    if (report.isSpoiled(at)) continue
+    const name = String(term).replace(/^-/, '')
+    checkUsable(model, name, at, use)
+    if (seen.has(name)) report.add({ code: 'SC316', path: at, message: `${show(name)} stands twice in one order` })
+    seen.add(name)
+  }
+}

@@ -1,0 +1,26 @@
+import { resolve } from 'node:path'
+import { buildSpec } from './build.js'
+import { checkModels } from './check-models.js'
+import { checkResources } from './check-resources.js'
+import type { Diagnostic } from './diagnostic.js'
+import type { ConfigDocument } from './document.js'
+import { draftModels } from './drafts.js'
+import { createReport } from './report.js'
+import { checkShape } from './shape.js'
+import type { AppSpec } from './spec.js'
+import type { ConfigYaml } from './yaml-shape.js'
+
+/**
+ * The checked configuration, with every default filled in, frozen; or everything that is wrong with it, in file order.
+ * What has the wrong shape is left out of the later checks, so that no error is only the consequence of another.
+ */
+export const checkConfig = (document: ConfigDocument): AppSpec | Diagnostic[] => {
+  const report = createReport(document)
+  checkShape(document.value, report)
+  const models = draftModels(document.value, report)
+  checkModels(document.value, models, report)
+  checkResources(document.value, models, report)
+  const diagnostics = report.diagnostics()
+  if (diagnostics.length > 0) return diagnostics
+  return buildSpec(document.value as unknown as ConfigYaml, models, resolve(document.file))
+}

@@ -1,0 +1,192 @@
+interface CodeEntry {
+  readonly title: string
+  readonly explanation: string
+}
+
+/**
+ * Every mistake that a configuration can have: its stable code, a title, and the long text for the reference.
+ * SC1xx: the text is not usable YAML. SC2xx: a value has the wrong shape. SC3xx: the parts do not fit together.
+ */
+export const DIAGNOSTICS = {
+  SC101: {
+    title: 'File too large',
+    explanation: 'A configuration may have 1 MiB. Split the service, or look for data that strayed into the file.',
+  },
+  SC102: {
+    title: 'Invalid UTF-8',
+    explanation: 'The file is read as UTF-8 and a byte does not belong to any character. Save the file as UTF-8.',
+  },
+  SC103: {
+    title: 'Not UTF-8',
+    explanation: 'The file starts with the mark of another encoding (UTF-16 or UTF-32). Save the file as UTF-8.',
+  },
+  SC104: {
+    title: 'Control character',
+    explanation:
+      'Invisible characters other than tab and line ends are refused, because no reader of the file would see them.',
+  },
+  SC105: {
+    title: 'Nested too deep',
+    explanation:
+      'A configuration needs fewer than ten levels; above 20 the text is refused before it is read any further.',
+  },
+  SC106: {
+    title: 'Anchor or alias',
+    explanation:
+      'Anchors (`&name`) and aliases (`*name`) are refused: each value stands where it is used. Quote text that starts with `&` or `*`.',
+  },
+  SC107: {
+    title: 'Tag',
+    explanation: 'Tags (`!name`) are refused: types follow from the configuration. Quote text that starts with `!`.',
+  },
+  SC108: {
+    title: 'Directive',
+    explanation: 'Directives (`%YAML`, `%TAG`) are refused: the file is always YAML 1.2. Remove the line.',
+  },
+  SC109: {
+    title: 'More than one document',
+    explanation: 'A configuration is one YAML document. Remove what follows the second `---` or `...`.',
+  },
+  SC110: {
+    title: 'Merge key',
+    explanation:
+      'The key `<<` is refused: YAML 1.2 has no merge keys, and nothing here is inherited. Write the keys out.',
+  },
+  SC111: {
+    title: 'Duplicate key',
+    explanation: 'A mapping has the same key twice, and only one of the values could count. Remove or rename one.',
+  },
+  SC112: {
+    title: 'Forbidden key',
+    explanation: 'The keys `__proto__`, `constructor` and `prototype` are refused everywhere. Choose another name.',
+  },
+  SC113: {
+    title: 'Key is not text',
+    explanation: 'Keys are plain names. Numbers, true, false, empty keys, lists and mappings are refused as keys.',
+  },
+  SC114: {
+    title: 'YAML syntax',
+    explanation:
+      'The text is not YAML. The usual causes: a tab as indentation, a missing space after a colon, an open quote or bracket, an indentation that is off by one.',
+  },
+  SC115: {
+    title: 'Number without an exact value',
+    explanation:
+      'Numbers must be finite, and integers must lie within ±(2^53 − 1), so that every reader sees the same digits.',
+  },
+  SC116: {
+    title: 'Ambiguous number',
+    explanation:
+      'Numbers with a leading zero are octal to some readers and decimal to others. Write the number without the zero, or quote it.',
+  },
+  SC117: {
+    title: 'Too many values',
+    explanation: 'The file has more tokens than any configuration needs. Look for data that strayed into the file.',
+  },
+  SC201: {
+    title: 'Unknown key',
+    explanation: 'The key is not known at this place. Own notes may stand under keys that start with `x-`.',
+  },
+  SC202: { title: 'Missing key', explanation: 'A key that has no default is missing.' },
+  SC203: {
+    title: 'Wrong kind of value',
+    explanation:
+      'The value is, for example, text where a number belongs. In YAML 1.2 only `true` and `false` are booleans; `yes`, `no`, `on` and `off` are text.',
+  },
+  SC204: { title: 'Value not allowed', explanation: 'The value is not one of the fixed set that is allowed here.' },
+  SC205: {
+    title: 'Unknown field type',
+    explanation: 'What stands after `type:` is not one of the field types.',
+  },
+  SC206: {
+    title: 'Malformed name or path',
+    explanation:
+      'Names are a lower-case letter followed by at most 62 lower-case letters, digits and underscores; PostgreSQL keeps no more than 63 bytes. Paths start and end with a slash.',
+  },
+  SC207: {
+    title: 'Value out of range',
+    explanation: 'A number, a length or the size of a list is outside of its limits.',
+  },
+  SC208: {
+    title: 'No configuration',
+    explanation: 'The file is empty, or its content is not a mapping. A configuration starts with `version: 1`.',
+  },
+  SC301: {
+    title: 'No primary key',
+    explanation: 'Every model has exactly one primary key: a field with `primary_key: true`.',
+  },
+  SC302: {
+    title: 'Two primary keys',
+    explanation:
+      'Every model has exactly one primary key. For a combination that must be unique, declare an index with `unique: true`.',
+  },
+  SC303: {
+    title: 'Field cannot be a primary key',
+    explanation:
+      'Primary keys are assigned by the server and stand in paths, so only some field types can be one, and they take no default, no null and no hiding.',
+  },
+  SC304: {
+    title: 'Contradiction',
+    explanation:
+      'Two keys cannot both be meant, for example a minimum above the maximum, or `read_only` with `write_only`.',
+  },
+  SC305: { title: 'Unknown field', explanation: 'The model has no field of this name.' },
+  SC306: { title: 'Unknown model', explanation: 'No model of this name is declared under `models`.' },
+  SC307: {
+    title: 'Unknown route',
+    explanation:
+      'A link needs the name of a route that answers one object of the related model: `<resource>-detail` of a resource that offers `retrieve`.',
+  },
+  SC308: {
+    title: 'Table used twice',
+    explanation: 'Two models cannot share a table. Give one of them another `table`.',
+  },
+  SC309: { title: 'Path used twice', explanation: 'Two resources cannot share a path.' },
+  SC310: {
+    title: 'Column used twice',
+    explanation: 'A relation `author` is stored in the column `author_id`, which no other field may be called.',
+  },
+  SC311: {
+    title: 'Field cannot be used here',
+    explanation:
+      'Fields that answers never show cannot be filtered or ordered by, since that would reveal them; and some types have no order or no comparisons.',
+  },
+  SC312: { title: 'Unknown lookup', explanation: 'The type of the field does not offer this comparison.' },
+  SC313: {
+    title: 'Reserved parameter name',
+    explanation:
+      'The name is one that lists use themselves, such as `page` or `ordering`, so a filter of that name could never be reached.',
+  },
+  SC314: { title: 'Default does not fit', explanation: 'The default breaks a rule of its own field.' },
+  SC315: {
+    title: 'Not for this type',
+    explanation: 'The function or the automatic value does not produce values of this field type.',
+  },
+  SC316: { title: 'Repeated entry', explanation: 'The same entry stands twice in a list.' },
+  SC317: {
+    title: 'Field can never be written',
+    explanation:
+      'A resource creates rows of the model, but this field needs a value and nobody can give it one. Make it nullable, or give it a default.',
+  },
+  SC318: {
+    title: 'Name too long',
+    explanation: 'PostgreSQL keeps 63 bytes of a name; the column of a relation is its name and `_id`.',
+  },
+  SC319: {
+    title: 'Setting without effect',
+    explanation: 'Something else in the same mapping turns this key off, so it could never have an effect.',
+  },
+  SC320: {
+    title: 'Operation missing',
+    explanation: 'Something relies on an operation that the resource does not offer.',
+  },
+  SC351: { title: 'Unknown setting', explanation: 'No plugin reads a setting of this name.' },
+  SC352: { title: 'Setting does not fit', explanation: 'The plugin that reads this setting declares other values.' },
+  SC353: {
+    title: 'Plugin cannot be loaded',
+    explanation: 'The file is missing, fails while it is loaded, or does not export a plugin.',
+  },
+  SC354: { title: 'Routes clash', explanation: 'Two routes cannot share a method and a path, nor one name two paths.' },
+} as const satisfies Readonly<Record<string, CodeEntry>>
+
+export type DiagnosticCode = keyof typeof DIAGNOSTICS

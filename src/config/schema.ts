@@ -1,0 +1,299 @@
+import { FIELD_TYPES } from '../fields/index.js'
+import { type FieldType, LOOKUPS } from '../fields/field-type.js'
+import type { Json, JsonSchema } from '../json.js'
+import { PAGINATION_STYLES } from '../pagination/index.js'
+import { OPERATIONS } from './spec.js'
+
+/** The functions that `default:` can call, and the names of the types whose values they make. */
+export const DEFAULT_FUNCTIONS = { now: ['timestamp'], uuid: ['uuid'] } as const
+
+/** The values that stand where resources.yaml says nothing. */
+export const DEFAULTS = {
+  api: { prefix: '/api', title: 'API' },
+  pagination: { style: 'page_number', page_size: 10, max_page_size: 100, count: 'capped', envelope: 'none' },
+  unknown_query: 'refuse',
+  on_delete: 'restrict',
+} as const
+
+const MAX_PAGE_SIZE = 10_000
+const NAME = '^[a-z][a-z0-9_]{0,62}$'
+const SEGMENT = '[a-z0-9][a-z0-9._-]*'
+const NAME_HINT = 'a name is a lower-case letter and then at most 62 lower-case letters, digits and underscores'
+const PATH_HINT = 'a path starts and ends with a slash; its segments are lower-case letters, digits, `.`, `_` and `-`'
+const PREFIX_HINT = 'a prefix is empty, or like `/api`: with a slash at the start and none at the end'
+const PLUGIN_HINT = 'a plugin is a file relative to this one, such as `./src/books/plugin.ts`'
+
+/** A schema with its text for editors; an example is shown with the text. */
+const doc = (schema: JsonSchema, description: string, example?: string): JsonSchema => ({
+  ...schema,
+  description,
+  markdownDescription: example === undefined ? description : `${description}\n\n\`\`\`yaml\n${example}\n\`\`\``,
+})
+
+/** A mapping with a fixed set of keys, and notes under `x-`. `title` says what it is in messages. */
+const mapping = (
+  title: string,
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[] = [],
+) => ({
+  title,
+  type: 'object',
+  properties,
+  required,
+  patternProperties: { '^x-': true },
+  additionalProperties: false,
+})
+
+/** A mapping whose keys are names. */
+const named = (values: JsonSchema, extra: JsonSchema = {}): JsonSchema => ({
+  type: 'object',
+  propertyNames: { pattern: NAME, patternErrorMessage: NAME_HINT },
+  additionalProperties: values,
+  ...extra,
+})
+
+const listOf = (items: JsonSchema, extra: JsonSchema = {}): JsonSchema => ({
+  type: 'array',
+  items: { type: 'string', ...items },
+  uniqueItems: true,
+  minItems: 1,
+  ...extra,
+})
+const flag = (description: string): JsonSchema => doc({ type: 'boolean', default: false }, description)
+const oneOfNames = (names: readonly string[], fallback: Json): JsonSchema => ({ enum: names, default: fallback })
+
+const commonKeys = (): Readonly<Record<string, JsonSchema>> => ({
+  primary_key: flag('The field that identifies a record; exactly one per model. The server assigns its values.'),
+  nullable: flag('Whether the field may be null.'),
+  unique: flag('Whether no two records may have the same value.'),
+  default: doc(
+    {
+      if: { type: 'object' },
+      then: mapping('a default', { function: { enum: Object.keys(DEFAULT_FUNCTIONS) } }, ['function']),
+    },
+    'The value of a field that a request leaves out: a literal, or a function of the database.',
+    'default: draft\ndefault: { function: now }',
+  ),
+  auto: doc(
+    { enum: ['on_create', 'on_update'] },
+    'Set by the server to the current time, when the record is made or each time it is changed.',
+  ),
+  read_only: flag('In answers, never taken from a request.'),
+  write_only: flag('Taken from requests, never in answers.'),
+  private: flag('In storage only: neither taken from requests nor in answers.'),
+  label: doc(
+    { type: 'string', minLength: 1, maxLength: 100 },
+    'How messages call the field; its name, capitalised, when left out.',
+  ),
+  message: doc(
+    { type: 'string', minLength: 1, maxLength: 500 },
+    'Replaces the message of every broken rule of the field.',
+  ),
+})
+
+/** What options mean that several types share; a type may say more in the option's own schema. */
+const OPTION_TEXTS: Readonly<Record<string, string>> = {
+  min: 'The least number of characters.',
+  max: 'The greatest number of characters.',
+  minimum: 'The least value.',
+  maximum: 'The greatest value.',
+  pattern: 'A regular expression that values must match.',
+  collation: 'The PostgreSQL collation by which values are compared and ordered; by code point when left out.',
+  choices: 'The values there are.',
+  precision: 'How many digits there are in all.',
+  scale: 'How many digits follow the point.',
+  model: 'The model whose records the field points to.',
+  on_delete: 'What happens to this record when the one it points to is deleted.',
+}
+
+const optionSchema = (name: string, schema: JsonSchema): JsonSchema => {
+  const { description = OPTION_TEXTS[name] ?? `The option \`${name}\`.` } = schema
+  return doc(schema, String(description))
+}
+
+const typedFieldSchema = (type: FieldType): JsonSchema => {
+  const options = Object.entries(type.options).map(([name, schema]) => [name, optionSchema(name, schema)])
+  const properties = { type: doc({ const: type.name }, type.summary), ...Object.fromEntries(options), ...commonKeys() }
+  return { ...mapping(`a \`${type.name}\` field`, properties, type.required), description: type.summary }
+}
+
+const fieldSchema = (): JsonSchema => ({
+  type: 'object',
+  required: ['type'],
+  discriminator: { propertyName: 'type' },
+  oneOf: FIELD_TYPES.map(typedFieldSchema),
+})
+
+const modelSchema = (): JsonSchema =>
+  mapping(
+    'a model',
+    {
+      table: doc(
+        { type: 'string', pattern: NAME, patternErrorMessage: NAME_HINT },
+        "The table's name; the model's name when left out.",
+      ),
+      fields: doc(
+        named(fieldSchema(), { minProperties: 1, maxProperties: 500 }),
+        'The fields, in the order in which answers show them.',
+        'fields:\n  id: { type: bigint, primary_key: true }\n  title: { type: string, max: 100 }',
+      ),
+      indexes: doc(
+        { type: 'array', items: indexSchema() },
+        'Indexes of the table: lists of fields, or mappings for unique ones.',
+        'indexes:\n  - [title, id]\n  - { fields: [author, title], unique: true }',
+      ),
+    },
+    ['fields'],
+  )
+
+const indexSchema = (): JsonSchema => {
+  const fields = listOf({}, { maxItems: 32 })
+  const long = mapping(
+    'an index',
+    {
+      fields: doc(fields, 'The fields, in order.'),
+      unique: flag('Whether no two records may agree in all of the fields.'),
+    },
+    ['fields'],
+  )
+  return { type: ['array', 'object'], if: { type: 'array' }, then: fields, else: long }
+}
+
+const filterableSchema = (): JsonSchema => {
+  const lookups = listOf({ enum: LOOKUPS })
+  const long = { type: 'object', additionalProperties: lookups }
+  return { type: ['array', 'object'], if: { type: 'array' }, then: listOf({}, { minItems: 0 }), else: long }
+}
+
+const paginationSchema = (): JsonSchema => {
+  const { style, page_size, max_page_size, count, envelope } = DEFAULTS.pagination
+  const size = { type: 'integer', minimum: 1, maximum: MAX_PAGE_SIZE }
+  const styles = PAGINATION_STYLES.map(({ name, summary }) => `- \`${name}\`: ${summary}`).join('\n')
+  return mapping('the pagination', {
+    style: doc(
+      oneOfNames(
+        PAGINATION_STYLES.map(({ name }) => name),
+        style,
+      ),
+      `How lists are cut into pages.\n${styles}`,
+    ),
+    page_size: doc({ ...size, default: page_size }, 'How many records a page has when the request does not say.'),
+    max_page_size: doc({ ...size, default: max_page_size }, 'The most records that a request can ask for.'),
+    count: doc(
+      oneOfNames(['exact', 'capped', 'none'], count),
+      'Whether all records are counted: exactly, up to a cap, or not.',
+    ),
+    envelope: doc(
+      oneOfNames(['none', 'results'], envelope),
+      'Whether a list is a bare array or an object with `results`.',
+    ),
+  })
+}
+
+const resourceSchema = (): JsonSchema =>
+  mapping(
+    'a resource',
+    {
+      model: doc({ type: 'string' }, 'The model whose records are exposed.'),
+      path: doc(
+        {
+          type: 'string',
+          pattern: `^/(${SEGMENT}/)+$`,
+          patternErrorMessage: PATH_HINT,
+          maxLength: 200,
+          examples: ['/books/'],
+        },
+        'Where the resource is, below the prefix.',
+        'path: /books/',
+      ),
+      filterable: doc(
+        filterableSchema(),
+        'The fields that lists can be filtered by: names for exact matches, or each with its lookups.',
+        'filterable: [title]\nfilterable: { title: [exact, contains] }',
+      ),
+      orderable: doc(
+        listOf({}, { minItems: 0 }),
+        'The fields that lists can be ordered by.',
+        'orderable: [created_at, title]',
+      ),
+      default_order: doc(
+        listOf({}),
+        'The order of lists when a request asks for none; the primary key is always appended.',
+        'default_order: [-created_at]',
+      ),
+      operations: doc(
+        listOf({ enum: OPERATIONS }, { default: OPERATIONS }),
+        'What can be done; everything when left out.',
+        'operations: [list, retrieve]',
+      ),
+      read_only: flag('Short for `operations: [list, retrieve]`.'),
+      pagination: doc(
+        paginationSchema(),
+        'How lists are cut into pages.',
+        'pagination: { style: page_number, page_size: 20 }',
+      ),
+      unknown_query: doc(
+        oneOfNames(['refuse', 'ignore'], DEFAULTS.unknown_query),
+        'What happens to a query parameter that is not declared.',
+      ),
+      url: flag('Whether each object starts with its own `url`.'),
+      links: doc(
+        { type: 'object', additionalProperties: { type: 'string' } },
+        'Relations shown as links: the field and the name of the route.',
+        'links: { author: author-detail }',
+      ),
+    },
+    ['model', 'path'],
+  )
+
+const apiSchema = (): JsonSchema =>
+  mapping('`api`', {
+    prefix: doc(
+      {
+        type: 'string',
+        pattern: `^(/${SEGMENT})*$`,
+        patternErrorMessage: PREFIX_HINT,
+        maxLength: 200,
+        default: DEFAULTS.api.prefix,
+      },
+      'What every path starts with.',
+    ),
+    title: doc(
+      { type: 'string', minLength: 1, maxLength: 200, default: DEFAULTS.api.title },
+      'The name of the service.',
+    ),
+  })
+
+/**
+ * The JSON Schema of resources.yaml: what `check` validates by, and what editors read from resources.schema.json.
+ * Without `$ref`: for one, Ajv copies all errors at each return, which takes the square of their number.
+ */
+export const configSchema = (): JsonSchema => ({
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  ...mapping(
+    'the configuration',
+    {
+      version: doc({ const: 1 }, 'The version of the format.', 'version: 1'),
+      api: doc(apiSchema(), 'What all resources share.', 'api:\n  prefix: /api\n  title: Book service'),
+      settings: doc(
+        named({}),
+        'Values that plugins read; the environment can override each.',
+        'settings:\n  max_page_size: 50',
+      ),
+      plugins: doc(
+        listOf({ pattern: '^\\.{1,2}/.+\\.m?[jt]s$', patternErrorMessage: PLUGIN_HINT }, { minItems: 0 }),
+        'Files with hand-written handlers, relative to this one; TypeScript or JavaScript.',
+        'plugins:\n  - ./src/books/plugin.ts',
+      ),
+      models: doc(named(modelSchema()), 'What is stored: tables, fields, rules, indexes.'),
+      resources: doc(
+        named(resourceSchema()),
+        'What is exposed: where, and how it is filtered, ordered and paged. A resource `book` has the routes `book-list` and `book-detail`.',
+      ),
+    },
+    ['version'],
+  ),
+})
+
+/** The text of resources.schema.json. */
+export const renderConfigSchema = (): string => `${JSON.stringify(configSchema(), undefined, 2)}\n`

@@ -1,0 +1,106 @@
+import type { FieldType, Lookup } from '../fields/field-type.js'
+import type { Json } from '../json.js'
+import type { PageSizes, PaginationStyle } from '../pagination/paginator.js'
+
+/**
+ * The checked content of resources.yaml. Every default is filled in and every reference resolved, so that
+ * nothing downstream asks "is it there?". Frozen.
+ */
+export interface AppSpec {
+  /** Absolute path of resources.yaml. */
+  readonly file: string
+  readonly api: { readonly prefix: string; readonly title: string }
+  readonly settings: Readonly<Record<string, Json>>
+  /** As written: paths relative to the file. */
+  readonly plugins: readonly string[]
+  readonly models: readonly ModelSpec[]
+  readonly resources: readonly ResourceSpec[]
+}
+
+export interface ModelSpec {
+  readonly name: string
+  readonly table: string
+  /** In YAML order. */
+  readonly fields: readonly FieldSpec[]
+  readonly primaryKey: FieldSpec
+  readonly indexes: readonly IndexSpec[]
+}
+
+/** `default:` of a field: a literal in its JSON form, or one of a fixed set of functions. */
+export type DefaultSpec = { readonly literal: Json } | { readonly call: 'now' | 'uuid' }
+
+export interface FieldSpec {
+  readonly name: string
+  /** The field's name, but `<name>_id` for a relation. */
+  readonly column: string
+  readonly label: string
+  readonly type: FieldType
+  /** Only the options that the type declares. For belongs_to the target is in `target`. */
+  readonly options: object
+  readonly primaryKey: boolean
+  readonly nullable: boolean
+  readonly unique: boolean
+  readonly default: DefaultSpec | undefined
+  readonly auto: 'on_create' | 'on_update' | undefined
+  /** In answers, never taken from a body. True for primary keys that the server assigns and for `auto`. */
+  readonly readOnly: boolean
+  /** Taken from a body, never in answers. */
+  readonly writeOnly: boolean
+  /** Neither: storage only. */
+  readonly private: boolean
+  /** Replaces the message of every broken rule. */
+  readonly message: string | undefined
+  /** Of a relation. */
+  readonly target: RelationSpec | undefined
+}
+
+export interface RelationSpec {
+  readonly model: string
+  readonly table: string
+  readonly column: string
+  readonly onDelete: 'restrict' | 'cascade' | 'set_null'
+}
+
+export interface IndexSpec {
+  readonly columns: readonly string[]
+  readonly unique: boolean
+}
+
+export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'partial_update', 'destroy'] as const
+export type Operation = (typeof OPERATIONS)[number]
+
+export interface OrderSpec {
+  readonly field: FieldSpec
+  readonly descending: boolean
+}
+
+export interface FilterSpec {
+  readonly field: FieldSpec
+  readonly lookups: readonly Lookup[]
+}
+
+export type CountMode = 'exact' | 'capped' | 'none'
+
+export interface PaginationSpec extends PageSizes {
+  readonly style: PaginationStyle
+  readonly count: CountMode
+  readonly envelope: 'none' | 'results'
+}
+
+export interface ResourceSpec {
+  readonly name: string
+  readonly model: ModelSpec
+  /** With the API prefix; starts and ends with a slash. */
+  readonly path: string
+  readonly operations: readonly Operation[]
+  readonly filters: readonly FilterSpec[]
+  readonly orderable: readonly FieldSpec[]
+  /** Without the primary key that is appended to every ordering. */
+  readonly defaultOrder: readonly OrderSpec[]
+  readonly pagination: PaginationSpec
+  readonly unknownQuery: 'refuse' | 'ignore'
+  /** Whether each object starts with its own `url`. */
+  readonly url: boolean
+  /** Relation fields shown as links: field name to route name. */
+  readonly links: Readonly<Record<string, string>>
+}

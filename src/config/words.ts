@@ -1,0 +1,104 @@
+import { distance } from 'fastest-levenshtein'
+import type { Json } from '../json.js'
+
+const LONGEST = 60
+
+/** A name or text from the file, in backquotes, cut and without control characters. */
+export const show = (text: string): string => {
+  const characters = [...text]
+  const cut = characters.length > LONGEST ? `${characters.slice(0, LONGEST).join('')}…` : text
+  return `\`${cut.replace(/[\u0000-\u001f]/g, (control) => JSON.stringify(control).slice(1, -1))}\``
+}
+
+/** What a value is, as a noun: `the text \`no\``, `a list`, `nothing`. */
+export const describe = (json: Json): string => {
+  if (json === null) return 'empty'
+  if (Array.isArray(json)) return 'a list'
+  if (typeof json === 'object') return 'a mapping'
+  if (typeof json === 'string') return `the text ${show(json)}`
+  return `\`${json}\``
+}
+
+/** No name is longer; comparing takes the product of the lengths. */
+const LONGEST_NAME = 120
+
+/** Names of other tools, and what they are called here. */
+const FALSE_FRIENDS: Readonly<Record<string, readonly string[]>> = {
+  str: ['string'],
+  varchar: ['string'],
+  char: ['string'],
+  int: ['integer'],
+  int4: ['integer'],
+  int8: ['bigint'],
+  long: ['bigint'],
+  bigserial: ['bigint'],
+  serial: ['integer', 'bigint'],
+  number: ['integer', 'decimal', 'float'],
+  double: ['float', 'decimal'],
+  numeric: ['decimal'],
+  datetime: ['timestamp'],
+  timestamptz: ['timestamp'],
+  bool: ['boolean'],
+  enum: ['choice', 'choices'],
+  options: ['choices'],
+  select: ['choice'],
+  object: ['json'],
+  jsonb: ['json'],
+  guid: ['uuid'],
+  ref: ['belongs_to'],
+  relation: ['belongs_to'],
+  foreign_key: ['belongs_to'],
+  required: ['nullable'],
+  optional: ['nullable'],
+  null: ['nullable'],
+  max_length: ['max'],
+  maxLength: ['max'],
+  maximum: ['max'],
+  min_length: ['min'],
+  minLength: ['min'],
+  minimum: ['min'],
+  default_value: ['default'],
+  primary: ['primary_key'],
+  pk: ['primary_key'],
+  values: ['choices'],
+  readonly: ['read_only'],
+  filters: ['filterable'],
+  ordering: ['default_order', 'orderable'],
+  order_by: ['default_order'],
+  sortable: ['orderable'],
+  url_path: ['path'],
+  actions: ['operations'],
+}
+
+/** The known name that a given one was probably meant to be. */
+export const nearest = (given: string, known: readonly string[]): string | undefined => {
+  const friend = FALSE_FRIENDS[given]?.find((name) => known.includes(name))
+  if (friend !== undefined || given === '' || given.length > LONGEST_NAME) return friend
+  const bound = Math.max(1, Math.floor(given.length / 3))
+  return known
+    .map((name) => ({ name, far: isSwap(given, name) ? 1 : distance(given.toLowerCase(), name) }))
+    .filter(({ far }) => far <= bound)
+    .sort((one, other) => one.far - other.far)[0]?.name
+}
+
+/** Whether two neighbouring letters changed places, the most common slip of all. */
+const isSwap = (given: string, name: string): boolean => {
+  if (given.length !== name.length) return false
+  const first = [...given].findIndex((_letter, index) => given[index] !== name[index])
+  const swapped = `${given.slice(0, first)}${given[first + 1] ?? ''}${given[first] ?? ''}${given.slice(first + 2)}`
+  return first >= 0 && swapped === name
+}
+
+const MOST_NAMES = 20
+
+/** The help for a name that is not known: the nearest one, or else all there are. `noun` is `key`, `field`, … */
+export const suggest = (given: string, known: readonly string[], noun: string): string[] => {
+  const near = nearest(given, known)
+  if (near !== undefined && FALSE_FRIENDS[given]?.includes(near))
+    return [`the ${noun} for this is called \`${near}\` here`]
+  if (near !== undefined) return [`a ${noun} with a similar name exists: \`${near}\``]
+  if (known.length === 0) return [`there is no ${noun} to choose from`]
+  const names = known.slice(0, MOST_NAMES).map((name) => `\`${name}\``)
+  const more = known.length > MOST_NAMES ? ` and ${known.length - MOST_NAMES} more` : ''
+  return [`known: ${names.join(', ')}${more}`]
+}

@@ -1,0 +1,65 @@
+import type { Lookup } from '../fields/field-type.js'
+import type { Json } from '../json.js'
+import type { CountMode, Operation, RelationSpec } from './spec.js'
+
+/** What a field of the right shape is in YAML; the options of its type stand beside these. */
+export interface FieldYaml {
+  readonly type: string
+  readonly primary_key?: boolean
+  readonly nullable?: boolean
+  readonly unique?: boolean
+  readonly default?: Json
+  readonly auto?: 'on_create' | 'on_update'
+  readonly read_only?: boolean
+  readonly write_only?: boolean
+  readonly private?: boolean
+  readonly label?: string
+  readonly message?: string
+  readonly model?: string
+  readonly on_delete?: RelationSpec['onDelete']
+}
+
+export type IndexYaml = readonly string[] | { readonly fields: readonly string[]; readonly unique?: boolean }
+
+export interface ModelYaml {
+  readonly table?: string
+  readonly fields: Readonly<Record<string, FieldYaml>>
+  readonly indexes?: readonly IndexYaml[]
+}
+
+export interface PaginationYaml {
+  readonly style?: string
+  readonly page_size?: number
+  readonly max_page_size?: number
+  readonly count?: CountMode
+  readonly envelope?: 'none' | 'results'
+}
+
+export interface ResourceYaml {
+  readonly model: string
+  readonly path: string
+  readonly filterable?: readonly string[] | Readonly<Record<string, readonly Lookup[]>>
+  readonly orderable?: readonly string[]
+  readonly default_order?: readonly string[]
+  readonly operations?: readonly Operation[]
+  readonly read_only?: boolean
+  readonly pagination?: PaginationYaml
+  readonly unknown_query?: 'refuse' | 'ignore'
+  readonly url?: boolean
+  readonly links?: Readonly<Record<string, string>>
+}
+
+export interface ConfigYaml {
+  readonly api?: { readonly prefix?: string; readonly title?: string }
+  readonly settings?: Readonly<Record<string, Json>>
+  readonly plugins?: readonly string[]
+  readonly models?: Readonly<Record<string, ModelYaml>>
+  readonly resources?: Readonly<Record<string, ResourceYaml>>
+}
+
+/** The members of a mapping; none when the value is something else. */
+export const membersOf = (json: Json | undefined): readonly (readonly [string, Json])[] =>
+  typeof json === 'object' && json !== null && !Array.isArray(json) ? Object.entries(json) : []
+
+/** The items of a list; none when the value is something else. */
+export const itemsOf = (json: Json | undefined): readonly Json[] => (Array.isArray(json) ? json : [])

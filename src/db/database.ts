@@ -1,0 +1,58 @@
+import type { Knex } from 'knex'
+
+/** One SQL statement. Every parameter is PostgreSQL's text form, so that nothing is rounded or guessed on the way. */
+export interface Statement {
+  readonly text: string
+  readonly values: readonly (string | null)[]
+  /** A stable name makes it a prepared statement, on databases that keep them. */
+  readonly name?: string
+  /** The statement only reads, so it is sent once more when its connection was lost before an answer came. */
+  readonly retry?: boolean
+}
+
+/** Every cell is PostgreSQL's text form. */
+export interface Result {
+  readonly rows: readonly (readonly (string | null)[])[]
+  /** Of the rows, in order. */
+  readonly columns: readonly { readonly name: string }[]
+  /** Rows returned, or rows touched by a statement that returns none. */
+  readonly count: number
+}
+
+export interface Connection {
+  /** @throws Problem for everything in the table of `errors.ts`; the driver's error itself for a bug of ours. */
+  query(statement: Statement): Promise<Result>
+}
+
+/** A database that is open. Nothing outside `db/` knows which kind it is. */
+export interface Database extends Connection {
+  /** One line for the log at start: what it is, where it is, and what it does not promise. No password. */
+  readonly description: string
+  /** What `serve` does when migrations are pending and nobody said `--migrate`. */
+  readonly whenPending: 'apply' | 'refuse'
+  /** For migrations and tests. Requests never pass through it. */
+  readonly knex: Knex
+  /**
+   * Commits what `work` did, or rolls it back and throws what it threw. A deadlock or a serialization failure
+   * runs `work` again from its start, a few times.
+   */
+  transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>
+  /**
+   * Resolves once a statement has been answered.
+   * @throws DatabaseRefused when waiting cannot help (wrong password, unknown database); Problem `unavailable` when it may.
+   */
+  probe(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The database will never let us in as configured: a wrong password, an unknown database, a malformed URL, a lock held by another process. */
+export class DatabaseRefused extends Error {
+  override name = 'DatabaseRefused'
+  /** What would be right, one sentence each; printed as `help:` lines. */
+  readonly help: readonly string[]
+
+  constructor(message: string, help: readonly string[] = [], cause?: unknown) {
+    super(message, { cause })
+    this.help = help
+  }
+}

@@ -1,0 +1,193 @@
+import { types } from 'node:util'
+import { type Fault, Problem, type ProblemType } from '../problem.js'
+import { DatabaseRefused } from './database.js'
+
+/** What a failure of the database means. */
+interface Meaning {
+  readonly type: ProblemType
+  readonly detail: string
+  /** The connection is gone, and whether the statement was run is not known. */
+  readonly lost?: true
+  /** The statement was never run. */
+  readonly unsent?: true
+  /** Waiting cannot help at start: what would be right. */
+  readonly refused?: string
+}
+
+const unavailable = { type: 'unavailable', detail: 'The database is not available' } as const
+const lost = { ...unavailable, lost: true } as const
+const busy = { type: 'unavailable', detail: 'The database is busy with other changes' } as const
+const mismatch = { type: 'unavailable', detail: 'The database does not fit the configuration' } as const
+const conflict = { type: 'conflict', detail: 'The change conflicts with another record' } as const
+const misfit = { type: 'validation', detail: 'A value cannot be stored' } as const
+const denied = { ...unavailable, refused: 'DATABASE_URL names the user, the password and the database' } as const
+const insecure = { ...unavailable, refused: 'sslmode in DATABASE_URL says whether and how TLS is used' } as const
+
+/**
+ * The one table of SQLSTATEs (or their classes, the first two characters) and of the system's error codes.
+ * What is not in it is a bug of ours and stays as it is.
+ */
+const MEANINGS: Readonly<Record<string, Meaning>> = {
+  '08': lost,
+  '57P01': lost,
+  '57P02': lost,
+  '57P05': lost,
+  '25P03': lost,
+  '25P04': lost,
+  '57P03': unavailable,
+  '57P04': unavailable,
+  '53': unavailable,
+  '58': unavailable,
+  '25006': { type: 'unavailable', detail: 'The database takes no changes at present' },
+  '28': denied,
+  '3D000': denied,
+  '40001': busy,
+  '40P01': busy,
+  '55P03': busy,
+  '57014': { type: 'timeout', detail: 'The database took too long' },
+  '23505': conflict,
+  '23503': conflict,
+  '23001': conflict,
+  '23P01': conflict,
+  '22001': misfit,
+  '22003': misfit,
+  '22007': misfit,
+  '22008': misfit,
+  '22021': misfit,
+  '22P02': misfit,
+  '22P05': misfit,
+  '23502': misfit,
+  '23514': misfit,
+  '42P01': mismatch,
+  '42703': mismatch,
+  '42501': mismatch,
+  '3F000': mismatch,
+  ECONNRESET: lost,
+  ECONNABORTED: lost,
+  EPIPE: lost,
+  ETIMEDOUT: lost,
+  ERR_STREAM_DESTROYED: lost,
+  ERR_STREAM_WRITE_AFTER_END: lost,
+  ECONNREFUSED: unavailable,
+  EHOSTUNREACH: unavailable,
+  EHOSTDOWN: unavailable,
+  ENETUNREACH: unavailable,
+  ENETDOWN: unavailable,
+  ENOTFOUND: unavailable,
+  EAI_AGAIN: unavailable,
+  EMFILE: unavailable,
+  ENFILE: unavailable,
+  CERT_HAS_EXPIRED: insecure,
+  DEPTH_ZERO_SELF_SIGNED_CERT: insecure,
+  SELF_SIGNED_CERT_IN_CHAIN: insecure,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: insecure,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: insecure,
+  ERR_TLS_CERT_ALTNAME_INVALID: insecure,
+}
+
+/** The driver's own errors, which carry no code. */
+const MESSAGES: readonly (readonly [message: RegExp, meaning: Meaning])[] = [
+  [/^Client (has encountered a connection error|was closed) and is not queryable/, { ...unavailable, unsent: true }],
+  [/^Connection terminated due to connection timeout/, unavailable],
+  [/^Connection terminated/, lost],
+  [/^Received unexpected \w+ message from backend/, lost],
+  [/^Query read timeout/, unavailable],
+  [/^timeout expired/, unavailable],
+  [/^timeout exceeded when trying to connect/, { type: 'unavailable', detail: 'The database has too much to do' }],
+  [/^Cannot use a pool after calling end/, unavailable],
+  [/^SASL: |^Password must be a string/, denied],
+  [/^The server does not support SSL|^There was an error establishing an SSL/, insecure],
+]
+
+interface DriverError extends Error {
+  readonly code?: unknown
+  readonly constraint?: unknown
+  readonly syscall?: unknown
+}
+
+/** Errors of ours carry the driver's as their cause. */
+function driverError(error: unknown): DriverError | undefined {
+  if (error instanceof Problem) return driverError(error.cause)
+  // Not instanceof: errors of the system come from another realm where code runs in a context of its own.
+  return types.isNativeError(error) ? error : undefined
+}
+
+/** The code of a driver's error, also when it is the cause of a Problem. */
+function codeOf(error: unknown): string {
+  const code = driverError(error)?.code
+  return typeof code === 'string' ? code : ''
+}
+
+function meaningOf(error: DriverError): Meaning | undefined {
+  const code = codeOf(error)
+  if (code === '') return MESSAGES.find(([message]) => message.test(error.message))?.[1]
+  // A missing or forbidden socket file. Files that a handler could not open are none of our business.
+  if (error.syscall === 'connect') return MEANINGS[code] ?? unavailable
+  return MEANINGS[code] ?? (isSqlState(error) ? MEANINGS[code.slice(0, 2)] : undefined)
+}
+
+/** Whether the server itself answered with an error, so that the connection is in order and may be used again. */
+function isSqlState(error: DriverError): boolean {
+  return /^[0-9A-Z]{5}$/.test(codeOf(error)) && error.syscall === undefined
+}
+
+/** Whether the connection that gave this error must not be used again. */
+export function isBroken(error: unknown): boolean {
+  const cause = driverError(error)
+  return cause === undefined || !isSqlState(cause) || meaningOf(cause)?.lost === true || isStale(error)
+}
+
+/** Whether the connection was lost with the outcome unknown. */
+export function isLost(error: unknown): boolean {
+  const cause = driverError(error)
+  return cause !== undefined && meaningOf(cause)?.lost === true
+}
+
+/** Whether the statement surely never ran, because its connection was already gone. */
+export function isUnsent(error: unknown): boolean {
+  const cause = driverError(error)
+  return cause !== undefined && meaningOf(cause)?.unsent === true
+}
+
+/** Whether the prepared form of a statement no longer fits: a table was altered, or a pooler mixed the sessions up. */
+export function isStale(error: unknown): boolean {
+  const code = codeOf(error)
+  const routine = (driverError(error) as { readonly routine?: unknown } | undefined)?.routine
+  return code === '26000' || code === '42P05' || (code === '0A000' && routine === 'RevalidateCachedQuery')
+}
+
+/** Whether the same transaction may succeed when it is run again. */
+export function isTransient(error: unknown): boolean {
+  return ['40001', '40P01'].includes(codeOf(error)) || isStale(error)
+}
+
+/**
+ * Turns an error of the driver into the Problem that a client may see; anything else comes back as it is.
+ * @param constraints for each constraint's name, the fault of the declared field that it guards. The name is never shown.
+ */
+export function toProblem(error: unknown, constraints?: ReadonlyMap<string, Fault>): unknown {
+  if (error instanceof DatabaseRefused) return problem(unavailable, error)
+  const cause = driverError(error)
+  const meaning = cause && meaningOf(cause)
+  if (!meaning) return error
+  const fault = typeof cause.constraint === 'string' ? constraints?.get(cause.constraint) : undefined
+  if (error instanceof Problem && !fault) return error
+  return problem(meaning, cause, fault)
+}
+
+function problem({ type, detail }: Meaning, cause: Error, fault?: Fault): Problem {
+  return new Problem(type, fault?.message ?? detail, {
+    faults: fault ? [fault] : [],
+    headers: type === 'unavailable' ? { 'Retry-After': '1' } : {},
+    cause,
+  })
+}
+
+/** The refusal that an error at start means; undefined when trying again may help. */
+export function toRefusal(error: unknown): DatabaseRefused | undefined {
+  const cause = driverError(error)
+  if (cause instanceof DatabaseRefused) return cause
+  const help = cause && meaningOf(cause)?.refused
+  if (cause === undefined || help === undefined) return undefined
+  return new DatabaseRefused(`the database refuses the connection: ${cause.message}`, [help], cause)
+}

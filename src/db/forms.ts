@@ -1,0 +1,51 @@
+import type { FieldSpec } from '../config/spec.js'
+import { identifier, literal } from '../fields/sql-literal.js'
+import { type Cell, readCell } from '../fields/cell.js'
+import { detailName, type Links } from '../resource/links.js'
+import type { Row } from '../resource/plan.js'
+import type { Resource } from '../resource/resource.js'
+
+/** How records leave the database: what is selected, and what is made of the cells. */
+export interface Form<Item> {
+  /** SQL expressions over the columns of the resource's table. */
+  readonly select: readonly string[]
+  read(cells: readonly Cell[]): Item
+}
+
+/** A column as it is selected: its wire form. */
+export function wireColumn(field: FieldSpec): string {
+  const column = identifier(field.column)
+  return field.type.select?.(column) ?? column
+}
+
+/** Records as handlers see them: every stored field by name, private ones too. */
+export function rowForm(resource: Resource): Form<Row> {
+  const { fields } = resource.spec.model
+  return {
+    select: fields.map((field) => `(${wireColumn(field)})::text`),
+    read: (cells) => Object.fromEntries(fields.map((field, index) => [field.name, readCell(field, cells[index])])),
+  }
+}
+
+/** Records as clients see them: PostgreSQL builds the JSON text, so that no digit is lost on the way. */
+export function documentForm(resource: Resource, links: Links): Form<string> {
+  const { url, links: linked, name, model } = resource.spec
+  const members = resource.shown.map((field) => {
+    const route = linked[field.name]
+    return [field.name, route === undefined ? wireColumn(field) : linkColumn(field, route, links)] as const
+  })
+  const all = url ? [['url', linkColumn(model.primaryKey, detailName(name), links)] as const, ...members] : members
+  const columns = all.map(([member, expression]) => `${expression} as ${identifier(member)}`)
+  return {
+    select: [`(select row_to_json(d)::text from (select ${columns.join(', ')}) d)`],
+    read: ([text]) => text ?? 'null',
+  }
+}
+
+/** The link to a record, built where the id is: keys are types whose text needs no escaping in a path. */
+function linkColumn(field: FieldSpec, route: string, links: Links): string {
+  const template = links.template(route)
+  if (!template) throw new Error(`no route named ${route} takes one parameter`)
+  const [prefix, suffix] = template.map(literal)
+  return `${prefix} || ${identifier(field.column)} || ${suffix}`
+}

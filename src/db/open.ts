@@ -1,0 +1,55 @@
+import { type Database, DatabaseRefused } from './database.js'
+import { openMemory, openPglite } from './pglite.js'
+import { openPostgres } from './postgres.js'
+
+/** Which database: `url` is DATABASE_URL; without it the embedded one in `directory`. */
+export interface DatabaseChoice {
+  readonly url: string | undefined
+  readonly directory: string
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+interface Opener {
+  readonly fits: (choice: DatabaseChoice) => boolean
+  readonly open: (choice: DatabaseChoice, environment: Environment) => Database | Promise<Database>
+}
+
+const OPENERS: readonly Opener[] = [
+  {
+    fits: ({ url }) => url !== undefined,
+    open: ({ url = '' }, env) => openPostgres(url, connections(env.DATABASE_POOL)),
+  },
+  { fits: () => true, open: ({ directory }, env) => openEmbedded(directory, env.NODE_ENV) },
+]
+
+/**
+ * Opens the database that is chosen. A server is not contacted yet: `probe` does that.
+ * @throws DatabaseRefused when it can never be opened as configured.
+ */
+export async function openDatabase(choice: DatabaseChoice, environment: Environment = process.env): Promise<Database> {
+  const opener = OPENERS.find(({ fits }) => fits(choice))
+  if (!opener) throw new Error('no opener fits')
+  return opener.open(choice, environment)
+}
+
+/** An empty database in memory, for comparing schemas. */
+export function openScratch(): Promise<Database> {
+  return openMemory()
+}
+
+function openEmbedded(directory: string, mode: string | undefined): Promise<Database> {
+  if (mode !== 'production') return openPglite(directory)
+  throw new DatabaseRefused('DATABASE_URL is not set, and the embedded database is not for production', [
+    'DATABASE_URL=postgres://user:password@host:5432/database selects a PostgreSQL server',
+    'NODE_ENV=production is set; without it the embedded database is used',
+  ])
+}
+
+function connections(text = '10'): number {
+  const count = Number(text)
+  if (/^[1-9]\d{0,3}$/.test(text) && count <= 1000) return count
+  throw new DatabaseRefused(`DATABASE_POOL is ${JSON.stringify(text)}, which is no number of connections`, [
+    'A whole number from 1 to 1000 is right; without DATABASE_POOL it is 10',
+  ])
+}

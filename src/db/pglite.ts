@@ -1,0 +1,90 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { types } from 'node:util'
+import type { PGlite } from '@electric-sql/pglite'
+import { type Database, DatabaseRefused } from './database.js'
+import { lockDirectory } from './pglite-lock.js'
+import { PgliteStream } from './pglite-stream.js'
+import { poolDatabase } from './pooled-database.js'
+
+/** The PostgreSQL inside the PGlite that package.json pins. It opens no directory of another major version. */
+export const EMBEDDED_MAJOR = '18'
+
+const PROMISES = 'one session, survives a killed process but not a power cut, not for production'
+
+/**
+ * The embedded database, kept in a directory that is locked until it is closed.
+ * @throws DatabaseRefused when another process has it, when it is of another version, or when it cannot be opened.
+ */
+export async function openPglite(given: string): Promise<Database> {
+  const directory = resolve(given)
+  const unlock = lockDirectory(directory)
+  try {
+    refuseOtherVersion(directory)
+    const pglite = await startPglite({ dataDir: directory })
+    return pgliteDatabase(pglite, `embedded PGlite in ${given} (${PROMISES})`, async () => {
+      await pglite.close()
+      unlock()
+    })
+  } catch (error) {
+    unlock()
+    if (error instanceof DatabaseRefused) throw error
+    const reason = types.isNativeError(error) ? error.message : String(error)
+    throw new DatabaseRefused(`the embedded database in ${given} cannot be opened: ${reason}`, advice(given), error)
+  }
+}
+
+/** An embedded database in memory, gone when it is closed. */
+export async function openMemory(): Promise<Database> {
+  const pglite = await startPglite({})
+  return pgliteDatabase(pglite, `embedded PGlite in memory (${PROMISES})`, () => pglite.close())
+}
+
+/** Starts PGlite in a directory, from a dump, or empty in memory. */
+export async function startPglite(options: {
+  readonly dataDir?: string
+  readonly loadDataDir?: Blob
+}): Promise<PGlite> {
+  // Loaded here, because a service on PostgreSQL never needs it.
+  const { PGlite } = await import('@electric-sql/pglite')
+  return PGlite.create(options)
+}
+
+/** The database that a running PGlite holds. */
+export function pgliteDatabase(pglite: PGlite, description: string, closed?: () => Promise<void>): Database {
+  return poolDatabase({
+    description,
+    whenPending: 'apply',
+    // PGlite blocks the event loop, so a limit could only strike after the answer is there.
+    patience: undefined,
+    pool: {
+      stream: () => new PgliteStream(pglite),
+      host: 'localhost',
+      user: 'postgres',
+      database: 'postgres',
+      ssl: false,
+      max: 1,
+      connectionTimeoutMillis: 5_000,
+      idleTimeoutMillis: 0,
+    },
+    ...(closed && { closed }),
+  })
+}
+
+function refuseOtherVersion(directory: string): void {
+  const file = join(directory, 'PG_VERSION')
+  if (!existsSync(file)) return
+  const version = readFileSync(file, 'utf8').trim()
+  if (version === EMBEDDED_MAJOR) return
+  throw new DatabaseRefused(
+    `${directory} was written by PostgreSQL ${version}, and the embedded database is PostgreSQL ${EMBEDDED_MAJOR}`,
+    [
+      'To keep the data, install the version of snippetctl that wrote it and copy the records out',
+      ...advice(directory),
+    ],
+  )
+}
+
+function advice(directory: string): readonly string[] {
+  return [`To start again without the data, move ${directory} away: nothing is ever deleted by itself`]
+}

@@ -1,0 +1,95 @@
+import { types } from 'node:util'
+import pg from 'pg'
+import { type Database, DatabaseRefused } from './database.js'
+import { poolDatabase } from './pooled-database.js'
+
+const OLDEST = 14
+const CONNECT_TIMEOUT = 2_000
+
+/**
+ * Set by a statement on each new connection, and not as startup options, because poolers refuse those that they do
+ * not know. The text forms are fixed here too, so that a cell reads alike on every server.
+ */
+const SESSION = `
+  set statement_timeout = '5s';
+  set lock_timeout = '2s';
+  set idle_in_transaction_session_timeout = '10s';
+  set client_encoding = 'UTF8';
+  set timezone = 'UTC';
+  set datestyle = 'ISO, MDY';
+  set intervalstyle = 'postgres';
+  set bytea_output = 'hex';
+  set extra_float_digits = 1;
+  select version()`
+
+/** Longer than the server's own limit: it strikes only when the server is frozen or the network swallows packets. */
+const PATIENCE = 6_000
+
+/**
+ * A PostgreSQL server. Nothing is sent until the first statement, or `probe`.
+ * @throws DatabaseRefused when the URL is malformed.
+ */
+export function openPostgres(url: string, connections: number): Database {
+  return poolDatabase({
+    description: describe(url),
+    whenPending: 'refuse',
+    patience: PATIENCE,
+    pool: {
+      connectionString: url,
+      fallback_application_name: 'snippetctl',
+      max: connections,
+      // Both for making a connection and for waiting until one is free.
+      connectionTimeoutMillis: CONNECT_TIMEOUT,
+      idleTimeoutMillis: 60_000,
+      maxLifetimeSeconds: 30 * 60,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+      // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
+      onConnect: prepareSession,
+    },
+  })
+}
+
+async function prepareSession(client: pg.ClientBase): Promise<void> {
+  const config = { text: SESSION, query_timeout: CONNECT_TIMEOUT }
+  // One result for each statement, which the driver's types do not say.
+  const results = [await client.query<{ version: string }>(config)].flat()
+  const version = results.at(-1)?.rows[0]?.version ?? ''
+  // Another product that speaks the protocol counts its own versions, and is left alone.
+  const major = /^PostgreSQL (\d+)/.exec(version)?.[1]
+  if (major === undefined || Number(major) >= OLDEST) return
+  throw new DatabaseRefused(`the server is PostgreSQL ${major}, which is too old`, [
+    `PostgreSQL ${OLDEST} or newer is needed`,
+  ])
+}
+
+/** Where the server is, without the password. */
+function describe(url: string): string {
+  const { host, port, database } = readUrl(url)
+  return `PostgreSQL at ${host.startsWith('/') ? host : `${host}:${port}`}, database ${database ?? '(default)'}`
+}
+
+function readUrl(url: string): pg.Client {
+  if (!/^postgres(ql)?:\/\//.test(url)) throw malformed(url, 'it does not start with postgres://')
+  // The driver would encode it and take it for part of a name.
+  if (/\s/.test(url)) throw malformed(url, 'there is a blank in it')
+  try {
+    return new pg.Client({ connectionString: url })
+  } catch (error) {
+    throw malformed(url, types.isNativeError(error) ? error.message : String(error))
+  }
+}
+
+function malformed(url: string, reason: string): DatabaseRefused {
+  const shown = hidePassword(url)
+  // No cause: the driver's error holds the URL with the password.
+  return new DatabaseRefused(`DATABASE_URL is malformed: ${reason.replaceAll(url, shown)}: ${shown || '(empty)'}`, [
+    'A URL of the form postgres://user:password@host:5432/database is right',
+    'Special characters in the user and the password are percent-encoded: @ is %40, / is %2F, : is %3A',
+  ])
+}
+
+/** Hides all that may be a password, also where the URL is so wrong that one cannot tell. */
+function hidePassword(url: string): string {
+  return url.replace(/^(\w*:\/\/)?([^:/@]*):.*@/s, '$1$2:***@').replace(/([?&][^=&]*password[^=&]*=)[^&]*/gi, '$1***')
+}

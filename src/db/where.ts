@@ -1,0 +1,113 @@
+import type { FieldSpec, OrderSpec } from '../config/spec.js'
+import type { Lookup } from '../fields/field-type.js'
+import { identifier } from '../fields/sql-literal.js'
+import { type Cell, writeCell } from '../fields/cell.js'
+import type { Condition, ListPlan } from '../resource/plan.js'
+import { wireColumn } from './forms.js'
+
+
+/** Numbers the parameters of one statement, in the order in which they are asked for. */
+export interface Parameters {
+  add(value: Cell): string
+  readonly values: readonly Cell[]
+}
+
+export function parameters(): Parameters {
+  const values: Cell[] = []
+  return { values, add: (value) => `$${values.push(value)}` }
+}
+
+type Compare = (column: string, parameter: string) => string
+
+/** The SQL of each lookup that compares with one parameter. */
+const COMPARE: Readonly<Record<Exclude<Lookup, 'isnull'>, Compare>> = {
+  exact: (column, parameter) => `${column} = ${parameter}`,
+  in: (column, parameter) => `${column} = any(${parameter})`,
+  gt: (column, parameter) => `${column} > ${parameter}`,
+  gte: (column, parameter) => `${column} >= ${parameter}`,
+  lt: (column, parameter) => `${column} < ${parameter}`,
+  lte: (column, parameter) => `${column} <= ${parameter}`,
+  contains: (column, parameter) => `${column} like ${parameter}`,
+  icontains: (column, parameter) => `${column} ilike ${parameter}`,
+  startswith: (column, parameter) => `${column} like ${parameter}`,
+}
+
+/** A lookup's value as PostgreSQL reads it, where that is more than the field's own text form. */
+const WRITE: { readonly [name in Lookup]?: (value: unknown, field: FieldSpec) => string } = {
+  in: (value, field) => arrayLiteral((value as readonly unknown[]).map((item) => field.type.write(item, field.options))),
+  contains: (value) => `%${escapePattern(String(value))}%`,
+  icontains: (value) => `%${escapePattern(String(value))}%`,
+  startswith: (value) => `${escapePattern(String(value))}%`,
+}
+
+export function whereClause(where: readonly Condition[], params: Parameters, more: readonly string[] = []): string {
+  const all = [...where.map((condition) => compare(condition, params)), ...more]
+  return all.length === 0 ? '' : ` where ${all.join(' and ')}`
+}
+
+function compare({ field, lookup, value }: Condition, params: Parameters): string {
+  const column = identifier(field.column)
+  if (lookup === 'isnull') return `${column} is ${value === true ? 'null' : 'not null'}`
+  return COMPARE[lookup](column, params.add(WRITE[lookup]?.(value, field) ?? writeCell(field, value)))
+}
+
+/** `table` is named with every column: a bare name would mean what is selected under it, which may be its text. */
+export function orderClause(order: readonly OrderSpec[], table: string): string {
+  const columns = order.map(({ field, descending }) => `${table}.${identifier(field.column)}${descending ? ' desc' : ''}`)
+  return ` order by ${columns.join(', ')}`
+}
+
+export function reversed(order: readonly OrderSpec[]): readonly OrderSpec[] {
+  return order.map(({ field, descending }) => ({ field, descending: !descending }))
+}
+
+/**
+ * The rows that follow one row in an order: a row comparison where all fields run one way and none is null (one index
+ * condition), else the comparison spelled out. Nulls come last ascending and first descending, as PostgreSQL has them.
+ */
+export function afterClause(order: readonly OrderSpec[], values: readonly unknown[], params: Parameters): string {
+  const [first] = order
+  const uniform = order.every(({ field, descending }) => descending === first?.descending && !field.nullable)
+  if (uniform) {
+    const columns = order.map(({ field }) => identifier(field.column))
+    const bounds = order.map(({ field }, index) => params.add(writeCell(field, values[index])))
+    return `(${columns.join(', ')}) ${first?.descending ? '<' : '>'} (${bounds.join(', ')})`
+  }
+  return spelledOut(order, values, params)
+}
+
+function spelledOut([head, ...rest]: readonly OrderSpec[], [value, ...values]: readonly unknown[], params: Parameters): string {
+  if (!head) return 'false'
+  const column = identifier(head.field.column)
+  const bound = value === null ? undefined : params.add(writeCell(head.field, value))
+  const beyond = follows(column, bound, head.descending, head.field.nullable)
+  const same = bound === undefined ? `${column} is null` : `${column} = ${bound}`
+  return `(${beyond} or (${same} and ${spelledOut(rest, values, params)}))`
+}
+
+function follows(column: string, bound: string | undefined, descending: boolean, nullable: boolean): string {
+  if (bound === undefined) return descending ? `${column} is not null` : 'false'
+  const compared = `${column} ${descending ? '<' : '>'} ${bound}`
+  return nullable && !descending ? `${compared} or ${column} is null` : compared
+}
+
+/** The part of a plan that decides where its page starts. */
+export function startClause({ start, order }: ListPlan, params: Parameters): readonly string[] {
+  if ('after' in start) return [afterClause(order, start.after, params)]
+  if ('before' in start) return [afterClause(reversed(order), start.before, params)]
+  return []
+}
+
+/** The order's values as cells, for cursors. */
+export function keyColumns(order: readonly OrderSpec[]): readonly string[] {
+  return order.map(({ field }) => `(${wireColumn(field)})::text`)
+}
+
+/** PostgreSQL's text form of an array. */
+export function arrayLiteral(items: readonly string[]): string {
+  return `{${items.map((item) => `"${item.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`
+}
+
+function escapePattern(text: string): string {
+  return text.replaceAll(/[\\%_]/g, '\\$&')
+}

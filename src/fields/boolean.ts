@@ -1,0 +1,23 @@
+import type { FieldType } from './field-type.js'
+
+/** True or false. */
+export const boolean: FieldType<boolean> = {
+  name: 'boolean',
+  summary: 'True or false.',
+  options: {},
+  typescript: 'boolean',
+  lookups: ['exact', 'isnull'],
+  orderable: true,
+  key: false,
+  examples: [
+    { json: true, text: 'true', value: true },
+    { json: false, text: 'false', value: false },
+  ],
+  column: () => 'boolean',
+  rules: () => [{ name: 'type', schema: { type: 'boolean' }, message: 'must be true or false' }],
+  maxBytes: () => 5,
+  read: (text) => text === 't' || text === 'true',
+  parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  fromJson: (json) => json === true,
+  write: String,
+}

@@ -1,0 +1,31 @@
+import type { FieldType } from './field-type.js'
+import { isDate } from './formats.js'
+import { ORDERED } from './integer-type.js'
+
+/** A day of the calendar. */
+export const date: FieldType<string> = {
+  name: 'date',
+  summary: 'A day of the calendar, from 0001-01-01 to 9999-12-31.',
+  options: {},
+  typescript: 'string',
+  lookups: ORDERED,
+  orderable: true,
+  key: false,
+  examples: [
+    { json: '2024-02-29', text: '2024-02-29', value: '2024-02-29' },
+    { json: '0001-01-01', text: '0001-01-01', value: '0001-01-01' },
+    { json: '9999-12-31', text: '9999-12-31', value: '9999-12-31' },
+  ],
+  column: () => 'date',
+  rules: () => [
+    { name: 'type', schema: { type: 'string', format: 'date' }, message: 'must be a date such as 2026-11-21' },
+  ],
+  // Ten characters, each perhaps an escape of six bytes, and the quotes.
+  maxBytes: () => 62,
+  // Not left to the session's DateStyle.
+  select: (column) => `to_char(${column}, 'YYYY-MM-DD')`,
+  read: (text) => text,
+  parse: (text) => (isDate(text) ? text : undefined),
+  fromJson: (json) => String(json),
+  write: (value) => value,
+}

@@ -1,0 +1,129 @@
+import { compareDecimals, rangeRule } from './exact-number.js'
+import type { FieldType } from './field-type.js'
+import { DECIMAL } from './formats.js'
+import { ORDERED } from './integer-type.js'
+
+interface DecimalOptions {
+  readonly precision: number
+  readonly scale: number
+  readonly minimum?: number | string
+  readonly maximum?: number | string
+}
+
+/** More digits than any filter has use for, and fewer than `numeric` holds. */
+const LONGEST_TEXT = 1100
+const BOUND = { anyOf: [{ type: 'number' }, { type: 'string', pattern: DECIMAL.source }] }
+
+const boundsOf = ({ minimum, maximum }: DecimalOptions) => ({
+  minimum: minimum === undefined ? undefined : String(minimum),
+  maximum: maximum === undefined ? undefined : String(maximum),
+})
+
+/** As PostgreSQL prints it: `12.5` with a scale of 2 is `12.50`, and zero has no sign. */
+const canonical = (text: string, scale: number): string => {
+  const [whole = '', fraction = ''] = text.split('.')
+  const padded = fraction.padEnd(scale, '0')
+  const plain = padded === '' ? whole : `${whole}.${padded}`
+  return /[1-9]/.test(plain) ? plain : plain.replace('-', '')
+}
+
+const digitsPattern = ({ precision, scale }: DecimalOptions): string => {
+  const more = precision - scale - 1
+  const whole = more < 0 ? '0' : `(0|[1-9][0-9]{0,${more}})`
+  return `^-?${whole}${scale === 0 ? '' : `(\\.[0-9]{1,${scale}})?`}$`
+}
+
+const digits = (count: number): string => `${count} ${count === 1 ? 'digit' : 'digits'}`
+
+const digitsMessage = ({ precision, scale }: DecimalOptions): string => {
+  if (scale === 0) return `must have at most ${digits(precision)}, none of them after a point`
+  if (scale === precision) return `must have 0 before the point and at most ${digits(scale)} after it`
+  return `must have at most ${digits(precision - scale)} before the point and at most ${digits(scale)} after it`
+}
+
+const boundConflict = (option: 'minimum' | 'maximum', value: string | undefined) =>
+  value === undefined || (DECIMAL.test(value) && value.length <= 16)
+    ? []
+    : [{ option, message: `${value} is not kept exactly by YAML; in quotes, digits and a point, it is` }]
+
+/** A number with a fixed count of digits after the point. */
+export const decimal: FieldType<string, DecimalOptions> = {
+  name: 'decimal',
+  summary:
+    'An exact decimal number, such as an amount of money; a string in JSON. `precision` counts all digits, `scale` those after ' +
+    'the point; the answer always has all of the latter: "12.5" comes back as "12.50".',
+  options: {
+    precision: { type: 'integer', minimum: 1, maximum: 1000 },
+    scale: { type: 'integer', minimum: 0, maximum: 1000 },
+    minimum: BOUND,
+    maximum: BOUND,
+  },
+  required: ['precision', 'scale'],
+  typescript: 'string',
+  lookups: ORDERED,
+  orderable: true,
+  key: false,
+  examples: [
+    { json: '12.5', wire: '12.50', text: '12.50', value: '12.50', options: { precision: 10, scale: 2 } },
+    { json: '-0', wire: '0.00', text: '0', value: '0.00', options: { precision: 10, scale: 2 } },
+    { json: '0.99', text: '0.99', value: '0.99', options: { precision: 2, scale: 2 } },
+    {
+      json: '-99999999999999999999999999999999999999',
+      text: '-99999999999999999999999999999999999999',
+      value: '-99999999999999999999999999999999999999',
+      options: { precision: 38, scale: 0 },
+    },
+    { json: '0.10', text: '0.1', value: '0.10', options: { precision: 4, scale: 2, minimum: '0.10', maximum: 99.5 } },
+  ],
+  column: ({ precision, scale }) => `numeric(${precision},${scale})`,
+  rules(options) {
+    const range = rangeRule(boundsOf(options), 'numeric')
+    return [
+      {
+        name: 'type',
+        schema: { type: 'string', format: 'decimal' },
+        message: `must be a decimal string such as "${options.scale === 0 ? '12' : '12.50'}"`,
+      },
+      {
+        name: 'digits',
+        schema: { pattern: digitsPattern(options) },
+        message: digitsMessage(options),
+      },
+      ...(range ? [range] : []),
+    ]
+  },
+  conflicts(options) {
+    const { minimum, maximum } = boundsOf(options)
+    const inexact = [
+      ...(typeof options.minimum === 'number' ? boundConflict('minimum', minimum) : []),
+      ...(typeof options.maximum === 'number' ? boundConflict('maximum', maximum) : []),
+    ]
+    if (inexact.length > 0) return inexact
+    return [
+      ...(options.scale > options.precision
+        ? [
+            {
+              option: 'scale',
+              message: `\`scale\` is ${options.scale}, which is more than \`precision\`, ${options.precision}`,
+            },
+          ]
+        : []),
+      ...(minimum !== undefined && maximum !== undefined && compareDecimals(minimum, maximum) > 0
+        ? [{ option: 'minimum', message: `\`minimum\` is ${minimum}, which is more than \`maximum\`, ${maximum}` }]
+        : []),
+    ]
+  },
+  admits(json, _source, options) {
+    const { minimum, maximum } = boundsOf(options)
+    const below = minimum !== undefined && compareDecimals(String(json), minimum) < 0
+    const above = maximum !== undefined && compareDecimals(String(json), maximum) > 0
+    return below || above ? 'range' : undefined
+  },
+  // Sign, point, a zero before it, quotes; each character can be written as an escape of six bytes.
+  maxBytes: ({ precision }) => 6 * (precision + 3) + 2,
+  select: (column) => `${column}::text`,
+  read: (text) => text,
+  parse: (text, { scale }) => (DECIMAL.test(text) && text.length <= LONGEST_TEXT ? canonical(text, scale) : undefined),
+  fromJson: (json, _source, { scale }) => canonical(String(json), scale),
+  write: (value) => value,
+}

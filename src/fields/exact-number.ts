@@ -1,0 +1,60 @@
+import type { Rule } from './field-type.js'
+
+/** Longer JSON text of an integer is refused: all it can add is zeros. */
+export const LONGEST_INTEGER = 64
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
+
+/** The integer that a JSON number's text stands for (`1e3` is 1000), with every digit; undefined when it is not whole. */
+export const exactInteger = (source: string): bigint | undefined => {
+  const [, sign, whole, fraction = '', exponent = '0'] = NUMBER.exec(source) ?? []
+  if (whole === undefined || source.length > LONGEST_INTEGER) return undefined
+  const digits = `${whole}${fraction}`.replace(/0+$/, '')
+  if (!/[1-9]/.test(digits)) return 0n
+  const zeros = Number(exponent) + whole.length - digits.length
+  if (zeros < 0 || zeros > LONGEST_INTEGER) return undefined
+  return BigInt(`${sign}${digits}${'0'.repeat(zeros)}`)
+}
+
+/** An integer from its one canonical text: no sign but a minus, no leading zeros. */
+export const canonicalInteger = (text: string): bigint | undefined =>
+  /^(?:0|-?[1-9]\d{0,18})$/.test(text) ? BigInt(text) : undefined
+
+/** Compares two plain decimals (`-12.50`) exactly: negative, zero or positive. */
+export const compareDecimals = (left: string, right: string): number => {
+  const scale = Math.max(fractionOf(left).length, fractionOf(right).length)
+  const difference = scaled(left, scale) - scaled(right, scale)
+  return difference === 0n ? 0 : difference > 0n ? 1 : -1
+}
+
+const fractionOf = (text: string): string => text.split('.')[1] ?? ''
+
+const scaled = (text: string, scale: number): bigint =>
+  BigInt(text.replace('.', '') + '0'.repeat(scale - fractionOf(text).length))
+
+interface Bounds {
+  readonly minimum?: string | undefined
+  readonly maximum?: string | undefined
+}
+
+/**
+ * The rule that holds a number between bounds, given as SQL would write them; undefined when there is none.
+ * It has no schema: types add one, or leave it to `admits`.
+ */
+export const rangeRule = ({ minimum, maximum }: Bounds, cast: string): Rule | undefined => {
+  if (minimum === undefined && maximum === undefined) return undefined
+  const bound = (column: string, operator: string, value: string | undefined) =>
+    value === undefined ? [] : [`${column} ${operator} '${value}'::${cast}`]
+  return {
+    name: 'range',
+    schema: {},
+    message: rangeMessage(minimum, maximum),
+    check: (column) => [...bound(column, '>=', minimum), ...bound(column, '<=', maximum)].join(' and '),
+  }
+}
+
+/** What a client reads of a broken range. */
+export const rangeMessage = (minimum: string | undefined, maximum: string | undefined): string => {
+  if (maximum === undefined) return `must be at least ${minimum}`
+  return minimum === undefined ? `must be at most ${maximum}` : `must be between ${minimum} and ${maximum}`
+}

@@ -1,0 +1,86 @@
+import type { Json, JsonSchema } from '../json.js'
+
+/** The comparisons a filter can make; the list of all there are. */
+export const LOOKUPS = [
+  'exact',
+  'in',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'contains',
+  'icontains',
+  'startswith',
+  'isnull',
+] as const
+export type Lookup = (typeof LOOKUPS)[number]
+
+/**
+ * One rule of a field: what JSON Schema says of it, what the database enforces, and what the client reads.
+ * `message` follows the field's label: `must be between 1 and 100 characters`. A rule owns the keywords of its `schema`:
+ * no two rules of a field share one, so a failing keyword leads back to its rule.
+ */
+export interface Rule {
+  readonly name: string
+  readonly schema: JsonSchema
+  readonly message: string
+  /** The CHECK expression for a column (already quoted); left out where the column's type enforces the rule by itself. */
+  readonly check?: (column: string) => string
+}
+
+/** One value of a type in each of its forms: in a JSON body, as a query parameter, as a JavaScript value. */
+export interface Example<Value> {
+  readonly json: Json
+  /** The exact JSON text that is sent, where `JSON.stringify(json)` would lose digits or say something else. */
+  readonly source?: string
+  /** The JSON value of the answer, where the canonical form differs from what was sent. */
+  readonly wire?: Json
+  readonly text: string
+  readonly value: Value
+  /** Options the example needs, when the type has required ones. */
+  readonly options?: Readonly<Record<string, Json>>
+}
+
+/**
+ * A kind of field, one object in one file: everything that differs between `string` and `timestamp` stands here.
+ * `Value` is what handlers see. On the way to and from the database every value is PostgreSQL's text form.
+ */
+export interface FieldType<Value = unknown, Options extends object = object> {
+  /** What stands after `type:` in resources.yaml. */
+  readonly name: string
+  /** One sentence for the reference and the editor. */
+  readonly summary: string
+  /** The options of this type beyond those every field has, each as the JSON Schema of its value in YAML. */
+  readonly options: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+  /** How `Value` is spelled in generated TypeScript. */
+  readonly typescript: string
+  readonly lookups: readonly Lookup[]
+  readonly orderable: boolean
+  /** Whether the type can be a primary key: one canonical text form, safe in a path without escaping. */
+  readonly key: boolean
+  readonly examples: readonly Example<Value>[]
+  /** The PostgreSQL type of the column, collation included. */
+  column(options: Options): string
+  /** In order; the first is the type itself (`must be a string`). */
+  rules(options: Options): readonly Rule[]
+  /**
+   * The name of the rule that a JSON value breaks although it satisfies every `schema`, because JSON Schema sees a rounded
+   * number or cannot say the rule; undefined when it breaks none. Asked only after the schemas pass, and never for null.
+   */
+  admits?(json: Json, source: string, options: Options): string | undefined
+  /** The options that contradict each other, as sentences with the option to blame; empty when none do. */
+  conflicts?(options: Options): readonly { readonly option: string; readonly message: string }[]
+  /** Longest JSON text of a valid value, in bytes; undefined when nothing bounds it. Used to compute body limits. */
+  maxBytes(options: Options): number | undefined
+  /** The SQL expression whose JSON form (by row_to_json) is the wire form; the column (already quoted) when left out. */
+  select?(column: string): string
+  /** A value from PostgreSQL's text form of `select`. */
+  read(text: string, options: Options): Value
+  /** A value from the text of a query parameter or path segment; undefined when the text is no value of this type. */
+  parse(text: string, options: Options): Value | undefined
+  /** A value from a JSON value that satisfies the rules; `source` is its exact JSON text. */
+  fromJson(json: Json, source: string, options: Options): Value
+  /** PostgreSQL's text form. */
+  write(value: Value, options: Options): string
+}

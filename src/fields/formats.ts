@@ -1,0 +1,31 @@
+import { utcTimestamp } from './instant.js'
+
+/** An Ajv format over strings. */
+export interface Format {
+  readonly type: 'string'
+  readonly validate: (text: string) => boolean
+}
+
+/** Whether PostgreSQL can store a text and give it back unchanged: no U+0000, no half of a surrogate pair. */
+export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
+
+/** Whether a text is a real day of the years 0001 to 9999, such as `2024-02-29`. */
+export const isDate = (text: string): boolean =>
+  /^\d{4}-\d\d-\d\d$/.test(text) && utcTimestamp(`${text}T00:00:00Z`) !== undefined
+
+const format = (validate: (text: string) => boolean): Format => ({ type: 'string', validate })
+
+/** What `decimal` means in a schema: plain digits, one way to write each amount but for trailing zeros. */
+export const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
+
+/**
+ * The formats that field schemas name, to be registered with Ajv. The standard names are stricter here than in ajv-formats:
+ * what they accept, PostgreSQL accepts and keeps exactly.
+ */
+export const FORMATS: Readonly<Record<string, Format>> = {
+  'storable-text': format(isStorable),
+  date: format(isDate),
+  'date-time': format((text) => utcTimestamp(text) !== undefined),
+  decimal: format((text) => DECIMAL.test(text)),
+  uuid: format((text) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)),
+}

@@ -1,0 +1,34 @@
+import { bigint } from './bigint.js'
+import { boolean } from './boolean.js'
+import { choice } from './choice.js'
+import { date } from './date.js'
+import { decimal } from './decimal.js'
+import type { FieldType } from './field-type.js'
+import { float } from './float.js'
+import { integer } from './integer.js'
+import { json } from './json.js'
+import { belongsTo } from './relation.js'
+import { string } from './string.js'
+import { text } from './text.js'
+import { timestamp } from './timestamp.js'
+import { uuid } from './uuid.js'
+
+/** Every kind of field there is. A new one is a file and a line here. */
+export const FIELD_TYPES: readonly FieldType[] = [
+  string,
+  text,
+  integer,
+  bigint,
+  decimal,
+  float,
+  boolean,
+  date,
+  timestamp,
+  uuid,
+  choice,
+  json,
+  belongsTo,
+]
+
+/** The type that stands for `name` after `type:`; undefined when there is none. */
+export const fieldType = (name: string): FieldType | undefined => FIELD_TYPES.find((type) => type.name === name)

@@ -1,0 +1,93 @@
+import type { Json } from '../json.js'
+import { canonicalInteger, exactInteger, LONGEST_INTEGER, rangeMessage, rangeRule } from './exact-number.js'
+import type { FieldType, Lookup, Rule } from './field-type.js'
+
+/** The options of `integer` and `bigint`. Digits in a string where YAML or JSON would lose some. */
+export interface IntegerOptions {
+  readonly minimum?: number | string
+  readonly maximum?: number | string
+}
+
+interface Range {
+  readonly minimum: bigint
+  readonly maximum: bigint
+}
+
+/** The lookups of everything that has an order and is not text. */
+export const ORDERED: readonly Lookup[] = ['exact', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull']
+
+const BOUND = { anyOf: [{ type: 'integer' }, { type: 'string', pattern: '^(0|-?[1-9][0-9]*)$' }] }
+
+const within = (value: bigint, { minimum, maximum }: Range): boolean => value >= minimum && value <= maximum
+
+const rangeOf = ({ minimum, maximum }: IntegerOptions, limits: Range): Range => ({
+  minimum: minimum === undefined ? limits.minimum : BigInt(minimum),
+  maximum: maximum === undefined ? limits.maximum : BigInt(maximum),
+})
+
+const boundConflict = (option: keyof IntegerOptions, options: IntegerOptions, limits: Range) => {
+  const value = options[option]
+  if (typeof value === 'number' && !Number.isSafeInteger(value)) {
+    return [{ option, message: `${value} has more digits than YAML keeps; in quotes all of them count` }]
+  }
+  if (value === undefined || within(BigInt(value), limits)) return []
+  return [{ option, message: `${value} is not ${rangeMessage(`${limits.minimum}`, `${limits.maximum}`).slice(8)}` }]
+}
+
+const conflicts = (options: IntegerOptions, limits: Range) => {
+  const outside = [...boundConflict('minimum', options, limits), ...boundConflict('maximum', options, limits)]
+  if (outside.length > 0) return outside
+  const { minimum, maximum } = rangeOf(options, limits)
+  return minimum <= maximum
+    ? []
+    : [{ option: 'minimum', message: `\`minimum\` is ${minimum}, which is more than \`maximum\`, ${maximum}` }]
+}
+
+const rules = (options: IntegerOptions, limits: Range, cast: string): readonly Rule[] => {
+  const { minimum, maximum } = rangeOf(options, limits)
+  const narrower = {
+    minimum: minimum > limits.minimum ? `${minimum}` : undefined,
+    maximum: maximum < limits.maximum ? `${maximum}` : undefined,
+  }
+  return [
+    { name: 'type', schema: { type: 'integer' }, message: 'must be an integer' },
+    {
+      ...rangeRule(narrower, cast),
+      name: 'range',
+      // Near 2^63 these are rounded, and `admits` has the last word.
+      schema: { minimum: Number(minimum), maximum: Number(maximum) },
+      message: rangeMessage(`${minimum}`, `${maximum}`),
+    },
+  ]
+}
+
+/** Everything that `integer` and `bigint` share: the name of the PostgreSQL type and what it can hold tell them apart. */
+export const integerType = (cast: string, limits: Range) =>
+  ({
+    options: { minimum: BOUND, maximum: BOUND },
+    lookups: ORDERED,
+    orderable: true,
+    key: true,
+    column: () => cast,
+    rules: (options: IntegerOptions) => rules(options, limits, cast),
+    conflicts: (options: IntegerOptions) => conflicts(options, limits),
+    admits(_json: Json, source: string, options: IntegerOptions) {
+      const value = exactInteger(source)
+      if (value === undefined) return 'type'
+      return within(value, rangeOf(options, limits)) ? undefined : 'range'
+    },
+    maxBytes: () => LONGEST_INTEGER,
+  }) satisfies Partial<FieldType<never, IntegerOptions>>
+
+/** A value within what a PostgreSQL integer type can hold, from its canonical text. */
+export const parseWithin = (text: string, limits: Range): bigint | undefined => {
+  const value = canonicalInteger(text)
+  return value !== undefined && within(value, limits) ? value : undefined
+}
+
+/** The exact value of a JSON integer that `admits` let through. */
+export const admitted = (source: string): bigint => {
+  const value = exactInteger(source)
+  if (value === undefined) throw new Error(`not an integer: ${source}`)
+  return value
+}

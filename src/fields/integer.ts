@@ -1,0 +1,25 @@
+import type { FieldType } from './field-type.js'
+import { admitted, type IntegerOptions, integerType, parseWithin } from './integer-type.js'
+
+const LIMITS = { minimum: -(2n ** 31n), maximum: 2n ** 31n - 1n }
+
+/** A whole number of 32 bits. */
+export const integer: FieldType<number, IntegerOptions> = {
+  ...integerType('integer', LIMITS),
+  name: 'integer',
+  summary: 'A whole number from -2147483648 to 2147483647.',
+  typescript: 'number',
+  examples: [
+    { json: 0, text: '0', value: 0 },
+    { json: 2147483647, text: '2147483647', value: 2147483647 },
+    { json: -2147483648, text: '-2147483648', value: -2147483648 },
+    { json: 1000, source: '1e3', text: '1000', value: 1000, options: { minimum: 1, maximum: 1000 } },
+  ],
+  read: Number,
+  parse(text) {
+    const value = parseWithin(text, LIMITS)
+    return value === undefined ? undefined : Number(value)
+  },
+  fromJson: (_json, source) => Number(admitted(source)),
+  write: String,
+}

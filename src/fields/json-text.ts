@@ -1,0 +1,81 @@
+import type { Json } from '../json.js'
+import { isStorable } from './formats.js'
+
+/** A stored JSON value: its exact text, and the value that JavaScript makes of it. */
+export class JsonText {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  /** Numbers beyond 2^53 are rounded here, not in `text`. */
+  get value(): Json {
+    return JSON.parse(this.text)
+  }
+
+  toJSON(): Json {
+    return this.value
+  }
+}
+
+const DEEPEST = 100
+const LONGEST_NUMBER = 1000
+const NUMBERS = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+
+/** The name of what keeps PostgreSQL's `jsonb` from holding a JSON value; undefined when nothing does. */
+export const unstorable = (json: Json, source: string): 'text' | 'depth' | 'numbers' | undefined => {
+  const flaw = flawOf(json)
+  return flaw ?? (numbersFit(source) ? undefined : 'numbers')
+}
+
+const flawOf = (json: Json): 'text' | 'depth' | undefined => {
+  // A list of what is left to see, not recursion: the value comes from a client.
+  const left: { readonly value: Json; readonly depth: number }[] = [{ value: json, depth: 0 }]
+  for (let next = left.pop(); next; next = left.pop()) {
+    const { value, depth } = next
+    if (typeof value === 'string' && !isStorable(value)) return 'text'
+    if (typeof value !== 'object' || value === null) continue
+    if (depth === DEEPEST) return 'depth'
+    if (!Array.isArray(value) && !Object.keys(value).every(isStorable)) return 'text'
+    for (const each of Object.values(value)) left.push({ value: each, depth: depth + 1 })
+  }
+  return undefined
+}
+
+/**
+ * `jsonb` writes every number out: `1e99` in full. A few bytes must not become a great answer, so neither one number nor
+ * all of them together may grow far beyond what was sent.
+ */
+const numbersFit = (source: string): boolean => {
+  let growth = 0
+  for (const [number] of withoutStrings(source).matchAll(NUMBERS)) {
+    const length = writtenOut(number)
+    if (length > LONGEST_NUMBER) return false
+    growth += Math.max(0, length - number.length)
+  }
+  return growth <= 8 * source.length + 65_536
+}
+
+const writtenOut = (number: string): number => {
+  const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e')
+  return mantissa.length + Math.abs(Number(exponent))
+}
+
+const withoutStrings = (source: string): string => {
+  const parts: string[] = []
+  let from = 0
+  for (let open = source.indexOf('"'); open >= 0; open = source.indexOf('"', from)) {
+    parts.push(source.slice(from, open))
+    from = afterString(source, open)
+  }
+  return [...parts, source.slice(from)].join('"')
+}
+
+const afterString = (source: string, open: number): number => {
+  for (let at = open + 1; at < source.length; at += 1) {
+    if (source[at] === '\\') at += 1
+    else if (source[at] === '"') return at + 1
+  }
+  return source.length
+}

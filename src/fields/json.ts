@@ -1,0 +1,54 @@
+import type { FieldType } from './field-type.js'
+import { JsonText, unstorable } from './json-text.js'
+
+/** Any JSON value. */
+export const json: FieldType<JsonText> = {
+  name: 'json',
+  summary:
+    'Any JSON value but a bare null, stored as jsonb: equal values come back, numbers with every digit, the order of keys and the ' +
+    'spelling of numbers being PostgreSQL’s.',
+  options: {},
+  typescript: 'JsonText',
+  lookups: ['isnull'],
+  orderable: false,
+  key: false,
+  examples: [
+    {
+      json: { b: [1, null, true, '😀'], a: {} },
+      text: '{"b":[1,null,true,"😀"],"a":{}}',
+      value: new JsonText('{"b":[1,null,true,"😀"],"a":{}}'),
+    },
+    {
+      json: 2 ** 63,
+      source: '9223372036854775809',
+      text: '9223372036854775809',
+      value: new JsonText('9223372036854775809'),
+    },
+    { json: 1e300, source: '1e300', text: '1e300', value: new JsonText('1e300') },
+    {
+      json: 'it\'s "quoted" \\ ',
+      text: '"it\'s \\"quoted\\" \\\\ "',
+      value: new JsonText('"it\'s \\"quoted\\" \\\\ "'),
+    },
+    { json: false, text: 'false', value: new JsonText('false') },
+  ],
+  column: () => 'jsonb',
+  rules: () => [
+    { name: 'type', schema: { not: { type: 'null' } }, message: 'must be a JSON value other than null' },
+    { name: 'text', schema: {}, message: 'must not contain U+0000 or an unpaired surrogate' },
+    { name: 'depth', schema: {}, message: 'must not nest more than 100 levels deep' },
+    { name: 'numbers', schema: {}, message: 'must not contain numbers that take more than 1000 digits to write out' },
+  ],
+  admits: unstorable,
+  maxBytes: () => undefined,
+  read: (text) => new JsonText(text),
+  parse(text) {
+    try {
+      return unstorable(JSON.parse(text), text) === undefined ? new JsonText(text) : undefined
+    } catch {
+      return undefined
+    }
+  },
+  fromJson: (_json, source) => new JsonText(source),
+  write: ({ text }) => text,
+}

@@ -1,0 +1,132 @@
+import { runInNewContext } from 'node:vm'
+import { isStorable } from './formats.js'
+import { refuseCostly } from './pattern-cost.js'
+import { type CharacterSet, parsePattern, type PatternNode, PatternRefusal } from './pattern-syntax.js'
+
+/** One pattern in two spellings of the same meaning: for a RegExp with the `u` flag (so for JSON Schema), and for `~`. */
+export interface Pattern {
+  readonly javascript: string
+  readonly postgres: string
+}
+
+/** Why a pattern is not taken, as a sentence. */
+export interface Refused {
+  readonly refusal: string
+}
+
+const LONGEST = 200
+const PROBE_LENGTH = 10_000
+const PROBE_MILLISECONDS = 1000
+
+/** A pattern in both spellings, or why not: it must mean the same to JavaScript and PostgreSQL, and be cheap on any text. */
+export const checkPattern = (text: string): Pattern | Refused =>
+  refusing(() => {
+    const tree = parse(text)
+    refuseCostly(tree)
+    const pattern = spell(tree)
+    refuseSlow(pattern.javascript, tree)
+    return pattern
+  })
+
+/** Both spellings of a pattern that has been checked before. */
+export const translatePattern = (text: string): Pattern | Refused => refusing(() => spell(parse(text)))
+
+const refusing = (work: () => Pattern): Pattern | Refused => {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof PatternRefusal) return { refusal: error.message }
+    throw error
+  }
+}
+
+const parse = (text: string): PatternNode => {
+  const length = [...text].length
+  if (length > LONGEST) throw new PatternRefusal(`the pattern has ${length} characters; at most ${LONGEST} are allowed`)
+  if (!isStorable(text)) throw new PatternRefusal('the pattern contains U+0000 or an unpaired surrogate')
+  return parsePattern(text)
+}
+
+const spell = (tree: PatternNode): Pattern => ({ javascript: write(tree, JAVASCRIPT), postgres: write(tree, POSTGRES) })
+
+interface Spelling {
+  readonly open: string
+  readonly optional: string
+  readonly outside: (codePoint: number) => string
+  readonly inside: (codePoint: number) => string
+}
+
+const hex = (codePoint: number, digits: number): string => codePoint.toString(16).padStart(digits, '0')
+
+/** What is neither seen nor safe in a line of text. */
+const INVISIBLE = /[\p{C}\p{Z}]/u
+
+const javascriptCharacter =
+  (special: RegExp) =>
+  (codePoint: number): string => {
+    const character = String.fromCodePoint(codePoint)
+    if (special.test(character)) return `\\${character}`
+    if (character === ' ' || !INVISIBLE.test(character)) return character
+    return codePoint > 0xffff ? `\\u{${hex(codePoint, 1)}}` : `\\u${hex(codePoint, 4)}`
+  }
+
+const JAVASCRIPT: Spelling = {
+  open: '(?:',
+  optional: '?',
+  outside: javascriptCharacter(/[\^$\\.*+?()[\]{}|/]/),
+  inside: javascriptCharacter(/[\^\\[\]-]/),
+}
+
+// Numbers mean the same everywhere in an advanced regular expression, and no `?` or quote is left for others to trip over.
+const postgresCharacter = (codePoint: number): string => {
+  const character = String.fromCodePoint(codePoint)
+  if (/[A-Za-z0-9]/.test(character)) return character
+  return codePoint > 0xffff ? `\\U${hex(codePoint, 8)}` : `\\u${hex(codePoint, 4)}`
+}
+
+const POSTGRES: Spelling = { open: '(', optional: '{0,1}', outside: postgresCharacter, inside: postgresCharacter }
+
+const write = (node: PatternNode, spelling: Spelling): string => {
+  if (node.kind === 'anchor') return node.at
+  if (node.kind === 'set') return writeSet(node, spelling)
+  if (node.kind === 'sequence') return node.items.map((item) => write(item, spelling)).join('')
+  if (node.kind === 'choice') return `${spelling.open}${node.items.map((item) => write(item, spelling)).join('|')})`
+  const item = write(node.item, spelling)
+  const whole = node.item.kind === 'set' || node.item.kind === 'choice' ? item : `${spelling.open}${item})`
+  return `${whole}${quantifier(node.min, node.max, spelling)}`
+}
+
+const quantifier = (min: number, max: number, { optional }: Spelling): string => {
+  if (min === 0 && max === 1) return optional
+  if (max === Infinity) return min === 0 ? '*' : min === 1 ? '+' : `{${min},}`
+  return min === max ? `{${min}}` : `{${min},${max}}`
+}
+
+const writeSet = ({ ranges, negated }: CharacterSet, { outside, inside }: Spelling): string => {
+  const [[from, to] = [0, 0], ...others] = ranges
+  if (!negated && others.length === 0 && from === to) return outside(from)
+  const members = ranges.map(([first, last]) => (first === last ? inside(first) : `${inside(first)}-${inside(last)}`))
+  return `[${negated ? '^' : ''}${members.join('')}]`
+}
+
+/** Runs a pattern on long texts of the characters that it is about. */
+const refuseSlow = (javascript: string, tree: PatternNode): void => {
+  const samples = [...new Set(sampleCharacters(tree))].slice(0, 20)
+  const texts = [...samples, samples.join('')].map((text) => `${text.repeat(PROBE_LENGTH / (text.length || 1))}\u0001`)
+  try {
+    for (const text of texts) {
+      runInNewContext('new RegExp(javascript, "u").test(text)', { javascript, text }, { timeout: PROBE_MILLISECONDS })
+    }
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
+    throw new PatternRefusal(
+      `the pattern takes longer than ${PROBE_MILLISECONDS} ms on a text of ${PROBE_LENGTH} characters`,
+    )
+  }
+}
+
+const sampleCharacters = (node: PatternNode): readonly string[] => {
+  if (node.kind === 'anchor') return []
+  if (node.kind === 'set') return [node.negated ? '~' : String.fromCodePoint(node.ranges[0]?.[0] ?? 0x7e)]
+  return (node.kind === 'repeat' ? [node.item] : node.items).flatMap(sampleCharacters)
+}

@@ -1,0 +1,17 @@
+const refuseNul = (text: string): void => {
+  if (text.includes('\0')) throw new Error(`U+0000 cannot stand in SQL: ${JSON.stringify(text)}`)
+}
+
+/** A SQL string literal for a text, whatever `standard_conforming_strings` says. @throws Error for U+0000 */
+export const literal = (text: string): string => {
+  refuseNul(text)
+  const quoted = `'${text.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`
+  return text.includes('\\') ? `E${quoted}` : quoted
+}
+
+/** A quoted SQL identifier. @throws Error for an empty name and for U+0000 */
+export const identifier = (name: string): string => {
+  refuseNul(name)
+  if (name === '') throw new Error('an identifier cannot be empty')
+  return `"${name.replaceAll('"', '""')}"`
+}

@@ -1,0 +1,104 @@
+import type { Json, JsonSchema } from '../json.js'
+import type { FieldType, Lookup, Rule } from './field-type.js'
+import { isStorable } from './formats.js'
+import { checkPattern, translatePattern } from './pattern.js'
+import { literal } from './sql-literal.js'
+
+/** The options of `string` and `text`. */
+export interface TextOptions {
+  readonly min?: number
+  readonly max?: number
+  readonly pattern?: string
+  readonly collation?: string
+}
+
+/** The longest `varchar`. */
+const LONGEST = 10_485_760
+
+/** A PostgreSQL collation by name, for every type that is stored as text. */
+export const COLLATION: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9_.@-]{1,63}$' }
+
+/** A text column's type with its collation: code point order unless the field says otherwise. */
+export const collated = (type: string, collation = 'C'): string => `${type} collate "${collation}"`
+
+/** The rule that text survives storage; it owns `format`. */
+const STORABLE: Rule = {
+  name: 'storable',
+  schema: { format: 'storable-text' },
+  message: 'must not contain U+0000 or an unpaired surrogate',
+}
+
+const characters = (count: number): string => `${count} ${count === 1 ? 'character' : 'characters'}`
+
+const lengthMessage = (min: number, max: number | undefined): string => {
+  if (max === undefined) return `must be at least ${characters(min)}`
+  return min > 0 ? `must be between ${min} and ${max} characters` : `must be at most ${characters(max)}`
+}
+
+/** `typed` says that the column's type holds the maximum already. */
+const lengthRule = ({ min = 0, max }: TextOptions, typed: boolean): Rule | undefined => {
+  if (min === 0 && max === undefined) return undefined
+  const bounds = (column: string) => [
+    ...(min > 0 ? [`char_length(${column}) >= ${min}`] : []),
+    ...(max !== undefined && !typed ? [`char_length(${column}) <= ${max}`] : []),
+  ]
+  return {
+    name: 'length',
+    schema: { ...(min > 0 ? { minLength: min } : {}), ...(max === undefined ? {} : { maxLength: max }) },
+    message: lengthMessage(min, max),
+    ...(bounds('').length > 0 ? { check: (column: string) => bounds(column).join(' and ') } : {}),
+  }
+}
+
+const patternRule = (pattern: string): Rule => {
+  const translated = translatePattern(pattern)
+  if ('refusal' in translated) throw new Error(`a pattern that was never checked: ${translated.refusal}`)
+  return {
+    name: 'pattern',
+    schema: { pattern: translated.javascript },
+    message: `must match the pattern ${pattern}`,
+    check: (column) => `${column} collate "C" ~ ${literal(translated.postgres)}`,
+  }
+}
+
+const conflicts = ({ min = 0, max = LONGEST, pattern }: TextOptions) => {
+  const checked = pattern === undefined ? undefined : checkPattern(pattern)
+  return [
+    ...(min > max ? [{ option: 'min', message: `\`min\` is ${min}, which is more than \`max\`, ${max}` }] : []),
+    ...(checked && 'refusal' in checked ? [{ option: 'pattern', message: checked.refusal }] : []),
+  ]
+}
+
+const LOOKUPS: readonly Lookup[] = ['exact', 'in', 'contains', 'icontains', 'startswith', 'isnull']
+
+/** Everything that `string` and `text` share; they differ in whether the column's type holds the maximum. */
+export const textType = (holdsMaximum: boolean) =>
+  ({
+    options: {
+      min: { type: 'integer', minimum: 0, maximum: LONGEST },
+      max: { type: 'integer', minimum: 1, maximum: LONGEST },
+      pattern: { type: 'string', minLength: 1, maxLength: 200 },
+      collation: COLLATION,
+    },
+    typescript: 'string',
+    lookups: LOOKUPS,
+    orderable: true,
+    key: false,
+    rules(options) {
+      const type: Rule = { name: 'type', schema: { type: 'string' }, message: 'must be a string' }
+      const length = lengthRule(options, holdsMaximum)
+      return [
+        type,
+        STORABLE,
+        ...(length ? [length] : []),
+        ...(options.pattern === undefined ? [] : [patternRule(options.pattern)]),
+      ]
+    },
+    conflicts,
+    // A character beyond the basic plane can be written as two escapes of six bytes.
+    maxBytes: ({ max }) => (max === undefined ? undefined : 12 * max + 2),
+    read: (text) => text,
+    parse: (text) => (isStorable(text) ? text : undefined),
+    fromJson: (json: Json) => String(json),
+    write: (value) => value,
+  }) satisfies Partial<FieldType<string, TextOptions>>

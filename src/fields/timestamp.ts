@@ -1,0 +1,59 @@
+import type { FieldType } from './field-type.js'
+import { utcTimestamp } from './instant.js'
+import { ORDERED } from './integer-type.js'
+
+/** A moment in time. */
+export const timestamp: FieldType<string> = {
+  name: 'timestamp',
+  summary:
+    'A moment in time, to the microsecond. Any offset is taken (2026-11-21T11:00:00+01:00); the answer is UTC with six digits after ' +
+    'the point (2026-11-21T10:00:00.000000Z).',
+  options: {},
+  typescript: 'string',
+  lookups: ORDERED,
+  orderable: true,
+  key: false,
+  examples: [
+    {
+      json: '2026-11-21T11:00:00+01:00',
+      wire: '2026-11-21T10:00:00.000000Z',
+      text: '2026-11-21T10:00:00Z',
+      value: '2026-11-21T10:00:00.000000Z',
+    },
+    {
+      json: '0001-01-01T00:00:00.000000Z',
+      text: '0001-01-01T00:00:00Z',
+      value: '0001-01-01T00:00:00.000000Z',
+    },
+    {
+      json: '9999-12-31T23:59:59.999999Z',
+      text: '9999-12-31T23:59:59.999999Z',
+      value: '9999-12-31T23:59:59.999999Z',
+    },
+    {
+      json: '2024-02-29T00:00:00.1-23:59',
+      wire: '2024-02-29T23:59:00.100000Z',
+      text: '2024-02-29T00:00:00.1-23:59',
+      value: '2024-02-29T23:59:00.100000Z',
+    },
+  ],
+  column: () => 'timestamptz',
+  rules: () => [
+    {
+      name: 'type',
+      schema: { type: 'string', format: 'date-time' },
+      message: 'must be a timestamp such as 2026-11-21T10:00:00Z',
+    },
+  ],
+  // `2026-11-21T10:00:00.123456+00:00`, each character perhaps an escape of six bytes, and the quotes.
+  maxBytes: () => 6 * 32 + 2,
+  select: (column) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
+  read: (text) => text,
+  parse: utcTimestamp,
+  fromJson(json) {
+    const value = utcTimestamp(String(json))
+    if (value === undefined) throw new Error(`not a timestamp: ${String(json)}`)
+    return value
+  },
+  write: (value) => value,
+}

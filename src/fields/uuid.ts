@@ -1,0 +1,45 @@
+import type { FieldType } from './field-type.js'
+import { FORMATS } from './formats.js'
+
+/** A universally unique identifier. */
+export const uuid: FieldType<string> = {
+  name: 'uuid',
+  summary: 'A UUID (RFC 9562). Either case is taken; the answer is lower case.',
+  options: {},
+  typescript: 'string',
+  lookups: ['exact', 'in', 'isnull'],
+  orderable: true,
+  key: true,
+  examples: [
+    {
+      json: '0190163D-8694-739B-AEA5-966C26F8AD91',
+      wire: '0190163d-8694-739b-aea5-966c26f8ad91',
+      text: '0190163d-8694-739b-aea5-966c26f8ad91',
+      value: '0190163d-8694-739b-aea5-966c26f8ad91',
+    },
+    {
+      json: '00000000-0000-0000-0000-000000000000',
+      text: '00000000-0000-0000-0000-000000000000',
+      value: '00000000-0000-0000-0000-000000000000',
+    },
+    {
+      json: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+      text: 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF',
+      value: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+    },
+  ],
+  column: () => 'uuid',
+  rules: () => [
+    {
+      name: 'type',
+      schema: { type: 'string', format: 'uuid' },
+      message: 'must be a UUID such as 0190163d-8694-739b-aea5-966c26f8ad91',
+    },
+  ],
+  // 36 characters, each perhaps an escape of six bytes, and the quotes.
+  maxBytes: () => 6 * 36 + 2,
+  read: (text) => text,
+  parse: (text) => (FORMATS.uuid?.validate(text) ? text.toLowerCase() : undefined),
+  fromJson: (json) => String(json).toLowerCase(),
+  write: (value) => value,
+}

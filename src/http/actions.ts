@@ -1,0 +1,76 @@
+import type { Operation } from '../config/spec.js'
+import type { ListRequest } from '../resource/list.js'
+import { detailName } from '../resource/links.js'
+import type { Id, ListPage } from '../resource/plan.js'
+import type { BodyMode } from '../resource/body.js'
+import type { Resource } from '../resource/resource.js'
+import { Problem } from '../problem.js'
+import type { BodyPolicy, Context, Handler, Reply } from './route.js'
+
+/** The generated operations: each takes a resource and gives the handler of one route. */
+export const ACTIONS: Readonly<Record<Operation, (resource: Resource) => Handler>> = {
+  list: (resource) => async (context) => {
+    const request = resource.parseList(context.search)
+    const page = await context.documents(resource).list(request.plan)
+    return listReply(resource, request, page)
+  },
+
+  create: (resource) => async (context) => {
+    const row = resource.parseBody(await context.body(policy(resource)), 'create')
+    const { id, item } = await context.documents(resource).create(row)
+    const location = context.reverse(detailName(resource.spec.name), { [resource.spec.model.primaryKey.name]: id })
+    return { status: 201, text: item, ...(location === undefined ? {} : { headers: { Location: location } }) }
+  },
+
+  retrieve: (resource) => async (context) => {
+    const item = await context.documents(resource).retrieve(readId(resource, context))
+    return { status: 200, text: item ?? notFound() }
+  },
+
+  update: (resource) => change(resource, 'replace', policy(resource)),
+
+  partial_update: (resource) => change(resource, 'update', policy(resource, 'application/merge-patch+json')),
+
+  destroy: (resource) => async (context) => {
+    const destroyed = await context.documents(resource).destroy(readId(resource, context))
+    return destroyed ? { status: 204 } : notFound()
+  },
+}
+
+/** The body is judged before the id, and both before the database is asked. */
+function change(resource: Resource, mode: BodyMode, bodyPolicy: BodyPolicy): Handler {
+  return async (context) => {
+    const row = resource.parseBody(await context.body(bodyPolicy), mode)
+    const item = await context.documents(resource).update(readId(resource, context), row)
+    return { status: 200, text: item ?? notFound() }
+  }
+}
+
+function policy(resource: Resource, ...more: readonly string[]): BodyPolicy {
+  return { mediaTypes: ['application/json', ...more], optional: false, limit: resource.bodyLimit }
+}
+
+/** An id that is not canonical is the id of no record. */
+function readId(resource: Resource, context: Context): Id {
+  return resource.parseId(context.params[resource.spec.model.primaryKey.name] ?? '') ?? notFound()
+}
+
+function notFound(): never {
+  throw new Problem('not_found')
+}
+
+function listReply(resource: Resource, request: ListRequest, page: ListPage<string>): Reply {
+  const { path, pagination } = resource.spec
+  const links = [...request.links(page)].map(([rel, search]) => [rel, `${path}?${search}`] as const)
+  const headers: Record<string, string> = {}
+  if (links.length > 0) headers['Link'] = links.map(([rel, url]) => `<${url}>; rel="${rel}"`).join(', ')
+  if (page.total) headers['X-Total-Count'] = String(page.total.rows)
+  if (page.total?.estimated) headers['X-Total-Count-Estimated'] = 'true'
+  const items = `[${page.items.join(',')}]`
+  return { status: 200, headers, text: pagination.envelope === 'results' ? envelope(items, page, new Map(links)) : items }
+}
+
+function envelope(items: string, page: ListPage<string>, links: ReadonlyMap<string, string>): string {
+  const [count, next, previous] = [page.total?.rows, links.get('next'), links.get('prev')].map((part) => JSON.stringify(part ?? null))
+  return `{"count":${count},"next":${next},"previous":${previous},"results":${items}}`
+}

@@ -1,0 +1,72 @@
+import { Problem } from '../problem.js'
+import { createDeadlines, type Deadlines } from './deadlines.js'
+import { type Exchange, isSettled } from './exchange.js'
+import type { Log } from './log.js'
+import { toReply } from './problem-document.js'
+import { type Situation, sendReply } from './reply.js'
+import type { Reply } from './route.js'
+import type { RouteTable } from './routes.js'
+
+export interface AnsweringParts extends Situation {
+  readonly routes: Pick<RouteTable, 'rendererAt'>
+  readonly log: Log
+}
+
+/** The ways in which an exchange gets its one answer. The first wins; what comes later is dropped. */
+export interface Answering {
+  answer(exchange: Exchange, reply: Reply): void
+  /** Answers with a problem. Whatever is no Problem is a bug: logged with its cause, and told to nobody. */
+  fail(exchange: Exchange, error: unknown): void
+  /** Fail the exchanges that are started with them. */
+  readonly deadlines: Deadlines
+}
+
+export function createAnswering(parts: AnsweringParts): Answering {
+  const { routes, log, limits } = parts
+
+  const answer = (exchange: Exchange, reply: Reply): void => {
+    if (isSettled(exchange)) return
+    try {
+      if (reply.stream !== undefined) deadlines.start(exchange)
+      sendReply(exchange, reply, parts)?.catch((error: unknown) => fail(exchange, error))
+    } catch (error) {
+      fail(exchange, error)
+    }
+  }
+
+  const fail = (exchange: Exchange, error: unknown): void => {
+    const { response, requestId, path } = exchange
+    const problem = error instanceof Problem ? error : new Problem('internal', undefined, { cause: error })
+    if (isOurs(problem)) {
+      log.error({
+        event: 'failure',
+        request_id: requestId,
+        route: exchange.route,
+        type: problem.type,
+        cause: problem.cause,
+      })
+    }
+    // A cut answer is the only way left to say that it is not complete.
+    if (response.headersSent && !response.writableEnded) response.destroy()
+    if (isSettled(exchange)) return
+    try {
+      // No stream, so nothing is left to wait for.
+      void sendReply(exchange, toReply(problem, requestId, routes.rendererAt(path)), parts)
+    } catch (cause) {
+      log.error({ event: 'failure', request_id: requestId, route: exchange.route, type: 'internal', cause })
+      void sendReply(exchange, toReply(new Problem('internal'), requestId), parts)
+    }
+  }
+
+  const seconds = limits.handlerTimeout / 1000
+  const deadlines = createDeadlines(limits.handlerTimeout, (exchange) =>
+    fail(exchange, new Problem('timeout', `the request took longer than ${seconds} seconds`)),
+  )
+
+  return { answer, fail, deadlines }
+}
+
+/** Whether a problem is for the log: something failed on this side, rather than being refused. */
+function isOurs({ type, status, cause }: Problem): boolean {
+  return type === 'internal' || type === 'timeout' || (status >= 500 && cause !== undefined)
+}

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { Problem, type ProblemType } from '../problem.js'
+import type { Connection } from './exchange.js'
+import { toJsonText } from './json-text.js'
+import type { Limits } from './limits.js'
+import { toReply } from './problem-document.js'
+import { headersOf } from './reply.js'
+
+/** By the code of Node's error; everything else is not HTTP. */
+const FAILURES: Readonly<Record<string, readonly [ProblemType, string]>> = {
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'the head of the request is too large'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['body_too_large', 'the chunk extensions of the body are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'the request did not arrive in time'],
+}
+
+export function newConnection(): Connection {
+  return { open: 0, latest: undefined, closing: false, refusal: undefined }
+}
+
+/** What the client did wrong when Node could not go on reading from it. */
+export function toProblem(code: string | undefined): Problem {
+  const [type, detail] = FAILURES[code ?? ''] ?? ['malformed_request', 'the request is not valid HTTP/1.1']
+  return new Problem(type, detail)
+}
+
+/** Ends a connection on which nothing more can be understood, after the answers that are under way. */
+export function breakOff(connection: Connection, socket: Duplex, problem: Problem, limits: Limits): void {
+  const { open, latest, closing } = connection
+  // The parser reports again whatever bytes come later.
+  if (connection.refusal || (closing && open === 0)) return
+  connection.closing = true
+  if (open > 0 && latest && !latest.request.complete) {
+    latest.mustClose = true
+    latest.failBody?.(problem)
+    if (latest.response.headersSent) latest.response.on('finish', () => socket.destroy())
+    return
+  }
+  connection.refusal = problem
+  if (open === 0) refuse(socket, problem, limits)
+}
+
+/** Counts the end of a request. */
+export function release(connection: Connection, socket: Duplex, limits: Limits): void {
+  connection.open -= 1
+  if (connection.open === 0 && connection.refusal) refuse(socket, connection.refusal, limits)
+}
+
+/** Answers on the bare socket, for want of a request that could be answered. */
+export function refuse(socket: Duplex, problem: Problem, { lingerTimeout }: Limits): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const requestId = randomUUID()
+  const reply = toReply(problem, requestId)
+  const body = toJsonText(reply.body)
+  const headers = headersOf(requestId, reply, Buffer.byteLength(body), true)
+  const lines = [`HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}`, `Date: ${new Date().toUTCString()}`]
+  for (let index = 0; index < headers.length; index += 2) lines.push(`${headers[index]}: ${headers[index + 1]}`)
+  const timer = setTimeout(() => socket.destroy(), lingerTimeout)
+  socket.once('close', () => clearTimeout(timer)).once('end', () => socket.destroy())
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
+}

@@ -1,0 +1,38 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Problem } from '../problem.js'
+
+/** One request and its answer while it is under way. */
+export interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly requestId: string
+  readonly path: string
+  readonly search: string
+  readonly started: number
+  /** undefined when the service is mounted in a server that is not ours. */
+  readonly connection: Connection | undefined
+  /** Name of the route that matched. */
+  route: string | undefined
+  /** Whether the client waits for `100 Continue` before it sends the body. */
+  awaitsContinue: boolean
+  /** Whether the connection ends with this answer: what follows on it cannot be understood or is not wanted. */
+  mustClose: boolean
+  /** While the body is being read: gives it up. */
+  failBody: ((problem: Problem) => void) | undefined
+}
+
+/** What is remembered of a client's connection, so that answers keep the order of requests when it breaks. */
+export interface Connection {
+  /** Requests under way. */
+  open: number
+  latest: Exchange | undefined
+  /** No further request on it is looked at. */
+  closing: boolean
+  /** Is answered once nothing is under way. */
+  refusal: Problem | undefined
+}
+
+/** Whether it is too late for another answer: one has begun, or the client has gone. */
+export function isSettled({ response }: Exchange): boolean {
+  return response.headersSent || response.destroyed
+}

@@ -1,0 +1,163 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { Problem } from '../problem.js'
+import { type AnsweringParts, createAnswering } from './answering.js'
+import { release } from './connection.js'
+import { makeContext, type Records } from './context.js'
+import type { Connection, Exchange } from './exchange.js'
+import type { Fallback } from './fallback.js'
+import type { Next } from './plugin.js'
+import { findHeadProblem, requestIdOf, SECURITY_HEADERS } from './headers.js'
+import { METHODS, type Method } from './route.js'
+import type { Match, RouteTable } from './routes.js'
+import { splitTarget, type Target } from './target.js'
+
+/** What a listener works with. */
+export interface ListenerParts extends AnsweringParts {
+  readonly routes: Pick<RouteTable, 'match' | 'rendererAt' | 'reverse'>
+  readonly records: Records
+  readonly fallback: Fallback | undefined
+  readonly connectionOf: (socket: Socket) => Connection | undefined
+}
+
+/** `next` is there when the service is mounted in another server, and takes what nothing here answers. */
+export type Listener = (request: IncomingMessage, response: ServerResponse, next?: Next) => void
+
+/**
+ * The path of every request: table of routes, context, handler, answer. Whatever is thrown on it ends in `fail` of answering.ts.
+ * `receiveExpecting` takes requests whose client waits for `100 Continue`.
+ */
+export function createListener(parts: ListenerParts): {
+  readonly receive: Listener
+  readonly receiveExpecting: Listener
+} {
+  const { routes, records, fallback, log, limits } = parts
+  const { answer, fail, deadlines } = createAnswering(parts)
+  const surroundings = { records, reverse: routes.reverse.bind(routes) }
+
+  const receive = (request: IncomingMessage, response: ServerResponse, next?: Next, awaitsContinue = false): void => {
+    // An answer ahead of this one ends the connection, so that nobody could be told what came of it.
+    if (parts.connectionOf(request.socket)?.closing) return
+    const target = splitTarget(request.url ?? '')
+    const match = target.path.startsWith('/') ? routes.match(request.method ?? '', target.path) : undefined
+    if (!match && !fallback && next) return next()
+    const exchange = begin(request, response, target, awaitsContinue)
+    const problem = findHeadProblem(request, limits.headers)
+    if (problem) {
+      exchange.mustClose = true
+      fail(exchange, problem)
+    } else if (match) {
+      serve(exchange, match)
+    } else {
+      passOn(exchange, next)
+    }
+  }
+
+  const begin = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: Target,
+    awaitsContinue: boolean,
+  ): Exchange => {
+    const { socket } = request
+    const connection = parts.connectionOf(socket)
+    const exchange: Exchange = {
+      request,
+      response,
+      requestId: requestIdOf(request),
+      path: target.path,
+      search: target.search,
+      started: performance.now(),
+      connection,
+      route: undefined,
+      awaitsContinue,
+      mustClose: false,
+      failBody: undefined,
+    }
+    if (connection) {
+      connection.open += 1
+      connection.latest = exchange
+    }
+    response.on('close', () => {
+      deadlines.stop(exchange)
+      log.info(describe(exchange))
+      if (connection) release(connection, socket, limits)
+    })
+    return exchange
+  }
+
+  const serve = (exchange: Exchange, match: NonNullable<Match>): void => {
+    if ('allow' in match) return refuseMethod(exchange, match.allow)
+    const { route, params } = match
+    exchange.route = route.name
+    try {
+      const outcome = route.handle(makeContext(exchange, params, surroundings))
+      if (!('then' in outcome)) return answer(exchange, outcome)
+      deadlines.start(exchange)
+      outcome.then(
+        (reply) => answer(exchange, reply),
+        (error: unknown) => fail(exchange, error),
+      )
+    } catch (error) {
+      fail(exchange, error)
+    }
+  }
+
+  const refuseMethod = (exchange: Exchange, methods: readonly Method[]): void => {
+    const Allow = allowed(methods)
+    if (exchange.request.method === 'OPTIONS') return answer(exchange, { status: 204, headers: { Allow } })
+    fail(exchange, new Problem('method_not_allowed', `this path takes ${Allow}`, { headers: { Allow } }))
+  }
+
+  const passOn = (exchange: Exchange, next: Next | undefined): void => {
+    const { request, response, requestId, path, search } = exchange
+    if (request.method === 'TRACE') return refuseMethod(exchange, METHODS)
+    const nowhere = () => fail(exchange, new Problem('not_found', 'nothing is at this path'))
+    if (!fallback || !path.startsWith('/')) return nowhere()
+    const before = new Set(response.getHeaderNames())
+    setDefaultHeaders(response, requestId, parts.draining() || exchange.awaitsContinue)
+    request.url = search === '' ? path : `${path}?${search}`
+    if (exchange.awaitsContinue) response.writeContinue()
+    exchange.awaitsContinue = false
+    deadlines.start(exchange)
+    fallback(request, response, (error) => {
+      deadlines.stop(exchange)
+      if (!response.headersSent)
+        for (const name of response.getHeaderNames()) if (!before.has(name)) response.removeHeader(name)
+      if (error) return fail(exchange, error instanceof URIError ? new Problem('malformed_request') : error)
+      return next ? next() : nowhere()
+    })
+  }
+
+  return {
+    receive: (request, response, next) => receive(request, response, next),
+    receiveExpecting: (request, response) => receive(request, response, undefined, true),
+  }
+}
+
+function allowed(methods: readonly Method[]): string {
+  return METHODS.filter((method) => methods.includes(method))
+    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    .concat('OPTIONS')
+    .join(', ')
+}
+
+function setDefaultHeaders(response: ServerResponse, requestId: string, close: boolean): void {
+  for (let index = 0; index < SECURITY_HEADERS.length; index += 2) {
+    response.setHeader(SECURITY_HEADERS[index] ?? '', SECURITY_HEADERS[index + 1] ?? '')
+  }
+  response.setHeader('X-Request-Id', requestId)
+  if (close) response.setHeader('Connection', 'close')
+}
+
+function describe({ request, response, requestId, route, started }: Exchange) {
+  return {
+    event: 'request',
+    request_id: requestId,
+    method: request.method,
+    route,
+    status: response.headersSent ? response.statusCode : undefined,
+    ms: Math.round((performance.now() - started) * 1000) / 1000,
+    aborted: response.writableFinished ? undefined : true,
+  }
+}

@@ -1,0 +1,75 @@
+import type { Json } from '../json.js'
+import type { JsonBody } from '../json-body.js'
+import type { Problem } from '../problem.js'
+import type { Store } from '../db/store.js'
+import type { Id, Row } from '../resource/plan.js'
+import type { Resource } from '../resource/resource.js'
+
+export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+export type Method = (typeof METHODS)[number]
+
+/** What a handler answers. At most one of `body`, `text` and `stream`. */
+export interface Reply {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** Becomes JSON; a bigint becomes its exact digits. */
+  readonly body?: unknown
+  /** Is JSON text already. */
+  readonly text?: string
+  /** JSON text in pieces, written as the client takes them. */
+  readonly stream?: AsyncIterable<string>
+}
+
+export type Handler = (context: Context) => Reply | Promise<Reply>
+
+/** How a body is judged before it is read as JSON. */
+export interface BodyPolicy {
+  /** Media types that are JSON here. Others, and none unless `optional`, are the problem `unsupported_media_type`. */
+  readonly mediaTypes: readonly string[]
+  /** Whether a request without Content-Type is read as JSON. */
+  readonly optional: boolean
+  /** Bytes; more is the problem `body_too_large`. */
+  readonly limit: number
+}
+
+/** One request, as handlers see it. Frozen. */
+export interface Context {
+  readonly method: string
+  readonly requestId: string
+  /** Path parameters, as they stand in the URL. */
+  readonly params: Readonly<Record<string, string>>
+  /** What follows `?`, as it stands in the URL. */
+  readonly search: string
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** @throws Problem `unsupported_media_type`, `body_too_large` or `malformed_body` */
+  body(policy: BodyPolicy): Promise<JsonBody>
+  /** The records of a resource; inside `transaction` those of the transaction. */
+  store(resource: Resource): Store<Row>
+  /** The same records as JSON text in the resource's wire form. */
+  documents(resource: Resource): Store<string>
+  /**
+   * The records with these ids, in their order; a missing one is left out. The relations that are named, by dotted paths
+   * between commas (`author.publisher, editor`), hold the related record, or null, in place of its id. However many
+   * records there are, it is one statement, and one for each relation.
+   * @throws Error naming the nearest relation when there is none of that name
+   */
+  graph(resource: Resource, ids: readonly Id[], relations: string): Promise<readonly Row[]>
+  transaction<T>(work: (context: Context) => Promise<T>): Promise<T>
+  /** The path of a named route; undefined when there is no such name. */
+  reverse(name: string, params?: Readonly<Record<string, Id>>): string | undefined
+}
+
+/** Turns a problem into the body of its response, in place of a problem document. */
+export type ProblemRenderer = (problem: Problem) => Readonly<Record<string, Json>>
+
+/** One method on one path. Generated and hand-written routes are alike from here on. */
+export interface Route {
+  readonly name: string
+  readonly method: Method
+  /** Literal segments and `{parameter}`s, with a slash at both ends: `/api/books/{id}/`. */
+  readonly path: string
+  readonly handle: Handler
+  /** Who made it, for people: `resource book`, `plugin ./plugins/orders.ts`. */
+  readonly source: string
+}

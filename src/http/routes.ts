@@ -1,0 +1,172 @@
+import type { Links } from '../resource/links.js'
+import type { Id } from '../resource/plan.js'
+import type { Method, ProblemRenderer, Route } from './route.js'
+
+export type Params = Readonly<Record<string, string>>
+
+/** What a method and a path lead to: a route, a path that has other methods, or nothing. */
+export type Match = { readonly route: Route; readonly params: Params } | { readonly allow: readonly Method[] } | undefined
+
+/** Why a route was not taken into the table. */
+export class RouteClash extends Error {
+  override name = 'RouteClash'
+}
+
+interface Endpoint {
+  readonly segments: readonly string[]
+  readonly methods: Map<Method, Route>
+}
+
+interface Node {
+  readonly literals: Map<string, Node>
+  parameter: Node | undefined
+  endpoint: Endpoint | undefined
+}
+
+const PARAMETER = /^\{([a-z][a-z0-9_]*)\}$/
+
+/**
+ * The table of named routes: one for generated and hand-written routes. Paths are matched as they stand in the URL,
+ * case by case and without decoding, so that a route has one spelling; the last slash alone may be left out.
+ * A literal segment beats a parameter, whatever the order of registration.
+ */
+export class RouteTable implements Links, Iterable<Route> {
+  readonly #root: Node = node()
+  readonly #routes: Route[] = []
+  readonly #paths = new Map<string, Endpoint>()
+  readonly #renderers: { readonly prefix: string; readonly render: ProblemRenderer }[] = []
+
+  /** @throws RouteClash for two routes on one method and path, and for one name on two paths */
+  add(route: Route): void {
+    const segments = split(route.path)
+    const named = this.#paths.get(route.name)
+    if (named && shape(named.segments) !== shape(segments)) {
+      throw new RouteClash(`the route name \`${route.name}\` is given to two paths: ${join(named.segments)} and ${route.path}`)
+    }
+    const endpoint = this.#endpoint(segments)
+    const other = endpoint.methods.get(route.method)
+    if (other) {
+      throw new RouteClash(
+        `two routes answer ${route.method} ${route.path}: \`${other.name}\` (${other.source}) and \`${route.name}\` (${route.source})`,
+      )
+    }
+    endpoint.methods.set(route.method, route)
+    this.#paths.set(route.name, endpoint)
+    this.#routes.push(Object.freeze({ ...route }))
+  }
+
+  match(method: string, path: string): Match {
+    const { endpoint, values } = find(this.#root, split(path), 0, []) ?? {}
+    if (!endpoint || !values) return undefined
+    const route = endpoint.methods.get((method === 'HEAD' ? 'GET' : method) as Method)
+    if (!route) return { allow: [...endpoint.methods.keys()] }
+    return { route, params: bind(endpoint.segments, values) }
+  }
+
+  /**
+   * The path of a named route; undefined when there is no such name, when a parameter is missing or unknown, and when
+   * the path would lead elsewhere. What it gives always routes back.
+   */
+  reverse(name: string, params: Readonly<Record<string, Id>> = {}): string | undefined {
+    const endpoint = this.#paths.get(name)
+    if (!endpoint || Object.keys(params).length !== parametersOf(endpoint.segments).length) return undefined
+    const segments = endpoint.segments.map((segment) => {
+      const parameter = PARAMETER.exec(segment)?.[1]
+      return parameter === undefined ? segment : encodeSegment(params[parameter])
+    })
+    const path = join(segments)
+    return !segments.includes('') && find(this.#root, split(path), 0, [])?.endpoint === endpoint ? path : undefined
+  }
+
+  /** The names of a route's parameters; undefined when there is no such name. */
+  parameters(name: string): readonly string[] | undefined {
+    const endpoint = this.#paths.get(name)
+    return endpoint && parametersOf(endpoint.segments)
+  }
+
+  names(): readonly string[] {
+    return [...this.#paths.keys()]
+  }
+
+  template(name: string): readonly [prefix: string, suffix: string] | undefined {
+    const endpoint = this.#paths.get(name)
+    if (!endpoint || parametersOf(endpoint.segments).length !== 1) return undefined
+    const [prefix = '', suffix = ''] = join(endpoint.segments).split(/\{[^}]*\}/)
+    return [prefix, suffix]
+  }
+
+  resolve(path: string): { readonly name: string; readonly params: Params } | undefined {
+    const match = this.match('GET', path)
+    return match && 'route' in match ? { name: match.route.name, params: match.params } : undefined
+  }
+
+  /** Problems at `prefix` and below are shown by `render`. The longest prefix wins. */
+  renderProblems(prefix: string, render: ProblemRenderer): void {
+    this.#renderers.push({ prefix, render })
+    this.#renderers.sort((a, b) => b.prefix.length - a.prefix.length)
+  }
+
+  rendererAt(path: string): ProblemRenderer | undefined {
+    const closed = path.endsWith('/') ? path : `${path}/`
+    return this.#renderers.find(({ prefix }) => closed.startsWith(prefix))?.render
+  }
+
+  [Symbol.iterator](): Iterator<Route> {
+    return this.#routes[Symbol.iterator]()
+  }
+
+  #endpoint(segments: readonly string[]): Endpoint {
+    const last = segments.reduce((at, segment) => {
+      if (PARAMETER.test(segment)) return (at.parameter ??= node())
+      const next = at.literals.get(segment) ?? node()
+      at.literals.set(segment, next)
+      return next
+    }, this.#root)
+    return (last.endpoint ??= { segments, methods: new Map() })
+  }
+}
+
+function node(): Node {
+  return { literals: new Map(), parameter: undefined, endpoint: undefined }
+}
+
+/** `/a/b/` and `/a/b` are the segments a, b; a doubled slash is an empty segment, which nothing matches. */
+function split(path: string): readonly string[] {
+  return path.slice(1, path.endsWith('/') && path.length > 1 ? -1 : undefined).split('/')
+}
+
+function join(segments: readonly string[]): string {
+  return `/${segments.join('/')}/`
+}
+
+function shape(segments: readonly string[]): string {
+  return segments.map((segment) => (PARAMETER.test(segment) ? '{}' : segment)).join('/')
+}
+
+function parametersOf(segments: readonly string[]): readonly string[] {
+  return segments.flatMap((segment) => PARAMETER.exec(segment)?.[1] ?? [])
+}
+
+function bind(segments: readonly string[], values: readonly string[]): Params {
+  return Object.fromEntries(parametersOf(segments).map((name, index) => [name, values[index] ?? '']))
+}
+
+/** `.` and `..` are taken away by clients before they send a path, so no path can carry them. */
+function encodeSegment(value: Id | undefined): string {
+  const text = value === undefined ? '' : String(value)
+  return text === '.' || text === '..' || !text.isWellFormed() ? '' : encodeURIComponent(text)
+}
+
+interface Found {
+  readonly endpoint: Endpoint
+  readonly values: readonly string[]
+}
+
+function find(at: Node, segments: readonly string[], depth: number, values: readonly string[]): Found | undefined {
+  const segment = segments[depth]
+  if (segment === undefined) return at.endpoint && { endpoint: at.endpoint, values }
+  const literal = at.literals.get(segment)
+  const found = literal && find(literal, segments, depth + 1, values)
+  if (found || !at.parameter || segment === '') return found
+  return find(at.parameter, segments, depth + 1, [...values, segment])
+}

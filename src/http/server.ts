@@ -1,0 +1,131 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer, type Server } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Problem } from '../problem.js'
+import { breakOff, newConnection, refuse, toProblem } from './connection.js'
+import type { Records } from './context.js'
+import type { Connection } from './exchange.js'
+import { createFallback, type Mount } from './fallback.js'
+import { DEFAULT_LIMITS, type Limits } from './limits.js'
+import { createListener, type Listener } from './listener.js'
+import type { Log } from './log.js'
+import type { RouteTable } from './routes.js'
+
+/** What a service is served from. */
+export interface ServerParts {
+  readonly routes: Pick<RouteTable, 'match' | 'rendererAt' | 'reverse'>
+  readonly records: Records
+  readonly mounts?: readonly Mount[]
+  readonly log: Log
+  readonly limits?: Partial<Limits>
+}
+
+export interface HttpServer {
+  readonly server: Server
+  /** Serves under another server, such as an Express application; `next` takes what nothing here answers. */
+  readonly handler: Listener
+  /**
+   * Resolves when connections are accepted.
+   * @throws what Node says when the address cannot be had, `EADDRINUSE` for example
+   */
+  listen(address: { readonly port: number; readonly host: string }): Promise<{ readonly url: string }>
+  /** Accepts no more connections, answers what is under way, and resolves when the last connection is closed. */
+  drain(): Promise<void>
+}
+
+const HEAD_BYTES = 16 * 1024
+const IDLE_CHECK = 100
+const CLIENT_ERROR_LOG = 60_000
+
+/** The HTTP front of a service. Nothing is opened before `listen`. */
+export function createServer({ routes, records, mounts = [], log, limits: given }: ServerParts): HttpServer {
+  const limits: Limits = { ...DEFAULT_LIMITS, ...given }
+  const connections = new WeakMap<Socket, Connection>()
+  let draining: Promise<void> | undefined
+  const server = createHttpServer(serverOptions(limits))
+  const { receive, receiveExpecting } = createListener({
+    routes,
+    records,
+    fallback: mounts.length > 0 ? createFallback(mounts) : undefined,
+    log,
+    limits,
+    draining: () => draining !== undefined,
+    connectionOf: (socket) => connections.get(socket),
+  })
+  server.maxConnections = limits.connections
+  server.maxRequestsPerSocket = limits.requestsPerConnection
+  // One above the limit, so that a request with too many is seen to have them.
+  server.maxHeadersCount = limits.headers + 1
+  server.timeout = limits.idleTimeout
+  server.on('request', receive)
+  server.on('checkContinue', receiveExpecting)
+  server.on('checkExpectation', receiveExpecting)
+  server.on('connection', (socket) => connections.set(socket, newConnection()))
+  refuseGarbage(server, connections, limits, log)
+
+  return {
+    server,
+    handler: receive,
+    listen: (address) => listen(server, address, log),
+    drain: () => (draining ??= drain(server, limits)),
+  }
+}
+
+function serverOptions({ headersTimeout, requestTimeout, keepAliveTimeout }: Limits) {
+  return {
+    headersTimeout: Math.min(headersTimeout, requestTimeout),
+    requestTimeout,
+    keepAliveTimeout,
+    connectionsCheckingInterval: Math.min(1000, requestTimeout / 4),
+    maxHeaderSize: HEAD_BYTES,
+    insecureHTTPParser: false,
+    // Node would answer without our headers.
+    requireHostHeader: false,
+  }
+}
+
+/** Answers what Node cannot parse, and says so in the log at most once a minute. */
+function refuseGarbage(server: Server, connections: WeakMap<Socket, Connection>, limits: Limits, log: Log): void {
+  let unlogged = 0
+  let loggedAt = Number.NEGATIVE_INFINITY
+  const report = (code: string | undefined) => {
+    unlogged += 1
+    if (performance.now() - loggedAt < CLIENT_ERROR_LOG) return
+    log.info({ event: 'client_error', code, count: unlogged })
+    loggedAt = performance.now()
+    unlogged = 0
+  }
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    report(error.code)
+    const connection = connections.get(socket)
+    if (connection && socket.writable) breakOff(connection, socket, toProblem(error.code), limits)
+    else socket.destroy()
+  })
+  server.on('connect', (_request, socket) => {
+    refuse(socket, new Problem('malformed_request', 'this server is not a proxy'), limits)
+  })
+}
+
+async function listen(server: Server, { port, host }: { readonly port: number; readonly host: string }, log: Log) {
+  server.listen(port, host)
+  await once(server, 'listening')
+  // Accepting a connection can fail, for want of file descriptors for example; the connections that are there go on.
+  server.on('error', (cause) => log.error({ event: 'accept_failed', cause }))
+  // Not a pipe or a socket file, so it has a port.
+  const { port: actual } = server.address() as AddressInfo
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}` }
+}
+
+async function drain(server: Server, { drainTimeout }: Limits): Promise<void> {
+  if (!server.listening) return
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK)
+  const cut = setTimeout(() => server.closeAllConnections(), drainTimeout)
+  const closed = once(server, 'close')
+  server.close()
+  await closed
+  // Node closes the last sockets in the same turn but later, and what was cut is logged then.
+  await delay(0)
+  clearInterval(idle)
+  clearTimeout(cut)
+}

@@ -1,0 +1,3 @@
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+export type JsonSchema = { readonly [keyword: string]: unknown }

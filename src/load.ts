@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises'
+import { type App, compileApp } from './application.js'
+import { checkConfig } from './config/check.js'
+import type { Diagnostic } from './config/diagnostic.js'
+import { type ConfigDocument, readConfig } from './config/document.js'
+import type { Refusal } from './config/refusal.js'
+import { diagnosticAt } from './config/report.js'
+import type { AppSpec } from './config/spec.js'
+import { type ImportModule, loadPlugins } from './plugins/load.js'
+import type { Environment } from './settings.js'
+
+interface LoadOptions {
+  /** Absolute path of resources.yaml. */
+  readonly file: string
+  readonly env: Environment
+  /** How a plugin's module is imported; left out, TypeScript is compiled first. */
+  readonly importModule?: ImportModule
+}
+
+/** An application, or everything that is wrong with its configuration and the text the positions point into. */
+export type LoadedApplication =
+  | { readonly ok: true; readonly app: App; readonly spec: AppSpec }
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly source: string }
+
+/**
+ * resources.yaml → application. Opens no database.
+ * @throws the system's error when the file cannot be read
+ */
+export async function loadApplication({ file, env, importModule }: LoadOptions): Promise<LoadedApplication> {
+  const bytes = await readFile(file)
+  const refuse = (diagnostics: readonly Diagnostic[]) => ({ ok: false, diagnostics, source: bytes.toString() }) as const
+  const document = readConfig(bytes, file)
+  if (isRefused(document)) return refuse(document)
+  const spec = checkConfig(document)
+  if (isRefused(spec)) return refuse(spec)
+  const { plugins, refusals } = await loadPlugins(spec, importModule)
+  if (refusals.length > 0) return refuse(locate(document, refusals))
+  const compiled = compileApp(spec, plugins, env)
+  if ('refusals' in compiled) return refuse(locate(document, compiled.refusals))
+  return { ok: true, app: compiled.app, spec }
+}
+
+function isRefused<T extends ConfigDocument | AppSpec>(result: T | readonly Diagnostic[]): result is readonly Diagnostic[] {
+  return Array.isArray(result)
+}
+
+function locate(document: ConfigDocument, refusals: readonly Refusal[]): readonly Diagnostic[] {
+  const diagnostics = refusals.map((refusal) => diagnosticAt(document, refusal))
+  return diagnostics.toSorted((a, b) => a.range.start.offset - b.range.start.offset)
+}

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MigrationError } from './error.js'
+import { type FileStatement, splitStatements } from './statements.js'
+
+/** One numbered file. */
+export interface Migration {
+  /** The file's name without `.sql`: `0001_create_books`. */
+  readonly name: string
+  /** Where it stands, for messages. */
+  readonly file: string
+  /** Of the text, whatever its line ends. */
+  readonly checksum: string
+  readonly up: readonly FileStatement[]
+  /** Undefined when the file has no down part, so that it cannot be reverted. */
+  readonly down: readonly FileStatement[] | undefined
+}
+
+const NAME = /^(\d{4})_[a-z0-9_]+$/
+
+/** Each of these would end the one transaction that a migration runs in. */
+const TRANSACTION =
+  /^(?:begin|commit|end|rollback|abort|savepoint|release|start\s+transaction|prepare\s+transaction)\b/i
+
+/**
+ * The migrations of a directory, in order; none when there is no such directory.
+ * @throws MigrationError with everything that is wrong: a name, a gap in the numbers, a file without an up part.
+ */
+export async function readMigrations(directory: string): Promise<readonly Migration[]> {
+  const names = (await list(directory)).filter((name) => name.endsWith('.sql') && !name.startsWith('.')).sort()
+  const faults = numberFaults(names)
+  const migrations: Migration[] = []
+  for (const name of names) {
+    const file = join(directory, name)
+    const read = parseMigration(name.slice(0, -'.sql'.length), file, await readFile(file))
+    if ('faults' in read) faults.push(...read.faults)
+    else migrations.push(read)
+  }
+  if (faults.length > 0) throw new MigrationError(faults)
+  return migrations
+}
+
+/** A migration from the bytes of its file, or what is wrong with them. */
+export function parseMigration(
+  name: string,
+  file: string,
+  bytes: Uint8Array,
+): Migration | { readonly faults: readonly string[] } {
+  const text = decode(bytes)
+  if (text === undefined) return { faults: [`${file} is not UTF-8 text`] }
+  const lines = text.split('\n')
+  const marks = lines.flatMap((line, index) =>
+    /^-- (?:up|down)\s*$/.test(line) ? [{ part: line.trim().slice(3), index }] : [],
+  )
+  const order = marks.map((mark) => mark.part).join(' ')
+  if (order !== 'up' && order !== 'up down') {
+    return {
+      faults: [
+        `${file} needs one line \`-- up\`, and after it at most one line \`-- down\`; it has: ${order || 'neither'}`,
+      ],
+    }
+  }
+  const [up, down] = marks.map(({ index }, position) => {
+    const end = marks[position + 1]?.index ?? lines.length
+    return splitStatements(lines.slice(index + 1, end).join('\n'), index + 2)
+  })
+  const before = splitStatements(lines.slice(0, marks[0]?.index).join('\n'))
+  const faults = [
+    ...before.map(({ line }) => `${file}:${line}: this statement stands before the line \`-- up\``),
+    ...[...(up ?? []), ...(down ?? [])]
+      .filter((statement) => TRANSACTION.test(statement.text))
+      .map(
+        ({ text, line }) =>
+          `${file}:${line}: \`${text}\` cannot stand here: a migration runs in one transaction of its own`,
+      ),
+  ]
+  if (faults.length > 0) return { faults }
+  const checksum = createHash('sha256').update(text).digest('hex')
+  return { name, file, checksum, up: up ?? [], down: down && down.length > 0 ? down : undefined }
+}
+
+/** The text, with line ends as git would normalise them, so that a checkout on another system is the same migration. */
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes).replaceAll('\r\n', '\n')
+  } catch {
+    return undefined
+  }
+}
+
+function numberFaults(names: readonly string[]): string[] {
+  const misnamed = names.filter((name) => !NAME.test(name.slice(0, -'.sql'.length)))
+  if (misnamed.length > 0) {
+    return misnamed.map(
+      (name) => `${name} is no name of a migration: 0001_create_books.sql is one, in lower case with four digits`,
+    )
+  }
+  return names.flatMap((name, index) => {
+    const expected = String(index + 1).padStart(4, '0')
+    const number = name.slice(0, 4)
+    if (number === expected) return []
+    const previous = names[index - 1]
+    if (previous?.startsWith(`${number}_`))
+      return [`${previous} and ${name} have the same number: the later one needs the next`]
+    // One gap shifts all that follow; it is named once.
+    if (previous !== undefined && Number(number) === Number(previous.slice(0, 4)) + 1) return []
+    return [`${name} stands where number ${expected} is missing: numbers start at 0001 and have no gaps`]
+  })
+}
+
+async function list(directory: string): Promise<readonly string[]> {
+  try {
+    return await readdir(directory)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}

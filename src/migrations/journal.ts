@@ -1,0 +1,92 @@
+import type { Connection } from '../db/database.js'
+import { MigrationError } from './error.js'
+import type { Migration } from './files.js'
+
+/** Knex's journal of what was applied, with one column more: the checksum of the file. */
+export const JOURNAL = 'snippetctl_migrations'
+
+/** One line of `migrate status`. */
+export interface MigrationStatus {
+  readonly name: string
+  readonly state: 'applied' | 'pending' | 'changed' | 'missing'
+  /** RFC 3339, UTC; undefined for a pending one. */
+  readonly appliedAt: string | undefined
+  /** Undefined for a missing one. */
+  readonly file: string | undefined
+}
+
+interface Entry {
+  readonly name: string
+  readonly checksum: string | null
+  readonly appliedAt: string
+}
+
+const CREATE = `
+  create table if not exists ${JOURNAL} (
+    id integer generated always as identity primary key,
+    name text not null unique,
+    batch integer not null,
+    migration_time timestamptz not null,
+    checksum text
+  )`
+
+const ENTRIES = `
+  select name, checksum, to_char(migration_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+  from ${JOURNAL} order by id`
+
+/** Makes the journal unless it is there. */
+export async function createJournal(connection: Connection): Promise<void> {
+  if (!(await hasJournal(connection))) await connection.query({ text: CREATE, values: [] })
+}
+
+/** Every migration that a directory or the journal knows, by name. Writes nothing, and needs no journal. */
+export async function compareJournal(
+  connection: Connection,
+  files: readonly Migration[],
+): Promise<readonly MigrationStatus[]> {
+  const entries = await readEntries(connection)
+  const known = files.map((file) => statusOf(file, entries.get(file.name)))
+  const names = new Set(files.map(({ name }) => name))
+  const missing = [...entries.values()]
+    .filter(({ name }) => !names.has(name))
+    .map(({ name, appliedAt }): MigrationStatus => ({ name, state: 'missing', appliedAt, file: undefined }))
+  return [...known, ...missing].sort((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+function statusOf({ name, file, checksum }: Migration, entry: Entry | undefined): MigrationStatus {
+  if (!entry) return { name, state: 'pending', appliedAt: undefined, file }
+  return { name, state: entry.checksum === checksum ? 'applied' : 'changed', appliedAt: entry.appliedAt, file }
+}
+
+async function readEntries(connection: Connection): Promise<ReadonlyMap<string, Entry>> {
+  if (!(await hasJournal(connection))) return new Map()
+  const { rows } = await connection.query({ text: ENTRIES, values: [] })
+  return new Map(
+    rows.map(([name, checksum, at]) => [
+      name ?? '',
+      { name: name ?? '', checksum: checksum ?? null, appliedAt: at ?? '' },
+    ]),
+  )
+}
+
+async function hasJournal(connection: Connection): Promise<boolean> {
+  const { rows } = await connection.query({ text: `select to_regclass('${JOURNAL}')::text`, values: [] })
+  return rows[0]?.[0] != null
+}
+
+/** @throws MigrationError when an applied migration is not the one on disk, naming each. */
+export function refuseDisagreement(statuses: readonly MigrationStatus[]): void {
+  const changed = statuses.filter(({ state }) => state === 'changed')
+  const missing = statuses.filter(({ state }) => state === 'missing')
+  if (changed.length + missing.length === 0) return
+  throw new MigrationError(
+    [
+      ...changed.map(({ file, name }) => `${file ?? name} was changed on disk since it was applied`),
+      ...missing.map(({ name }) => `${name} was applied to this database, and its file is missing`),
+    ],
+    [
+      ...(changed.length > 0 ? ['Put the applied text back, and make the change in a new migration'] : []),
+      ...(missing.length > 0 ? ['Put the file back, or run the version of the project that has it'] : []),
+    ],
+  )
+}

@@ -1,0 +1,82 @@
+import type { Knex } from 'knex'
+import type { Connection, Database } from '../db/database.js'
+import { MigrationError } from './error.js'
+import type { FileStatement } from './statements.js'
+
+/** A transaction of knex, and the same transaction for SQL that knex must not touch. */
+export interface Session extends Connection {
+  readonly trx: Knex.Transaction
+}
+
+interface RawClient {
+  query(config: { text: string; values: readonly (string | null)[]; rowMode: 'array' }): Promise<{
+    readonly rows: readonly (readonly (string | null)[])[]
+    readonly fields: readonly { readonly name: string }[]
+    readonly rowCount: number | null
+  }>
+}
+
+/** Commits what `work` did, or rolls it back and throws what it threw: the driver's own error, where that failed. */
+export function inTransaction<T>(database: Database, work: (session: Session) => Promise<T>): Promise<T> {
+  return database.knex.transaction(async (trx) => work(await openSession(trx)), { isolationLevel: 'read committed' })
+}
+
+/** Rolls everything back, whatever `work` did. */
+export async function inDiscardedTransaction<T>(
+  database: Database,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  const trx = await database.knex.transaction()
+  try {
+    return await work(await openSession(trx))
+  } finally {
+    await trx.rollback()
+  }
+}
+
+/** Knex would take each question mark in a file for a binding, and lose a backslash before it; so files go past it. */
+async function openSession(trx: Knex.Transaction): Promise<Session> {
+  // Knex declares its client as any; within a transaction this is the one connection of it.
+  const client: RawClient = await trx.client.acquireConnection()
+  return {
+    trx,
+    async query({ text, values }) {
+      const { rows, fields, rowCount } = await client.query({ text, values, rowMode: 'array' })
+      return { rows, columns: fields, count: rowCount ?? 0 }
+    },
+  }
+}
+
+/**
+ * Runs the statements of one part of a file.
+ * @throws MigrationError that names the file, the line and what PostgreSQL says; the driver's error is its cause.
+ */
+export async function runStatements(
+  session: Connection,
+  file: string,
+  statements: readonly FileStatement[],
+): Promise<void> {
+  for (const { text, line } of statements) {
+    try {
+      await session.query({ text, values: [] })
+    } catch (error) {
+      if (sqlState(error) === undefined) throw error
+      const { message, position, detail, hint } = error as ServerError
+      const at = line + [...text].slice(0, Number(position ?? 1) - 1).filter((character) => character === '\n').length
+      throw new MigrationError([`${file}:${at}: ${[message, detail, hint].filter(Boolean).join('. ')}`], [], error)
+    }
+  }
+}
+
+interface ServerError extends Error {
+  readonly position?: string
+  readonly detail?: string
+  readonly hint?: string
+}
+
+/** The SQLSTATE of an error or of its cause, when the server itself sent it. */
+export function sqlState(error: unknown): string | undefined {
+  if (error instanceof MigrationError) return sqlState(error.cause)
+  if (!(error instanceof Error) || !('code' in error) || !('severity' in error)) return undefined
+  return String(error.code)
+}

@@ -1,0 +1,89 @@
+/** One SQL statement of a file, without its semicolon, and the line of the file on which its first word stands. */
+export interface FileStatement {
+  readonly text: string
+  readonly line: number
+}
+
+/** What PostgreSQL's scanner takes as one piece: a semicolon inside ends nothing. */
+const TOKENS = [
+  /--[^\n]*/y,
+  /[eE]'[^'\\]*(?:(?:\\.|'')[^'\\]*)*(?:'|$)/sy,
+  /'[^']*(?:''[^']*)*(?:'|$)/y,
+  /"[^"]*(?:""[^"]*)*(?:"|$)/y,
+  /\$(?:[A-Za-z_\x80-\uffff][\w\x80-\uffff]*)?\$/y,
+  /[A-Za-z_\x80-\uffff][\w$\x80-\uffff]*/y,
+  /\s+/y,
+  /./suy,
+]
+
+const SPACE = /^(?:\s|--|\/\*)/
+
+/**
+ * Splits SQL into statements as psql does: not within quotes, comments, parentheses, or the body of a function that is
+ * written with BEGIN ATOMIC.
+ */
+export function splitStatements(sql: string, firstLine = 1): readonly FileStatement[] {
+  const statements: FileStatement[] = []
+  let start: number | undefined
+  let parentheses = 0
+  let blocks = 0
+  let words: string[] = []
+  const close = (end: number) => {
+    if (start !== undefined)
+      statements.push({ text: sql.slice(start, end).trimEnd(), line: firstLine + lines(sql.slice(0, start)) })
+    start = undefined
+    parentheses = 0
+    blocks = 0
+    words = []
+  }
+  for (let at = 0; at < sql.length; ) {
+    const token = readToken(sql, at)
+    if (token === ';' && parentheses <= 0 && blocks <= 0) close(at)
+    else if (!SPACE.test(token)) {
+      start ??= at
+      parentheses += token === '(' ? 1 : token === ')' ? -1 : 0
+      words = words.length < 4 ? [...words, token.toLowerCase()] : words
+      if (isRoutine(words)) blocks += blockStep(token.toLowerCase())
+    }
+    at += token.length
+  }
+  close(sql.length)
+  return statements
+}
+
+const isRoutine = (words: readonly string[]): boolean =>
+  /^create (?:or replace )?(?:function|procedure)\b/.test(words.join(' '))
+
+const blockStep = (word: string): number => (word === 'begin' || word === 'case' ? 1 : word === 'end' ? -1 : 0)
+
+function readToken(sql: string, at: number): string {
+  if (sql.startsWith('/*', at)) return readComment(sql, at)
+  for (const pattern of TOKENS) {
+    pattern.lastIndex = at
+    const token = pattern.exec(sql)?.[0]
+    if (token === undefined) continue
+    return /^\$.*\$$/s.test(token) ? readDollarQuote(sql, at, token) : token
+  }
+  return sql.slice(at)
+}
+
+function readDollarQuote(sql: string, at: number, tag: string): string {
+  const end = sql.indexOf(tag, at + tag.length)
+  return end < 0 ? sql.slice(at) : sql.slice(at, end + tag.length)
+}
+
+/** In SQL, comments of this kind nest. */
+function readComment(sql: string, at: number): string {
+  const marks = /\/\*|\*\//g
+  marks.lastIndex = at
+  let depth = 0
+  for (let mark = marks.exec(sql); mark; mark = marks.exec(sql)) {
+    depth += mark[0] === '/*' ? 1 : -1
+    if (depth === 0) return sql.slice(at, marks.lastIndex)
+  }
+  return sql.slice(at)
+}
+
+function lines(text: string): number {
+  return text.split('\n').length - 1
+}

@@ -1,0 +1,102 @@
+import type { AppSpec } from '../config/spec.js'
+import type { Connection } from '../db/database.js'
+import { CATALOG, type Catalog, type CatalogColumn, type CatalogTable } from './catalog.js'
+import { type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from './sql.js'
+
+/** What the server makes of the types in resources.yaml, and its own order of texts when that is by code point. */
+interface Server {
+  readonly types: Readonly<Record<string, string | null>>
+  readonly collation: string | null
+}
+
+const LIVE = `
+  select
+    (${CATALOG}),
+    (select jsonb_object_agg(w, to_regtype(w)::text)::text from jsonb_array_elements_text($2) w),
+    (select 'C' from pg_database d
+      where datname = current_database() and datcollate in ('C', 'POSIX') and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c')`
+
+/**
+ * What a configuration needs and a database does not have, one sentence each, from one look at its catalogue. What the
+ * database has besides is no difference, unless it makes every insert fail.
+ */
+export async function schemaDifferences(spec: AppSpec, database: Connection): Promise<readonly string[]> {
+  const wanted = wantedTables(spec)
+  const types = new Set(wanted.flatMap(({ columns }) => columns.map(({ type }) => readType(type).name)))
+  const { rows } = await database.query({ text: LIVE, values: [null, JSON.stringify([...types])] })
+  const [[catalog, named, collation] = []] = rows
+  const live = JSON.parse(catalog ?? '[]') as Catalog
+  const server: Server = { types: JSON.parse(named ?? '{}'), collation: collation ?? null }
+  return wanted.flatMap((table) =>
+    tableDifferences(
+      table,
+      live.find(({ name }) => name === table.name),
+      server,
+    ),
+  )
+}
+
+function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, server: Server): readonly string[] {
+  if (!live) return [`table ${wanted.name} is missing`]
+  const names = new Set(wanted.columns.map(({ name }) => name))
+  return [
+    ...wanted.columns.flatMap((column) => {
+      const found = live.columns.find(({ name }) => name === column.name)
+      const subject = `column ${wanted.name}.${column.name}`
+      return found
+        ? columnDifferences(column, found, server).map((text) => `${subject} ${text}`)
+        : [`${subject} is missing`]
+    }),
+    ...live.columns
+      .filter((column) => !names.has(column.name) && !column.nullable && !isFilled(column))
+      .map(
+        ({ name }) =>
+          `column ${wanted.name}.${name} is not in the configuration, takes no null and has no default: no row can be added`,
+      ),
+    ...wanted.constraints
+      .filter((constraint) => !isHeld(constraint, live))
+      .map((constraint) => `table ${wanted.name} lacks: ${constraint.definition}`),
+  ]
+}
+
+function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Server): readonly string[] {
+  const { name, size, collation } = readType(wanted.type)
+  const type = `${server.types[name] ?? name}${size}`
+  const actual = live.collation ?? (collation === null ? null : server.collation)
+  const orders = [actual, collation].map((each) =>
+    each === null ? 'in the order of the database' : `in the order "${each}"`,
+  )
+  return [
+    ...(sameType(type, live.type) ? [] : [`is ${live.type} and should be ${type}`]),
+    ...(actual === collation ? [] : [`is kept ${orders.join(' and should be kept ')}`]),
+    ...(live.nullable === wanted.nullable
+      ? []
+      : [live.nullable ? 'takes null and should not' : 'takes no null and should']),
+    ...(wanted.filled && !isFilled(live) ? ['has no default, and the server should fill it in'] : []),
+  ]
+}
+
+const isFilled = ({ default: value, identity, generated }: CatalogColumn): boolean =>
+  value !== null || identity !== null || generated
+
+/** Spaces apart: `numeric(10, 2)` is `numeric(10,2)`. */
+const sameType = (wanted: string, live: string): boolean => wanted.replaceAll(' ', '') === live.replaceAll(' ', '')
+
+/** Keys, because answers depend on the errors they give. What a check forbids is refused before it reaches the database. */
+function isHeld({ kind, columns }: WantedConstraint, live: CatalogTable): boolean {
+  const same = (others: readonly (string | null)[]) =>
+    others.length === columns.length && columns.every((each) => others.includes(each))
+  const keys = live.constraints.filter((constraint) => same(constraint.columns)).map((constraint) => constraint.kind)
+  if (kind === 'check') return true
+  if (kind === 'foreign_key') return keys.includes('foreign_key')
+  const unique = live.indexes.some(
+    ({ columns: indexed, definition }) => same(indexed) && /^CREATE UNIQUE INDEX (?!.* WHERE )/.test(definition),
+  )
+  return unique || keys.includes('unique') || keys.includes('primary_key')
+}
+
+/** The parts of `varchar(100) collate "C"`. */
+function readType(type: string): { readonly name: string; readonly size: string; readonly collation: string | null } {
+  const [, name = type, size = '', collation = null] = /^(.*?)(\([\d, ]+\))?(?: collate "(.*)")?$/.exec(type) ?? []
+  return { name, size, collation }
+}

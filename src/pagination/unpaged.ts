@@ -1,0 +1,8 @@
+import type { PaginationStyle } from './paginator.js'
+
+export const unpaged: PaginationStyle = {
+  name: 'none',
+  summary: 'The whole list at once: for tables that stay small.',
+  parameters: [],
+  read: () => ({ start: { offset: 0 }, limit: undefined, keyset: false, links: () => new Map() }),
+}

@@ -1,0 +1,121 @@
+import { hash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, extname, relative, resolve, sep } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { BuildFailure, Loader, Message, Plugin } from 'esbuild'
+import { Unloadable, unloadable } from './unloadable.js'
+
+/** The framework that is running, as plugins import it: there is no second instance. */
+export const FRAMEWORK = import.meta.resolve('snippetctl')
+
+const HOME = dirname(fileURLToPath(import.meta.resolve('snippetctl/package.json')))
+const INTERNALS = [resolve(HOME, 'src'), resolve(HOME, 'dist')]
+const IMPORT_BY_NAME = "the framework's own files are not for plugins to import: import from 'snippetctl'"
+const MOST_MISTAKES = 5
+
+/** What a plugin may consist of. */
+const LOADERS: Readonly<Record<string, Loader>> = {
+  '.ts': 'ts',
+  '.mts': 'ts',
+  '.js': 'js',
+  '.mjs': 'js',
+  '.cjs': 'js',
+  '.json': 'json',
+}
+
+/** Every file that the bundle depends on, with the hash of its content; null where it depends on there being none. */
+export type Inputs = Map<string, string | null>
+
+/** The name of some content. */
+export const hashOf = (content: string | Uint8Array): string => hash('sha256', content)
+
+const isInside = (folder: string, path: string): boolean => path.startsWith(folder + sep)
+
+/** Whether `path` is a file of the framework; an application that lies within it may use its own folder. */
+const isInternal = (path: string, own: string): boolean =>
+  INTERNALS.some((folder) => isInside(folder, path) && !(isInside(folder, own) && isInside(own, path)))
+
+/** How the files of a plugin find each other, and what is noted of each. */
+const rules = (entry: string, inputs: Inputs): Plugin => ({
+  name: 'plugin',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^snippetctl(\/|$)/ }, ({ path }) =>
+      path === 'snippetctl' ? { path: FRAMEWORK, external: true } : { errors: [{ text: IMPORT_BY_NAME }] },
+    )
+
+    onResolve({ filter: /^\.{0,2}\// }, ({ path, resolveDir, importer, kind }) => {
+      if (kind === 'entry-point') return undefined
+      const target = resolve(resolveDir, path)
+      if (isInternal(target, dirname(entry))) return { errors: [{ text: IMPORT_BY_NAME }] }
+      // As in tsc, `./a.js` in TypeScript is a.ts where there is one: an a.js beside it was compiled some time ago.
+      const source = target.replace(/\.(m?)js$/, '.$1ts')
+      if (source === target || !/\.m?ts$/.test(importer)) return undefined
+      if (existsSync(source)) return { path: source }
+      inputs.set(source, null)
+      return undefined
+    })
+
+    onLoad({ filter: /.*/, namespace: 'file' }, async ({ path }) => {
+      const loader = LOADERS[extname(path)]
+      if (loader === undefined) {
+        return { errors: [{ text: `plugins may import ${Object.keys(LOADERS).join(', ')} and packages, not ${path}` }] }
+      }
+      // The hash is of the very text that is compiled, whatever happens to the file meanwhile.
+      const contents = await readFile(path, 'utf8')
+      inputs.set(path, hashOf(contents))
+      const address = `const moduleAddress = ${JSON.stringify(pathToFileURL(path).href)};`
+      return { loader, contents: contents.includes('import.meta.url') ? address + contents : contents }
+    })
+  },
+})
+
+/**
+ * Compiles a plugin and the files it imports into one ES module. Packages, and the framework, stay imports.
+ * @throws Unloadable with the file, line and column of each mistake
+ */
+export const bundle = async (entry: string, folder: string): Promise<{ code: string; inputs: Inputs }> => {
+  const { build, stop } = await import('esbuild').catch((cause: unknown) => {
+    throw unloadable('the compiler for plugins, esbuild, cannot be loaded', ['run `npm ci`'], cause)
+  })
+  const inputs: Inputs = new Map()
+  try {
+    const { outputFiles } = await build({
+      entryPoints: [entry],
+      absWorkingDir: folder,
+      outfile: resolve(folder, '.snippetctl/plugins/plugin.mjs'),
+      bundle: true,
+      write: false,
+      packages: 'external',
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      sourcemap: 'inline',
+      charset: 'utf8',
+      define: { 'import.meta.url': 'moduleAddress' },
+      // The result depends on the plugin's files alone, not on a tsconfig.json above them.
+      tsconfigRaw: {},
+      logLevel: 'silent',
+      plugins: [rules(entry, inputs)],
+    })
+    return { code: outputFiles[0]?.text ?? '', inputs }
+  } catch (failure) {
+    if (!isBuildFailure(failure)) throw failure
+    throw new Unloadable(failure.errors.slice(0, MOST_MISTAKES).map(toMistake(folder)), failure)
+  } finally {
+    // Its process would otherwise stay for as long as the service runs.
+    await stop()
+  }
+}
+
+const isBuildFailure = (failure: unknown): failure is BuildFailure => failure instanceof Error && 'errors' in failure
+
+const toMistake =
+  (folder: string) =>
+  ({ text, location }: Message) => {
+    const message = text.replaceAll(folder + sep, '')
+    if (location === null) return { message, help: [] }
+    const file = relative(folder, resolve(folder, location.file))
+    const column = Buffer.from(location.lineText).subarray(0, location.column).toString().length + 1
+    return { message: `${file}:${location.line}:${column}: ${message}`, help: [] }
+  }

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, join, relative, resolve } from 'node:path'
+import { bundle, FRAMEWORK, hashOf, type Inputs } from './bundle.js'
+import { unloadable } from './unloadable.js'
+
+/** What was compiled from what. Written beside the result, and read instead of compiling again. */
+interface Note {
+  /** Everything but the files that the result depends on. */
+  readonly circumstances: string
+  readonly inputs: readonly (readonly [path: string, hash: string | null])[]
+  readonly output: string
+  readonly former?: string | undefined
+}
+
+const FORMAT = 1
+
+/**
+ * The compiled form of a plugin, as a path: the one that is kept under `.snippetctl/plugins` in `folder` when every file it
+ * was made from is still the same, else a new one. It is named by its content, so another content is another module.
+ * @throws Unloadable
+ */
+export const compiledPlugin = async (entry: string, folder: string): Promise<string> => {
+  const home = join(folder, '.snippetctl', 'plugins')
+  const noteFile = join(home, `${basename(entry)}-${hashOf(relative(folder, entry)).slice(0, 8)}.json`)
+  const circumstances = `${FORMAT} ${FRAMEWORK} ${folder}`
+  const note = await readNote(noteFile)
+  if (note?.circumstances === circumstances && (await isCurrent(note, folder, home))) return join(home, note.output)
+
+  const { code, inputs } = await bundle(entry, folder)
+  const output = `${hashOf(code)}.mjs`
+  const former = note?.output === output ? note.former : note?.output
+  try {
+    await mkdir(home, { recursive: true })
+    await writeWhole(join(home, output), code)
+    await writeWhole(noteFile, JSON.stringify({ circumstances, inputs: within(folder, inputs), output, former }))
+    // The former one stays: a process that started just now may have read the old note.
+    if (note?.former && note.former !== former && note.former !== output)
+      await rm(join(home, note.former), { force: true })
+  } catch (cause) {
+    throw unloadable(
+      `the compiled plugin cannot be written to ${relative(folder, home)}: ${cause instanceof Error ? cause.message : cause}`,
+      ['run `snippetctl check` once where the folder of the configuration can be written'],
+      cause,
+    )
+  }
+  return join(home, output)
+}
+
+const within = (folder: string, inputs: Inputs): Note['inputs'] =>
+  [...inputs].map(([path, hash]) => [relative(folder, path), hash] as const)
+
+/** undefined when there is none, or none that can be read: then the plugin is compiled again. */
+const readNote = async (file: string): Promise<Note | undefined> => {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Note
+  } catch {
+    return undefined
+  }
+}
+
+const hashOfFile = (path: string): Promise<string | null> => readFile(path).then(hashOf, () => null)
+
+const isCurrent = async ({ inputs, output }: Note, folder: string, home: string): Promise<boolean> => {
+  const hashes = await Promise.all(inputs.map(([path]) => hashOfFile(resolve(folder, path))))
+  const unchanged = inputs.every(([, hash], index) => hash === hashes[index])
+  return unchanged && `${await hashOfFile(join(home, output))}.mjs` === output
+}
+
+/** A reader finds the old file or the new one, never a part. */
+const writeWhole = async (file: string, content: string): Promise<void> => {
+  const draft = `${file}.${randomUUID()}`
+  await writeFile(draft, content)
+  await rename(draft, file)
+}

@@ -1,0 +1,153 @@
+import { stat } from 'node:fs/promises'
+import { dirname, extname, isAbsolute, relative, resolve, sep } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { isNativeError } from 'node:util/types'
+import type { Refusal } from '../config/refusal.js'
+import type { AppSpec } from '../config/spec.js'
+import type { Plugin } from '../http/plugin.js'
+import { FRAMEWORK } from './bundle.js'
+import { compiledPlugin } from './compiled.js'
+import { Unloadable, unloadable } from './unloadable.js'
+
+/** A plugin with the place in resources.yaml that names it. */
+export interface LoadedPlugin {
+  /** As written. */
+  readonly path: string
+  readonly register: Plugin
+}
+
+export interface LoadedPlugins {
+  readonly plugins: readonly LoadedPlugin[]
+  /** Every plugin that cannot be loaded; the application is complete only when there is none. */
+  readonly refusals: readonly Refusal[]
+}
+
+/** Makes a module of the plugin in `file`, which is there and lies in or below `folder`. */
+export type ImportModule = (file: string, folder: string) => Promise<unknown>
+
+const EXTENSIONS = ['.ts', '.mts', '.js', '.mjs']
+const MODULE_NOT_FOUND: ReadonlySet<unknown> = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'])
+const PATIENCE_MS = 10_000
+const EXAMPLE = 'export default (app) => { … }'
+
+/**
+ * Loads the plugins that a spec names, one after the other, in its order. Those that cannot be loaded are all refused, each at
+ * its place in the configuration. A plugin has `patience` milliseconds to load.
+ */
+export const loadPlugins = async (
+  spec: Pick<AppSpec, 'file' | 'plugins'>,
+  importModule: ImportModule = importCompiled,
+  patience: number = PATIENCE_MS,
+): Promise<LoadedPlugins> => {
+  const folder = dirname(spec.file)
+  const plugins: LoadedPlugin[] = []
+  const refusals: Refusal[] = []
+  for (const [index, path] of spec.plugins.entries()) {
+    try {
+      const file = await findFile(path, folder)
+      const module = await within(patience, path, importModule(file, folder))
+      plugins.push({ path, register: registerOf(module, path) })
+    } catch (error) {
+      const { mistakes } = error instanceof Unloadable ? error : failedImport(error, path, folder)
+      refusals.push(
+        ...mistakes.map((each) => ({ ...each, code: 'SC353', part: 'value', path: ['plugins', index] }) as const),
+      )
+    }
+  }
+  return { plugins, refusals }
+}
+
+const importCompiled: ImportModule = async (file, folder) => {
+  const compiled = await compiledPlugin(file, folder)
+  // From here on stacks speak of the plugin's own lines.
+  process.setSourceMapsEnabled(true)
+  return await import(pathToFileURL(compiled).href)
+}
+
+const findFile = async (path: string, folder: string): Promise<string> => {
+  const example = 'plugins are named relative to the folder of the configuration: `./plugins/orders.ts`'
+  if (isAbsolute(path)) throw unloadable(`the plugin \`${path}\` is an absolute path`, [example])
+  const file = resolve(folder, path)
+  if (!file.startsWith(folder.endsWith(sep) ? folder : folder + sep)) {
+    throw unloadable(`the plugin \`${path}\` lies outside of the folder of the configuration`, [example])
+  }
+  if (!EXTENSIONS.includes(extname(path))) {
+    throw unloadable(`the plugin \`${path}\` is not a file of a kind that can be loaded`, [
+      `plugins are ${EXTENSIONS.join(', ')} files`,
+    ])
+  }
+  const found = await stat(file).catch(() => undefined)
+  if (found === undefined) throw unloadable(`there is no plugin \`${path}\``, await twins(file, folder))
+  if (!found.isFile())
+    throw unloadable(`the plugin \`${path}\` is not a file`, [`name a ${EXTENSIONS.join(', ')} file`])
+  return file
+}
+
+/** Help for a path that is right but for its extension. */
+const twins = async (file: string, folder: string): Promise<string[]> => {
+  const others = EXTENSIONS.map((extension) => file.slice(0, -extname(file).length) + extension)
+  const found = await Promise.all(
+    others.map((other) =>
+      stat(other).then(
+        () => [other],
+        () => [],
+      ),
+    ),
+  )
+  const names = found.flat().map((other) => `a file with a similar name exists: \`./${relative(folder, other)}\``)
+  return names.length > 0 ? names : [`it was looked for at ${file}`]
+}
+
+const within = async <Result>(milliseconds: number, path: string, work: Promise<Result>): Promise<Result> => {
+  let timer: NodeJS.Timeout | undefined
+  const overdue = new Promise<never>((_settle, reject) => {
+    timer = setTimeout(() => {
+      const help = ['something is awaited at the top of the module that does not come']
+      reject(unloadable(`the plugin \`${path}\` did not load within ${milliseconds / 1000} s`, help))
+    }, milliseconds)
+  })
+  try {
+    return await Promise.race([work, overdue])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const registerOf = (module: unknown, path: string): Plugin => {
+  const exports = Object.entries(module ?? {})
+  const register: unknown = exports.find(([name]) => name === 'default')?.[1]
+  if (typeof register === 'function') return register as Plugin
+  const found = exports.map(([name, value]) => `\`${name}\` (${value === null ? 'null' : typeof value})`).join(', ')
+  throw unloadable(`the plugin \`${path}\` exports ${found || 'nothing'}; its default export must be a function`, [
+    EXAMPLE,
+  ])
+}
+
+/** What the plugin did wrong while it was imported: the error's own words, and the line of the plugin where it came up. */
+const failedImport = (error: unknown, path: string, folder: string): Unloadable => {
+  if (!isNativeError(error)) return unloadable(`the plugin \`${path}\` threw ${String(error)} while it was loaded`)
+  if ('code' in error && MODULE_NOT_FOUND.has(error.code)) {
+    const missing = error.message.replace(/( imported)? from .*|\n.*/s, '')
+    return unloadable(
+      `the plugin \`${path}\` could not be loaded: ${missing}`,
+      ['install the package beside the configuration'],
+      error,
+    )
+  }
+  const words = error.message.replaceAll(FRAMEWORK, 'snippetctl')
+  return unloadable(
+    `${placeIn(error, folder) ?? path}: the plugin failed while it was loaded: ${error.name}: ${words}`,
+    [],
+    error,
+  )
+}
+
+const placeIn = ({ stack = '' }: Error, folder: string): string | undefined => {
+  const [own = ''] = stack.split(importCompiled.name)
+  const frames = own.matchAll(/((?:file:\/\/)?\/[^()\n]*):(\d+):(\d+)\)?$/gm)
+  for (const [, file = '', line, column] of frames) {
+    const place = relative(folder, file.startsWith('file:') ? fileURLToPath(file) : file)
+    if (!/^\.|node_modules/.test(place)) return `${place}:${line}:${column}`
+  }
+  return undefined
+}

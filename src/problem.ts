@@ -1,0 +1,59 @@
+/** Every way a request can fail: its HTTP status and title. The one table of statuses for errors. */
+export const PROBLEMS = {
+  malformed_request: { status: 400, title: 'Malformed request' },
+  malformed_body: { status: 400, title: 'Malformed body' },
+  validation: { status: 400, title: 'Validation failed' },
+  invalid_query: { status: 400, title: 'Invalid query parameter' },
+  not_found: { status: 404, title: 'Not found' },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
+  request_timeout: { status: 408, title: 'Request timeout' },
+  conflict: { status: 409, title: 'Conflict' },
+  body_too_large: { status: 413, title: 'Content too large' },
+  unsupported_media_type: { status: 415, title: 'Unsupported media type' },
+  expectation_failed: { status: 417, title: 'Expectation failed' },
+  headers_too_large: { status: 431, title: 'Request header fields too large' },
+  internal: { status: 500, title: 'Internal server error' },
+  unsupported_transfer: { status: 501, title: 'Not implemented' },
+  unavailable: { status: 503, title: 'Service unavailable' },
+  timeout: { status: 504, title: 'Gateway timeout' },
+} as const satisfies Record<string, { status: number; title: string }>
+
+export type ProblemType = keyof typeof PROBLEMS
+
+/** What is wrong with one field of a body. `message` is a whole sentence that starts with the field's label. */
+export interface Fault {
+  readonly field: string
+  readonly message: string
+}
+
+interface ProblemParts {
+  readonly faults?: readonly Fault[]
+  readonly headers?: Readonly<Record<string, string>>
+  readonly cause?: unknown
+}
+
+/**
+ * A request that cannot be done, thrown anywhere below `http/` and turned into a response by `http/reply.ts` alone.
+ * `detail` and `faults` reach the client; `cause` reaches only the log.
+ */
+export class Problem extends Error {
+  readonly type: ProblemType
+  readonly faults: readonly Fault[]
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(type: ProblemType, detail?: string, { faults = [], headers = {}, cause }: ProblemParts = {}) {
+    super(detail ?? PROBLEMS[type].title, { cause })
+    this.name = 'Problem'
+    this.type = type
+    this.faults = faults
+    this.headers = headers
+  }
+
+  get status(): number {
+    return PROBLEMS[this.type].status
+  }
+
+  get title(): string {
+    return PROBLEMS[this.type].title
+  }
+}

@@ -1,0 +1,103 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { FieldSpec, ResourceSpec } from '../config/spec.js'
+import type { Rule } from '../fields/field-type.js'
+import { FORMATS } from '../fields/formats.js'
+import type { JsonBody } from '../json-body.js'
+import { type Fault, Problem } from '../problem.js'
+import type { LinkReader } from './links.js'
+import type { Row } from './plan.js'
+import { quote } from './query.js'
+
+/** Which of a record's fields a body has to name: all that are required, all that are writable, or any. */
+export type BodyMode = 'create' | 'replace' | 'update'
+
+const MOST_FAULTS = 20
+
+/** Judges one member of a body: its value, or what is wrong with it. */
+type MemberReader = (body: JsonBody) => { readonly value: unknown } | { readonly broken: string }
+
+interface Member {
+  readonly field: FieldSpec
+  readonly read: MemberReader
+  readonly missing: (mode: BodyMode) => boolean
+}
+
+/**
+ * @returns the reader of bodies: a member for each writable field, by the field's rules, in the order of the fields.
+ * It throws Problem `validation` with every fault.
+ */
+export function compileBody(spec: ResourceSpec, readLink: LinkReader) {
+  const ajv = new Ajv2020({ allErrors: true, strict: true, ownProperties: true, formats: FORMATS })
+  const fields = spec.model.fields.filter(isWritable)
+  const members = fields.map((field): Member => ({ field, read: compileMember(field, ajv, readLink), missing: isMissing(field) }))
+  const serverSet = spec.model.fields.filter((field) => field.readOnly && !field.private).map((field) => field.name)
+  const known = new Set([...fields.map((field) => field.name), ...serverSet, ...(spec.url ? ['url'] : [])])
+  const names = fields.map((field) => field.name).join(', ')
+
+  return (body: JsonBody, mode: BodyMode, ignore: readonly string[] = []): Row => {
+    const faults: Fault[] = []
+    const row: Record<string, unknown> = Object.create(null)
+    const given = new Set(body.keys)
+    for (const { field, read, missing } of members) {
+      if (!given.has(field.name)) {
+        if (missing(mode)) faults.push({ field: field.name, message: `${field.label} is required` })
+        continue
+      }
+      const answer = read(body)
+      if ('value' in answer) row[field.name] = answer.value
+      else faults.push({ field: field.name, message: answer.broken })
+    }
+    for (const key of body.keys) {
+      if (known.has(key) || ignore.includes(key)) continue
+      faults.push({ field: quote(key).slice(1, -1), message: `${quote(key)} is not a field here; the fields are ${names}` })
+    }
+    if (faults.length > 0) throw invalid(faults)
+    return row
+  }
+}
+
+function invalid(faults: readonly Fault[]): Problem {
+  const detail = faults.length === 1 ? faults[0]?.message : `${faults.length} fields are wrong`
+  return new Problem('validation', detail, { faults: faults.slice(0, MOST_FAULTS) })
+}
+
+function isWritable(field: FieldSpec): boolean {
+  return !field.readOnly && !field.private
+}
+
+function isMissing(field: FieldSpec): (mode: BodyMode) => boolean {
+  const optional = field.nullable || field.default !== undefined
+  return (mode) => mode === 'replace' || (mode === 'create' && !optional)
+}
+
+function compileMember(field: FieldSpec, ajv: Ajv2020, readLink: LinkReader): MemberReader {
+  const rules = field.type.rules(field.options)
+  const validate = ajv.compile(Object.assign({}, ...rules.map((rule) => rule.schema)))
+  const fail = (rule: Rule | undefined) => ({ broken: field.message ?? `${field.label} ${rule?.message ?? 'is not valid'}` })
+
+  return (body) => {
+    const json = body.value(field.name) ?? null
+    if (json === null && field.nullable) return { value: null }
+    const linked = readLink(field, json)
+    if (linked !== undefined) return { value: linked }
+    if (!validate(json)) return fail(brokenRule(rules, validate))
+    const source = body.source(field.name)
+    const refused = field.type.admits?.(json, source, field.options)
+    if (refused !== undefined) return fail(rules.find((rule) => rule.name === refused))
+    return { value: field.type.fromJson(json, source, field.options) }
+  }
+}
+
+/** The first of the field's rules that failed: later ones often fail only because it did. */
+function brokenRule(rules: readonly Rule[], validate: ValidateFunction): Rule | undefined {
+  const failed = new Set(validate.errors?.map((error) => error.keyword))
+  return rules.find((rule) => Object.keys(rule.schema).some((keyword) => failed.has(keyword)))
+}
+
+const ENVELOPE_BYTES = 4096
+
+/** Bytes of the longest valid body: every field at its longest, every character escaped. Unbounded fields count nothing. */
+export function longestBody(spec: ResourceSpec): number {
+  const bytes = spec.model.fields.filter(isWritable).map((field) => field.type.maxBytes(field.options) ?? 0)
+  return bytes.reduce((sum, each) => sum + each, ENVELOPE_BYTES)
+}

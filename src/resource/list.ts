@@ -1,0 +1,49 @@
+import type { ResourceSpec } from '../config/spec.js'
+import type { PageLinks, Rel } from '../pagination/paginator.js'
+import { Problem } from '../problem.js'
+import { compileFilters } from './filter.js'
+import { compileOrder } from './order.js'
+import type { ListPage, ListPlan } from './plan.js'
+import { parseQuery, quote } from './query.js'
+
+/** A request for a list, understood: what to ask of the store, and where its neighbours are. */
+export interface ListRequest {
+  readonly plan: ListPlan
+  /** The query strings of the first, previous, next and last page, as far as the answer shows that they exist. */
+  links(page: ListPage<unknown>): ReadonlyMap<Rel, string>
+}
+
+/** @returns the parser of a query string; it throws Problem `invalid_query` */
+export function compileList(spec: ResourceSpec): (search: string) => ListRequest {
+  const filters = compileFilters(spec)
+  const readOrder = compileOrder(spec)
+  const { style } = spec.pagination
+  const ordering = spec.orderable.length > 0 ? ['ordering'] : []
+  const known = new Set([...style.parameters, ...ordering, ...filters.keys()])
+  const allowed = known.size === 0 ? 'it takes none' : `allowed are ${[...known].join(', ')}`
+
+  return (search) => {
+    const query = parseQuery(search)
+    if (spec.unknownQuery === 'refuse') {
+      const unknown = [...query.keys()].find((name) => !known.has(name))
+      if (unknown !== undefined) {
+        throw new Problem('invalid_query', `this list takes no parameter ${quote(unknown)}; ${allowed}`)
+      }
+    }
+    const where = [...query].flatMap(([name, text]) => filters.get(name)?.read(text) ?? [])
+    const order = readOrder(ordering.length > 0 ? query.get('ordering') : undefined)
+    const { start, limit, keyset, links } = style.read(query, order, spec.pagination)
+    const plan = { where, order, start, limit, keyset, total: spec.pagination.count }
+    return { plan, links: (page) => spell(query, known, links(page)) }
+  }
+}
+
+/** Each link keeps the request's own parameters and sets those of its page; what was ignored is not carried on. */
+function spell(query: ReadonlyMap<string, string>, known: ReadonlySet<string>, changes: PageLinks): ReadonlyMap<Rel, string> {
+  const kept = [...query].filter(([name]) => known.has(name))
+  const links = new Map<Rel, string>()
+  for (const [rel, parameters] of changes) {
+    links.set(rel, new URLSearchParams([...new Map([...kept, ...Object.entries(parameters)])]).toString())
+  }
+  return links
+}

@@ -1,0 +1,37 @@
+import type { OrderSpec, ResourceSpec } from '../config/spec.js'
+import { Problem } from '../problem.js'
+import { quote } from './query.js'
+
+/** Reads `ordering`: one field or several between commas, a leading `-` for descending. */
+export function compileOrder(spec: ResourceSpec): (text: string | undefined) => readonly OrderSpec[] {
+  const choices = new Map<string, OrderSpec>()
+  for (const field of spec.orderable) {
+    choices.set(field.name, { field, descending: false })
+    choices.set(`-${field.name}`, { field, descending: true })
+  }
+  const allowed = spec.orderable.map((field) => field.name).join(', ')
+
+  const readOne = (name: string): OrderSpec => {
+    const order = choices.get(name)
+    if (order) return order
+    const help = allowed === '' ? 'this list has one order only' : `allowed are ${allowed}, each with an optional leading -`
+    throw new Problem('invalid_query', `the parameter \`ordering\` names ${quote(name)}; ${help}`)
+  }
+
+  const standard = total(spec.defaultOrder, spec)
+  return (text) => {
+    if (text === undefined) return standard
+    const order = text.split(',', choices.size + 1).map(readOne)
+    if (new Set(order.map(({ field }) => field)).size < order.length) {
+      throw new Problem('invalid_query', 'the parameter `ordering` names a field twice')
+    }
+    return total(order, spec)
+  }
+}
+
+/** With the primary key at the end, in the direction of the field before it, so that pages never overlap. */
+function total(order: readonly OrderSpec[], spec: ResourceSpec): readonly OrderSpec[] {
+  const { primaryKey } = spec.model
+  if (order.some(({ field }) => field === primaryKey)) return order
+  return [...order, { field: primaryKey, descending: order.at(-1)?.descending ?? false }]
+}

@@ -1,0 +1,33 @@
+import type { FieldSpec, OrderSpec } from '../config/spec.js'
+import type { Lookup } from '../fields/field-type.js'
+import type { PageEdges, PageStart } from '../pagination/paginator.js'
+
+/** The value of a primary key as handlers see it. */
+export type Id = bigint | number | string
+
+/** A stored record as handlers see it, by field name. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** One comparison of a list. `value` is a value of the field's type, a list of them for `in`, a boolean for `isnull`. */
+export interface Condition {
+  readonly field: FieldSpec
+  readonly lookup: Lookup
+  readonly value: unknown
+}
+
+/** What a request for a list asks of the store. `order` ends with the primary key. */
+export interface ListPlan {
+  readonly where: readonly Condition[]
+  readonly order: readonly OrderSpec[]
+  readonly start: PageStart
+  /** Rows wanted; undefined is all. One row more is looked for when `total` is `none`. */
+  readonly limit: number | undefined
+  /** Whether the answer must carry the order's values of its first and last item. */
+  readonly keyset: boolean
+  readonly total: 'exact' | 'capped' | 'none'
+}
+
+/** What the store answers. */
+export interface ListPage<Item> extends PageEdges {
+  readonly items: readonly Item[]
+}

@@ -1,0 +1,39 @@
+import type { FieldSpec, ResourceSpec } from '../config/spec.js'
+import type { JsonBody } from '../json-body.js'
+import { acceptsLink, type Links } from './links.js'
+import { type BodyMode, compileBody, longestBody } from './body.js'
+import { compileList, type ListRequest } from './list.js'
+import type { Id, Row } from './plan.js'
+
+/** A resource, compiled: closures over its spec, ready to serve. Frozen. */
+export interface Resource {
+  readonly spec: ResourceSpec
+  /** What answers show, in order. */
+  readonly shown: readonly FieldSpec[]
+  /** Bytes: what the longest valid body needs, and at least 1 MiB. */
+  readonly bodyLimit: number
+  /** undefined when the text is not the canonical text of an id. */
+  parseId(text: string): Id | undefined
+  /** @throws Problem `invalid_query` naming the parameter and what is allowed */
+  parseList(search: string): ListRequest
+  /**
+   * `ignore` names further members that are left aside; server-set fields always are.
+   * @throws Problem `validation` with every fault
+   */
+  parseBody(body: JsonBody, mode: BodyMode, ignore?: readonly string[]): Row
+}
+
+const SMALLEST_BODY_LIMIT = 1024 * 1024
+
+/** `links` need not know any route yet: it is asked only while serving. */
+export function compileResource(spec: ResourceSpec, links: Links): Resource {
+  const { primaryKey, fields } = spec.model
+  return Object.freeze({
+    spec,
+    shown: fields.filter((field) => !field.private && !field.writeOnly),
+    bodyLimit: Math.max(SMALLEST_BODY_LIMIT, longestBody(spec)),
+    parseId: (text: string) => primaryKey.type.parse(text, primaryKey.options) as Id | undefined,
+    parseList: compileList(spec),
+    parseBody: compileBody(spec, acceptsLink(spec, links)),
+  })
+}

@@ -1,0 +1,69 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { Refusal } from './config/refusal.js'
+import type { Json, JsonSchema } from './json.js'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** The values under `settings:`, each declared by the plugin that reads it. */
+export interface Settings {
+  /** The value from the environment, else from resources.yaml, else `fallback`; a value that does not fit is refused. */
+  declare<Value extends Json>(name: string, schema: JsonSchema, fallback: Value): Value
+  /** Values that do not fit their declaration, and values that nobody reads. Asked once all plugins have declared. */
+  refusals(): readonly Refusal[]
+}
+
+/** `SNIPPETCTL_SETTING_MAX_PAGE_SIZE` overrides the setting `max_page_size`. */
+export function settingVariable(name: string): string {
+  return `SNIPPETCTL_SETTING_${name.toUpperCase()}`
+}
+
+export function readSettings(given: Readonly<Record<string, Json>>, env: Environment): Settings {
+  const ajv = new Ajv2020({ strict: false })
+  const declared = new Set<string>()
+  const misfits: Refusal[] = []
+
+  return {
+    declare(name, schema, fallback) {
+      declared.add(name)
+      const variable = settingVariable(name)
+      const override = env[variable]
+      const value = override === undefined ? given[name] : readVariable(override)
+      if (value === undefined) return fallback
+      if (ajv.validate(schema, value)) return value as typeof fallback
+      const subject = override === undefined ? `the setting \`${name}\`` : `the environment variable ${variable}`
+      misfits.push({
+        code: 'SC352',
+        part: 'value',
+        path: name in given ? ['settings', name] : ['settings'],
+        message: `${subject} is ${JSON.stringify(value)}: it ${ajv.errors?.[0]?.message ?? 'does not fit'}`,
+        help: [`its schema is ${JSON.stringify(schema)}, and its default ${JSON.stringify(fallback)}`],
+      })
+      return fallback
+    },
+    refusals() {
+      const unread = Object.keys(given).filter((name) => !declared.has(name))
+      const help = declared.size === 0 ? 'no plugin reads a setting' : `the settings that plugins read are ${[...declared].join(', ')}`
+      return [
+        ...misfits,
+        ...unread.map(
+          (name): Refusal => ({
+            code: 'SC351',
+            part: 'key',
+            path: ['settings', name],
+            message: `nobody reads the setting \`${name}\``,
+            help: [help],
+          }),
+        ),
+      ]
+    },
+  }
+}
+
+/** JSON where the text is JSON, else the text itself. */
+function readVariable(text: string): Json {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return text
+  }
+}

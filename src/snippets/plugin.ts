@@ -1,0 +1,140 @@
+import { setImmediate } from 'node:timers/promises'
+import {
+  type Context,
+  type Handler,
+  type Id,
+  type JsonBody,
+  type Plugin,
+  Problem,
+  type Reply,
+  type Resource,
+  type Row,
+} from 'snippetctl'
+import { createHighlighter, type Highlight } from './highlight.js'
+
+const BATCH = 500
+const TURN_CHARACTERS = 65_536
+const CACHE_BYTES = 4 * 1024 * 1024
+
+/** A body that is not the input of a snippet, however it fails to be. */
+const BODY_PROBLEMS: ReadonlySet<string> = new Set(['malformed_body', 'unsupported_media_type', 'validation'])
+
+const renderProblem = ({ message, faults }: Problem) => {
+  if (faults.length === 0) return { error: message }
+  return {
+    error: faults.map((fault) => fault.message).join('; '),
+    errors: Object.fromEntries(faults.map(({ field, message }) => [field, message])),
+  }
+}
+
+const notFound = (): Problem => new Problem('not_found', 'Snippet not found')
+
+type Present = (row: Row) => Promise<{ readonly id: unknown } & Readonly<Record<string, unknown>>>
+
+const presenter =
+  (highlight: Highlight): Present =>
+  async ({ id, title, code, language }) => {
+    const highlighted = await highlight(String(code), String(language))
+    return { id, title, code, language, highlighted }
+  }
+
+/** The body of the list, row by row. */
+async function* listing(batches: AsyncIterable<readonly Row[]>, present: Present): AsyncGenerator<string> {
+  let separator = ''
+  let sinceTurn = 0
+  yield '{"snippets":['
+  for await (const batch of batches) {
+    for (const row of batch) {
+      const { id, ...rest } = await present(row)
+      const text = `${separator}{"id":${id},${JSON.stringify(rest).slice(1)}`
+      yield text
+      separator = ','
+      sinceTurn += text.length
+      if (sinceTurn < TURN_CHARACTERS) continue
+      // Rows whose HTML is remembered would otherwise all go by without a turn for other requests.
+      await setImmediate()
+      sinceTurn = 0
+    }
+  }
+  yield ']}'
+}
+
+/** The handlers of the records. */
+const endpoints = (snippets: Resource, present: Present) => {
+  const policy = { mediaTypes: ['application/json'], optional: true, limit: snippets.bodyLimit }
+
+  const idOf = ({ params: { id = '' } }: Context): Id => {
+    const parsed = snippets.parseId(id)
+    if (parsed === undefined) throw notFound()
+    return parsed
+  }
+
+  /** Answers with the status `refusal` when `read` cannot make a row of the body, else what `accept` says. */
+  const withRow =
+    (refusal: number, read: (body: JsonBody) => Row, accept: (row: Row, context: Context) => Promise<Reply>): Handler =>
+    async (context) => {
+      let row: Row
+      try {
+        row = read(await context.body(policy))
+      } catch (problem) {
+        if (!(problem instanceof Problem && BODY_PROBLEMS.has(problem.type))) throw problem
+        return { status: refusal, body: renderProblem(problem) }
+      }
+      return accept(row, context)
+    }
+
+  const list: Handler = (context) => ({ status: 200, stream: listing(context.store(snippets).batches(BATCH), present) })
+
+  const create = withRow(
+    400,
+    (body) => snippets.parseBody(body, 'create', ['highlighted']),
+    async (row, context) => {
+      const { item } = await context.store(snippets).create(row)
+      return { status: 201, body: { message: 'Snippet created', snippet: await present(item) } }
+    },
+  )
+
+  const retrieve: Handler = async (context) => {
+    const row = await context.store(snippets).retrieve(idOf(context))
+    if (!row) throw notFound()
+    return { status: 200, body: { snippet: await present(row) } }
+  }
+
+  const update = withRow(
+    422,
+    (body) => snippets.parseBody(body, 'replace', ['highlighted']),
+    async (row, context) => {
+      const stored = await context.store(snippets).update(idOf(context), row)
+      if (!stored) throw notFound()
+      return { status: 200, body: { message: 'Snippet updated', snippet: await present(stored) } }
+    },
+  )
+
+  const destroy: Handler = async (context) => {
+    if (!(await context.store(snippets).destroy(idOf(context)))) throw notFound()
+    return { status: 204 }
+  }
+
+  return { list, create, retrieve, update, destroy }
+}
+
+/** The function-based endpoints of the snippet service, written by hand against the plugin API. */
+const plugin: Plugin = (app) => {
+  const maxPageSize = app.setting('max_page_size', { type: 'integer', minimum: 0 }, 50)
+  const config: Handler = () =>
+    maxPageSize > 0
+      ? { status: 200, body: { max_page_size: maxPageSize } }
+      : { status: 503, body: { error: 'max_page_size must be positive' } }
+  const present = presenter(createHighlighter({ maxBytes: CACHE_BYTES }))
+  const { list, create, retrieve, update, destroy } = endpoints(app.resource('snippet'), present)
+
+  app.problems('/snippets/', renderProblem)
+  app.route('GET', '/snippets/', 'snippets-list', list)
+  app.route('POST', '/snippets/', 'snippets-create', create)
+  app.route('GET', '/snippets/config/', 'snippets-config', config)
+  app.route('GET', '/snippets/{id}/', 'snippets-retrieve', retrieve)
+  app.route('PUT', '/snippets/{id}/', 'snippets-update', update)
+  app.route('DELETE', '/snippets/{id}/', 'snippets-delete', destroy)
+}
+
+export default plugin

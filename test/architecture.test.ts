@@ -1,0 +1,263 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, posix, sep } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import ts from 'typescript'
+
+/** The text of every source file under its path from the top of the checkout, with forward slashes. */
+type Tree = ReadonlyMap<string, string>
+
+interface Import {
+  readonly from: string
+  /** A path in the tree, or the name of a package. */
+  readonly to: string
+  readonly local: boolean
+}
+
+/** Imports run from a later line to an earlier one. Names on one line do not know each other. */
+const LAYERS: readonly (readonly string[])[] = [
+  ['src/problem.ts', 'src/json.ts', 'src/json-body.ts'],
+  ['src/fields/'],
+  ['src/pagination/'],
+  ['src/pagination/'],
+  ['src/config/'],
+  ['src/resource/'],
+  ['src/db/'],
+  ['src/migrations/', 'src/http/'],
+  ['src/settings.ts', 'src/plugins/'],
+  ['src/application.ts'],
+  ['src/load.ts', 'src/service.ts'],
+  ['src/index.ts'],
+  ['cli/', 'src/snippets/'],
+]
+
+/** The files of the first line are one layer, and may use each other. */
+const FOUNDATION = LAYERS[0] ?? []
+
+/** Where each package may be imported. A package that is not in the table has no home. */
+const HOMES: Readonly<Record<string, readonly string[]>> = {
+  '@electric-sql/pglite': ['src/db/'],
+  ajv: ['src/config/', 'src/resource/', 'src/settings.ts', 'src/application.ts'],
+  commander: ['cli/'],
+  esbuild: ['src/plugins/'],
+  express: ['src/http/'],
+  'fastest-levenshtein': ['src/config/'],
+  'highlight.js': ['src/snippets/'],
+  knex: ['src/db/', 'src/migrations/'],
+  objection: ['src/db/'],
+  pg: ['src/db/'],
+  picocolors: ['cli/'],
+  yaml: ['src/config/document.ts'],
+}
+
+const MOST_LINES = 300
+
+/** Text that a file may not contain, and where. */
+const FORBIDDEN = [
+  { what: 'calls process.exit', pattern: /\bprocess\.exit\s*\(/, where: isUnder('src/') },
+  { what: 'writes to the console', pattern: /\bconsole\s*\./, where: isUnder('src/') },
+  {
+    what: 'speaks of snippets',
+    pattern: /snippet(?!ctl)/i,
+    where: (path: string) => path.startsWith('src/') && !path.startsWith('src/snippets/'),
+  },
+] as const
+
+function isUnder(place: string): (path: string) => boolean {
+  return (path) => path === place || (place.endsWith('/') && path.startsWith(place))
+}
+
+/** Everything in the tree that breaks a rule, one sentence each; none when the tree is sound. */
+function findFaults(tree: Tree): string[] {
+  const imports = [...tree].flatMap(([from, text]) => importsOf(from, text, tree))
+  const faults = [
+    ...imports.filter((one) => one.local).flatMap((one) => layerFault(one)),
+    ...imports.filter((one) => !one.local).flatMap((one) => homeFault(one)),
+    ...cyclesIn(imports.filter((one) => one.local)),
+    ...[...tree].flatMap(([path, text]) => textFaults(path, text)),
+  ]
+  return [...new Set(faults)]
+}
+
+/** Import and export lines, type imports and `import()` included; node's own modules are left out. */
+function importsOf(from: string, text: string, tree: Tree): Import[] {
+  const written = ts.preProcessFile(text, true, true).importedFiles.map((file) => file.fileName)
+  return written
+    .filter((name) => !name.startsWith('node:'))
+    .map((name) => {
+      if (name === 'snippetctl') return { from, to: 'src/index.ts', local: true }
+      if (!name.startsWith('.')) return { from, to: packageOf(name), local: false }
+      const path = posix.join(posix.dirname(from), name)
+      const source = path.replace(/\.js$/, '.ts')
+      return { from, to: tree.has(source) ? source : path, local: true }
+    })
+}
+
+function packageOf(specifier: string): string {
+  return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+}
+
+function placeOf(path: string): { rank: number; name: string } | undefined {
+  for (const [rank, names] of LAYERS.entries()) {
+    const name = names.find((one) => isUnder(one)(path))
+    if (name !== undefined) return { rank, name }
+  }
+  return undefined
+}
+
+function layerFault({ from, to }: Import): string[] {
+  const [here, there] = [placeOf(from), placeOf(to)]
+  if (here === undefined) return [`${from} is in no layer`]
+  if (there === undefined) return [`${from} imports ${to}, which is in no layer`]
+  const sound =
+    there.rank < here.rank || here.name === there.name || (FOUNDATION.includes(here.name) && there.rank === here.rank)
+  return sound ? [] : [`${from} imports ${to}, against the layering`]
+}
+
+function homeFault({ from, to }: Import): string[] {
+  const homes = HOMES[to] ?? []
+  if (homes.some((home) => isUnder(home)(from))) return []
+  return [
+    `${from} imports the package ${to}; ${homes.length === 0 ? 'no place is given for it' : `its place is ${homes.join(', ')}`}`,
+  ]
+}
+
+/** Follows the imports depth first; an import of a file that is still being followed closes a cycle. */
+function cyclesIn(imports: readonly Import[]): string[] {
+  const next = new Map<string, string[]>()
+  for (const { from, to } of imports) next.set(from, [...(next.get(from) ?? []), to])
+  const done = new Set<string>()
+  const follow = (path: string, trail: readonly string[]): string[] => {
+    const start = trail.indexOf(path)
+    if (start >= 0) return [`imports go in a circle: ${[...trail.slice(start), path].join(' → ')}`]
+    if (done.has(path)) return []
+    const found = (next.get(path) ?? []).flatMap((to) => follow(to, [...trail, path]))
+    done.add(path)
+    return found
+  }
+  return [...next.keys()].flatMap((path) => follow(path, []))
+}
+
+function textFaults(path: string, text: string): string[] {
+  const lines = text.trimEnd().split('\n')
+  const long = lines.length > MOST_LINES ? [`${path} has ${lines.length} lines, more than ${MOST_LINES}`] : []
+  const forbidden = FORBIDDEN.filter((rule) => rule.where(path)).flatMap((rule) =>
+    lines.flatMap((line, index) => (rule.pattern.test(line) ? [`${path}:${index + 1} ${rule.what}`] : [])),
+  )
+  return [...long, ...forbidden]
+}
+
+function readTree(...folders: readonly string[]): Tree {
+  const paths = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => join(folder, name)),
+  )
+  return new Map(paths.map((path) => [path.split(sep).join('/'), readFileSync(path, 'utf8')]))
+}
+
+describe('the sources', () => {
+  test('keep to the layering, the homes of packages and the words of each layer', () => {
+    const tree = readTree('src', 'cli')
+    expect(tree.size).toBeGreaterThan(40)
+    expect(findFaults(tree)).toEqual([])
+  })
+})
+
+describe('the rules', () => {
+  const sound = {
+    'src/json.ts': 'export type Json = string\n',
+    'src/problem.ts': "import type { Json } from './json.js'\nexport const at: Json = ''\n",
+    'src/db/store.ts':
+      "import { readFile } from 'node:fs/promises'\nimport knex from 'knex'\nimport { at } from '../problem.js'\n",
+    'src/index.ts': "export { at } from './problem.js'\n",
+    'src/snippets/plugin.ts': "import { at } from 'snippetctl'\n// A snippet.\n",
+    'cli/main.ts': "import { at } from '../src/index.js'\nconsole.log(at)\nprocess.exit(1)\n",
+  }
+
+  const broken: readonly (readonly [rule: string, path: string, text: string, fault: string])[] = [
+    [
+      'an import of a later layer',
+      'src/fields/a.ts',
+      "import { a } from '../db/store.js'",
+      'src/fields/a.ts imports src/db/store.ts, against the layering',
+    ],
+    [
+      'a type import of a later layer',
+      'src/fields/a.ts',
+      "import type { A } from '../http/a.js'",
+      'src/fields/a.ts imports src/http/a.js, against the layering',
+    ],
+    [
+      'an inline type import',
+      'src/fields/a.ts',
+      "export type A = import('../db/store.js').A",
+      'src/fields/a.ts imports src/db/store.ts, against the layering',
+    ],
+    [
+      'an import() of a later layer',
+      'src/fields/a.ts',
+      "export const a = () => import('../db/store.js')",
+      'src/fields/a.ts imports src/db/store.ts, against the layering',
+    ],
+    [
+      'an export of a later layer',
+      'src/fields/a.ts',
+      "export * from '../db/store.js'",
+      'src/fields/a.ts imports src/db/store.ts, against the layering',
+    ],
+    [
+      'an import on one level',
+      'src/http/a.ts',
+      "import '../migrations/a.js'",
+      'src/http/a.ts imports src/migrations/a.js, against the layering',
+    ],
+    [
+      'the public face imported from inside',
+      'src/http/a.ts',
+      "import { at } from 'snippetctl'",
+      'src/http/a.ts imports src/index.ts, against the layering',
+    ],
+    ['a file outside the layers', 'src/utils.ts', "import { at } from './problem.js'", 'src/utils.ts is in no layer'],
+    [
+      'a package away from its home',
+      'src/http/a.ts',
+      "import type { Knex } from 'knex'",
+      'src/http/a.ts imports the package knex; its place is src/db/, src/migrations/',
+    ],
+    [
+      'a path inside a package',
+      'src/http/a.ts',
+      "import a from '@electric-sql/pglite/live'",
+      'src/http/a.ts imports the package @electric-sql/pglite; its place is src/db/',
+    ],
+    [
+      'a package nobody gave a home',
+      'src/db/a.ts',
+      "import 'left-pad'",
+      'src/db/a.ts imports the package left-pad; no place is given for it',
+    ],
+    [
+      'a circle',
+      'src/json.ts',
+      "import { at } from './problem.js'",
+      'imports go in a circle: src/json.ts → src/problem.ts → src/json.ts',
+    ],
+    ['a word of the application', 'src/db/a.ts', '/** Snippets. */', 'src/db/a.ts:1 speaks of snippets'],
+    ['an exit', 'src/db/a.ts', 'process.exit(1)', 'src/db/a.ts:1 calls process.exit'],
+    ['console output', 'src/db/a.ts', "console.error('no')", 'src/db/a.ts:1 writes to the console'],
+    [
+      'a file that is too long',
+      'cli/a.ts',
+      'export {}\n'.repeat(MOST_LINES + 1),
+      'cli/a.ts has 301 lines, more than 300',
+    ],
+  ]
+
+  test('accept a tree that keeps them', () => {
+    expect(findFaults(new Map(Object.entries(sound)))).toEqual([])
+  })
+
+  test.each(broken)('refuse %s', (_rule, path, text, fault) => {
+    expect(findFaults(new Map(Object.entries({ ...sound, [path]: text })))).toEqual([fault])
+  })
+})

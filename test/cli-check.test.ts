@@ -1,0 +1,111 @@
+import { afterEach, describe, expect, test } from '@jest/globals'
+import { BOOKS, makeProject, type Project, runCli } from './support/cli.js'
+
+const BROKEN = BOOKS.replace('type: string', 'type: strng').replace('filterable: [title]', 'filterable: [titel]')
+const MANY = `${BOOKS}${Array.from({ length: 25 }, (_, at) => `    unknown_${at}: 1\n`).join('')}`
+
+let project: Project | undefined
+
+afterEach(async () => {
+  await project?.remove()
+  project = undefined
+})
+
+async function check(yaml: string, ...args: readonly string[]) {
+  project = await makeProject({ 'resources.yaml': yaml })
+  return runCli(['check', ...args], { cwd: project.folder })
+}
+
+describe('check', () => {
+  test('says in one line that a configuration is in order', async () => {
+    const outcome = await check(BOOKS)
+    expect(outcome).toEqual({ code: 0, stdout: 'resources.yaml: ok, 1 resource, 6 routes\n', stderr: '' })
+  })
+
+  test('finds nothing wrong with the configuration of this repository', async () => {
+    const outcome = await runCli(['check'])
+    expect(outcome).toMatchObject({ code: 0, stderr: '' })
+    expect(outcome.stdout).toMatch(/^resources\.yaml: ok, 1 resource, \d+ routes\n$/)
+  })
+
+  test('prints every error with its place, a caret and help, and their number last', async () => {
+    const { code, stdout, stderr } = await check(BROKEN)
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+    expect(stdout).toContain('--> resources.yaml:9:22\n')
+    expect(stdout).toContain('^^^^^')
+    expect(stdout).toContain('`string`')
+    expect(stdout).toContain('--> resources.yaml:14:18\n')
+    expect(stdout).toContain('`title`')
+    expect(stdout).toMatch(/\nresources\.yaml: 2 errors\n$/)
+  })
+
+  test('prints one JSON document with --json', async () => {
+    const { code, stdout } = await check(BROKEN, '--json')
+    expect(code).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject({
+      schemaVersion: 1,
+      ok: false,
+      errors: 2,
+      diagnostics: [
+        { severity: 'error', file: 'resources.yaml', range: { start: { line: 9, column: 22 } } },
+        { severity: 'error', file: 'resources.yaml', range: { start: { line: 14, column: 18 } } },
+      ],
+    })
+  })
+
+  test('prints JSON for a configuration in order too', async () => {
+    const { code, stdout } = await check(BOOKS, '--format', 'json')
+    expect({ code, json: JSON.parse(stdout) }).toMatchObject({
+      code: 0,
+      json: { schemaVersion: 1, ok: true, errors: 0 },
+    })
+  })
+
+  test('prints one annotation a line with --format github', async () => {
+    const { code, stdout } = await check(BROKEN, '--format', 'github')
+    expect(code).toBe(1)
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines).toHaveLength(2)
+    expect(lines[0]).toMatch(/^::error file=resources\.yaml,line=9,col=22,/)
+  })
+
+  test('prints the first twenty errors, and all of them with --all', async () => {
+    const { stdout, stderr } = await check(MANY)
+    expect(stdout.match(/^error\[/gm)).toHaveLength(20)
+    expect(stdout).toContain('and 5 more')
+    expect(stderr).toContain('--all')
+    const all = await runCli(['check', '--all'], { cwd: project?.folder ?? '' })
+    expect(all.stdout.match(/^error\[/gm)).toHaveLength(25)
+    expect(all.stderr).toBe('')
+  })
+
+  test.each([
+    { file: 'gone.js', text: undefined },
+    { file: 'plugin.js', text: 'throw new Error("out of order")\n' },
+    { file: 'plugin.js', text: 'export default 7\n' },
+  ])('finds the plugin $text', async ({ file, text }) => {
+    project = await makeProject({
+      'resources.yaml': `${BOOKS}plugins:\n  - ./${file}\n`,
+      'package.json': '{"type":"module"}',
+      ...(text === undefined ? {} : { [file]: text }),
+    })
+    const { code, stdout } = await runCli(['check'], { cwd: project.folder })
+    expect(code).toBe(1)
+    expect(stdout).toContain('--> resources.yaml:16:')
+    expect(stdout).toContain(file)
+  })
+
+  test('exits with 2 when there is no file to check', async () => {
+    const outcome = await runCli(['check', '--config', 'nowhere.yaml'])
+    expect(outcome).toMatchObject({ code: 2, stdout: '' })
+    expect(outcome.stderr).toBe(
+      'error: cannot read `nowhere.yaml`: there is no such file\n  = help: name another with --config FILE, or set SNIPPETCTL_CONFIG\n',
+    )
+  })
+
+  test('takes the configuration that SNIPPETCTL_CONFIG names', async () => {
+    project = await makeProject({ 'conf/other.yaml': BOOKS })
+    const { stdout } = await runCli(['check'], { cwd: project.folder, env: { SNIPPETCTL_CONFIG: 'conf/other.yaml' } })
+    expect(stdout).toBe('conf/other.yaml: ok, 1 resource, 6 routes\n')
+  })
+})

@@ -1,0 +1,155 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import {
+  BOOKS,
+  BOOKS_MIGRATION,
+  BOOKS_MIGRATION_FILE,
+  makeProject,
+  type Outcome,
+  type Project,
+  runCli,
+} from './support/cli.js'
+import { openTestDatabase, type TestDatabase } from './support/database.js'
+
+// Planning starts a database in memory, which takes seconds, and many on a busy machine.
+jest.setTimeout(120_000)
+
+const CREATED = '0001_create_books'
+
+let project: Project
+let database: TestDatabase
+
+beforeEach(async () => {
+  project = await makeProject({ 'resources.yaml': BOOKS })
+  database = await openTestDatabase()
+})
+
+afterEach(async () => {
+  await database.close()
+  await project.remove()
+})
+
+/** On a server when the tests have one, else on the embedded database of the project. */
+function migrate(...args: readonly string[]): Promise<Outcome> {
+  return runCli(['migrate', ...args], {
+    cwd: project.folder,
+    env: database.url === undefined ? {} : { DATABASE_URL: database.url },
+  })
+}
+
+const state = async () => {
+  const { code, stdout } = await migrate('status', '--json')
+  return { code, ...(JSON.parse(stdout) as object) }
+}
+
+describe('migrate', () => {
+  test('plans, writes, applies, reports and reverts a migration', async () => {
+    const planned = await migrate('plan', '--write', 'create_books', '--exit-code', '--json')
+    expect(planned).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`wrote ${join('migrations', `${CREATED}.sql`)}\n`),
+    })
+    expect(JSON.parse(planned.stdout)).toMatchObject({
+      schemaVersion: 1,
+      steps: [{ change: 'add', subject: 'books', safety: 'safe', sql: [expect.stringContaining('create table')] }],
+      refusals: [],
+      notes: [],
+    })
+    expect(await readFile(join(project.folder, BOOKS_MIGRATION_FILE), 'utf8')).toMatch(
+      /^-- up\n[^]*create table[^]*-- down\n/,
+    )
+    expect(await state()).toMatchObject({
+      code: 1,
+      ok: false,
+      migrations: [{ name: CREATED, state: 'pending', appliedAt: null }],
+    })
+
+    const up = await migrate('up')
+    expect(up).toMatchObject({ code: 0, stdout: '', stderr: expect.stringMatching(/^applied {2}0001_create_books/) })
+    expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing to apply') })
+    expect(await state()).toMatchObject({
+      code: 0,
+      ok: true,
+      migrations: [{ name: CREATED, state: 'applied' }],
+      differences: [],
+    })
+
+    const refused = await migrate('down')
+    expect(refused).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringContaining('= help: allow it: snippetctl migrate down --yes'),
+    })
+    expect(await state()).toMatchObject({ code: 0 })
+    expect(await migrate('down', '--yes')).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^reverted {2}0001_create_books/),
+    })
+    expect(await state()).toMatchObject({ code: 1, migrations: [{ state: 'pending' }] })
+    expect(await migrate('down')).toMatchObject({ code: 0, stderr: 'nothing to revert: no migration is applied\n' })
+    const again = await migrate('plan', '--write', 'again')
+    expect(again).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('nothing to migrate'),
+      stderr: expect.stringContaining('nothing was written'),
+    })
+  })
+
+  test('names a migration whose file was changed, and refuses to go on from it', async () => {
+    await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
+    await migrate('up')
+    await project.write(BOOKS_MIGRATION_FILE, `${BOOKS_MIGRATION}-- edited\n`)
+    const { code, stdout } = await migrate('status')
+    expect(code).toBe(1)
+    expect(stdout).toMatch(
+      /^STATUS +MIGRATION +APPLIED \(UTC\) +FILE\nchanged +0001_create_books +\S+ +changed on disk/,
+    )
+    expect(await migrate('up')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^error: .*0001_create_books.*\n {2}= help: /),
+    })
+  })
+
+  test('reports what the configuration needs and no migration makes', async () => {
+    await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
+    await migrate('up')
+    await project.write(
+      'resources.yaml',
+      BOOKS.replace('title: {', 'pages: { type: integer, nullable: true }\n      title: {'),
+    )
+    expect(await state()).toMatchObject({ code: 1, ok: false, differences: [expect.stringContaining('books.pages')] })
+  })
+
+  test.each([
+    ['--steps', '0'],
+    ['--steps', 'two'],
+  ])('refuses %s %s', async (...args) => {
+    expect(await migrate('down', ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining('number from 1') })
+  })
+})
+
+describe('migrate plan', () => {
+  test('shows the steps, and opens no database', async () => {
+    const outcome = await runCli(['migrate', 'plan'], { cwd: project.folder, env: { DATABASE_URL: 'mysql://nowhere' } })
+    expect(outcome).toEqual({ code: 0, stdout: '  + add  books  table (id, title)\n\n1 safe, 0 risky\n', stderr: '' })
+  })
+
+  test('prints nothing but SQL with --sql, and refuses a name that is none', async () => {
+    const { code, stdout, stderr } = await migrate('plan', '--sql', '--write', '../books')
+    expect(stdout).toMatch(/^create table "books" \([^]*\);\n$/)
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/^error: .*no name/) })
+  })
+
+  test('writes nothing that would destroy values', async () => {
+    await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
+    await project.write(
+      'resources.yaml',
+      BOOKS.replace('title: { type: string', 'name: { type: string').replace('[title]', '[name]'),
+    )
+    const { code, stdout, stderr } = await migrate('plan', '--write', 'rename')
+    expect(code).toBe(1)
+    expect(stdout).toContain('books.title')
+    expect(stderr).toMatch(/^error: nothing was written: \d changes? cannot be made safely/)
+  })
+})

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { BOOKS, makeProject, type Project, runCli } from './support/cli.js'
+
+let project: Project
+
+beforeAll(async () => {
+  project = await makeProject({ 'resources.yaml': BOOKS })
+})
+
+afterAll(() => project.remove())
+
+const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder })
+
+describe('routes', () => {
+  test('lists every route in aligned columns, without a footer when no terminal reads it', async () => {
+    const { code, stdout, stderr } = await run('routes')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout.split('\n')).toEqual([
+      'NAME         METHOD  PATH              SOURCE',
+      'book-list    GET     /api/books/       resource book',
+      'book-list    POST    /api/books/       resource book',
+      'book-detail  GET     /api/books/{id}/  resource book',
+      'book-detail  PUT     /api/books/{id}/  resource book',
+      'book-detail  PATCH   /api/books/{id}/  resource book',
+      'book-detail  DELETE  /api/books/{id}/  resource book',
+      '',
+    ])
+  })
+
+  test('prints one JSON document with --json', async () => {
+    const { code, stdout } = await run('routes', '--json', '--method', 'post')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toEqual({
+      schemaVersion: 1,
+      routes: [{ name: 'book-list', method: 'POST', path: '/api/books/', source: 'resource book' }],
+    })
+  })
+
+  test.each([
+    { args: ['--grep', 'DETAIL'], lines: 5 },
+    { args: ['-g', '/books/{id}'], lines: 5 },
+    { args: ['--method', 'get'], lines: 3 },
+    { args: ['-g', 'list', '--method', 'POST'], lines: 2 },
+  ])('prints only what $args asks for', async ({ args, lines }) => {
+    const { stdout } = await run('routes', ...args)
+    expect(stdout.trimEnd().split('\n')).toHaveLength(lines)
+  })
+
+  test('exits with 1 and names a similar route when nothing matches', async () => {
+    expect(await run('routes', '--grep', 'book-lst')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'error: no route matches `book-lst`\n  = help: a route with a similar name exists: `book-list`\n',
+    })
+  })
+
+  test('reads the routes of a plugin, and says who made them', async () => {
+    const { stdout } = await runCli(['routes', '--grep', 'plugin', '--json'])
+    const { routes } = JSON.parse(stdout) as { routes: readonly { source: string }[] }
+    expect(routes.length).toBeGreaterThan(0)
+    expect(new Set(routes.map((route) => route.source))).toEqual(new Set(['plugin ./src/snippets/plugin.ts']))
+  })
+})
+
+describe('url', () => {
+  test.each([
+    { args: ['book-list'], path: '/api/books/' },
+    { args: ['book-detail', 'id=5'], path: '/api/books/5/' },
+    { args: ['book-detail', 'id=9223372036854775807'], path: '/api/books/9223372036854775807/' },
+  ])('prints $path and nothing else for $args', async ({ args, path }) => {
+    expect(await run('url', ...args)).toEqual({ code: 0, stdout: `${path}\n`, stderr: '' })
+  })
+
+  test('prints one JSON document with --json', async () => {
+    const { stdout } = await run('url', 'book-detail', 'id=5', '--json')
+    expect(JSON.parse(stdout)).toEqual({ schemaVersion: 1, name: 'book-detail', path: '/api/books/5/' })
+  })
+
+  test('prints the address of a hand-written route as well', async () => {
+    const { stdout } = await runCli(['url', 'snippet-detail', 'id=5'])
+    expect(stdout).toBe('/api/snippets-viewset/5/\n')
+  })
+
+  test.each([
+    { args: ['book-detial', 'id=5'], code: 1, message: 'no route is named `book-detial`', help: '`book-detail`' },
+    { args: ['xyz'], code: 1, message: 'no route is named `xyz`', help: 'book-list, book-detail' },
+    { args: ['book-detail'], code: 2, message: '`book-detail` needs a value for `id`', help: 'id=<bigint>' },
+    {
+      args: ['book-detail', 'id=5', 'x=1'],
+      code: 2,
+      message: '`book-detail` has no parameter `x`',
+      help: 'id=<bigint>',
+    },
+    {
+      args: ['book-list', 'id=5'],
+      code: 2,
+      message: '`book-list` has no parameter `id`',
+      help: 'snippetctl url book-list',
+    },
+    { args: ['book-detail', 'id=05'], code: 2, message: '`05` is no bigint', help: 'id=<bigint>' },
+    { args: ['book-detail', 'id='], code: 2, message: '`` is no bigint', help: 'id=<bigint>' },
+    { args: ['book-detail', 'id=9223372036854775808'], code: 2, message: 'is no bigint', help: 'id=<bigint>' },
+    { args: ['book-detail', '5'], code: 2, message: '`5` is not a parameter', help: 'key=value' },
+    { args: ['book-detail', 'id=5', 'id=6'], code: 2, message: 'the parameter `id` is given twice', help: '' },
+  ])('refuses $args with $code and prints nothing on stdout', async ({ args, code, message, help }) => {
+    const outcome = await run('url', ...args)
+    expect(outcome).toMatchObject({ code, stdout: '' })
+    expect(outcome.stderr).toMatch(/^error: /)
+    expect(outcome.stderr).toContain(message)
+    expect(outcome.stderr).toContain(help)
+  })
+})

@@ -1,0 +1,176 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Database } from '../src/db/database.js'
+import { openDatabase } from '../src/db/open.js'
+import { poolDatabase } from '../src/db/pooled-database.js'
+import { type TestDatabase, openTestDatabase, testDatabaseKind } from './support/database.js'
+import { type Cluster, createCluster, installedBinaries } from './support/servers.js'
+
+const describeWithSessions = testDatabaseKind() === 'postgres' ? describe : describe.skip
+const describeWithServer = testDatabaseKind() === 'postgres' && installedBinaries() ? describe : describe.skip
+
+const one = { text: 'select 1', values: [], retry: true }
+const pid = { text: 'select pg_backend_pid()', values: [] }
+const unavailable = { type: 'unavailable', headers: { 'Retry-After': '1' } }
+
+describeWithSessions('with two sessions, a database', () => {
+  let admin: TestDatabase
+  let database: Database
+  beforeEach(async () => {
+    admin = await openTestDatabase(
+      'create table counters (id int primary key, n int); insert into counters values (1, 0), (2, 0)',
+    )
+    database = await openDatabase({ url: admin.url, directory: '' }, { DATABASE_POOL: '2' })
+  })
+  afterEach(async () => {
+    await database.close()
+    await admin.close()
+  })
+
+  const terminate = (backend: string | null | undefined) =>
+    admin.query({ text: 'select pg_terminate_backend($1)', values: [backend ?? null] })
+  /** Resolves when the other session runs a statement that contains `text`. */
+  const running = async (text: string): Promise<string> => {
+    const values = [`%${text}%`]
+    const where = "state = 'active' and query like $1 and pid <> pg_backend_pid() and datname = current_database()"
+    for (;;) {
+      const { rows } = await admin.query({ text: `select pid from pg_stat_activity where ${where}`, values })
+      const backend = rows[0]?.[0]
+      if (backend) return backend
+    }
+  }
+
+  test('sets the limits of its session', async () => {
+    const names = [
+      'statement_timeout',
+      'lock_timeout',
+      'idle_in_transaction_session_timeout',
+      'application_name',
+      'TimeZone',
+    ]
+    const text = `select ${names.map((name) => `current_setting('${name}')`).join()}`
+    expect((await database.query({ text, values: [] })).rows).toEqual([['5s', '2s', '10s', 'snippetctl', 'UTC']])
+  })
+
+  test('does not notice that an idle connection was cut', async () => {
+    const before = (await database.query(pid)).rows[0]?.[0]
+    await terminate(before)
+    const after = (await database.query({ ...pid, retry: true })).rows[0]?.[0]
+    expect(after).not.toBe(before)
+  })
+
+  test('sends a read once more when its connection was cut, and not a third time', async () => {
+    const read = database.query({ text: 'select 7 from pg_sleep(0.3) as first_try', values: [], retry: true })
+    await terminate(await running('first_try'))
+    expect((await read).rows).toEqual([['7']])
+
+    const again = database.query({ text: 'select 7 from pg_sleep(2) as second_try', values: [], retry: true })
+    const failed = expect(again).rejects.toMatchObject(unavailable)
+    const first = await running('second_try')
+    await terminate(first)
+    let second = await running('second_try')
+    while (second === first) second = await running('second_try')
+    await terminate(second)
+    await failed
+  })
+
+  test('never repeats a write whose outcome is not known', async () => {
+    const text = 'update counters set n = n + 1 from pg_sleep(0.3) as slow_write where id = 1'
+    const write = expect(database.query({ text, values: [] })).rejects.toMatchObject(unavailable)
+    await terminate(await running('slow_write'))
+    await write
+    expect((await database.query({ text: 'select n from counters where id = 1', values: [] })).rows).toEqual([['0']])
+  })
+
+  test('says that a statement took too long, and frees the backend', async () => {
+    const work = database.transaction(async (connection) => {
+      await connection.query({ text: "set local statement_timeout = '50ms'", values: [] })
+      await connection.query({ text: 'select pg_sleep(5)', values: [] })
+    })
+    await expect(work).rejects.toMatchObject({ type: 'timeout' })
+  })
+
+  test('says that it is busy when a lock is not given', async () => {
+    await admin.transaction(async (holder) => {
+      await holder.query({ text: 'lock table counters', values: [] })
+      const work = database.transaction(async (connection) => {
+        await connection.query({ text: "set local lock_timeout = '50ms'", values: [] })
+        await connection.query({ text: 'select * from counters', values: [] })
+      })
+      await expect(work).rejects.toMatchObject(unavailable)
+    })
+  })
+
+  test('runs a deadlocked transaction again, so that both end well', async () => {
+    let met: () => void = () => undefined
+    const meeting = new Promise<void>((resolve) => (met = resolve))
+    let waiting = 0
+    const increment = (first: string, second: string) =>
+      database.transaction(async (connection) => {
+        const add = (id: string) =>
+          connection.query({ text: 'update counters set n = n + 1 where id = $1', values: [id] })
+        await add(first)
+        if (++waiting === 2) met()
+        await meeting
+        await add(second)
+      })
+    await Promise.all([increment('1', '2'), increment('2', '1')])
+    expect((await admin.query({ text: 'select n from counters order by id', values: [] })).rows).toEqual([['2'], ['2']])
+  })
+
+  test('lets a request wait two seconds for a connection, and no longer', async () => {
+    const start = performance.now()
+    const hold = () =>
+      database.transaction((connection) => connection.query({ text: 'select pg_sleep(3)', values: [] }))
+    const held = [hold(), hold()]
+    await running('pg_sleep(3)')
+    await expect(database.query(one)).rejects.toMatchObject(unavailable)
+    expect(performance.now() - start).toBeLessThan(3_000)
+    await Promise.all(held)
+    await database.query(one)
+  })
+})
+
+describeWithServer('when the server', () => {
+  let cluster: Cluster
+  let database: Database
+  beforeAll(async () => {
+    cluster = createCluster()
+    await cluster.start()
+    database = await openDatabase({ url: cluster.url, directory: '' }, {})
+  })
+  afterAll(async () => {
+    await database.close()
+    await cluster.remove()
+  })
+
+  test.each(['SIGINT', 'SIGQUIT'] as const)(
+    'is stopped with %s and started again, no restart of ours is needed',
+    async (signal) => {
+      await Promise.all(Array.from({ length: 5 }, () => database.query(one)))
+      const cut = expect(database.query({ text: 'select pg_sleep(5)', values: [] })).rejects.toMatchObject(unavailable)
+      await database.query(one)
+      await cluster.stop(signal)
+      await cut
+      await expect(database.query(one)).rejects.toMatchObject(unavailable)
+      await expect(database.probe()).rejects.toMatchObject(unavailable)
+      await cluster.start()
+      const start = performance.now()
+      await Promise.all(Array.from({ length: 20 }, () => database.query(one)))
+      expect(performance.now() - start).toBeLessThan(1_000)
+    },
+  )
+
+  test('freezes, the request ends all the same and its connection is not used again', async () => {
+    const pool = { connectionString: cluster.url, max: 1, connectionTimeoutMillis: 2_000 }
+    const impatient = poolDatabase({ description: '', whenPending: 'refuse', patience: 300, pool })
+    const frozen = Number((await impatient.query(pid)).rows[0]?.[0])
+    process.kill(frozen, 'SIGSTOP')
+    try {
+      await expect(impatient.query(one)).rejects.toMatchObject(unavailable)
+      expect(Number((await impatient.query(pid)).rows[0]?.[0])).not.toBe(frozen)
+    } finally {
+      process.kill(frozen, 'SIGCONT')
+    }
+    await impatient.close()
+  })
+})

@@ -1,0 +1,349 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import type { Json } from '../src/json.js'
+import { type Plan, planMigration, writeMigration } from '../src/migrations/generate.js'
+import { migrateDown, migrateUp } from '../src/migrations/run.js'
+import { schemaDifferences } from '../src/migrations/verify.js'
+import { openTestDatabase, type TestDatabase } from './support/database.js'
+import { failureOf, makeFolder, specOf, tablesOf } from './support/migrations.js'
+
+let scratch: TestDatabase
+
+beforeAll(async () => {
+  scratch = await openTestDatabase()
+})
+
+afterAll(() => scratch.close())
+
+const ID = { type: 'bigint', primary_key: true }
+const book = (
+  fields: { readonly [name: string]: Json } = {},
+  indexes: readonly Json[] = [],
+): { readonly [name: string]: Json } => ({
+  book: { table: 'books', fields: { id: ID, title: { type: 'string', max: 100 }, ...fields }, indexes },
+})
+const author = { author: { table: 'authors', fields: { id: ID, name: { type: 'text' } } } }
+
+const plan = (models: { readonly [name: string]: Json }, folder: string): Promise<Plan> =>
+  planMigration(specOf(models), folder, scratch)
+
+/** A folder whose files make these models. */
+async function folderOf(models: { readonly [name: string]: Json }) {
+  const folder = await makeFolder()
+  await writeMigration(await plan(models, folder.path), folder.path)
+  return folder
+}
+
+/** What a change of models comes to, as `migrate plan` shows it. */
+async function changes(from: { readonly [name: string]: Json }, to: { readonly [name: string]: Json }) {
+  const { steps } = await plan(to, (await folderOf(from)).path)
+  return steps.map(({ change, subject, detail, safety }) => `${safety} ${change} ${subject}: ${detail}`)
+}
+
+describe('a plan', () => {
+  test('for an empty folder makes every table, and is empty once it is written', async () => {
+    const folder = await makeFolder()
+    const models = { ...book({ author: { type: 'belongs_to', model: 'author' } }), ...author }
+    const planned = await plan(models, folder.path)
+    expect(planned).toMatchObject({ name: 'create_authors_books', refusals: [], notes: [] })
+    expect(await folder.names()).toEqual([])
+    expect(await tablesOf(scratch)).toEqual([])
+    expect(await writeMigration(planned, folder.path)).toBe(join(folder.path, '0001_create_authors_books.sql'))
+    expect(await plan(models, folder.path)).toMatchObject({ steps: [], refusals: [], text: undefined })
+    expect(await readFile(join(folder.path, '0001_create_authors_books.sql'), 'utf8')).toBe(`-- up
+
+create table "authors" (
+  "id" bigint generated always as identity,
+  "name" text collate "C" not null,
+  constraint "authors_pkey" primary key ("id")
+);
+
+create table "books" (
+  "id" bigint generated always as identity,
+  "title" varchar(100) collate "C" not null,
+  "author_id" bigint not null,
+  constraint "books_pkey" primary key ("id"),
+  constraint "books_author_id_fkey" foreign key ("author_id") references "authors" ("id") on delete restrict
+);
+
+create index "books_author_id_idx" on "books" ("author_id");
+
+-- down
+
+drop table "books";
+
+drop table "authors";
+`)
+  })
+
+  test('makes tables that refer to each other and to themselves', async () => {
+    const models = {
+      book: {
+        table: 'books',
+        fields: {
+          id: ID,
+          author: { type: 'belongs_to', model: 'author' },
+          sequel: { type: 'belongs_to', model: 'book', nullable: true },
+        },
+      },
+      author: { table: 'authors', fields: { id: ID, best: { type: 'belongs_to', model: 'book', nullable: true } } },
+    }
+    const folder = await folderOf(models)
+    const database = await openTestDatabase()
+    try {
+      await migrateUp(database, folder.path)
+      expect(await schemaDifferences(specOf(models), database)).toEqual([])
+      await migrateDown(database, folder.path)
+      expect(await tablesOf(database)).toEqual([])
+    } finally {
+      await database.close()
+    }
+  })
+
+  test('shortens names that PostgreSQL would cut, and refuses those that clash', async () => {
+    const long = 'a'.repeat(50)
+    const folder = await folderOf({
+      book: {
+        table: 'books',
+        fields: { id: ID, [long]: { type: 'string', min: 1 }, [`${long}_b`]: { type: 'string', min: 1 } },
+      },
+    })
+    const text = await readFile(join(folder.path, '0001_create_books.sql'), 'utf8')
+    const names = [...text.matchAll(/constraint "([^"]+)"/g)].map(([, name = '']) => name)
+    expect(new Set(names).size).toBe(3)
+    expect(names.filter((name) => name.length > 63)).toEqual([])
+    const clash = { ...book(), other: { table: 'books_pkey', fields: { id: ID } } }
+    expect(await failureOf(plan(clash, folder.path))).toBe(
+      'a key of table books and table books_pkey would both be called books_pkey: rename a table or a field',
+    )
+  })
+
+  test.each<
+    [
+      what: string,
+      from: { readonly [name: string]: Json },
+      to: { readonly [name: string]: Json },
+      shown: readonly string[],
+    ]
+  >([
+    ['a table', book(), { ...book(), ...author }, ['safe add authors: table (id, name)']],
+    [
+      'a nullable column',
+      book(),
+      book({ note: { type: 'text', nullable: true } }),
+      ['safe add books.note: text collate "C"'],
+    ],
+    [
+      'a column with a default',
+      book(),
+      book({ pages: { type: 'integer', default: 7 } }),
+      [`safe add books.pages: integer not null default '7'`],
+    ],
+    ['an index', book(), book({}, [['title', 'id']]), ['safe add books.books_title_id_idx: index (title, id)']],
+    ['less of an index', book({}, [['title']]), book(), ['safe drop books.books_title_idx: index (title)']],
+    [
+      'a unique column',
+      book(),
+      book({ title: { type: 'string', max: 100, unique: true } }),
+      ['risky add books.books_title_key: unique ("title")'],
+    ],
+    [
+      'a rule',
+      book({ pages: { type: 'integer' } }),
+      book({ pages: { type: 'integer', minimum: 1 } }),
+      ['risky add books.books_pages_range: check ("pages" >= \'1\'::integer)'],
+    ],
+    [
+      'a looser rule',
+      book({ pages: { type: 'integer', minimum: 2 } }),
+      book({ pages: { type: 'integer', minimum: 1 } }),
+      ['risky change books.books_pages_range: CHECK ((pages >= 2)) -> check ("pages" >= \'1\'::integer)'],
+    ],
+    [
+      'a rule less',
+      book({ pages: { type: 'integer', minimum: 2 } }),
+      book({ pages: { type: 'integer' } }),
+      ['safe drop books.books_pages_range: CHECK ((pages >= 2))'],
+    ],
+    [
+      'null allowed',
+      book(),
+      book({ title: { type: 'string', max: 100, nullable: true } }),
+      ['safe change books.title: not null -> null'],
+    ],
+    [
+      'null forbidden',
+      book({ n: { type: 'date', nullable: true } }),
+      book({ n: { type: 'date' } }),
+      ['risky change books.n: null -> not null'],
+    ],
+    [
+      'another default',
+      book({ n: { type: 'integer', default: 1 } }),
+      book({ n: { type: 'integer', default: 2 } }),
+      ['safe change books.n: default 1 -> 2'],
+    ],
+    [
+      'a relation',
+      { ...book(), ...author },
+      {
+        ...book({ author: { type: 'belongs_to', model: 'author', nullable: true, on_delete: 'set_null' } }),
+        ...author,
+      },
+      [
+        'safe add books.author_id: bigint',
+        'safe add books.books_author_id_fkey: foreign key ("author_id") references "authors" ("id") on delete set null',
+        'safe add books.books_author_id_idx: index (author_id)',
+      ],
+    ],
+  ])('shows %s', async (_what, from, to, shown) => {
+    expect(await changes(from, to)).toEqual(shown)
+  })
+
+  test.each<
+    [
+      what: string,
+      from: { readonly [name: string]: Json },
+      to: { readonly [name: string]: Json },
+      says: readonly RegExp[],
+    ]
+  >([
+    [
+      'a column without a value for old rows',
+      book(),
+      book({ pages: { type: 'integer' } }),
+      [/^column books\.pages is new, takes no null and has no default.*`default`.*`nullable`/],
+    ],
+    [
+      'a dropped column',
+      book({ pages: { type: 'integer' } }),
+      book(),
+      [/^column books\.pages is not in resources\.yaml.*`private`.* by hand that drops it$/],
+    ],
+    [
+      'a rename',
+      book({ size: { type: 'integer' } }),
+      book({ pages: { type: 'integer' } }),
+      [/^column books\.pages is new/, /^column books\.size .* renames or drops it$/],
+    ],
+    [
+      'another type',
+      book({ pages: { type: 'integer' } }),
+      book({ pages: { type: 'bigint' } }),
+      [/^column books\.pages changes from integer to bigint.* by hand/],
+    ],
+    [
+      'a shorter text',
+      book(),
+      book({ title: { type: 'string', max: 10 } }),
+      [/^column books\.title changes from character varying\(100\) collate "C" to character varying\(10\)/],
+    ],
+    [
+      'another key',
+      { book: { table: 'books', fields: { id: ID } } },
+      { book: { table: 'books', fields: { id: { type: 'uuid', primary_key: true } } } },
+      [/^column books\.id changes from bigint generated always as identity to uuid/],
+    ],
+  ])('refuses %s', async (_what, from, to, says) => {
+    const folder = await folderOf(from)
+    const planned = await plan(to, folder.path)
+    expect(planned.refusals).toEqual(says.map((pattern) => expect.stringMatching(pattern)))
+    expect(planned.text).toBeUndefined()
+    expect(await failureOf(writeMigration(planned, folder.path))).toBe(planned.refusals.join('\n'))
+    expect(await folder.names()).toHaveLength(1)
+  })
+
+  test('leaves alone what is made by hand', async () => {
+    const folder = await folderOf(book())
+    await folder.write(
+      '0002_by_hand.sql',
+      `-- up
+create table audit (id int);
+alter table books add constraint no_dots check (title not like '%.%'), add check (title <> ''), add upper text generated always as (upper(title)) stored;
+create index books_lower on books (lower(title));
+`,
+    )
+    expect(await plan(book(), folder.path)).toMatchObject({
+      steps: [],
+      refusals: [],
+      notes: [
+        'table audit is not in resources.yaml and is left alone',
+        'column books.upper is computed and is left alone',
+        'constraint books_title_check of books is made by hand and is left alone',
+        'constraint no_dots of books is made by hand and is left alone',
+        'index books_lower of books is made by hand and is left alone',
+      ],
+    })
+  })
+
+  test('names the file that cannot be replayed', async () => {
+    const folder = await makeFolder({ '0001_bad.sql': '-- up\nselect nothing;\n' })
+    expect(await failureOf(plan(book(), folder.path), folder)).toBe('0001_bad.sql:2: column "nothing" does not exist')
+  })
+
+  test.each(['', 'Add Title', '../x', 'a-b'])('is not written under the name %j', async (name) => {
+    const folder = await makeFolder()
+    const failure = await failureOf(writeMigration(await plan(book(), folder.path), folder.path, name))
+    expect(failure).toBe(`${JSON.stringify(name)} is no name of a migration: lower-case letters, digits and _ make one`)
+    expect(await folder.names()).toEqual([])
+  })
+
+  test('is not written when the files are no longer those it was made from', async () => {
+    const folder = await makeFolder()
+    const planned = await plan(book(), folder.path)
+    await folder.write('0001_first.sql', '-- up\nselect 1;\n')
+    expect(await failureOf(writeMigration(planned, folder.path))).toBe(
+      'the migration files changed since the plan was made',
+    )
+    expect(await folder.names()).toEqual(['0001_first.sql'])
+  })
+})
+
+const EXTRA: { readonly [name: string]: Json } = {
+  subtitle: { type: 'string', min: 1, max: 20, nullable: true, unique: true },
+  pages: { type: 'integer', minimum: 1, default: 1 },
+  price: { type: 'decimal', precision: 8, scale: 2, default: '0.00' },
+  state: { type: 'choice', choices: ["it's", 'a\\b?'], default: 'a\\b?' },
+  author: { type: 'belongs_to', model: 'author', nullable: true },
+  made_at: { type: 'timestamp', auto: 'on_create' },
+  day: { type: 'date', nullable: true },
+  token: { type: 'uuid', default: { function: 'uuid' } },
+  extra: { type: 'json', default: ["'", 1] },
+  rate: { type: 'float', nullable: true, maximum: 5 },
+  open: { type: 'boolean', default: false },
+  slug: { type: 'text', pattern: '^[a-z]+$', default: 'a' },
+}
+
+const names = Object.keys(EXTRA)
+
+test('adding any fields and indexes leads to the wanted schema, on the way up and down', async () => {
+  const pick = (chosen: readonly string[]) =>
+    Object.fromEntries(names.filter((name) => chosen.includes(name)).map((name) => [name, EXTRA[name] ?? null]))
+  const database = await openTestDatabase()
+  const property = fc.asyncProperty(
+    fc.subarray(names),
+    fc.subarray(names),
+    fc.uniqueArray(fc.subarray(names, { minLength: 1, maxLength: 3 }), { maxLength: 2, selector: String }),
+    async (first, second, indexes) => {
+      const both = [...first, ...second]
+      const indexed = indexes.filter((columns) => columns.every((name) => both.includes(name) && name !== 'extra'))
+      const to = { ...book(pick(both), indexed), ...author }
+      const folder = await folderOf({ ...book(pick(first)), ...author })
+      const planned = await plan(to, folder.path)
+      expect(planned.refusals).toEqual([])
+      if (planned.steps.length > 0) await writeMigration(planned, folder.path)
+      expect(await plan(to, folder.path)).toMatchObject({ steps: [], refusals: [], notes: [] })
+      await migrateUp(database, folder.path)
+      expect(await schemaDifferences(specOf(to), database)).toEqual([])
+      await migrateDown(database, folder.path, 2)
+      expect(await tablesOf(database)).toEqual([])
+    },
+  )
+  try {
+    await fc.assert(property, { numRuns: 5 })
+  } finally {
+    await database.close()
+  }
+}, 120_000)

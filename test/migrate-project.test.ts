@@ -1,0 +1,20 @@
+import { readFile } from 'node:fs/promises'
+import { expect, test } from '@jest/globals'
+import { checkConfig } from '../src/config/check.js'
+import { readConfig } from '../src/config/document.js'
+import type { AppSpec } from '../src/config/spec.js'
+import { planMigration } from '../src/migrations/generate.js'
+import { openTestDatabase } from './support/database.js'
+
+test('the first migration is what the plan writes for resources.yaml, and makes all that it wants', async () => {
+  const document = readConfig(await readFile('resources.yaml'), 'resources.yaml')
+  const spec = checkConfig(document as Exclude<typeof document, unknown[]>) as AppSpec
+  const scratch = await openTestDatabase()
+  try {
+    expect(await planMigration(spec, 'migrations', scratch)).toMatchObject({ steps: [], refusals: [], notes: [] })
+    const { text } = await planMigration(spec, 'no such folder', scratch)
+    expect(await readFile('migrations/0001_create_snippets.sql', 'utf8')).toBe(text)
+  } finally {
+    await scratch.close()
+  }
+})

@@ -1,0 +1,61 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createService, type Database, loadApplication } from '../../src/index.js'
+import { createAll, wantedTables } from '../../src/migrations/sql.js'
+import { openTestDatabase } from './database.js'
+
+/** An application that serves on a database of its own. */
+export interface Api {
+  /** `http://127.0.0.1:<port>` */
+  readonly url: string
+  readonly database: Database
+  /** What the server logged, in order. */
+  readonly logged: readonly { readonly event: string }[]
+  fetch(path: string, init?: RequestInit): Promise<Response>
+  /** Sends `body` as JSON. */
+  send(method: string, path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>
+  close(): Promise<void>
+}
+
+interface ApiOptions {
+  readonly database?: Database
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** The repository's own application. */
+export const SNIPPETS_FILE = resolve('resources.yaml')
+
+/** Starts the application of a file, or of the YAML text itself, with its tables made and empty. */
+export async function startApi(yaml: string, { database, env = {} }: ApiOptions = {}): Promise<Api> {
+  const { file, remove } = await asFile(yaml)
+  const loaded = await loadApplication({ file, env, importModule: (path) => import(path) })
+  if (!loaded.ok) throw new Error(loaded.diagnostics.map((each) => JSON.stringify(each)).join('\n'))
+  const opened = database ?? (await openTestDatabase(createAll(wantedTables(loaded.spec)).join(';\n')))
+  const logged: { event: string }[] = []
+  const log = { info: (entry: { event: string }) => void logged.push(entry), error: (entry: { event: string }) => void logged.push(entry) }
+  const service = createService(loaded.app, opened, { log })
+  const { url } = await service.listen({ port: 0, host: '127.0.0.1' })
+  const request = (path: string, init?: RequestInit) => fetch(url + path, init)
+  return {
+    url,
+    database: opened,
+    logged,
+    fetch: request,
+    send: (method, path, body, headers = {}) =>
+      request(path, { method, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }),
+    async close() {
+      await service.drain()
+      if (!database) await opened.close()
+      await remove()
+    },
+  }
+}
+
+async function asFile(yaml: string): Promise<{ file: string; remove: () => Promise<void> }> {
+  if (!yaml.includes('\n')) return { file: yaml, remove: async () => {} }
+  const folder = await mkdtemp(join(tmpdir(), 'snippetctl-'))
+  const file = join(folder, 'resources.yaml')
+  await writeFile(file, yaml)
+  return { file, remove: () => rm(folder, { recursive: true }) }
+}

@@ -1,0 +1,144 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+
+const COMMAND = resolve('bin', 'snippetctl.js')
+
+export interface Outcome {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+interface RunOptions {
+  readonly cwd?: string
+  /** Beside PATH and the like; what the developer's own shell says about databases and colour is left out. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Left out, stdin is closed at once. */
+  readonly stdin?: string
+}
+
+const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'SystemRoot']
+
+function start(args: readonly string[], { cwd = process.cwd(), env = {}, stdin = '' }: RunOptions) {
+  const inherited = Object.fromEntries(
+    INHERITED.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
+  )
+  const child = spawn(process.execPath, [COMMAND, ...args], { cwd, env: { ...inherited, ...env } })
+  child.stdin.end(stdin)
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+  const ended: Promise<Outcome> = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }))
+  return { child, output, ended }
+}
+
+/** Runs the real command to its end, without a terminal. */
+export function runCli(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+  return start(args, options).ended
+}
+
+/** A `serve` that was started. */
+export interface Started {
+  readonly child: ChildProcessWithoutNullStreams
+  /** What it has printed so far. */
+  readonly output: { readonly stdout: string; readonly stderr: string }
+  /** Resolves once its log on stdout has an entry of this event. */
+  logged(event: string): Promise<Readonly<Record<string, unknown>>>
+  /** Sends a signal (SIGTERM) and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<Outcome>
+  readonly ended: Promise<Outcome>
+}
+
+/** A running `serve` that listens. */
+export interface Serving extends Started {
+  readonly url: string
+}
+
+/** Starts `serve` on a free port. */
+export function spawnServe(args: readonly string[] = [], options: RunOptions = {}): Started {
+  const { child, output, ended } = start(['serve', '--port', '0', ...args], options)
+  const early = ended.then((outcome) => {
+    throw new Error(`serve ended: ${JSON.stringify(outcome)}`)
+  })
+  early.catch(() => {})
+  const find = (event: string) => entriesOf(output.stdout).find((entry) => entry['event'] === event)
+  const logged = async (event: string) => {
+    for (;;) {
+      const entry = find(event)
+      if (entry !== undefined) return entry
+      await Promise.race([once(child.stdout, 'data'), early])
+    }
+  }
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal)
+    return ended
+  }
+  return { child, output, logged, stop, ended }
+}
+
+/** Starts `serve` on a free port and waits until it says that it listens; throws with all it printed when it ends before. */
+export async function startServe(args: readonly string[] = [], options: RunOptions = {}): Promise<Serving> {
+  const started = spawnServe(args, options)
+  const { url } = await started.logged('listening')
+  return { ...started, url: String(url) }
+}
+
+function entriesOf(stdout: string): readonly Readonly<Record<string, unknown>>[] {
+  const lines = stdout.split('\n').slice(0, -1)
+  return lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+}
+
+/** A folder of its own with these files, by path. */
+export interface Project {
+  readonly folder: string
+  write(path: string, text: string): Promise<void>
+  remove(): Promise<void>
+}
+
+/** Makes a project in a temporary folder. */
+export async function makeProject(files: Readonly<Record<string, string>>): Promise<Project> {
+  const folder = await mkdtemp(join(tmpdir(), 'snippetctl-'))
+  const write = async (path: string, text: string) => {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await writeFile(join(folder, path), text)
+  }
+  for (const [path, text] of Object.entries(files)) await write(path, text)
+  return { folder, write, remove: () => rm(folder, { recursive: true, force: true }) }
+}
+
+/** A small application: one model, one resource, no plugin. */
+export const BOOKS = `version: 1
+api:
+  prefix: /api
+models:
+  book:
+    table: books
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, min: 1, max: 100 }
+resources:
+  book:
+    model: book
+    path: /books/
+    filterable: [title]
+`
+
+/** The migration that `migrate plan` writes for BOOKS; planning takes seconds. */
+export const BOOKS_MIGRATION = `-- up
+
+create table "books" (
+  "id" bigint generated always as identity,
+  "title" varchar(100) collate "C" not null,
+  constraint "books_pkey" primary key ("id"),
+  constraint "books_title_length" check (char_length("title") >= 1)
+);
+
+-- down
+
+drop table "books";
+`
+
+export const BOOKS_MIGRATION_FILE = 'migrations/0001_create_books.sql'

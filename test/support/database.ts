@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import { openAsBlob } from 'node:fs'
+import type { PGlite } from '@electric-sql/pglite'
+import { afterAll } from '@jest/globals'
+import pg from 'pg'
+import type { Database } from '../../src/db/database.js'
+import { openDatabase } from '../../src/db/open.js'
+import { pgliteDatabase, startPglite } from '../../src/db/pglite.js'
+
+/** A database that is empty at first and gone when it is closed. */
+export interface TestDatabase extends Database {
+  /** For a process that is started by a test; undefined when the database is embedded in this one. */
+  readonly url: string | undefined
+}
+
+/** Which database the tests run on; only for tests that need two sessions, which are then skipped by name. */
+export function testDatabaseKind(): 'postgres' | 'embedded' {
+  return serverUrl() === '' ? 'embedded' : 'postgres'
+}
+
+/** Opens a fresh, empty database and runs `ddl` in it. */
+export async function openTestDatabase(ddl?: string): Promise<TestDatabase> {
+  const database = await OPENERS[testDatabaseKind()]()
+  if (ddl !== undefined) await database.query({ text: ddl, values: [] })
+  return database
+}
+
+const OPENERS = { postgres: openOnServer, embedded: openEmbedded }
+
+function serverUrl(): string {
+  return process.env.SNIPPETCTL_TEST_URL ?? ''
+}
+
+async function openOnServer(): Promise<TestDatabase> {
+  const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
+  await administer(`create database ${name} template template0`)
+  const url = new URL(serverUrl())
+  url.pathname = `/${name}`
+  const database = await openDatabase({ url: url.href, directory: '' }, {})
+  return derive(database, url.href, async () => {
+    await database.close()
+    await administer(`drop database ${name} with (force)`)
+  })
+}
+
+async function administer(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: serverUrl() })
+  await client.connect()
+  await client.query(statement)
+  await client.end()
+}
+
+// Starting one takes a second, so the tests of a file share those that are free.
+const free: PGlite[] = []
+let fileDone = false
+
+async function openEmbedded(): Promise<TestDatabase> {
+  const pglite = free.pop() ?? (await startFromDump())
+  const database = pgliteDatabase(pglite, 'embedded PGlite in memory')
+  return derive(database, undefined, async () => {
+    await database.close()
+    if (fileDone) return pglite.close()
+    await pglite.exec(EMPTY)
+    free.push(pglite)
+  })
+}
+
+async function startFromDump(): Promise<PGlite> {
+  return startPglite({ loadDataDir: await openAsBlob(process.env.SNIPPETCTL_TEST_DUMP ?? '') })
+}
+
+// Runs before the hooks of the test file itself, which may still have databases to close.
+afterAll(async () => {
+  fileDone = true
+  await Promise.all(free.splice(0).map((pglite) => pglite.close()))
+})
+
+const EMPTY = `
+  rollback;
+  do $$
+  declare name text;
+  begin
+    for name in select nspname from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' loop
+      execute format('drop schema %I cascade', name);
+    end loop;
+  end $$;
+  create schema public`
+
+/** The same database, closed in another way. A copy would call its getters. */
+function derive(database: Database, url: string | undefined, end: () => Promise<void>): TestDatabase {
+  let ended: Promise<void> | undefined
+  const close = () => (ended ??= end())
+  return Object.create(database, { url: { value: url }, close: { value: close } }) as TestDatabase
+}

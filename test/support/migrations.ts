@@ -1,0 +1,54 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach } from '@jest/globals'
+import { checkConfig } from '../../src/config/check.js'
+import { readConfig } from '../../src/config/document.js'
+import type { AppSpec } from '../../src/config/spec.js'
+import type { Connection } from '../../src/db/database.js'
+import type { Json } from '../../src/json.js'
+
+/** A folder of migrations that is gone after the test. */
+export interface Folder {
+  readonly path: string
+  write(name: string, text: string): Promise<void>
+  names(): Promise<readonly string[]>
+}
+
+const made: string[] = []
+
+afterEach(async () => {
+  for (const path of made.splice(0)) await rm(path, { recursive: true })
+})
+
+/** Makes a folder with these files. */
+export async function makeFolder(files: Readonly<Record<string, string>> = {}): Promise<Folder> {
+  const path = await mkdtemp(join(tmpdir(), 'migrations-'))
+  made.push(path)
+  const write = (name: string, text: string) => writeFile(join(path, name), text)
+  for (const [name, text] of Object.entries(files)) await write(name, text)
+  return { path, write, names: async () => (await readdir(path)).sort() }
+}
+
+/** The spec of a configuration that has only these models; JSON is YAML. */
+export function specOf(models: { readonly [name: string]: Json }): AppSpec {
+  const document = readConfig(Buffer.from(JSON.stringify({ version: 1, models })), 'resources.yaml')
+  const spec = 'length' in document ? document : checkConfig(document)
+  if ('length' in spec) throw new Error(JSON.stringify(spec))
+  return spec
+}
+
+/** The tables of the public schema, without the journal. */
+export async function tablesOf(database: Connection): Promise<readonly string[]> {
+  const text = `select relname::text from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
+    and relname not like 'snippetctl%' order by 1`
+  return (await database.query({ text, values: [] })).rows.map(([name]) => name ?? '')
+}
+
+/** What an action that must fail says, with the folder left out of it. */
+export async function failureOf(work: Promise<unknown>, folder?: Folder): Promise<string> {
+  return work.then(
+    () => 'it did not fail',
+    (error: Error) => (folder ? error.message.replaceAll(`${folder.path}/`, '') : error.message),
+  )
+}

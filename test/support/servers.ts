@@ -1,0 +1,153 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+
+/** Where tests get their databases from. */
+export interface TestServer {
+  readonly description: string
+  /** Read by `database.ts` in the workers: a URL of a server, or the file of a PGlite dump. */
+  readonly environment: { readonly SNIPPETCTL_TEST_URL: string; readonly SNIPPETCTL_TEST_DUMP: string }
+  stop(): Promise<void>
+}
+
+/** The server of TEST_DATABASE_URL, whose user must be allowed to create databases. */
+export async function fromEnvironment(): Promise<TestServer> {
+  const url = process.env.TEST_DATABASE_URL ?? ''
+  const version = await versionOf(url)
+  return { description: `PostgreSQL ${version} of TEST_DATABASE_URL`, environment: server(url), stop: async () => {} }
+}
+
+/** A container of its own. */
+export async function fromDocker(): Promise<TestServer> {
+  // Loaded only when it is needed: it takes half a second.
+  const { PostgreSqlContainer } = await import('@testcontainers/postgresql')
+  const container = await new PostgreSqlContainer('postgres:16-alpine').withCommand(['-c', 'fsync=off']).start()
+  const url = container.getConnectionUri()
+  return {
+    description: `PostgreSQL ${await versionOf(url)} in Docker`,
+    environment: server(url),
+    stop: async () => {
+      await container.stop()
+    },
+  }
+}
+
+/** PostgreSQL as installed on this machine, started on a socket in a directory of its own. */
+export async function fromInstalled(): Promise<TestServer> {
+  const cluster = createCluster()
+  const version = await cluster.start()
+  return {
+    description: `PostgreSQL ${version} as installed, on a socket of its own`,
+    environment: server(cluster.url),
+    stop: () => cluster.remove(),
+  }
+}
+
+/** A PostgreSQL server that can be stopped and started again. */
+export interface Cluster {
+  readonly url: string
+  /** Resolves with the version once the server answers. */
+  start(): Promise<string>
+  /** Breaks all connections, by default in the rudest way. */
+  stop(signal?: 'SIGINT' | 'SIGQUIT'): Promise<void>
+  remove(): Promise<void>
+}
+
+/** Makes a server from the installed binaries; it is not running yet. */
+export function createCluster(): Cluster {
+  const binaries = installedBinaries()
+  if (binaries === undefined)
+    throw new Error('PostgreSQL is not installed: initdb is neither on PATH nor in a usual place')
+  const directory = mkdtempSync(join(tmpdir(), 'snippetctl-test-'))
+  const owner = serverUser()
+  if (owner) chownSync(directory, owner.uid, owner.gid)
+  const data = join(directory, 'data')
+  const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']
+  execFileSync(join(binaries, 'initdb'), initdb, { ...owner, cwd: directory, stdio: ['ignore', 'ignore', 'inherit'] })
+  const options = ['fsync=off', 'listen_addresses=', 'max_connections=200', `unix_socket_directories=${directory}`]
+  const settings = options.flatMap((option) => ['-c', option])
+  const url = `postgres://postgres@localhost/postgres?host=${encodeURIComponent(directory)}`
+  let postgres: ChildProcess | undefined
+
+  async function stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGQUIT'): Promise<void> {
+    if (postgres?.exitCode === null && postgres.kill(signal)) await once(postgres, 'exit')
+  }
+  return {
+    url,
+    start: () => {
+      postgres = spawn(join(binaries, 'postgres'), ['-D', data, ...settings], {
+        ...owner,
+        cwd: directory,
+        stdio: 'ignore',
+      })
+      return whenReady(url, postgres)
+    },
+    stop,
+    remove: async () => {
+      await stop()
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** PGlite in each worker's memory, restored from a dump: a quarter of the time that a first start takes. */
+export async function embedded(): Promise<TestServer> {
+  const { PGlite } = await import('@electric-sql/pglite')
+  const pglite = await PGlite.create()
+  const dump = await pglite.dumpDataDir('none')
+  const version = await pglite.query<{ server_version: string }>('show server_version')
+  await pglite.close()
+  const directory = mkdtempSync(join(tmpdir(), 'snippetctl-test-'))
+  const file = join(directory, 'pglite.tar')
+  writeFileSync(file, Buffer.from(await dump.arrayBuffer()))
+  return {
+    description: `embedded PGlite (PostgreSQL ${version.rows[0]?.server_version}); what needs two sessions is skipped`,
+    environment: { SNIPPETCTL_TEST_URL: '', SNIPPETCTL_TEST_DUMP: file },
+    stop: async () => rmSync(directory, { recursive: true, force: true }),
+  }
+}
+
+/** The directory of the newest PostgreSQL on this machine. */
+export function installedBinaries(): string | undefined {
+  const packaged = '/usr/lib/postgresql'
+  const versions = existsSync(packaged) ? readdirSync(packaged).sort((a, b) => Number(b) - Number(a)) : []
+  const directories = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    ...versions.map((version) => join(packaged, version, 'bin')),
+  ]
+  return directories.find((directory) => existsSync(join(directory, 'initdb')))
+}
+
+/** PostgreSQL refuses to run as root. */
+function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+function server(url: string): TestServer['environment'] {
+  return { SNIPPETCTL_TEST_URL: url, SNIPPETCTL_TEST_DUMP: '' }
+}
+
+async function versionOf(url: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+  await client.connect()
+  const { rows } = await client.query<{ server_version: string }>('show server_version')
+  await client.end()
+  return rows[0]?.server_version ?? ''
+}
+
+async function whenReady(url: string, postgres: ChildProcess): Promise<string> {
+  for (const deadline = Date.now() + 20_000; ; ) {
+    try {
+      return await versionOf(url)
+    } catch (error) {
+      if (Date.now() > deadline || postgres.exitCode !== null) throw error
+      await delay(30)
+    }
+  }
+}
