@@ -88,8 +88,9 @@ export function shownPath(context: CliContext, file: string): string {
  */
 export async function loadConfig(context: CliContext, { config }: CommonOptions): Promise<LoadedApplication> {
   const file = resolve(context.cwd, config)
-  const found = await stat(file).catch((cause: unknown) => cause)
+  const found = await stat(file).catch((cause: Error) => cause)
   if (found instanceof Error) throw unreadable(shownPath(context, file), found)
+  if (!found.isFile()) throw unreadable(shownPath(context, file), new Error('it is not a file'))
   const loaded = await loadApplication({ file, env: context.env })
   if (loaded.ok) return loaded
   const diagnostics = loaded.diagnostics.map((one) => ({ ...one, file: shownPath(context, one.file) }))

@@ -43,7 +43,9 @@ export function compileApp(spec: AppSpec, plugins: readonly LoadedPlugin[], env:
     attempt(['plugins', index], 'value', () => register(pluginApp(path)))
   })
   refusals.push(...settings.refusals())
-  return refusals.length > 0 ? { refusals } : { app: Object.freeze({ spec, resources: [...resources.values()], routes, mounts }) }
+  return refusals.length > 0
+    ? { refusals }
+    : { app: Object.freeze({ spec, resources: [...resources.values()], routes, mounts }) }
 
   function pluginApp(source: string): PluginApp {
     const { prefix } = spec.api
@@ -53,7 +55,8 @@ export function compileApp(spec: AppSpec, plugins: readonly LoadedPlugin[], env:
       },
       setting: (name, schema, fallback) => settings.declare(name, schema, fallback),
       route(method, path, name, handle) {
-        if (!METHODS.includes(method)) throw new Error(`the route \`${name}\` has the method ${method}; allowed are ${METHODS.join(', ')}`)
+        if (!METHODS.includes(method))
+          throw new Error(`the route \`${name}\` has the method ${method}; allowed are ${METHODS.join(', ')}`)
         routes.add({ method, path: checkPath(prefix + path), name, handle, source: `plugin ${source}` })
       },
       problems: (path, render) => routes.renderProblems(checkPath(prefix + path), render),
@@ -66,7 +69,9 @@ const PATH = /^\/(?:(?:[A-Za-z0-9._~-]+|\{[a-z][a-z0-9_]*\})\/)*$/
 
 function checkPath(path: string): string {
   if (PATH.test(path)) return path
-  throw new Error(`the path ${path} is not one: it starts and ends with a slash, and each segment is plain text or a {parameter}`)
+  throw new Error(
+    `the path ${path} is not one: it starts and ends with a slash, and each segment is plain text or a {parameter}`,
+  )
 }
 
 function unknownResource(name: string, names: readonly string[]): never {

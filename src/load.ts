@@ -1,6 +1,8 @@
-import { readFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { type App, compileApp } from './application.js'
 import { checkConfig } from './config/check.js'
+import { MAX_CONFIG_BYTES } from './config/decode.js'
 import type { Diagnostic } from './config/diagnostic.js'
 import { type ConfigDocument, readConfig } from './config/document.js'
 import type { Refusal } from './config/refusal.js'
@@ -24,11 +26,12 @@ export type LoadedApplication =
 
 /**
  * resources.yaml → application. Opens no database.
- * @throws the system's error when the file cannot be read
+ * @throws the system's error when the file cannot be read, and an Error when it is no file
  */
 export async function loadApplication({ file, env, importModule }: LoadOptions): Promise<LoadedApplication> {
-  const bytes = await readFile(file)
-  const refuse = (diagnostics: readonly Diagnostic[]) => ({ ok: false, diagnostics, source: bytes.toString() }) as const
+  const bytes = await readBounded(file)
+  const refuse = (diagnostics: readonly Diagnostic[]) =>
+    ({ ok: false, diagnostics, source: Buffer.from(bytes).toString() }) as const
   const document = readConfig(bytes, file)
   if (isRefused(document)) return refuse(document)
   const spec = checkConfig(document)
@@ -40,7 +43,22 @@ export async function loadApplication({ file, env, importModule }: LoadOptions):
   return { ok: true, app: compiled.app, spec }
 }
 
-function isRefused<T extends ConfigDocument | AppSpec>(result: T | readonly Diagnostic[]): result is readonly Diagnostic[] {
+/** One byte more than is allowed tells that there are too many; a file that never ends is never read to its end. */
+async function readBounded(file: string): Promise<Uint8Array> {
+  // A FIFO would keep `open` waiting for somebody to write to it.
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a file`)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_CONFIG_BYTES + 1), 0, MAX_CONFIG_BYTES + 1, 0)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await handle.close()
+  }
+}
+
+function isRefused<T extends ConfigDocument | AppSpec>(
+  result: T | readonly Diagnostic[],
+): result is readonly Diagnostic[] {
   return Array.isArray(result)
 }
 

@@ -27,14 +27,14 @@ export function readSettings(given: Readonly<Record<string, Json>>, env: Environ
       declared.add(name)
       const variable = settingVariable(name)
       const override = env[variable]
-      const value = override === undefined ? given[name] : readVariable(override)
+      const value = override === undefined ? own(given, name) : readVariable(override)
       if (value === undefined) return fallback
       if (ajv.validate(schema, value)) return value as typeof fallback
       const subject = override === undefined ? `the setting \`${name}\`` : `the environment variable ${variable}`
       misfits.push({
         code: 'SC352',
         part: 'value',
-        path: name in given ? ['settings', name] : ['settings'],
+        path: Object.hasOwn(given, name) ? ['settings', name] : ['settings'],
         message: `${subject} is ${JSON.stringify(value)}: it ${ajv.errors?.[0]?.message ?? 'does not fit'}`,
         help: [`its schema is ${JSON.stringify(schema)}, and its default ${JSON.stringify(fallback)}`],
       })
@@ -42,7 +42,10 @@ export function readSettings(given: Readonly<Record<string, Json>>, env: Environ
     },
     refusals() {
       const unread = Object.keys(given).filter((name) => !declared.has(name))
-      const help = declared.size === 0 ? 'no plugin reads a setting' : `the settings that plugins read are ${[...declared].join(', ')}`
+      const help =
+        declared.size === 0
+          ? 'no plugin reads a setting'
+          : `the settings that plugins read are ${[...declared].join(', ')}`
       return [
         ...misfits,
         ...unread.map(
@@ -57,6 +60,10 @@ export function readSettings(given: Readonly<Record<string, Json>>, env: Environ
       ]
     },
   }
+}
+
+function own(values: Readonly<Record<string, Json>>, name: string): Json | undefined {
+  return Object.hasOwn(values, name) ? values[name] : undefined
 }
 
 /** JSON where the text is JSON, else the text itself. */

@@ -20,14 +20,25 @@ interface Stored {
 }
 
 const checksum = async (): Promise<string | null | undefined> =>
-  (await api.database.query({ text: `select count(*) || ':' || coalesce(md5(string_agg(s::text, ',' order by id)), '') from snippets s`, values: [] }))
-    .rows[0]?.[0]
+  (
+    await api.database.query({
+      text: `select count(*) || ':' || coalesce(md5(string_agg(s::text, ',' order by id)), '') from snippets s`,
+      values: [],
+    })
+  ).rows[0]?.[0]
 
 const send = async (path: string, json: string) => {
-  const response = await api.fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: json })
+  const response = await api.fetch(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: json,
+  })
   const text = await response.text()
   expectSound({ status: response.status, headers: Object.fromEntries(response.headers), body: text })
-  return { status: response.status, body: JSON.parse(text) as { snippet?: Stored; error?: string; errors?: Record<string, string> } & Partial<Stored> }
+  return {
+    status: response.status,
+    body: JSON.parse(text) as { snippet?: Stored; error?: string; errors?: Record<string, string> } & Partial<Stored>,
+  }
 }
 
 const emoji = '\u{1F600}'
@@ -53,7 +64,10 @@ describe.each([
     ['a composed letter', { title: '\u00e9' }],
     ['a decomposed letter', { title: 'e\u0301' }],
     ['every line ending', { code: 'a\rb\nc\r\nd\u2028e' }],
-    ['SQL', { title: "'; DROP TABLE snippets;--", code: "'; DROP TABLE snippets;--", language: "'; DROP TABLE snippets;--" }],
+    [
+      'SQL',
+      { title: "'; DROP TABLE snippets;--", code: "'; DROP TABLE snippets;--", language: "'; DROP TABLE snippets;--" },
+    ],
     ['templates', { title: '${7*7} {{7*7}} <%= 7*7 %>' }],
     ['HTML', { title: '<script>alert(1)</script>', code: '"><img onerror=', language: '<b>' }],
     ['the name of an object member as language', { language: '__proto__' }],

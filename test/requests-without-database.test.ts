@@ -49,5 +49,9 @@ test.each([
   const response = await api.fetch(path, body === undefined ? { method } : { method, body, headers: JSON_TYPE })
   const text = await response.text()
   expectSound({ status: response.status, headers: Object.fromEntries(response.headers), body: text })
-  expect([response.status, response.headers.get('retry-after'), response.headers.get('content-type')]).toEqual([503, '1', type])
+  expect([response.status, response.headers.get('retry-after'), response.headers.get('content-type')]).toEqual([
+    503,
+    '1',
+    type,
+  ])
 })

@@ -32,7 +32,9 @@ const list = async (search = ''): Promise<{ titles: string[]; rows: Snippet[]; h
   return { titles, rows, headers: response.headers, status: response.status }
 }
 
-const problem = async (response: Response): Promise<{ detail: string; errors?: Record<string, string>; status: number }> => {
+const problem = async (
+  response: Response,
+): Promise<{ detail: string; errors?: Record<string, string>; status: number }> => {
   expect(response.headers.get('content-type')).toBe('application/problem+json')
   return (await response.json()) as { detail: string; status: number }
 }
@@ -177,7 +179,9 @@ describe('create', () => {
   test('refuses a field that the model does not have', async () => {
     const response = await api.send('POST', PATH, { ...VALID, admin: true })
     expect(response.status).toBe(400)
-    expect((await problem(response)).errors).toEqual({ admin: '`admin` is not a field here; the fields are title, code, language' })
+    expect((await problem(response)).errors).toEqual({
+      admin: '`admin` is not a field here; the fields are title, code, language',
+    })
   })
 
   test.each([['text/plain'], ['application/x-www-form-urlencoded'], ['application/merge-patch+json']])(
@@ -291,9 +295,12 @@ describe('both endpoint sets', () => {
     expect([response.status, response.headers.get('allow')]).toEqual([405, allow])
   })
 
-  test.each([PATH.slice(0, -1), '/api/snippets', '/api/snippets/config'])('%s is answered without its last slash', async (path) => {
-    expect((await api.fetch(path, { redirect: 'error' })).status).toBe(200)
-  })
+  test.each([PATH.slice(0, -1), '/api/snippets', '/api/snippets/config'])(
+    '%s is answered without its last slash',
+    async (path) => {
+      expect((await api.fetch(path, { redirect: 'error' })).status).toBe(200)
+    },
+  )
 
   test.each(['/api//snippets-viewset/', '/API/snippets-viewset/', '/api/snippets-viewset//', '/snippets-viewset/'])(
     '%s leads nowhere',

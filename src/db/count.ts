@@ -1,7 +1,13 @@
+import type { ListPlan } from '../resource/plan.js'
 import type { Connection, Statement } from './database.js'
 
 /** Rows that are counted one by one under `count: capped`. */
 export const COUNT_CAP = 10_000
+
+/** Whether rows are counted in the database: those of a page are, and a list that is not paged has all of its rows at hand. */
+export function isCounted({ total, limit }: ListPlan): boolean {
+  return total !== 'none' && limit !== undefined
+}
 
 interface Explained {
   readonly 'Plan Rows': number

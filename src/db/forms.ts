@@ -27,6 +27,9 @@ export function rowForm(resource: Resource): Form<Row> {
   }
 }
 
+/** No column is named so: the name of a column would mean its value, not the whole record. */
+const DOCUMENT = identifier('@')
+
 /** Records as clients see them: PostgreSQL builds the JSON text, so that no digit is lost on the way. */
 export function documentForm(resource: Resource, links: Links): Form<string> {
   const { url, links: linked, name, model } = resource.spec
@@ -37,7 +40,7 @@ export function documentForm(resource: Resource, links: Links): Form<string> {
   const all = url ? [['url', linkColumn(model.primaryKey, detailName(name), links)] as const, ...members] : members
   const columns = all.map(([member, expression]) => `${expression} as ${identifier(member)}`)
   return {
-    select: [`(select row_to_json(d)::text from (select ${columns.join(', ')}) d)`],
+    select: [`(select row_to_json(${DOCUMENT})::text from (select ${columns.join(', ')}) ${DOCUMENT})`],
     read: ([text]) => text ?? 'null',
   }
 }

@@ -3,7 +3,7 @@ import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { identifier } from '../fields/sql-literal.js'
 import { type Cell, writeCell } from '../fields/cell.js'
 import type { ListPlan, Row } from '../resource/plan.js'
-import { COUNT_CAP } from './count.js'
+import { COUNT_CAP, isCounted } from './count.js'
 import type { Statement } from './database.js'
 import { keyColumns, orderClause, parameters, type Parameters, reversed, startClause, whereClause } from './where.js'
 
@@ -26,7 +26,9 @@ export function compileStatements(model: ModelSpec, select: readonly string[]): 
   const table = identifier(model.table)
   const key = identifier(model.primaryKey.column)
   const fields = new Map(model.fields.map((field) => [field.name, field]))
-  const touched = model.fields.filter((field) => field.auto === 'on_update').map((field) => `${identifier(field.column)} = now()`)
+  const touched = model.fields
+    .filter((field) => field.auto === 'on_update')
+    .map((field) => `${identifier(field.column)} = now()`)
   const selected = select.join(', ')
   const statement = preparer()
 
@@ -34,22 +36,29 @@ export function compileStatements(model: ModelSpec, select: readonly string[]): 
     Object.keys(row).map((name) => fields.get(name) ?? fail(`${model.name} has no field ${name}`))
   const counted = (plan: ListPlan, params: Parameters): string => {
     const rows = `from ${table}${whereClause(plan.where, params)}`
-    return plan.total === 'exact' ? `select count(*) ${rows}` : `select count(*) from (select 1 ${rows} limit ${COUNT_CAP + 1}) c`
+    return plan.total === 'exact'
+      ? `select count(*) ${rows}`
+      : `select count(*) from (select 1 ${rows} limit ${COUNT_CAP + 1}) c`
   }
 
   return {
     list(plan) {
       const params = parameters()
       const columns = [
-        ...(plan.total === 'none' ? [] : [`(${counted(plan, params)})`]),
+        ...(isCounted(plan) ? [`(${counted(plan, params)})`] : []),
         ...(plan.keyset ? keyColumns(plan.order) : []),
         selected,
       ]
       const where = whereClause(plan.where, params, startClause(plan, params))
       const order = orderClause('before' in plan.start ? reversed(plan.order) : plan.order, table)
       const limit = plan.limit === undefined ? '' : ` limit ${params.add(String(plan.limit + 1))}`
-      const offset = 'offset' in plan.start && plan.start.offset > 0 ? ` offset ${params.add(String(plan.start.offset))}` : ''
-      return statement(`select ${columns.join(', ')} from ${table}${where}${order}${limit}${offset}`, params.values, true)
+      const offset =
+        'offset' in plan.start && plan.start.offset > 0 ? ` offset ${params.add(String(plan.start.offset))}` : ''
+      return statement(
+        `select ${columns.join(', ')} from ${table}${where}${order}${limit}${offset}`,
+        params.values,
+        true,
+      )
     },
     count(plan) {
       const params = parameters()
@@ -67,7 +76,10 @@ export function compileStatements(model: ModelSpec, select: readonly string[]): 
       const places = columns.map((_, index) => `$${index + 1}`).join(', ')
       const values = columns.length === 0 ? 'default values' : `(${names}) values (${places})`
       const text = `insert into ${table} ${values} returning ${key}::text, ${selected}`
-      return statement(text, columns.map((field) => writeCell(field, row[field.name])))
+      return statement(
+        text,
+        columns.map((field) => writeCell(field, row[field.name])),
+      )
     },
     update(id, row) {
       const columns = assigned(row)

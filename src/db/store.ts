@@ -3,7 +3,7 @@ import type { Fault } from '../problem.js'
 import { readCell } from '../fields/cell.js'
 import type { Id, ListPage, ListPlan, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
-import { countBeyondCap, COUNT_CAP } from './count.js'
+import { countBeyondCap, COUNT_CAP, isCounted } from './count.js'
 import { constraintFields } from './constraint-names.js'
 import type { Connection, Result, Statement } from './database.js'
 import { toProblem } from './errors.js'
@@ -57,15 +57,16 @@ function bindStore<Item>({ model, form, statements, faults }: StoreParts<Item>, 
       const wanted = plan.limit === undefined ? rows : rows.slice(0, plan.limit)
       const ordered = 'before' in plan.start ? wanted.toReversed() : wanted
       const edges = plan.keyset ? plan.order : []
-      const counted = plan.total === 'none' ? 0 : 1
+      const counted = isCounted(plan) ? 1 : 0
       const items = ordered.map((cells) => form.read(cells.slice(counted + edges.length)))
-      const edge = (cells: Cells | undefined) => (plan.keyset && cells ? readKeys(edges, cells.slice(counted)) : undefined)
+      const edge = (cells: Cells | undefined) =>
+        plan.keyset && cells ? readKeys(edges, cells.slice(counted)) : undefined
       return {
         items,
         first: edge(ordered[0]),
         last: edge(ordered.at(-1)),
         more: rows.length > wanted.length,
-        total: plan.total === 'none' ? undefined : await total(plan, rows[0]),
+        total: plan.total === 'none' ? undefined : await total(plan, rows),
       }
     },
 
@@ -97,8 +98,9 @@ function bindStore<Item>({ model, form, statements, faults }: StoreParts<Item>, 
     destroy: async (id) => (await connection.query(statements.destroy(writeId(id)))).count > 0,
   }
 
-  const total = async (plan: ListPlan, cells: Cells | undefined): Promise<ListPage<Item>['total']> => {
-    const rows = cells ? Number(cells[0]) : await countWithoutPage(plan)
+  const total = async (plan: ListPlan, page: Result['rows']): Promise<ListPage<Item>['total']> => {
+    if (!isCounted(plan)) return { rows: page.length, estimated: false }
+    const rows = page[0] ? Number(page[0][0]) : await countWithoutPage(plan)
     if (plan.total === 'exact' || rows <= COUNT_CAP) return { rows, estimated: false }
     return { rows: await countBeyondCap(connection, statements.estimate(plan)), estimated: true }
   }
@@ -122,10 +124,12 @@ const BROKEN = {
   check: 'is not valid',
 } as const
 
-/** What a client is told when the database refuses a change, by the constraint that did. */
+/** What a client is told when the database refuses a change, by the constraint that did. Of a private field it is told nothing. */
 function constraintFaults(model: ModelSpec): ReadonlyMap<string, Fault> {
-  const labels = new Map(model.fields.map(({ name, label }) => [name, label]))
+  const labels = new Map(model.fields.filter((field) => !field.private).map(({ name, label }) => [name, label]))
   return new Map(
-    [...constraintFields(model)].map(([name, { field, kind }]) => [name, { field, message: `${labels.get(field)} ${BROKEN[kind]}` }]),
+    [...constraintFields(model)]
+      .filter(([, { field }]) => labels.has(field))
+      .map(([name, { field, kind }]) => [name, { field, message: `${labels.get(field)} ${BROKEN[kind]}` }]),
   )
 }

@@ -5,7 +5,6 @@ import { type Cell, writeCell } from '../fields/cell.js'
 import type { Condition, ListPlan } from '../resource/plan.js'
 import { wireColumn } from './forms.js'
 
-
 /** Numbers the parameters of one statement, in the order in which they are asked for. */
 export interface Parameters {
   add(value: Cell): string
@@ -34,7 +33,8 @@ const COMPARE: Readonly<Record<Exclude<Lookup, 'isnull'>, Compare>> = {
 
 /** A lookup's value as PostgreSQL reads it, where that is more than the field's own text form. */
 const WRITE: { readonly [name in Lookup]?: (value: unknown, field: FieldSpec) => string } = {
-  in: (value, field) => arrayLiteral((value as readonly unknown[]).map((item) => field.type.write(item, field.options))),
+  in: (value, field) =>
+    arrayLiteral((value as readonly unknown[]).map((item) => field.type.write(item, field.options))),
   contains: (value) => `%${escapePattern(String(value))}%`,
   icontains: (value) => `%${escapePattern(String(value))}%`,
   startswith: (value) => `${escapePattern(String(value))}%`,
@@ -53,7 +53,9 @@ function compare({ field, lookup, value }: Condition, params: Parameters): strin
 
 /** `table` is named with every column: a bare name would mean what is selected under it, which may be its text. */
 export function orderClause(order: readonly OrderSpec[], table: string): string {
-  const columns = order.map(({ field, descending }) => `${table}.${identifier(field.column)}${descending ? ' desc' : ''}`)
+  const columns = order.map(
+    ({ field, descending }) => `${table}.${identifier(field.column)}${descending ? ' desc' : ''}`,
+  )
   return ` order by ${columns.join(', ')}`
 }
 
@@ -73,10 +75,22 @@ export function afterClause(order: readonly OrderSpec[], values: readonly unknow
     const bounds = order.map(({ field }, index) => params.add(writeCell(field, values[index])))
     return `(${columns.join(', ')}) ${first?.descending ? '<' : '>'} (${bounds.join(', ')})`
   }
-  return spelledOut(order, values, params)
+  const all = spelledOut(order, values, params)
+  const bound = first && boundOf(first, values[0], params)
+  return bound === undefined ? all : `${bound} and ${all}`
 }
 
-function spelledOut([head, ...rest]: readonly OrderSpec[], [value, ...values]: readonly unknown[], params: Parameters): string {
+/** What an index can start at, said once more by itself: from alternatives PostgreSQL makes no index condition. */
+function boundOf({ field, descending }: OrderSpec, value: unknown, params: Parameters): string | undefined {
+  if (value === null || (field.nullable && !descending)) return undefined
+  return `${identifier(field.column)} ${descending ? '<=' : '>='} ${params.add(writeCell(field, value))}`
+}
+
+function spelledOut(
+  [head, ...rest]: readonly OrderSpec[],
+  [value, ...values]: readonly unknown[],
+  params: Parameters,
+): string {
   if (!head) return 'false'
   const column = identifier(head.field.column)
   const bound = value === null ? undefined : params.add(writeCell(head.field, value))

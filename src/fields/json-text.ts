@@ -14,10 +14,19 @@ export class JsonText {
     return JSON.parse(this.text)
   }
 
+  /** @throws TypeError where `JSON.stringify` would round a number. Replies write `text` instead. */
   toJSON(): Json {
+    if (isRounded(this.text))
+      throw new TypeError('a stored JSON value has numbers that JSON.stringify rounds; use its text')
     return this.value
   }
 }
+
+/** Every decimal of so many digits is told apart by a JavaScript number. */
+const EXACT_DIGITS = 15
+
+const isRounded = (text: string): boolean =>
+  [...withoutStrings(text).matchAll(NUMBERS)].some(([number]) => number.replaceAll(/[^0-9]/g, '').length > EXACT_DIGITS)
 
 const DEEPEST = 100
 const LONGEST_NUMBER = 1000

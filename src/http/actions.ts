@@ -67,10 +67,16 @@ function listReply(resource: Resource, request: ListRequest, page: ListPage<stri
   if (page.total) headers['X-Total-Count'] = String(page.total.rows)
   if (page.total?.estimated) headers['X-Total-Count-Estimated'] = 'true'
   const items = `[${page.items.join(',')}]`
-  return { status: 200, headers, text: pagination.envelope === 'results' ? envelope(items, page, new Map(links)) : items }
+  return {
+    status: 200,
+    headers,
+    text: pagination.envelope === 'results' ? envelope(items, page, new Map(links)) : items,
+  }
 }
 
 function envelope(items: string, page: ListPage<string>, links: ReadonlyMap<string, string>): string {
-  const [count, next, previous] = [page.total?.rows, links.get('next'), links.get('prev')].map((part) => JSON.stringify(part ?? null))
+  const [count, next, previous] = [page.total?.rows, links.get('next'), links.get('prev')].map((part) =>
+    JSON.stringify(part ?? null),
+  )
   return `{"count":${count},"next":${next},"previous":${previous},"results":${items}}`
 }

@@ -1,5 +1,8 @@
+import { JsonText } from '../fields/json-text.js'
+
 /**
- * The JSON text of a value. Unlike `JSON.stringify` it writes a bigint as its exact digits, at any depth.
+ * The JSON text of a value. Unlike `JSON.stringify` it writes a bigint and a stored JSON value with their exact digits, at
+ * any depth.
  * @throws TypeError for what has no JSON text: undefined, a function, a circular structure
  */
 export function toJsonText(value: unknown): string {
@@ -18,6 +21,7 @@ function stringify(value: unknown): string | undefined {
 }
 
 function write(given: unknown, key: string, ancestors: readonly object[]): string | undefined {
+  if (given instanceof JsonText) return given.text
   const value = hasToJson(given) ? given.toJSON(key) : given
   if (typeof value === 'bigint') return value.toString()
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

@@ -9,7 +9,9 @@ export type Next = (error?: unknown) => void
  * A node listener, an Express application or an Express router. It is spelled as a method, because a method may take
  * Express's own request, which is a kind of Node's.
  */
-export type MountListener = { listen(request: IncomingMessage, response: ServerResponse, next: Next): unknown }['listen']
+export type MountListener = {
+  listen(request: IncomingMessage, response: ServerResponse, next: Next): unknown
+}['listen']
 
 /** What a plugin is given, once, before the application serves. */
 export interface PluginApp {

@@ -5,16 +5,29 @@ import type { Method, ProblemRenderer, Route } from './route.js'
 export type Params = Readonly<Record<string, string>>
 
 /** What a method and a path lead to: a route, a path that has other methods, or nothing. */
-export type Match = { readonly route: Route; readonly params: Params } | { readonly allow: readonly Method[] } | undefined
+export type Match =
+  | { readonly route: Route; readonly params: Params }
+  | { readonly allow: readonly Method[] }
+  | undefined
 
 /** Why a route was not taken into the table. */
 export class RouteClash extends Error {
   override name = 'RouteClash'
 }
 
+/** A route, and what it calls the parameters of its path: routes on one path may each have their own words. */
+interface Entry {
+  readonly route: Route
+  readonly parameters: readonly string[]
+}
+
 interface Endpoint {
+  readonly methods: Map<Method, Entry>
+}
+
+interface NamedPath {
   readonly segments: readonly string[]
-  readonly methods: Map<Method, Route>
+  readonly endpoint: Endpoint
 }
 
 interface Node {
@@ -33,34 +46,40 @@ const PARAMETER = /^\{([a-z][a-z0-9_]*)\}$/
 export class RouteTable implements Links, Iterable<Route> {
   readonly #root: Node = node()
   readonly #routes: Route[] = []
-  readonly #paths = new Map<string, Endpoint>()
+  readonly #paths = new Map<string, NamedPath>()
   readonly #renderers: { readonly prefix: string; readonly render: ProblemRenderer }[] = []
 
-  /** @throws RouteClash for two routes on one method and path, and for one name on two paths */
+  /** @throws RouteClash for two routes on one method and path, one name on two paths, and a parameter twice in one path */
   add(route: Route): void {
     const segments = split(route.path)
+    const parameters = parametersOf(segments)
+    if (new Set(parameters).size < parameters.length) {
+      throw new RouteClash(`the path ${route.path} of the route \`${route.name}\` has a parameter twice`)
+    }
     const named = this.#paths.get(route.name)
-    if (named && shape(named.segments) !== shape(segments)) {
-      throw new RouteClash(`the route name \`${route.name}\` is given to two paths: ${join(named.segments)} and ${route.path}`)
+    if (named && join(named.segments) !== join(segments)) {
+      throw new RouteClash(
+        `the route name \`${route.name}\` is given to two paths: ${join(named.segments)} and ${route.path}`,
+      )
     }
     const endpoint = this.#endpoint(segments)
     const other = endpoint.methods.get(route.method)
     if (other) {
       throw new RouteClash(
-        `two routes answer ${route.method} ${route.path}: \`${other.name}\` (${other.source}) and \`${route.name}\` (${route.source})`,
+        `two routes answer ${route.method} ${route.path}: \`${other.route.name}\` (${other.route.source}) and \`${route.name}\` (${route.source})`,
       )
     }
-    endpoint.methods.set(route.method, route)
-    this.#paths.set(route.name, endpoint)
+    endpoint.methods.set(route.method, { route, parameters })
+    this.#paths.set(route.name, { segments, endpoint })
     this.#routes.push(Object.freeze({ ...route }))
   }
 
   match(method: string, path: string): Match {
     const { endpoint, values } = find(this.#root, split(path), 0, []) ?? {}
     if (!endpoint || !values) return undefined
-    const route = endpoint.methods.get((method === 'HEAD' ? 'GET' : method) as Method)
-    if (!route) return { allow: [...endpoint.methods.keys()] }
-    return { route, params: bind(endpoint.segments, values) }
+    const entry = endpoint.methods.get((method === 'HEAD' ? 'GET' : method) as Method)
+    if (!entry) return { allow: [...endpoint.methods.keys()] }
+    return { route: entry.route, params: bind(entry.parameters, values) }
   }
 
   /**
@@ -68,20 +87,22 @@ export class RouteTable implements Links, Iterable<Route> {
    * the path would lead elsewhere. What it gives always routes back.
    */
   reverse(name: string, params: Readonly<Record<string, Id>> = {}): string | undefined {
-    const endpoint = this.#paths.get(name)
-    if (!endpoint || Object.keys(params).length !== parametersOf(endpoint.segments).length) return undefined
-    const segments = endpoint.segments.map((segment) => {
+    const named = this.#paths.get(name)
+    if (!named || Object.keys(params).length !== parametersOf(named.segments).length) return undefined
+    const segments = named.segments.map((segment) => {
       const parameter = PARAMETER.exec(segment)?.[1]
-      return parameter === undefined ? segment : encodeSegment(params[parameter])
+      if (parameter === undefined) return segment
+      return Object.hasOwn(params, parameter) ? encodeSegment(params[parameter]) : undefined
     })
+    if (segments.includes(undefined)) return undefined
     const path = join(segments)
-    return !segments.includes('') && find(this.#root, split(path), 0, [])?.endpoint === endpoint ? path : undefined
+    return find(this.#root, split(path), 0, [])?.endpoint === named.endpoint ? path : undefined
   }
 
   /** The names of a route's parameters; undefined when there is no such name. */
   parameters(name: string): readonly string[] | undefined {
-    const endpoint = this.#paths.get(name)
-    return endpoint && parametersOf(endpoint.segments)
+    const named = this.#paths.get(name)
+    return named && parametersOf(named.segments)
   }
 
   names(): readonly string[] {
@@ -89,14 +110,14 @@ export class RouteTable implements Links, Iterable<Route> {
   }
 
   template(name: string): readonly [prefix: string, suffix: string] | undefined {
-    const endpoint = this.#paths.get(name)
-    if (!endpoint || parametersOf(endpoint.segments).length !== 1) return undefined
-    const [prefix = '', suffix = ''] = join(endpoint.segments).split(/\{[^}]*\}/)
+    const named = this.#paths.get(name)
+    if (!named || parametersOf(named.segments).length !== 1) return undefined
+    const [prefix = '', suffix = ''] = join(named.segments).split(/\{[^}]*\}/)
     return [prefix, suffix]
   }
 
   resolve(path: string): { readonly name: string; readonly params: Params } | undefined {
-    const match = this.match('GET', path)
+    const match = path.startsWith('/') ? this.match('GET', path) : undefined
     return match && 'route' in match ? { name: match.route.name, params: match.params } : undefined
   }
 
@@ -122,7 +143,7 @@ export class RouteTable implements Links, Iterable<Route> {
       at.literals.set(segment, next)
       return next
     }, this.#root)
-    return (last.endpoint ??= { segments, methods: new Map() })
+    return (last.endpoint ??= { methods: new Map() })
   }
 }
 
@@ -132,29 +153,25 @@ function node(): Node {
 
 /** `/a/b/` and `/a/b` are the segments a, b; a doubled slash is an empty segment, which nothing matches. */
 function split(path: string): readonly string[] {
-  return path.slice(1, path.endsWith('/') && path.length > 1 ? -1 : undefined).split('/')
+  return path === '/' ? [] : path.slice(1, path.endsWith('/') ? -1 : undefined).split('/')
 }
 
-function join(segments: readonly string[]): string {
-  return `/${segments.join('/')}/`
-}
-
-function shape(segments: readonly string[]): string {
-  return segments.map((segment) => (PARAMETER.test(segment) ? '{}' : segment)).join('/')
+function join(segments: readonly (string | undefined)[]): string {
+  return `${segments.map((segment) => `/${segment}`).join('')}/`
 }
 
 function parametersOf(segments: readonly string[]): readonly string[] {
   return segments.flatMap((segment) => PARAMETER.exec(segment)?.[1] ?? [])
 }
 
-function bind(segments: readonly string[], values: readonly string[]): Params {
-  return Object.fromEntries(parametersOf(segments).map((name, index) => [name, values[index] ?? '']))
+function bind(parameters: readonly string[], values: readonly string[]): Params {
+  return Object.fromEntries(parameters.map((name, index) => [name, values[index] ?? '']))
 }
 
-/** `.` and `..` are taken away by clients before they send a path, so no path can carry them. */
-function encodeSegment(value: Id | undefined): string {
+/** undefined for what no path can carry: nothing, half of a pair, and `.` and `..`, which clients take away before they send it. */
+function encodeSegment(value: Id | undefined): string | undefined {
   const text = value === undefined ? '' : String(value)
-  return text === '.' || text === '..' || !text.isWellFormed() ? '' : encodeURIComponent(text)
+  return ['', '.', '..'].includes(text) || !text.isWellFormed() ? undefined : encodeURIComponent(text)
 }
 
 interface Found {

@@ -67,7 +67,9 @@ function parts(text: string): readonly unknown[] {
 }
 
 function refuse(cause?: unknown): never {
-  throw new Problem('invalid_query', 'the parameter `cursor` is not one that this list gave; start again without it', { cause })
+  throw new Problem('invalid_query', 'the parameter `cursor` is not one that this list gave; start again without it', {
+    cause,
+  })
 }
 
 function spelled(order: readonly Ordered[]): string {

@@ -14,12 +14,17 @@ export const limitOffset: PaginationStyle = {
       limit,
       keyset: false,
       links({ more, total }) {
+        const end = total && !total.estimated ? lastPage(total.rows, size) : undefined
         const links = new Map<Rel, Record<string, string>>([['first', at(0n)]])
-        if (offset > 0n) links.set('prev', at(offset - size))
+        if (offset > 0n) links.set('prev', at(end !== undefined && offset - size > end ? end : offset - size))
         if (more) links.set('next', at(offset + size))
-        if (total && !total.estimated) links.set('last', at(((BigInt(total.rows) - 1n) / size) * size))
+        if (end !== undefined) links.set('last', at(end))
         return links
       },
     }
   },
+}
+
+function lastPage(rows: number, size: bigint): bigint {
+  return ((BigInt(rows) - 1n) / size) * size
 }

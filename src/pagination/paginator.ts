@@ -41,7 +41,12 @@ export interface PageSizes {
 
 /** One part of a list's order. */
 export interface Ordered {
-  readonly field: { readonly name: string; readonly nullable: boolean; readonly type: FieldType; readonly options: object }
+  readonly field: {
+    readonly name: string
+    readonly nullable: boolean
+    readonly type: FieldType
+    readonly options: object
+  }
   readonly descending: boolean
 }
 
@@ -64,7 +69,10 @@ export function readCount(query: Parameters, name: string, smallest: 0n | 1n, fa
   const text = query.get(name)
   if (text === undefined) return fallback
   if (!/^(?:0|[1-9][0-9]*)$/.test(text) || BigInt(text) < smallest) {
-    throw new Problem('invalid_query', `the parameter \`${name}\` must be a whole number from ${smallest}, in plain digits`)
+    throw new Problem(
+      'invalid_query',
+      `the parameter \`${name}\` must be a whole number from ${smallest}, in plain digits`,
+    )
   }
   return BigInt(text)
 }

@@ -29,7 +29,9 @@ interface Member {
 export function compileBody(spec: ResourceSpec, readLink: LinkReader) {
   const ajv = new Ajv2020({ allErrors: true, strict: true, ownProperties: true, formats: FORMATS })
   const fields = spec.model.fields.filter(isWritable)
-  const members = fields.map((field): Member => ({ field, read: compileMember(field, ajv, readLink), missing: isMissing(field) }))
+  const members = fields.map(
+    (field): Member => ({ field, read: compileMember(field, ajv, readLink), missing: isMissing(field) }),
+  )
   const serverSet = spec.model.fields.filter((field) => field.readOnly && !field.private).map((field) => field.name)
   const known = new Set([...fields.map((field) => field.name), ...serverSet, ...(spec.url ? ['url'] : [])])
   const names = fields.map((field) => field.name).join(', ')
@@ -49,7 +51,10 @@ export function compileBody(spec: ResourceSpec, readLink: LinkReader) {
     }
     for (const key of body.keys) {
       if (known.has(key) || ignore.includes(key)) continue
-      faults.push({ field: quote(key).slice(1, -1), message: `${quote(key)} is not a field here; the fields are ${names}` })
+      faults.push({
+        field: quote(key).slice(1, -1),
+        message: `${quote(key)} is not a field here; the fields are ${names}`,
+      })
     }
     if (faults.length > 0) throw invalid(faults)
     return row
@@ -73,7 +78,9 @@ function isMissing(field: FieldSpec): (mode: BodyMode) => boolean {
 function compileMember(field: FieldSpec, ajv: Ajv2020, readLink: LinkReader): MemberReader {
   const rules = field.type.rules(field.options)
   const validate = ajv.compile(Object.assign({}, ...rules.map((rule) => rule.schema)))
-  const fail = (rule: Rule | undefined) => ({ broken: field.message ?? `${field.label} ${rule?.message ?? 'is not valid'}` })
+  const fail = (rule: Rule | undefined) => ({
+    broken: field.message ?? `${field.label} ${rule?.message ?? 'is not valid'}`,
+  })
 
   return (body) => {
     const json = body.value(field.name) ?? null

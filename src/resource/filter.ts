@@ -20,7 +20,12 @@ export function compileFilters(spec: ResourceSpec): ReadonlyMap<string, Filter> 
   const filters = spec.filters.flatMap(({ field, lookups }) =>
     lookups.map((lookup): Filter => {
       const parameter = lookup === 'exact' ? field.name : `${field.name}__${lookup}`
-      return { parameter, field, lookup, read: (text) => ({ field, lookup, value: read(parameter, field, lookup, text) }) }
+      return {
+        parameter,
+        field,
+        lookup,
+        read: (text) => ({ field, lookup, value: read(parameter, field, lookup, text) }),
+      }
     }),
   )
   return new Map(filters.map((filter) => [filter.parameter, filter]))
@@ -30,13 +35,18 @@ function read(parameter: string, field: FieldSpec, lookup: Lookup, text: string)
   if (lookup === 'isnull') return readFlag(parameter, text)
   if (lookup !== 'in') return readValue(parameter, field, text)
   const texts = splitList(text)
-  if (texts.length > MOST_VALUES) throw new Problem('invalid_query', `${quote(parameter)} takes at most ${MOST_VALUES} values`)
+  if (texts.length > MOST_VALUES)
+    throw new Problem('invalid_query', `${quote(parameter)} takes at most ${MOST_VALUES} values`)
   return texts.map((item) => readValue(parameter, field, item))
 }
 
 function readValue(parameter: string, field: FieldSpec, text: string): unknown {
   const value = field.type.parse(text, field.options)
-  if (value === undefined) throw new Problem('invalid_query', `${quote(parameter)} is not a valid value for a ${field.type.name} field`)
+  if (value === undefined)
+    throw new Problem(
+      'invalid_query',
+      `the value of ${quote(parameter)} is not valid for a field of the type ${field.type.name}`,
+    )
   return value
 }
 
@@ -47,6 +57,7 @@ function readFlag(parameter: string, text: string): boolean {
 
 /** Values between commas; a comma inside a value is written `\,` and a backslash `\\`. */
 function splitList(text: string): readonly string[] {
-  const items = text.match(/(?:^|,)(?:\\[\s\S]|[^,\\]|\\$)*/g) ?? ['']
-  return items.map((item) => item.replace(/^,/, '').replaceAll(/\\([\s\S])/g, '$1'))
+  // With a comma in front, every value starts with one, an empty first one too.
+  const items = `,${text}`.match(/,(?:\\[\s\S]|[^,\\]|\\$)*/g) ?? []
+  return items.map((item) => item.slice(1).replaceAll(/\\([\s\S])/g, '$1'))
 }

@@ -19,11 +19,13 @@ export function compileList(spec: ResourceSpec): (search: string) => ListRequest
   const readOrder = compileOrder(spec)
   const { style } = spec.pagination
   const ordering = spec.orderable.length > 0 ? ['ordering'] : []
-  const known = new Set([...style.parameters, ...ordering, ...filters.keys()])
+  const known: ReadonlySet<string> = new Set([...style.parameters, ...ordering, ...filters.keys()])
   const allowed = known.size === 0 ? 'it takes none' : `allowed are ${[...known].join(', ')}`
 
+  const isIgnored = (name: string) => spec.unknownQuery === 'ignore' && !known.has(name)
+
   return (search) => {
-    const query = parseQuery(search)
+    const query = parseQuery(search, isIgnored)
     if (spec.unknownQuery === 'refuse') {
       const unknown = [...query.keys()].find((name) => !known.has(name))
       if (unknown !== undefined) {
@@ -39,7 +41,11 @@ export function compileList(spec: ResourceSpec): (search: string) => ListRequest
 }
 
 /** Each link keeps the request's own parameters and sets those of its page; what was ignored is not carried on. */
-function spell(query: ReadonlyMap<string, string>, known: ReadonlySet<string>, changes: PageLinks): ReadonlyMap<Rel, string> {
+function spell(
+  query: ReadonlyMap<string, string>,
+  known: ReadonlySet<string>,
+  changes: PageLinks,
+): ReadonlyMap<Rel, string> {
   const kept = [...query].filter(([name]) => known.has(name))
   const links = new Map<Rel, string>()
   for (const [rel, parameters] of changes) {

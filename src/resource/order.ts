@@ -14,7 +14,8 @@ export function compileOrder(spec: ResourceSpec): (text: string | undefined) => 
   const readOne = (name: string): OrderSpec => {
     const order = choices.get(name)
     if (order) return order
-    const help = allowed === '' ? 'this list has one order only' : `allowed are ${allowed}, each with an optional leading -`
+    const help =
+      allowed === '' ? 'this list has one order only' : `allowed are ${allowed}, each with an optional leading -`
     throw new Problem('invalid_query', `the parameter \`ordering\` names ${quote(name)}; ${help}`)
   }
 

@@ -8,17 +8,18 @@ const LONGEST_SHOWN = 64
 
 /**
  * Reads `a=1&b=2`. Nothing is guessed: a parameter given twice, a name that is empty and text that is not
- * percent-encoded UTF-8 are refused.
+ * percent-encoded UTF-8 are refused. Parameters that `isIgnored` says nobody reads may come twice.
  * @throws Problem `invalid_query`
  */
-export function parseQuery(search: string): Query {
+export function parseQuery(search: string, isIgnored: (name: string) => boolean): Query {
   const query = new Map<string, string>()
   for (const pair of search.split('&', MOST_PARAMETERS * 100)) {
     if (pair === '') continue
     const equals = pair.indexOf('=')
     const name = decode(equals < 0 ? pair : pair.slice(0, equals))
     if (name === '') throw new Problem('invalid_query', 'a query parameter has no name')
-    if (query.has(name)) throw new Problem('invalid_query', `the parameter ${quote(name)} is given twice; give it once`)
+    if (query.has(name) && !isIgnored(name))
+      throw new Problem('invalid_query', `the parameter ${quote(name)} is given twice; give it once`)
     query.set(name, decode(equals < 0 ? '' : pair.slice(equals + 1)))
     if (query.size > MOST_PARAMETERS) {
       throw new Problem('invalid_query', `more than ${MOST_PARAMETERS} query parameters are given`)
