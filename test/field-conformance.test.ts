@@ -554,11 +554,10 @@ describe('reserved words', () => {
       expect([created.status, await created.json()]).toEqual([201, record])
       expect(await (await api.fetch(`/${model}/1/`)).json()).toEqual(record)
       expect((await api.send('POST', `/${model}/`, values)).status).toBe(409)
-      for (const field of fields) {
-        const found = await api.fetch(
-          `/${model}/?ordering=-${field}${filters.includes(field) ? `&${field}=the+${field}` : ''}`,
-        )
-        expect([field, found.status, await found.json()]).toEqual([field, 200, [record]])
+      for (const some of [fields.slice(0, 9), fields.slice(9, 18), fields.slice(18)]) {
+        const filter = some.filter((field) => filters.includes(field)).map((field) => `&${field}=the+${field}`)
+        const found = await api.fetch(`/${model}/?ordering=${some.join(',-')}${filter.join('')}`)
+        expect([some, found.status, await found.json()]).toEqual([some, 200, [record]])
       }
       const changed = await api.send('PATCH', `/${model}/1/`, { select: 'x', then: null })
       expect([changed.status, await changed.json()]).toEqual([200, { ...record, select: 'x', then: null }])

@@ -1,9 +1,10 @@
 import { commandTables, exitCodes } from './commands.js'
-import { configKeys, fieldTypes, fieldTypesAtAGlance } from './configuration.js'
+import { configKeys, exampleFile, fieldTypes, fieldTypesAtAGlance } from './configuration.js'
 import { diagnostics, limits, lookups, paginationStyles, problems } from './tables.js'
 
 /** What the pages take from the program itself, by the name that stands in their marks. */
 const SECTIONS: Readonly<Record<string, () => string>> = {
+  'example file': exampleFile,
   'configuration keys': configKeys,
   'field types at a glance': fieldTypesAtAGlance,
   'field types': fieldTypes,
@@ -16,7 +17,7 @@ const SECTIONS: Readonly<Record<string, () => string>> = {
   'exit codes': exitCodes,
 }
 
-const MARKED = /(<!-- generated: (.+) -->\n)[^]*?(\n<!-- end of generated text -->)/g
+const MARKED = /(<!-- generated: (.+) -->\n)[^]*?(<!-- end of generated text -->)/g
 
 /**
  * A page with its generated sections written anew; what stands outside of them is left alone.
@@ -25,7 +26,8 @@ const MARKED = /(<!-- generated: (.+) -->\n)[^]*?(\n<!-- end of generated text -
 export function writeSections(page: string): string {
   return page.replaceAll(MARKED, (_, begin: string, name: string, end: string) => {
     const section = SECTIONS[name]
-    if (section === undefined) throw new Error(`no section is called \`${name}\`; there are ${Object.keys(SECTIONS).join(', ')}`)
-    return `${begin}\n${section()}\n${end}`
+    if (section === undefined)
+      throw new Error(`no section is called \`${name}\`; there are ${Object.keys(SECTIONS).join(', ')}`)
+    return `${begin}\n${section()}\n\n${end}`
   })
 }

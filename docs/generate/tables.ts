@@ -1,19 +1,21 @@
 import { DIAGNOSTICS, FIELD_TYPES, PROBLEMS } from '../../src/index.js'
-import { PAGINATION_STYLES } from '../../src/config/pagination-styles.js'
+import { PAGINATION_STYLES } from '../../src/pagination/index.js'
 import { type Lookup, LOOKUPS } from '../../src/fields/field-type.js'
 import { DEFAULT_LIMITS, type Limits } from '../../src/http/limits.js'
 import { code, table } from './markdown.js'
 
 /** When each problem is answered. The compiler asks for a line here when there is a new one. */
 const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
-  malformed_request: 'The head of the request is not proper HTTP/1.1: no or two `Host` headers, a path that is not one.',
+  malformed_request:
+    'The head of the request is not proper HTTP/1.1: no or two `Host` headers, a path that is not one.',
   malformed_body: 'The body is not one JSON object: bad syntax, invalid UTF-8, a key twice, nested too deep.',
   validation: 'A field is missing, unknown, or breaks a rule; `errors` has a sentence for each.',
   invalid_query: 'A query parameter is unknown, given twice, or has a value that is none of its field.',
   not_found: 'No record has the id, or no route the path.',
   method_not_allowed: 'The path exists and does not take the method; `Allow` lists those it takes.',
   request_timeout: 'The request did not arrive in time.',
-  conflict: 'A value that must be unique is taken, or a record refers to one that is not there, or is still referred to.',
+  conflict:
+    'A value that must be unique is taken, or a record refers to one that is not there, or is still referred to.',
   body_too_large: 'The body is larger than the limit of its resource.',
   unsupported_media_type: 'The body has another media type or a content encoding.',
   expectation_failed: 'The request expects something other than `100-continue`.',
@@ -40,7 +42,8 @@ const MEANINGS: Readonly<Record<Lookup, string>> = {
   lt: 'is less',
   lte: 'is less or equal',
   contains: 'has the text somewhere, case by case',
-  icontains: 'has the text somewhere, `A`–`Z` being the same as `a`–`z`; other letters are compared as they are, unless the field has a `collation`',
+  icontains:
+    'has the text somewhere, `A`–`Z` being the same as `a`–`z`; other letters are compared as they are, unless the field has a `collation`',
   startswith: 'begins with the text, case by case',
   isnull: '`true`: is null; `false`: is not',
 }
@@ -93,7 +96,9 @@ export function diagnostics(): string {
   const entries = Object.entries(DIAGNOSTICS)
   return Object.entries(GROUPS)
     .map(([prefix, heading]) => {
-      const rows = entries.filter(([name]) => name.startsWith(prefix)).map(([name, { title, explanation }]) => [name, title, explanation])
+      const rows = entries
+        .filter(([name]) => name.startsWith(prefix))
+        .map(([name, { title, explanation }]) => [name, title, explanation])
       return `## ${prefix}xx: ${heading}\n\n${table(['Code', 'What is wrong', 'Cause and repair'], rows)}`
     })
     .join('\n\n')

@@ -2,18 +2,19 @@ import type { FieldSpec, OrderSpec } from '../config/spec.js'
 import type { Lookup } from '../fields/field-type.js'
 import { identifier } from '../fields/sql-literal.js'
 import { type Cell, writeCell } from '../fields/cell.js'
+import type { PageStart } from '../pagination/paginator.js'
 import type { Condition, ListPlan } from '../resource/plan.js'
 import { wireColumn } from './forms.js'
 
-/** Numbers the parameters of one statement, in the order in which they are asked for. */
+/** Numbers the parameters of one statement; each knows how its value is read from the plan that the statement serves. */
 export interface Parameters {
-  add(value: Cell): string
-  readonly values: readonly Cell[]
+  add(read: (plan: ListPlan) => Cell): string
+  readonly readers: readonly ((plan: ListPlan) => Cell)[]
 }
 
 export function parameters(): Parameters {
-  const values: Cell[] = []
-  return { values, add: (value) => `$${values.push(value)}` }
+  const readers: ((plan: ListPlan) => Cell)[] = []
+  return { readers, add: (read) => `$${readers.push(read)}` }
 }
 
 type Compare = (column: string, parameter: string) => string
@@ -32,7 +33,7 @@ const COMPARE: Readonly<Record<Exclude<Lookup, 'isnull'>, Compare>> = {
 }
 
 /** A lookup's value as PostgreSQL reads it, where that is more than the field's own text form. */
-const WRITE: { readonly [name in Lookup]?: (value: unknown, field: FieldSpec) => string } = {
+const WRITE: { readonly [name in Lookup]?: (value: unknown, field: FieldSpec) => Cell } = {
   in: (value, field) =>
     arrayLiteral((value as readonly unknown[]).map((item) => field.type.write(item, field.options))),
   contains: (value) => `%${escapePattern(String(value))}%`,
@@ -41,14 +42,16 @@ const WRITE: { readonly [name in Lookup]?: (value: unknown, field: FieldSpec) =>
 }
 
 export function whereClause(where: readonly Condition[], params: Parameters, more: readonly string[] = []): string {
-  const all = [...where.map((condition) => compare(condition, params)), ...more]
+  const all = [...where.map((condition, index) => compare(condition, index, params)), ...more]
   return all.length === 0 ? '' : ` where ${all.join(' and ')}`
 }
 
-function compare({ field, lookup, value }: Condition, params: Parameters): string {
+function compare({ field, lookup, value }: Condition, index: number, params: Parameters): string {
   const column = identifier(field.column)
   if (lookup === 'isnull') return `${column} is ${value === true ? 'null' : 'not null'}`
-  return COMPARE[lookup](column, params.add(WRITE[lookup]?.(value, field) ?? writeCell(field, value)))
+  const write = WRITE[lookup] ?? ((given) => writeCell(field, given))
+  const parameter = params.add(({ where }) => write(where[index]?.value, field))
+  return COMPARE[lookup](column, parameter)
 }
 
 /** `table` is named with every column: a bare name would mean what is selected under it, which may be its text. */
@@ -72,31 +75,39 @@ export function afterClause(order: readonly OrderSpec[], values: readonly unknow
   const uniform = order.every(({ field, descending }) => descending === first?.descending && !field.nullable)
   if (uniform) {
     const columns = order.map(({ field }) => identifier(field.column))
-    const bounds = order.map(({ field }, index) => params.add(writeCell(field, values[index])))
+    const bounds = order.map(({ field }, index) => params.add(boundOf(field, index)))
     return `(${columns.join(', ')}) ${first?.descending ? '<' : '>'} (${bounds.join(', ')})`
   }
   const all = spelledOut(order, values, params)
-  const bound = first && boundOf(first, values[0], params)
-  return bound === undefined ? all : `${bound} and ${all}`
+  const edge = first && indexEdge(first, values[0], params)
+  return edge === undefined ? all : `${edge} and ${all}`
+}
+
+/** Reads the value that a page starts after (before) in one part of its order. */
+function boundOf(field: FieldSpec, index: number): (plan: ListPlan) => Cell {
+  return ({ start }) => writeCell(field, boundary(start)[index])
+}
+
+/** The values of the row that a page starts after or before. */
+export function boundary(start: PageStart): readonly unknown[] {
+  if ('after' in start) return start.after
+  return 'before' in start ? start.before : []
 }
 
 /** What an index can start at, said once more by itself: from alternatives PostgreSQL makes no index condition. */
-function boundOf({ field, descending }: OrderSpec, value: unknown, params: Parameters): string | undefined {
+function indexEdge({ field, descending }: OrderSpec, value: unknown, params: Parameters): string | undefined {
   if (value === null || (field.nullable && !descending)) return undefined
-  return `${identifier(field.column)} ${descending ? '<=' : '>='} ${params.add(writeCell(field, value))}`
+  return `${identifier(field.column)} ${descending ? '<=' : '>='} ${params.add(boundOf(field, 0))}`
 }
 
-function spelledOut(
-  [head, ...rest]: readonly OrderSpec[],
-  [value, ...values]: readonly unknown[],
-  params: Parameters,
-): string {
+function spelledOut(order: readonly OrderSpec[], values: readonly unknown[], params: Parameters, index = 0): string {
+  const head = order[index]
   if (!head) return 'false'
   const column = identifier(head.field.column)
-  const bound = value === null ? undefined : params.add(writeCell(head.field, value))
+  const bound = values[index] === null ? undefined : params.add(boundOf(head.field, index))
   const beyond = follows(column, bound, head.descending, head.field.nullable)
   const same = bound === undefined ? `${column} is null` : `${column} = ${bound}`
-  return `(${beyond} or (${same} and ${spelledOut(rest, values, params)}))`
+  return `(${beyond} or (${same} and ${spelledOut(order, values, params, index + 1)}))`
 }
 
 function follows(column: string, bound: string | undefined, descending: boolean, nullable: boolean): string {
@@ -107,9 +118,8 @@ function follows(column: string, bound: string | undefined, descending: boolean,
 
 /** The part of a plan that decides where its page starts. */
 export function startClause({ start, order }: ListPlan, params: Parameters): readonly string[] {
-  if ('after' in start) return [afterClause(order, start.after, params)]
-  if ('before' in start) return [afterClause(reversed(order), start.before, params)]
-  return []
+  if ('offset' in start) return []
+  return [afterClause('before' in start ? reversed(order) : order, boundary(start), params)]
 }
 
 /** The order's values as cells, for cursors. */

@@ -12,7 +12,7 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
   summary: 'The primary key of a record of another model, held by a foreign key.',
   options: {
     model: { type: 'string', minLength: 1 },
-    on_delete: { enum: ['restrict', 'cascade', 'set_null'] },
+    on_delete: { enum: ['restrict', 'cascade', 'set_null'], default: 'restrict' },
   },
   required: ['model'],
   typescript: 'bigint | number | string',

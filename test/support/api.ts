@@ -33,7 +33,10 @@ export async function startApi(yaml: string, { database, env = {} }: ApiOptions 
   if (!loaded.ok) throw new Error(loaded.diagnostics.map((each) => JSON.stringify(each)).join('\n'))
   const opened = database ?? (await openTestDatabase(createAll(wantedTables(loaded.spec)).join(';\n')))
   const logged: { event: string }[] = []
-  const log = { info: (entry: { event: string }) => void logged.push(entry), error: (entry: { event: string }) => void logged.push(entry) }
+  const log = {
+    info: (entry: { event: string }) => void logged.push(entry),
+    error: (entry: { event: string }) => void logged.push(entry),
+  }
   const service = createService(loaded.app, opened, { log })
   const { url } = await service.listen({ port: 0, host: '127.0.0.1' })
   const request = (path: string, init?: RequestInit) => fetch(url + path, init)
@@ -43,7 +46,11 @@ export async function startApi(yaml: string, { database, env = {} }: ApiOptions 
     logged,
     fetch: request,
     send: (method, path, body, headers = {}) =>
-      request(path, { method, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }),
+      request(path, {
+        method,
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      }),
     async close() {
       await service.drain()
       if (!database) await opened.close()

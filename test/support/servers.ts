@@ -57,8 +57,17 @@ export interface Cluster {
   remove(): Promise<void>
 }
 
+/** How a server is set up, where it is not for tests. */
+interface ClusterOptions {
+  readonly settings?: readonly string[]
+  readonly port?: number
+}
+
+/** Nothing has to outlive the tests, and nobody else may connect. */
+const TEST_SETTINGS = ['fsync=off', 'listen_addresses=', 'max_connections=200']
+
 /** Makes a server from the installed binaries; it is not running yet. */
-export function createCluster(): Cluster {
+export function createCluster({ settings = TEST_SETTINGS, port = 5432 }: ClusterOptions = {}): Cluster {
   const binaries = installedBinaries()
   if (binaries === undefined)
     throw new Error('PostgreSQL is not installed: initdb is neither on PATH nor in a usual place')
@@ -68,9 +77,9 @@ export function createCluster(): Cluster {
   const data = join(directory, 'data')
   const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']
   execFileSync(join(binaries, 'initdb'), initdb, { ...owner, cwd: directory, stdio: ['ignore', 'ignore', 'inherit'] })
-  const options = ['fsync=off', 'listen_addresses=', 'max_connections=200', `unix_socket_directories=${directory}`]
-  const settings = options.flatMap((option) => ['-c', option])
-  const url = `postgres://postgres@localhost/postgres?host=${encodeURIComponent(directory)}`
+  const own = [`port=${port}`, `unix_socket_directories=${directory}`]
+  const options = [...settings, ...own].flatMap((option) => ['-c', option])
+  const url = `postgres://postgres@localhost:${port}/postgres?host=${encodeURIComponent(directory)}`
   let postgres: ChildProcess | undefined
 
   async function stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGQUIT'): Promise<void> {
@@ -79,7 +88,7 @@ export function createCluster(): Cluster {
   return {
     url,
     start: () => {
-      postgres = spawn(join(binaries, 'postgres'), ['-D', data, ...settings], {
+      postgres = spawn(join(binaries, 'postgres'), ['-D', data, ...options], {
         ...owner,
         cwd: directory,
         stdio: 'ignore',

@@ -1,0 +1,173 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+/** A fenced block of a page. After the language may stand the file that it is: ```` ```yaml resources.yaml ````. */
+export interface Block {
+  readonly language: string
+  readonly file: string | undefined
+  readonly text: string
+  /** In the page, counted from 1. */
+  readonly line: number
+}
+
+export function blocksOf(page: string): readonly Block[] {
+  return [...page.matchAll(/^```(\w*)[ ]?(\S*)\n([^]*?)^```$/gm)].map(
+    ({ 1: language = '', 2: file, 3: text = '', index }) => ({
+      language,
+      file: file === '' ? undefined : file,
+      text,
+      line: page.slice(0, index).split('\n').length,
+    }),
+  )
+}
+
+/** A command of a console block, and what stands below it. `^C` stops the server. */
+export interface Step {
+  readonly command: string
+  readonly output: string
+}
+
+export function stepsOf({ text }: Block): readonly Step[] {
+  const [, ...parts] = text.split(/^(\$ .*(?:\n> .*)*|\^C)\n/m)
+  return parts.flatMap((part, index) => {
+    if (index % 2 === 1) return []
+    return [
+      {
+        command: part.replace(/^\$ /, '').replaceAll('\n> ', '\n'),
+        output: (parts[index + 1] ?? '').replace(/^\n+|\s+$/g, ''),
+      },
+    ]
+  })
+}
+
+/** The text of a console block. */
+export function renderSteps(steps: readonly Step[]): string {
+  return steps
+    .map(
+      ({ command, output }) =>
+        `${command === '^C' ? command : `$ ${command.replaceAll('\n', '\n> ')}`}\n${output === '' ? '' : `${output}\n`}`,
+    )
+    .join('')
+}
+
+/** Where the commands of one page run: a copy of this checkout, as far as it serves the application. */
+export interface Shell {
+  readonly folder: string
+  /** Runs a command, or starts it when it serves; answers what a reader sees at the terminal. */
+  run(command: string): Promise<string>
+  /** Stops the server, if any, and removes the folder. */
+  remove(): Promise<void>
+}
+
+const LAUNCHER = resolve('bin', 'snippetctl.js')
+/** So that the program behaves as at a terminal, which is where readers are. */
+const TERMINAL = '--import data:text/javascript,process.stdout.isTTY=process.stderr.isTTY=true'
+const PORT = 8000
+const PROGRAM = /\bnode bin\/snippetctl\.js\b|(?:npx )?\bsnippetctl(?= (?:serve|routes|url|check|migrate)\b)/g
+
+export async function openShell(): Promise<Shell> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'snippetctl-docs-')))
+  const copied = ['package.json', 'resources.yaml', 'resources.schema.json', 'migrations', 'src/snippets']
+  for (const path of copied) await cp(path, join(folder, path), { recursive: true })
+  await symlink(resolve('node_modules'), join(folder, 'node_modules'))
+  const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: { start: string } }
+
+  const { PATH = '', HOME = '' } = process.env
+  const env = { PATH, HOME, NO_COLOR: '1', NODE_OPTIONS: TERMINAL, PORT: '0' }
+  let server: ReturnType<typeof start> | undefined
+  let port = String(PORT)
+
+  function start(command: string) {
+    const child = spawn('sh', ['-c', `exec 2>&1; ${command}`], {
+      cwd: folder,
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const state = { output: '' }
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (state.output += text))
+    return { child, state, ended: once(child, 'close') }
+  }
+
+  /** The command as it is run here: the program of this checkout, on the port that the server has. */
+  const translate = (command: string): string =>
+    command
+      .replace(/^npm start$/, scripts.start.replace(/^exec /, ''))
+      .replaceAll(PROGRAM, `node '${LAUNCHER}'`)
+      .replaceAll(`localhost:${PORT}`, `127.0.0.1:${port}`)
+
+  /** What differs from run to run, as the pages write it. The one place that knows. */
+  const settle = (output: string): string =>
+    output
+      .replaceAll('\r', '')
+      .replaceAll(folder, '<project>')
+      .replaceAll(new RegExp(`(127\\.0\\.0\\.1|localhost):${port}\\b`, 'g'), `$1:${PORT}`)
+      .replaceAll(/^\d\d:\d\d:\d\d {2}(?:GET|POST|PUT|PATCH|DELETE) .*\n/gm, '')
+      .replaceAll(/^\d\d:\d\d:\d\d/gm, '10:00:00')
+      .replaceAll(
+        /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z/g,
+        (_, digits = '') => `2026-11-21T10:00:00${digits && '.000000'}Z`,
+      )
+      .replaceAll(/^Date: .*$/gm, 'Date: Sat, 21 Nov 2026 10:00:00 GMT')
+      .replaceAll(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '5f0c6f1e-7a53-4b52-9d4f-0d5a8a1c2b3e')
+      .replaceAll(/\b\d+ ms\b/g, '12 ms')
+      .replaceAll(/\b(process|kill) \d+/g, '$1 4242')
+      .replace(/^\n+|\s+$/g, '')
+
+  async function serve(command: string): Promise<string> {
+    // Without a shell in between, so that signals reach it.
+    server = start(`exec ${command}`)
+    const { child, state, ended } = server
+    const early = ended.then(() => Promise.reject(new Error(`the server ended:\n${state.output}`)))
+    early.catch(() => {})
+    while (!/^ {2}next .*\n\n/m.test(state.output)) await Promise.race([once(child.stdout, 'data'), early])
+    port = /127\.0\.0\.1:(\d+)/.exec(state.output)?.[1] ?? port
+    return settle(state.output)
+  }
+
+  async function stop(): Promise<string> {
+    if (server === undefined) return ''
+    const { child, state, ended } = server
+    server = undefined
+    const before = state.output.length
+    child.kill('SIGINT')
+    await ended
+    return settle(state.output.slice(before))
+  }
+
+  return {
+    folder,
+    async run(command) {
+      if (command === '^C') return stop()
+      if (command === '') return ''
+      const translated = translate(command)
+      if (/snippetctl\.js' serve/.test(translated)) return serve(translated)
+      const { state, ended } = start(translated)
+      await ended
+      return settle(state.output)
+    },
+    async remove() {
+      await stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Applies a diff without line numbers: the lines it keeps and takes away stand once in the file, in this order. */
+export async function applyDiff(file: string, diff: string): Promise<void> {
+  let text = await readFile(file, 'utf8')
+  for (const hunk of diff.split(/^@@.*\n/m).filter((each) => each !== '')) {
+    const side = (left: string) =>
+      hunk
+        .split('\n')
+        .filter((line) => line !== '' && line[0] !== left)
+        .map((line) => `${line.slice(1)}\n`)
+        .join('')
+    const [before, after] = [side('+'), side('-')]
+    if (text.split(before).length !== 2) throw new Error(`this does not stand once in ${file}:\n${before}`)
+    text = text.replace(before, () => after)
+  }
+  await writeFile(file, text)
+}
