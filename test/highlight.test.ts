@@ -112,19 +112,17 @@ describe('highlighting code that a grammar is slow on', () => {
     expect(next).toContain('hljs-keyword')
   })
 
+  // One after the other, each until its deadline, they would outlast the time for a test.
   test('does not keep others waiting behind many of its kind', async () => {
-    const guarded = createHighlighter({ maxBytes: MEGABYTE, deadline: 50, patience: 100 })
-    await guarded('pass', 'python')
-    const started = performance.now()
-    await Promise.all(Array.from({ length: 50 }, (_, number) => guarded(`${'$'.repeat(10_000)}${number}`, 'java')))
-    expect(performance.now() - started).toBeLessThan(5_000)
+    const guarded = createHighlighter({ maxBytes: MEGABYTE, deadline: 1_000, patience: 100 })
+    const codes = Array.from({ length: 100 }, (_, number) => '$'.repeat(20_000) + number)
+    const pages = await Promise.all(codes.map((code) => guarded(code, 'java')))
+    expect(pages).toEqual(codes)
   })
 
-  test('remembers it, so that the second request costs nothing', async () => {
-    const guarded = createHighlighter({ maxBytes: MEGABYTE, deadline: 300 })
-    await guarded('$'.repeat(10_000), 'java')
-    const started = performance.now()
-    await guarded('$'.repeat(10_000), 'java')
-    expect(performance.now() - started).toBeLessThan(250)
+  test('remembers it, so that it is not tried again', async () => {
+    const guarded = createHighlighter({ maxBytes: MEGABYTE, deadline: 1_000 })
+    const code = '$'.repeat(20_000)
+    for (let request = 1; request <= 100; request += 1) expect(await guarded(code, 'java')).toBe(code)
   })
 })

@@ -83,9 +83,7 @@ onServer('migrators of one server', () => {
       expect(await exit).toEqual([null, 'SIGKILL'])
       expect(await tablesOf(database)).toEqual(['zero'])
       await folder.write('0002_more.sql', '-- up\ncreate table one (id int);\ncreate table two (id int);\n')
-      const start = performance.now()
       expect((await migrateUp(database, folder.path)).map(({ name }) => name)).toEqual(['0002_more'])
-      expect(performance.now() - start).toBeLessThan(5000)
       expect(await tablesOf(database)).toEqual(['one', 'two', 'zero'])
     },
     60_000,
