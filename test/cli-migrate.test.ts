@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import {
   BOOKS,
   BOOKS_MIGRATION,
@@ -13,7 +13,6 @@ import {
 import { openTestDatabase, type TestDatabase } from './support/database.js'
 
 // Planning starts a database in memory, which takes seconds, and many on a busy machine.
-jest.setTimeout(120_000)
 
 const CREATED = '0001_create_books'
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import {
   BOOKS,
   BOOKS_MIGRATION,
@@ -9,8 +9,6 @@ import {
   startServe,
 } from './support/cli.js'
 import { type Cluster, createCluster, installedBinaries } from './support/servers.js'
-
-jest.setTimeout(120_000)
 
 let project: Project
 let cluster: Cluster

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import {
   BOOKS,
   BOOKS_MIGRATION,
@@ -15,7 +15,6 @@ import {
 import { openTestDatabase, testDatabaseKind } from './support/database.js'
 
 // The first start of an embedded database takes seconds, and many on a busy machine.
-jest.setTimeout(120_000)
 
 /** A plugin whose requests end when the server is told to stop, and one whose requests never end. */
 const PLUGIN = `

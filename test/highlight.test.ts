@@ -118,11 +118,11 @@ describe('highlighting code that a grammar is slow on', () => {
     const codes = Array.from({ length: 100 }, (_, number) => '$'.repeat(20_000) + number)
     const pages = await Promise.all(codes.map((code) => guarded(code, 'java')))
     expect(pages).toEqual(codes)
-  })
+  }, 60_000)
 
   test('remembers it, so that it is not tried again', async () => {
     const guarded = createHighlighter({ maxBytes: MEGABYTE, deadline: 1_000 })
     const code = '$'.repeat(20_000)
     for (let request = 1; request <= 100; request += 1) expect(await guarded(code, 'java')).toBe(code)
-  })
+  }, 60_000)
 })

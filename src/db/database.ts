@@ -8,6 +8,8 @@ export interface Statement {
   readonly name?: string
   /** The statement only reads, so it is sent once more when its connection was lost before an answer came. */
   readonly retry?: boolean
+  /** An index answers it at once, so that others may wait behind it on one connection. */
+  readonly quick?: boolean
 }
 
 /** Every cell is PostgreSQL's text form. */

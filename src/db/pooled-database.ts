@@ -4,13 +4,17 @@ import pg from 'pg'
 import type { Connection, Database, Result, Statement } from './database.js'
 import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from './errors.js'
 import { makeKnex } from './knex.js'
-import { driverTypes, textCells } from './parsers.js'
+import { type LanesOptions, openLanes } from './lanes.js'
+import { driverTypes } from './parsers.js'
+import { type Answer, send } from './send.js'
 
 interface PooledOptions extends Pick<Database, 'description' | 'whenPending'> {
   /** How a connection is made, and how many of them there may be. */
   readonly pool: pg.PoolConfig
   /** Milliseconds after which a statement without an answer counts as lost; the server's own limit comes first. */
   readonly patience: number | undefined
+  /** Connections besides the pool's, for quick reads. */
+  readonly quick?: LanesOptions
   /** Runs when all connections are closed. */
   readonly closed?: () => Promise<void>
 }
@@ -23,7 +27,14 @@ function ignore(): void {}
  * A database behind one pool of connections, which requests and knex share. It needs no restart: a connection that
  * broke, or that did not answer in time, is destroyed, and the next statement makes a new one.
  */
-export function poolDatabase({ pool: config, patience, closed, description, whenPending }: PooledOptions): Database {
+export function poolDatabase({
+  pool: config,
+  quick,
+  patience,
+  closed,
+  description,
+  whenPending,
+}: PooledOptions): Database {
   const pool = new pg.Pool({ types: driverTypes, ...config })
   // Without listeners a dropped connection would end the process, whether it is idle or in use.
   pool.on('error', ignore)
@@ -40,7 +51,7 @@ export function poolDatabase({ pool: config, patience, closed, description, when
   async function once(statement: Statement): Promise<Result> {
     const client = await acquire()
     try {
-      const result = await run(client, statement, patience)
+      const result = await send(client, statement, patience)
       client.release()
       return result
     } catch (error) {
@@ -49,9 +60,11 @@ export function poolDatabase({ pool: config, patience, closed, description, when
     }
   }
 
+  const lanes = quick && openLanes(quick)
+
   async function query(statement: Statement): Promise<Result> {
     try {
-      return await once(statement)
+      return await (lanes && statement.quick ? lanes.query(statement) : once(statement))
     } catch (error) {
       const second = secondTry(statement, error)
       if (second === undefined) throw toProblem(error)
@@ -81,6 +94,7 @@ export function poolDatabase({ pool: config, patience, closed, description, when
   }
 
   async function end(): Promise<void> {
+    await lanes?.close()
     await pool.end()
     await closed?.()
   }
@@ -100,33 +114,6 @@ export function poolDatabase({ pool: config, patience, closed, description, when
   }
 }
 
-interface Answer extends Result {
-  /** The first word of the server's answer: what was really done. */
-  readonly command: string
-}
-
-interface DriverResult {
-  readonly rows: Result['rows']
-  readonly fields: Result['columns']
-  readonly rowCount: number | null
-  readonly command: string
-}
-
-const NOTHING: DriverResult = { rows: [], fields: [], rowCount: 0, command: '' }
-
-function run(client: pg.PoolClient, { text, values, name }: Statement, patience: number | undefined): Promise<Answer> {
-  const config = { text, values, name, rowMode: 'array', types: textCells, query_timeout: patience }
-  return new Promise((resolve, reject) => {
-    const settle = (error: Error | null, results: DriverResult | readonly DriverResult[]) => {
-      if (error) return reject(error)
-      const { rows, fields, rowCount, command } = 'rows' in results ? results : (results.at(-1) ?? NOTHING)
-      resolve({ rows, columns: fields, count: rowCount ?? 0, command })
-    }
-    // The driver's types know neither `query_timeout` nor that several statements at once give a list of results.
-    void client.query(config as unknown as pg.QueryArrayConfig, settle as Parameters<typeof client.query>[1])
-  })
-}
-
 /** What to send instead of a statement that failed; undefined when it may have been done, or would only fail again. */
 function secondTry(statement: Statement, error: unknown): Statement | undefined {
   if (isStale(error)) return { text: statement.text, values: statement.values }
@@ -142,10 +129,10 @@ async function runTransaction<T>(
   let open = true
   let broken = false
   let failure: unknown
-  const send = async (statement: Statement): Promise<Answer> => {
+  const query = async (statement: Statement): Promise<Answer> => {
     if (!open) throw new Error('a statement was sent after the end of its transaction')
     try {
-      return await run(client, statement, patience)
+      return await send(client, statement, patience)
     } catch (error) {
       broken ||= isBroken(error)
       failure ??= toProblem(error)
@@ -153,14 +140,14 @@ async function runTransaction<T>(
     }
   }
   try {
-    await send({ text: 'begin', values: [] })
-    const result = await work({ query: send })
-    const { command } = await send({ text: 'commit', values: [] })
+    await query({ text: 'begin', values: [] })
+    const result = await work({ query })
+    const { command } = await query({ text: 'commit', values: [] })
     // After a failed statement the server answers COMMIT with a rollback, even if `work` has swallowed the failure.
     if (command === 'ROLLBACK') throw failure
     return result
   } catch (error) {
-    if (!broken) await send({ text: 'rollback', values: [] }).catch(() => (broken = true))
+    if (!broken) await query({ text: 'rollback', values: [] }).catch(() => (broken = true))
     throw error
   } finally {
     open = false

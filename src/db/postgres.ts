@@ -5,6 +5,8 @@ import { poolDatabase } from './pooled-database.js'
 
 const OLDEST = 14
 const CONNECT_TIMEOUT = 2_000
+/** Quick reads need few connections, because they do not wait for each other's answers. */
+const MOST_LANES = 3
 
 /**
  * Set by a statement on each new connection, and not as startup options, because poolers refuse those that they do
@@ -30,20 +32,25 @@ const PATIENCE = 6_000
  * @throws DatabaseRefused when the URL is malformed.
  */
 export function openPostgres(url: string, connections: number): Database {
+  const client = {
+    connectionString: url,
+    fallback_application_name: 'snippetctl',
+    // For making a connection, and in the pool for waiting until one is free.
+    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  }
+  const lanes = Math.min(MOST_LANES, Math.floor(connections / 3))
   return poolDatabase({
     description: describe(url),
     whenPending: 'refuse',
     patience: PATIENCE,
+    ...(lanes > 0 && { quick: { client, most: lanes, prepare: prepareSession, patience: PATIENCE } }),
     pool: {
-      connectionString: url,
-      fallback_application_name: 'snippetctl',
-      max: connections,
-      // Both for making a connection and for waiting until one is free.
-      connectionTimeoutMillis: CONNECT_TIMEOUT,
+      ...client,
+      max: connections - lanes,
       idleTimeoutMillis: 60_000,
       maxLifetimeSeconds: 30 * 60,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 10_000,
       // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
       onConnect: prepareSession,
     },

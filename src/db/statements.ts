@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isCovered } from '../config/coverage.js'
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { type Cell, writeCell } from '../fields/cell.js'
 import { identifier } from '../fields/sql-literal.js'
@@ -106,18 +107,19 @@ export function compileStatements(model: ModelSpec, select: readonly string[]): 
   const destroy = { text: `delete from ${table} where ${key} = $1`, values: [String] }
 
   return {
-    list: (plan) => serve(`list ${shapeOf(plan)}`, list, plan, READ),
+    list: (plan) => serve(`list ${shapeOf(plan)}`, list, plan, isQuick(model, plan) ? QUICK : READ),
     count: (plan) => serve(`count ${shapeOf(plan)}`, count, plan, READ),
     estimate: (plan) => serve(`estimate ${shapeOf(plan)}`, estimate, plan, READ),
-    retrieve: (id) => serve('retrieve', () => retrieve, id, READ),
+    retrieve: (id) => serve('retrieve', () => retrieve, id, QUICK),
     create: (row) => serve(`create ${Object.keys(row).join()}`, create, { id: '', row }, WRITE),
     update: (id, row) => serve(`update ${Object.keys(row).join()}`, update, { id, row }, WRITE),
     destroy: (id) => serve('destroy', () => destroy, id, WRITE),
   }
 }
 
+const QUICK = { retry: true, quick: true }
 const READ = { retry: true }
-const WRITE = { retry: false }
+const WRITE = {}
 
 function fieldLookup(model: ModelSpec): (row: Row) => readonly FieldSpec[] {
   const fields = new Map(model.fields.map((field) => [field.name, field]))
@@ -130,6 +132,15 @@ function cellOf(field: FieldSpec): (change: Change) => Cell {
 
 function offsetOf({ start }: ListPlan): number {
   return 'offset' in start ? start.offset : 0
+}
+
+const FAR = 1_000
+
+/** Whether an index gives a page at once: nothing is sorted, and few rows are passed over or counted. */
+function isQuick(model: ModelSpec, plan: ListPlan): boolean {
+  if (plan.total === 'exact' || plan.limit === undefined || offsetOf(plan) > FAR) return false
+  const equal = plan.where.map(({ field }) => field)
+  return plan.where.every(({ lookup }) => lookup === 'exact') && isCovered(model, { equal, order: plan.order })
 }
 
 /** All that the text of a plan's statements depends on. */
@@ -151,12 +162,12 @@ function templates() {
     shape: string,
     make: (input: Input) => Template<Input>,
     input: Input,
-    { retry }: { readonly retry: boolean },
+    kind: Pick<Statement, 'retry' | 'quick'>,
   ): Statement => {
     const kept = known.get(shape) as (Template<Input> & { readonly name: string }) | undefined
-    if (kept) return { text: kept.text, name: kept.name, values: kept.values.map((read) => read(input)), retry }
+    if (kept) return { ...kind, text: kept.text, name: kept.name, values: kept.values.map((read) => read(input)) }
     const { text, values } = make(input)
-    const statement = { text, values: values.map((read) => read(input)), retry }
+    const statement = { ...kind, text, values: values.map((read) => read(input)) }
     if (known.size >= MOST_SHAPES) return statement
     const name = createHash('sha1').update(text).digest('base64url')
     known.set(shape, { text, values, name })

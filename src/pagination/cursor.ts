@@ -6,7 +6,7 @@ type Direction = 'after' | 'before'
 
 export const cursor: PaginationStyle = {
   name: 'cursor',
-  summary: 'Pages by an opaque mark, at the same cost however deep: `?cursor=…&page_size=20`.',
+  summary: 'Pages by an opaque mark that says where another page ended: `?cursor=…&page_size=20`.',
   parameters: ['cursor', 'page_size'],
   read(query, order, sizes) {
     const size = readSize(query, 'page_size', sizes)

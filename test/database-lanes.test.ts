@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Database } from '../src/db/database.js'
+import { openDatabase } from '../src/db/open.js'
+import { openTestDatabase, type TestDatabase, testDatabaseKind } from './support/database.js'
+
+const describeWithSessions = testDatabaseKind() === 'postgres' ? describe : describe.skip
+
+const quick = { retry: true, quick: true }
+const echo = (value: number) => ({
+  ...quick,
+  name: `echo_${value % 7}`,
+  text: `select $1::int, ${value % 7}`,
+  values: [String(value)],
+})
+const count = {
+  text: `select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+  values: [],
+}
+
+describeWithSessions('quick reads', () => {
+  let admin: TestDatabase
+  let database: Database
+  beforeEach(async () => {
+    admin = await openTestDatabase()
+    database = await openDatabase({ url: admin.url, directory: '' }, { DATABASE_POOL: '9' })
+  })
+  afterEach(async () => {
+    await database.close()
+    await admin.close()
+  })
+
+  test('that are under way at once get each its own answer, over few connections', async () => {
+    const values = Array.from({ length: 2_000 }, (_, index) => index)
+    const answers = await Promise.all(values.map((value) => database.query(echo(value))))
+    expect(answers.map(({ rows }) => rows)).toEqual(values.map((value) => [[String(value), String(value % 7)]]))
+    expect(Number((await admin.query(count)).rows[0]?.[0])).toBeLessThanOrEqual(3)
+  })
+
+  test('do not suffer from one among them that fails', async () => {
+    const wrong = { ...quick, text: 'select 1 / $1::int', values: ['0'] }
+    const right = [1, 2, 3, 4].map((value) => database.query(echo(value)))
+    const failed = [1, 2, 3].map(() => expect(database.query(wrong)).rejects.toMatchObject({ code: '22012' }))
+    const after = [5, 6].map((value) => database.query(echo(value)))
+    await Promise.all(failed)
+    expect((await Promise.all([...right, ...after])).map(({ rows }) => rows[0]?.[0])).toEqual([
+      '1',
+      '2',
+      '3',
+      '4',
+      '5',
+      '6',
+    ])
+  })
+
+  test('are sent once more when their connections are cut', async () => {
+    await Promise.all([1, 2, 3].map((value) => database.query(echo(value))))
+    const slow = Array.from({ length: 12 }, (_, index) => ({
+      ...quick,
+      text: 'select $1::int from pg_sleep(0.2) as cut_me',
+      values: [String(index)],
+    }))
+    const answers = Promise.all(slow.map((statement) => database.query(statement)))
+    const text = `select count(pg_terminate_backend(pid)) from pg_stat_activity where query like '%cut_me%' and state = 'active' and pid <> pg_backend_pid()`
+    for (let cut = 0; cut === 0; ) cut = Number((await admin.query({ text, values: [] })).rows[0]?.[0])
+    expect((await answers).map(({ rows }) => Number(rows[0]?.[0]))).toEqual(slow.map((_, index) => index))
+  })
+
+  test('use a statement anew when its table was changed', async () => {
+    await admin.query({ text: 'create table things (a int); insert into things values (1)', values: [] })
+    const all = { ...quick, name: 'all_things', text: 'select * from things', values: [] }
+    expect((await database.query(all)).rows).toEqual([['1']])
+    await admin.query({ text: 'alter table things add b int default 2', values: [] })
+    const answers = await Promise.all([1, 2, 3, 4].map(() => database.query(all)))
+    expect(answers.map(({ rows }) => rows)).toEqual(answers.map(() => [['1', '2']]))
+  })
+})
