@@ -74,3 +74,31 @@ describeWithSessions('quick reads', () => {
     expect(answers.map(({ rows }) => rows)).toEqual(answers.map(() => [['1', '2']]))
   })
 })
+
+describeWithSessions('DATABASE_PREPARE', () => {
+  const prepared = { text: 'select count(*) from pg_prepared_statements', values: [] }
+  const named = { text: 'select 1', values: [], name: 'named' }
+
+  test.each([
+    ['on', '1'],
+    ['off', '0'],
+  ])('=%s leaves %s statements prepared', async (value, count) => {
+    const admin = await openTestDatabase()
+    const database = await openDatabase(
+      { url: admin.url, directory: '' },
+      { DATABASE_PREPARE: value, DATABASE_POOL: '1' },
+    )
+    const { rows } = await database.transaction(async (connection) => {
+      await connection.query(named)
+      return connection.query(prepared)
+    })
+    expect(rows).toEqual([[count]])
+    await database.close()
+    await admin.close()
+  })
+})
+
+test('DATABASE_PREPARE takes on and off only', async () => {
+  const choice = { url: 'postgres://host/books', directory: '' }
+  await expect(openDatabase(choice, { DATABASE_PREPARE: 'yes' })).rejects.toThrow('DATABASE_PREPARE is "yes"')
+})

@@ -160,7 +160,12 @@ describeWithServer('when the server', () => {
 
   test('freezes, the request ends all the same and its connection is not used again', async () => {
     const pool = { connectionString: cluster.url, max: 1, connectionTimeoutMillis: 2_000 }
-    const impatient = poolDatabase({ description: '', whenPending: 'refuse', patience: 300, pool })
+    const impatient = poolDatabase({
+      description: '',
+      whenPending: 'refuse',
+      sending: { patience: 300, prepare: true },
+      pool,
+    })
     const frozen = Number((await impatient.query(pid)).rows[0]?.[0])
     process.kill(frozen, 'SIGSTOP')
     try {

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Statement } from './database.js'
 import { isBroken } from './errors.js'
-import { type Answer, send } from './send.js'
+import { type Answer, send, type Sending } from './send.js'
 
 /** Connections on which quick reads follow each other without waiting for answers. */
 export interface Lanes {
@@ -16,7 +16,7 @@ export interface LanesOptions {
   readonly most: number
   /** Prepares a new connection. */
   readonly prepare: (client: pg.ClientBase) => Promise<void>
-  readonly patience: number | undefined
+  readonly sending: Sending
 }
 
 interface Lane {
@@ -30,7 +30,7 @@ interface Lane {
  * Several statements on the way at once cost both sides far fewer system calls than one at a time. The price is that a
  * statement waits for those before it, so only reads that an index answers belong here.
  */
-export function openLanes({ client: config, most, prepare, patience }: LanesOptions): Lanes {
+export function openLanes({ client: config, most, prepare, sending }: LanesOptions): Lanes {
   const lanes = new Set<Lane>()
 
   function open(): Lane {
@@ -62,7 +62,7 @@ export function openLanes({ client: config, most, prepare, patience }: LanesOpti
       lane.waiting += 1
       try {
         await lane.ready
-        return await send(lane.client, statement, patience)
+        return await send(lane.client, statement, sending)
       } catch (error) {
         if (isBroken(error)) discard(lane)
         throw error

@@ -18,7 +18,8 @@ interface Opener {
 const OPENERS: readonly Opener[] = [
   {
     fits: ({ url }) => url !== undefined,
-    open: ({ url = '' }, env) => openPostgres(url, connections(env.DATABASE_POOL)),
+    open: ({ url = '' }, env) =>
+      openPostgres(url, { connections: connections(env.DATABASE_POOL), prepare: prepares(env.DATABASE_PREPARE) }),
   },
   { fits: () => true, open: ({ directory }, env) => openEmbedded(directory, env.NODE_ENV) },
 ]
@@ -51,5 +52,12 @@ function connections(text = '10'): number {
   if (/^[1-9]\d{0,3}$/.test(text) && count <= 1000) return count
   throw new DatabaseRefused(`DATABASE_POOL is ${JSON.stringify(text)}, which is no number of connections`, [
     'A whole number from 1 to 1000 is right; without DATABASE_POOL it is 10',
+  ])
+}
+
+function prepares(text = 'on'): boolean {
+  if (text === 'on' || text === 'off') return text === 'on'
+  throw new DatabaseRefused(`DATABASE_PREPARE is ${JSON.stringify(text)}`, [
+    'off keeps statements from being prepared, for a pooler that cannot; on, as without it, prepares them',
   ])
 }

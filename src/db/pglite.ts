@@ -56,7 +56,7 @@ export function pgliteDatabase(pglite: PGlite, description: string, closed?: () 
     description,
     whenPending: 'apply',
     // PGlite blocks the event loop, so a limit could only strike after the answer is there.
-    patience: undefined,
+    sending: { patience: undefined, prepare: true },
     pool: {
       stream: () => new PgliteStream(pglite),
       host: 'localhost',

@@ -6,13 +6,12 @@ import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal 
 import { makeKnex } from './knex.js'
 import { type LanesOptions, openLanes } from './lanes.js'
 import { driverTypes } from './parsers.js'
-import { type Answer, send } from './send.js'
+import { type Answer, send, type Sending } from './send.js'
 
 interface PooledOptions extends Pick<Database, 'description' | 'whenPending'> {
   /** How a connection is made, and how many of them there may be. */
   readonly pool: pg.PoolConfig
-  /** Milliseconds after which a statement without an answer counts as lost; the server's own limit comes first. */
-  readonly patience: number | undefined
+  readonly sending: Sending
   /** Connections besides the pool's, for quick reads. */
   readonly quick?: LanesOptions
   /** Runs when all connections are closed. */
@@ -30,7 +29,7 @@ function ignore(): void {}
 export function poolDatabase({
   pool: config,
   quick,
-  patience,
+  sending,
   closed,
   description,
   whenPending,
@@ -51,7 +50,7 @@ export function poolDatabase({
   async function once(statement: Statement): Promise<Result> {
     const client = await acquire()
     try {
-      const result = await send(client, statement, patience)
+      const result = await send(client, statement, sending)
       client.release()
       return result
     } catch (error) {
@@ -77,7 +76,7 @@ export function poolDatabase({
   async function transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     for (let reruns = 0; ; reruns++) {
       try {
-        return await runTransaction(await acquire(), work, patience)
+        return await runTransaction(await acquire(), work, sending)
       } catch (error) {
         if (reruns === RERUNS || !isTransient(error)) throw error
         await delay(Math.random() * 20 * 2 ** reruns)
@@ -124,7 +123,7 @@ function secondTry(statement: Statement, error: unknown): Statement | undefined 
 async function runTransaction<T>(
   client: pg.PoolClient,
   work: (connection: Connection) => Promise<T>,
-  patience: number | undefined,
+  sending: Sending,
 ): Promise<T> {
   let open = true
   let broken = false
@@ -132,7 +131,7 @@ async function runTransaction<T>(
   const query = async (statement: Statement): Promise<Answer> => {
     if (!open) throw new Error('a statement was sent after the end of its transaction')
     try {
-      return await send(client, statement, patience)
+      return await send(client, statement, sending)
     } catch (error) {
       broken ||= isBroken(error)
       failure ??= toProblem(error)

@@ -27,11 +27,17 @@ const SESSION = `
 /** Longer than the server's own limit: it strikes only when the server is frozen or the network swallows packets. */
 const PATIENCE = 6_000
 
+interface PostgresOptions {
+  readonly connections: number
+  /** Whether statements that have a name are prepared under it. */
+  readonly prepare: boolean
+}
+
 /**
  * A PostgreSQL server. Nothing is sent until the first statement, or `probe`.
  * @throws DatabaseRefused when the URL is malformed.
  */
-export function openPostgres(url: string, connections: number): Database {
+export function openPostgres(url: string, { connections, prepare }: PostgresOptions): Database {
   const client = {
     connectionString: url,
     fallback_application_name: 'snippetctl',
@@ -40,12 +46,13 @@ export function openPostgres(url: string, connections: number): Database {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   }
+  const sending = { patience: PATIENCE, prepare }
   const lanes = Math.min(MOST_LANES, Math.floor(connections / 3))
   return poolDatabase({
     description: describe(url),
     whenPending: 'refuse',
-    patience: PATIENCE,
-    ...(lanes > 0 && { quick: { client, most: lanes, prepare: prepareSession, patience: PATIENCE } }),
+    sending,
+    ...(lanes > 0 && { quick: { client, most: lanes, prepare: prepareSession, sending } }),
     pool: {
       ...client,
       max: connections - lanes,

@@ -16,17 +16,31 @@ interface DriverResult {
 
 const NOTHING: DriverResult = { rows: [], fields: [], rowCount: 0, command: '' }
 
+/** How statements are sent. */
+export interface Sending {
+  /** Milliseconds after which a statement without an answer counts as lost; the server's own limit comes first. */
+  readonly patience: number | undefined
+  /** Whether statements that have a name are prepared under it. */
+  readonly prepare: boolean
+}
+
 /**
  * Sends a statement on one connection of the driver.
- * @param patience milliseconds after which a statement without an answer counts as lost
  * @throws the driver's error
  */
 export function send(
   client: pg.ClientBase,
   { text, values, name }: Statement,
-  patience: number | undefined,
+  { patience, prepare }: Sending,
 ): Promise<Answer> {
-  const config = { text, values, name, rowMode: 'array', types: textCells, query_timeout: patience }
+  const config = {
+    text,
+    values,
+    name: prepare ? name : undefined,
+    rowMode: 'array',
+    types: textCells,
+    query_timeout: patience,
+  }
   return new Promise((resolve, reject) => {
     const settle = (error: Error | null, results: DriverResult | readonly DriverResult[]) => {
       if (error) return reject(error)
