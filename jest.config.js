@@ -22,5 +22,5 @@ export default {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/scripts/name-skipped.mjs'],
   maxWorkers: 2,
-  testTimeout: 120_000,
+  testTimeout: 240_000,
 }

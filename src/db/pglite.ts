@@ -5,6 +5,7 @@ import type { PGlite } from '@electric-sql/pglite'
 import { type Database, DatabaseRefused } from './database.js'
 import { lockDirectory } from './pglite-lock.js'
 import { PgliteStream } from './pglite-stream.js'
+import { findTemplate } from './pglite-template.js'
 import { poolDatabase } from './pooled-database.js'
 
 /** The PostgreSQL inside the PGlite that package.json pins. It opens no directory of another major version. */
@@ -36,8 +37,18 @@ export async function openPglite(given: string): Promise<Database> {
 
 /** An embedded database in memory, gone when it is closed. */
 export async function openMemory(): Promise<Database> {
-  const pglite = await startPglite({})
+  const pglite = await startInMemory()
   return pgliteDatabase(pglite, `embedded PGlite in memory (${PROMISES})`, () => pglite.close())
+}
+
+async function startInMemory(): Promise<PGlite> {
+  const template = await findTemplate()
+  const loadDataDir = await template.load()
+  if (loadDataDir) return startPglite({ loadDataDir })
+  const pglite = await startPglite({})
+  // Where nothing can be written, the next time takes as long as this one.
+  await template.keep(pglite).catch(() => undefined)
+  return pglite
 }
 
 /** Starts PGlite in a directory, from a dump, or empty in memory. */
