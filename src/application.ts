@@ -8,6 +8,7 @@ import { RouteClash, RouteTable } from './http/routes.js'
 import { viewset } from './http/viewset.js'
 import type { LoadedPlugin } from './plugins/load.js'
 import { compileResource, type Resource } from './resource/resource.js'
+import { createCompiler } from './resource/validator.js'
 import { type Environment, readSettings } from './settings.js'
 
 /** The compiled application: everything a server needs but a database. Frozen. */
@@ -26,7 +27,8 @@ export function compileApp(spec: AppSpec, plugins: readonly LoadedPlugin[], env:
   const routes = new RouteTable()
   const mounts: Mount[] = []
   const settings = readSettings(spec.settings, env)
-  const resources = new Map(spec.resources.map((each) => [each.name, compileResource(each, routes)]))
+  const compile = createCompiler()
+  const resources = new Map(spec.resources.map((each) => [each.name, compileResource(each, routes, compile)]))
   const attempt = (path: Refusal['path'], part: Refusal['part'], work: () => void): void => {
     try {
       work()

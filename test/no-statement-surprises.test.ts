@@ -157,7 +157,7 @@ describe('a list', () => {
     async (path) => {
       const { status, statements } = await statementsOf(path)
       expect(status).toBe(200)
-      expect(statements[0]?.text).toMatch(/ limit \$\d+(?: offset \$\d+)?$/)
+      expect(statements[0]?.text).toMatch(/ limit \$\d+(?: offset \$\d+)?\) "\w+" order by [^()]+$/)
       expect(statements[0]?.text).not.toMatch(/\*(?!\))/)
     },
   )

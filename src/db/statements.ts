@@ -50,6 +50,7 @@ export function compileStatements(model: ModelSpec, select: readonly string[]): 
   const table = identifier(model.table)
   const key = identifier(model.primaryKey.column)
   const selected = select.join(', ')
+  const stored = model.fields.map((field) => identifier(field.column)).join(', ')
   const touched = model.fields
     .filter((field) => field.auto === 'on_update')
     .map((field) => `${identifier(field.column)} = now()`)
@@ -73,8 +74,9 @@ export function compileStatements(model: ModelSpec, select: readonly string[]): 
     const order = orderClause('before' in plan.start ? reversed(plan.order) : plan.order, table)
     const limit = plan.limit === undefined ? '' : ` limit ${params.add((given) => String((given.limit ?? 0) + 1))}`
     const offset = offsetOf(plan) > 0 ? ` offset ${params.add((given) => String(offsetOf(given)))}` : ''
-    const text = `select ${columns.join(', ')} from ${table}${where}${order}${limit}${offset}`
-    return { text, values: params.readers }
+    // The page is cut out before anything is made of its rows: else it would be made of those that are passed over, too.
+    const page = `select ${stored} from ${table}${where}${order}${limit}${offset}`
+    return { text: `select ${columns.join(', ')} from (${page}) ${table}${order}`, values: params.readers }
   }
   const count = (plan: ListPlan): Template<ListPlan> => {
     const params = parameters()

@@ -1,12 +1,11 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { FieldSpec, ResourceSpec } from '../config/spec.js'
 import type { Rule } from '../fields/field-type.js'
-import { FORMATS } from '../fields/formats.js'
 import type { JsonBody } from '../json-body.js'
 import { type Fault, Problem } from '../problem.js'
 import type { LinkReader } from './links.js'
 import type { Row } from './plan.js'
 import { quote } from './query.js'
+import type { CompileSchema } from './validator.js'
 
 /** Which of a record's fields a body has to name: all that are required, all that are writable, or any. */
 export type BodyMode = 'create' | 'replace' | 'update'
@@ -26,11 +25,10 @@ interface Member {
  * @returns the reader of bodies: a member for each writable field, by the field's rules, in the order of the fields.
  * It throws Problem `validation` with every fault.
  */
-export function compileBody(spec: ResourceSpec, readLink: LinkReader) {
-  const ajv = new Ajv2020({ allErrors: true, strict: true, ownProperties: true, formats: FORMATS })
+export function compileBody(spec: ResourceSpec, readLink: LinkReader, compile: CompileSchema) {
   const fields = spec.model.fields.filter(isWritable)
   const members = fields.map(
-    (field): Member => ({ field, read: compileMember(field, ajv, readLink), missing: isMissing(field) }),
+    (field): Member => ({ field, read: compileMember(field, readLink, compile), missing: isMissing(field) }),
   )
   const serverSet = spec.model.fields.filter((field) => field.readOnly && !field.private).map((field) => field.name)
   const known = new Set([...fields.map((field) => field.name), ...serverSet, ...(spec.url ? ['url'] : [])])
@@ -75,9 +73,9 @@ function isMissing(field: FieldSpec): (mode: BodyMode) => boolean {
   return (mode) => mode === 'replace' || (mode === 'create' && !optional)
 }
 
-function compileMember(field: FieldSpec, ajv: Ajv2020, readLink: LinkReader): MemberReader {
+function compileMember(field: FieldSpec, readLink: LinkReader, compile: CompileSchema): MemberReader {
   const rules = field.type.rules(field.options)
-  const validate = ajv.compile(Object.assign({}, ...rules.map((rule) => rule.schema)))
+  const failuresOf = compile(Object.assign({}, ...rules.map((rule) => rule.schema)))
   const fail = (rule: Rule | undefined) => ({
     broken: field.message ?? `${field.label} ${rule?.message ?? 'is not valid'}`,
   })
@@ -87,7 +85,8 @@ function compileMember(field: FieldSpec, ajv: Ajv2020, readLink: LinkReader): Me
     if (json === null && field.nullable) return { value: null }
     const linked = readLink(field, json)
     if (linked !== undefined) return { value: linked }
-    if (!validate(json)) return fail(brokenRule(rules, validate))
+    const failed = failuresOf(json)
+    if (failed.size > 0) return fail(brokenRule(rules, failed))
     const source = body.source(field.name)
     const refused = field.type.admits?.(json, source, field.options)
     if (refused !== undefined) return fail(rules.find((rule) => rule.name === refused))
@@ -96,8 +95,7 @@ function compileMember(field: FieldSpec, ajv: Ajv2020, readLink: LinkReader): Me
 }
 
 /** The first of the field's rules that failed: later ones often fail only because it did. */
-function brokenRule(rules: readonly Rule[], validate: ValidateFunction): Rule | undefined {
-  const failed = new Set(validate.errors?.map((error) => error.keyword))
+function brokenRule(rules: readonly Rule[], failed: ReadonlySet<string>): Rule | undefined {
   return rules.find((rule) => Object.keys(rule.schema).some((keyword) => failed.has(keyword)))
 }
 

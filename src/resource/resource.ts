@@ -4,6 +4,7 @@ import { acceptsLink, type Links } from './links.js'
 import { type BodyMode, compileBody, longestBody } from './body.js'
 import { compileList, type ListRequest } from './list.js'
 import type { Id, Row } from './plan.js'
+import type { CompileSchema } from './validator.js'
 
 /** A resource, compiled: closures over its spec, ready to serve. Frozen. */
 export interface Resource {
@@ -26,7 +27,7 @@ export interface Resource {
 const SMALLEST_BODY_LIMIT = 1024 * 1024
 
 /** `links` need not know any route yet: it is asked only while serving. */
-export function compileResource(spec: ResourceSpec, links: Links): Resource {
+export function compileResource(spec: ResourceSpec, links: Links, compile: CompileSchema): Resource {
   const { primaryKey, fields } = spec.model
   return Object.freeze({
     spec,
@@ -34,6 +35,6 @@ export function compileResource(spec: ResourceSpec, links: Links): Resource {
     bodyLimit: Math.max(SMALLEST_BODY_LIMIT, longestBody(spec)),
     parseId: (text: string) => primaryKey.type.parse(text, primaryKey.options) as Id | undefined,
     parseList: compileList(spec),
-    parseBody: compileBody(spec, acceptsLink(spec, links)),
+    parseBody: compileBody(spec, acceptsLink(spec, links), compile),
   })
 }

@@ -1,0 +1,33 @@
+import { takeSample } from '../sample.js'
+import type { Running } from '../server.js'
+import { median } from '../statistics.js'
+import type { RequestSpec } from '../works.js'
+import type { CheckParts } from './check.js'
+
+interface Side {
+  readonly server: Running
+  readonly spec: RequestSpec
+  readonly rows: number
+}
+
+/** The medians of two kinds of request, sampled in turn. Microseconds of CPU for each request. */
+export async function compare(
+  { loader, postgres, duration, rounds, connections }: CheckParts,
+  sides: readonly [Side, Side],
+) {
+  const taken = sides.map((side) => ({ ...side, ours: [] as number[], postgres: [] as number[] }))
+  for (let round = 0; round < rounds; round++) {
+    // What is second profits from what the first has warmed up.
+    for (const { server, spec, rows, ...times } of round % 2 === 0 ? taken : taken.toReversed()) {
+      const task = { port: server.port, spec, rows, connections }
+      await loader.drive({ ...task, milliseconds: round === 0 ? duration : duration / 3 })
+      const watched = { loader, server: server.pid, postgres: postgres.pid }
+      const sample = await takeSample(watched, { ...task, milliseconds: duration })
+      times.ours.push(sample.server + sample.children)
+      times.postgres.push(sample.postgres)
+    }
+  }
+  const [first, second] = taken.map((times) => ({ server: median(times.ours), postgres: median(times.postgres) }))
+  if (first === undefined || second === undefined) throw new Error('two sides are compared')
+  return { first, second }
+}

@@ -1,0 +1,16 @@
+import type { Check } from './check.js'
+import { growth } from './growth.js'
+import { resources } from './resources.js'
+import { slow } from './slow.js'
+import { start } from './start.js'
+import { stream } from './stream.js'
+import { walk } from './walk.js'
+
+export const CHECKS: ReadonlyMap<string, Check> = new Map([
+  ['growth', growth],
+  ['walk', walk],
+  ['stream', stream],
+  ['slow', slow],
+  ['resources', resources],
+  ['start', start],
+])

@@ -1,0 +1,31 @@
+import { fileURLToPath } from 'node:url'
+
+/** A server that takes part. It reads `DATABASE_URL` and `PORT`, and serves 127.0.0.1. */
+export interface Contestant {
+  readonly summary: string
+  /** What Node is given. */
+  readonly program: readonly string[]
+  readonly directory: string
+  /** Whether it has the endpoints of Set A. */
+  readonly setA: boolean
+}
+
+/** This code runs from .snippetctl/bench/ of the checkout. */
+export const HOME = fileURLToPath(new URL('../..', import.meta.url))
+
+export const CONTESTANTS: ReadonlyMap<string, Contestant> = new Map([
+  ['ours', checkout('snippetctl serve', HOME)],
+  ['floor', own('floor', 'node:http and pg, by hand', true)],
+  ['fastify-pg', own('fastify-pg', 'Fastify and pg, by hand', false)],
+  ['express-objection', own('express-objection', 'Express and objection, as tutorials have it', false)],
+])
+
+/** A checkout of this project. */
+export function checkout(summary: string, directory: string): Contestant {
+  return { summary, program: ['bin/snippetctl.js', 'serve'], directory, setA: true }
+}
+
+function own(name: string, summary: string, setA: boolean): Contestant {
+  const program = fileURLToPath(new URL(`contestants/${name}.js`, import.meta.url))
+  return { summary, program: [program], directory: HOME, setA }
+}

@@ -1,0 +1,62 @@
+/** What the floor does for every request besides its work, because ours does it too: the same headers, and a line of the log. */
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+const SECURITY = [
+  'X-Content-Type-Options',
+  'nosniff',
+  'Content-Security-Policy',
+  "default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy',
+  'no-referrer',
+  'Cache-Control',
+  'no-store',
+  'Cross-Origin-Resource-Policy',
+  'same-origin',
+]
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
+
+/** One request and its answer. */
+export interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly requestId: string
+  readonly started: number
+  route: string
+}
+
+export function begin(request: IncomingMessage, response: ServerResponse): Exchange {
+  const given = request.headers['x-request-id']
+  const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
+  return { request, response, requestId, started: performance.now(), route: '' }
+}
+
+/** Sends a whole answer, and writes the line of the log. */
+export function answer(exchange: Exchange, status: number, text: string, more: readonly string[] = []): void {
+  const headers = headersOf(exchange, more)
+  headers.push('Content-Length', String(Buffer.byteLength(text)))
+  exchange.response.writeHead(status, headers)
+  exchange.response.end(text)
+  note(exchange)
+}
+
+/** The headers of an answer whose length is not known. */
+export function headersOf({ requestId }: Exchange, more: readonly string[]): string[] {
+  return [...SECURITY, 'X-Request-Id', requestId, 'Content-Type', 'application/json', ...more]
+}
+
+export function note({ request, response, requestId, route, started }: Exchange): void {
+  const ms = Math.round((performance.now() - started) * 1000) / 1000
+  const entry = {
+    level: 'info',
+    time: new Date().toISOString(),
+    event: 'request',
+    request_id: requestId,
+    method: request.method,
+    route,
+    status: response.statusCode,
+    ms,
+  }
+  process.stdout.write(`${JSON.stringify(entry)}\n`)
+}

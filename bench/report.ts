@@ -1,0 +1,94 @@
+import { loadavg } from 'node:os'
+import type { Footprint, Measured, Results } from './measure.js'
+import { median } from './statistics.js'
+import { workNamed } from './works.js'
+
+/** A table with a line over its columns. */
+export interface Table {
+  readonly title: string
+  readonly head: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+/** Above this part of the machine taken by others, a sample is disturbed. */
+const DISTURBED = 0.12
+
+/** What was measured, as tables: one for each size, and the footprints. */
+export function toTables({ measured, footprints }: Results): readonly Table[] {
+  const sizes = [...new Set(measured.map(({ rows }) => rows))]
+  return [...sizes.map((rows) => workTable(rows, measured)), footprintTable(footprints)]
+}
+
+function workTable(rows: number, measured: readonly Measured[]): Table {
+  const here = measured.filter((one) => one.rows === rows)
+  return {
+    title: `${rows} rows`,
+    head: [
+      'work',
+      'server',
+      'req/s',
+      'p50 ms',
+      'p99 ms',
+      'µs server',
+      'µs children',
+      'µs PostgreSQL',
+      'of the floor',
+      'others',
+    ],
+    rows: here.map((one) => {
+      const middle = (name: keyof Measured['samples'][number]) => median(one.samples.map((sample) => sample[name]))
+      const floor = here.find(({ work, contestant }) => work === one.work && contestant === 'floor')
+      return [
+        workNamed(one.work).title,
+        one.contestant,
+        middle('perSecond').toFixed(0),
+        middle('p50').toFixed(2),
+        middle('p99').toFixed(2),
+        middle('server').toFixed(1),
+        middle('children').toFixed(1),
+        middle('postgres').toFixed(1),
+        floor ? ratio(one, floor) : '',
+        `${(100 * middle('others')).toFixed(0)} %${middle('others') > DISTURBED ? ' *' : ''}`,
+      ]
+    }),
+  }
+}
+
+/** Server CPU by server CPU, and the goal where there is one. */
+function ratio(one: Measured, floor: Measured): string {
+  const cpu = ({ samples }: Measured) => median(samples.map(({ server, children }) => server + children))
+  const value = cpu(one) / cpu(floor)
+  const { target } = workNamed(one.work)
+  if (one.contestant !== 'ours' || target === undefined) return value.toFixed(2)
+  return `${value.toFixed(2)} (at most ${target}: ${value <= target ? 'met' : 'missed'})`
+}
+
+function footprintTable(footprints: readonly Footprint[]): Table {
+  return {
+    title: 'Processes',
+    head: ['rows', 'server', 'cold start ms', 'MB at the end', 'MB at most'],
+    rows: footprints.map(({ rows, contestant, coldStarts, memory }) => [
+      String(rows),
+      contestant,
+      `${median(coldStarts).toFixed(0)} (${Math.min(...coldStarts).toFixed(0)}–${Math.max(...coldStarts).toFixed(0)})`,
+      memory.now.toFixed(0),
+      memory.most.toFixed(0),
+    ]),
+  }
+}
+
+/** A table as text for a terminal, or for a page of Markdown. */
+export function render({ title, head, rows }: Table, markdown: boolean): string {
+  const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => (row[column] ?? '').length)))
+  const line = (cells: readonly string[]) => cells.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+  const lines = [head, ...(markdown ? [widths.map((width) => '-'.repeat(width))] : []), ...rows].map(line)
+  if (!markdown) return [title, ...lines.map((cells) => cells.join('  ').trimEnd())].join('\n')
+  return [`### ${title}`, '', ...lines.map((cells) => `| ${cells.join(' | ')} |`)].join('\n')
+}
+
+/** What the machine was doing besides. */
+export function describeLoad(): string {
+  return `load average ${loadavg()
+    .map((load) => load.toFixed(2))
+    .join(' ')}; * marks rows in whose middle sample others took more than ${100 * DISTURBED} % of the machine`
+}

@@ -1,0 +1,90 @@
+import { NEW_CODE } from './rows.js'
+
+/** Requests of one kind. In all texts `{id}` is the id of a row by chance, and `{language}` the language of that row. */
+export interface RequestSpec {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH'
+  readonly path: string
+  readonly body?: string
+}
+
+/** What is measured. */
+export interface Work {
+  readonly title: string
+  readonly request: (rows: number) => RequestSpec
+  /** Only the contestants that speak Set A take part. */
+  readonly setA?: true
+  /** The rows must be put right afterwards. */
+  readonly writes?: true
+  /** Larger tables are left out. */
+  readonly mostRows?: number
+  /** The CPU of `ours` may be this much of the floor's. */
+  readonly target?: number
+}
+
+const SET_B = '/api/snippets-viewset/'
+const SET_A = '/api/snippets/'
+const RECORD = JSON.stringify({ title: 'Sample {id}', code: NEW_CODE, language: '{language}' })
+
+/** Reads before writes, so that all are asked on the table as it was filled. */
+export const WORKS: ReadonlyMap<string, Work> = new Map<string, Work>([
+  ['retrieve', { title: 'retrieve', request: () => ({ method: 'GET', path: `${SET_B}{id}/` }), target: 0.9 }],
+  ['list10', { title: 'list of 10, first page', request: () => ({ method: 'GET', path: SET_B }), target: 1 }],
+  [
+    'filtered',
+    {
+      title: 'list of 10, filtered and ordered',
+      request: () => ({ method: 'GET', path: `${SET_B}?language={language}&ordering=-created_at` }),
+      target: 1,
+    },
+  ],
+  [
+    'list100',
+    { title: 'list of 100', request: () => ({ method: 'GET', path: `${SET_B}?page_size=100` }), target: 0.8 },
+  ],
+  [
+    'deep',
+    {
+      title: 'list of 10, page near the end',
+      request: (rows) => ({ method: 'GET', path: `${SET_B}?page=${Math.max(1, Math.floor(rows / 10) - 1)}` }),
+    },
+  ],
+  [
+    'a-retrieve',
+    { title: 'Set A retrieve', request: () => ({ method: 'GET', path: `${SET_A}{id}/` }), setA: true, target: 1.2 },
+  ],
+  ['a-list', { title: 'Set A list', request: () => ({ method: 'GET', path: SET_A }), setA: true, mostRows: 1_000 }],
+  [
+    'create',
+    { title: 'create', request: () => ({ method: 'POST', path: SET_B, body: RECORD }), writes: true, target: 1.15 },
+  ],
+  [
+    'update',
+    {
+      title: 'update',
+      request: () => ({ method: 'PUT', path: `${SET_B}{id}/`, body: RECORD }),
+      writes: true,
+      target: 1.15,
+    },
+  ],
+  [
+    'patch',
+    {
+      title: 'partial update',
+      request: () => ({ method: 'PATCH', path: `${SET_B}{id}/`, body: JSON.stringify({ title: 'Sample {id}' }) }),
+      writes: true,
+      target: 1.15,
+    },
+  ],
+])
+
+/** A work by its name, which has been checked when the options were read. */
+export function workNamed(name: string): Work {
+  const work = WORKS.get(name)
+  if (work === undefined) throw new Error(`there is no work named ${name}`)
+  return work
+}
+
+/** Puts the id of a row and its language into a text. */
+export function fill(template: string, id: number, language: string): string {
+  return template.replaceAll('{id}', String(id)).replaceAll('{language}', language)
+}
