@@ -21,16 +21,30 @@ export function createLog({ out }: CliContext, { json }: { readonly json: boolea
 }
 
 function toJson(level: Level, { event, ...details }: LogEntry): string {
-  return JSON.stringify({ level, time: new Date().toISOString(), event, ...details }, (_, value: unknown) =>
-    typeof value === 'bigint' ? String(value) : value instanceof Error ? describeError(value) : value,
-  )
+  const head = { level, time: new Date().toISOString(), event }
+  try {
+    return JSON.stringify({ ...head, ...details }, (_, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value instanceof Error ? describeError(value) : value,
+    )
+  } catch {
+    // A handler can throw anything, a circular object too; the log must not fail because of it.
+    return JSON.stringify({
+      ...head,
+      request_id: details['request_id'],
+      msg: 'what was thrown cannot be written as JSON',
+    })
+  }
 }
 
+/** A chain of causes may lead back to its start. */
+const DEEPEST_CAUSE = 8
+
 /** An error as the log keeps it: with its stack and its causes, which no client ever sees. */
-export function describeError(error: unknown): Readonly<Record<string, unknown>> {
+export function describeError(error: unknown, depth = 0): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) return { msg: String(error) }
   const code = 'code' in error ? { code: error.code } : {}
-  const cause = error.cause instanceof Error ? { cause: describeError(error.cause) } : {}
+  const cause =
+    error.cause instanceof Error && depth < DEEPEST_CAUSE ? { cause: describeError(error.cause, depth + 1) } : {}
   return { msg: error.message, ...code, stack: error.stack, ...cause }
 }
 

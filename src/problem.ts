@@ -42,6 +42,8 @@ export class Problem extends Error {
   readonly headers: Readonly<Record<string, string>>
 
   constructor(type: ProblemType, detail?: string, { faults = [], headers = {}, cause }: ProblemParts = {}) {
+    // Plugins in JavaScript are held by no compiler.
+    if (!Object.hasOwn(PROBLEMS, type)) throw new TypeError(`no problem is of the type ${String(type)}`)
     super(detail ?? PROBLEMS[type].title, { cause })
     this.name = 'Problem'
     this.type = type

@@ -18,7 +18,7 @@ export function settingVariable(name: string): string {
 }
 
 export function readSettings(given: Readonly<Record<string, Json>>, env: Environment): Settings {
-  const ajv = new Ajv2020({ strict: false })
+  const ajv = new Ajv2020({ strict: false, strictNumbers: true })
   const declared = new Set<string>()
   const misfits: Refusal[] = []
 

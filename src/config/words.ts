@@ -23,56 +23,58 @@ export const describe = (json: Json): string => {
 const LONGEST_NAME = 120
 
 /** Names of other tools, and what they are called here. */
-const FALSE_FRIENDS: Readonly<Record<string, readonly string[]>> = {
-  str: ['string'],
-  varchar: ['string'],
-  char: ['string'],
-  int: ['integer'],
-  int4: ['integer'],
-  int8: ['bigint'],
-  long: ['bigint'],
-  bigserial: ['bigint'],
-  serial: ['integer', 'bigint'],
-  number: ['integer', 'decimal', 'float'],
-  double: ['float', 'decimal'],
-  numeric: ['decimal'],
-  datetime: ['timestamp'],
-  timestamptz: ['timestamp'],
-  bool: ['boolean'],
-  enum: ['choice', 'choices'],
-  options: ['choices'],
-  select: ['choice'],
-  object: ['json'],
-  jsonb: ['json'],
-  guid: ['uuid'],
-  ref: ['belongs_to'],
-  relation: ['belongs_to'],
-  foreign_key: ['belongs_to'],
-  required: ['nullable'],
-  optional: ['nullable'],
-  null: ['nullable'],
-  max_length: ['max'],
-  maxLength: ['max'],
-  maximum: ['max'],
-  min_length: ['min'],
-  minLength: ['min'],
-  minimum: ['min'],
-  default_value: ['default'],
-  primary: ['primary_key'],
-  pk: ['primary_key'],
-  values: ['choices'],
-  readonly: ['read_only'],
-  filters: ['filterable'],
-  ordering: ['default_order', 'orderable'],
-  order_by: ['default_order'],
-  sortable: ['orderable'],
-  url_path: ['path'],
-  actions: ['operations'],
-}
+const FALSE_FRIENDS: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    str: ['string'],
+    varchar: ['string'],
+    char: ['string'],
+    int: ['integer'],
+    int4: ['integer'],
+    int8: ['bigint'],
+    long: ['bigint'],
+    bigserial: ['bigint'],
+    serial: ['integer', 'bigint'],
+    number: ['integer', 'decimal', 'float'],
+    double: ['float', 'decimal'],
+    numeric: ['decimal'],
+    datetime: ['timestamp'],
+    timestamptz: ['timestamp'],
+    bool: ['boolean'],
+    enum: ['choice', 'choices'],
+    options: ['choices'],
+    select: ['choice'],
+    object: ['json'],
+    jsonb: ['json'],
+    guid: ['uuid'],
+    ref: ['belongs_to'],
+    relation: ['belongs_to'],
+    foreign_key: ['belongs_to'],
+    required: ['nullable'],
+    optional: ['nullable'],
+    null: ['nullable'],
+    max_length: ['max'],
+    maxLength: ['max'],
+    maximum: ['max'],
+    min_length: ['min'],
+    minLength: ['min'],
+    minimum: ['min'],
+    default_value: ['default'],
+    primary: ['primary_key'],
+    pk: ['primary_key'],
+    values: ['choices'],
+    readonly: ['read_only'],
+    filters: ['filterable'],
+    ordering: ['default_order', 'orderable'],
+    order_by: ['default_order'],
+    sortable: ['orderable'],
+    url_path: ['path'],
+    actions: ['operations'],
+  }),
+)
 
 /** The known name that a given one was probably meant to be. */
 export const nearest = (given: string, known: readonly string[]): string | undefined => {
-  const friend = FALSE_FRIENDS[given]?.find((name) => known.includes(name))
+  const friend = FALSE_FRIENDS.get(given)?.find((name) => known.includes(name))
   if (friend !== undefined || given === '' || given.length > LONGEST_NAME) return friend
   const bound = Math.max(1, Math.floor(given.length / 3))
   return known
@@ -94,7 +96,7 @@ const MOST_NAMES = 20
 /** The help for a name that is not known: the nearest one, or else all there are. `noun` is `key`, `field`, … */
 export const suggest = (given: string, known: readonly string[], noun: string): string[] => {
   const near = nearest(given, known)
-  if (near !== undefined && FALSE_FRIENDS[given]?.includes(near))
+  if (near !== undefined && FALSE_FRIENDS.get(given)?.includes(near))
     return [`the ${noun} for this is called \`${near}\` here`]
   if (near !== undefined) return [`a ${noun} with a similar name exists: \`${near}\``]
   if (known.length === 0) return [`there is no ${noun} to choose from`]

@@ -78,6 +78,8 @@ export function createListener(parts: ListenerParts): {
       connection.open += 1
       connection.latest = exchange
     }
+    // What is mounted may write after its end; without a listener that would end the process.
+    response.on('error', (cause) => log.error({ event: 'failure', request_id: exchange.requestId, cause }))
     response.on('close', () => {
       deadlines.stop(exchange)
       log.info(describe(exchange))
