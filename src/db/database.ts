@@ -15,7 +15,7 @@ export interface Statement {
 /** Every cell is PostgreSQL's text form. */
 export interface Result {
   readonly rows: readonly (readonly (string | null)[])[]
-  /** Of the rows, in order. */
+  /** Of the rows, in order; none for a statement with a name. */
   readonly columns: readonly { readonly name: string }[]
   /** Rows returned, or rows touched by a statement that returns none. */
   readonly count: number

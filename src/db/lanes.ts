@@ -1,7 +1,8 @@
 import pg from 'pg'
 import type { Statement } from './database.js'
 import { isBroken } from './errors.js'
-import { type Answer, send, type Sending } from './send.js'
+import type { Answer, Sending } from './cell-query.js'
+import { send } from './send.js'
 
 /** Connections on which quick reads follow each other without waiting for answers. */
 export interface Lanes {
@@ -30,7 +31,8 @@ interface Lane {
  * Several statements on the way at once cost both sides far fewer system calls than one at a time. The price is that a
  * statement waits for those before it, so only reads that an index answers belong here.
  */
-export function openLanes({ client: config, most, prepare, sending }: LanesOptions): Lanes {
+export function openLanes({ client: config, most, prepare, sending: common }: LanesOptions): Lanes {
+  const sending = { ...common, gather: true }
   const lanes = new Set<Lane>()
 
   function open(): Lane {

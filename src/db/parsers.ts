@@ -4,9 +4,6 @@ const DATE = 1082
 
 const asText = (cell: string): string => cell
 
-/** Leaves every cell in PostgreSQL's text form: what requests are answered from. */
-export const textCells = { getTypeParser: () => asText } as pg.CustomTypesConfig
-
 /** The driver's own types, for migrations and tests, except that a date stays text: a Date would move it by time zone. */
 export const driverTypes = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>

@@ -6,7 +6,8 @@ import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal 
 import { makeKnex } from './knex.js'
 import { type LanesOptions, openLanes } from './lanes.js'
 import { driverTypes } from './parsers.js'
-import { type Answer, send, type Sending } from './send.js'
+import type { Answer, Sending } from './cell-query.js'
+import { send } from './send.js'
 
 interface PooledOptions extends Pick<Database, 'description' | 'whenPending'> {
   /** How a connection is made, and how many of them there may be. */

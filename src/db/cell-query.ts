@@ -1,0 +1,123 @@
+import type { EventEmitter } from 'node:events'
+import type { Writable } from 'node:stream'
+import pg from 'pg'
+import type { Result, Statement } from './database.js'
+
+/** What a statement led to. */
+export interface Answer extends Result {
+  /** The first word of the server's answer: what was really done. */
+  readonly command: string
+}
+
+/** How statements are sent. */
+export interface Sending {
+  /** Milliseconds after which a statement without an answer counts as lost; the server's own limit comes first. */
+  readonly patience: number | undefined
+  /** Whether statements that have a name are prepared under it. */
+  readonly prepare: boolean
+  /** Whether what one turn of the event loop sends on a connection leaves together. */
+  readonly gather?: boolean
+}
+
+export type Settle = (error: Error | null, answer: Answer) => void
+
+/** The driver's connection, as far as a query that is sent on it needs it; its declared type leaves out half of that. */
+interface Wire {
+  readonly stream: Writable
+  readonly parsedStatements: Readonly<Record<string, string>>
+  readonly submittedNamedStatements: Record<string, string>
+  query(text: string): void
+  parse(statement: { readonly text: string; readonly name: string }): void
+  bind(portal: { readonly statement: string; readonly values: readonly (string | null)[] }): void
+  describe(portal: { readonly type: 'P'; readonly name: string }): void
+  execute(portal: object): void
+  sync(): void
+}
+
+const EMPTY: Answer = { rows: [], columns: [], count: 0, command: '' }
+
+// The driver takes queries of a user's own, as its cursors are; on a pipelined connection only those that derive from its own.
+const DriverQuery = pg.Query as unknown as new (text: string) => EventEmitter
+
+/**
+ * A statement on its way. The driver's own query finds out the type of every cell and makes a parser for each, every time; here
+ * cells stay text, and a statement with a name is never described. It has no `columns` for that.
+ */
+export class CellQuery extends DriverQuery {
+  readonly text: string
+  readonly name: string | undefined
+  readonly values: readonly (string | null)[]
+  /** Read by the driver, which replaces `callback` by one that stops its clock. */
+  readonly query_timeout: number | undefined
+  callback: Settle
+  readonly #gather: boolean
+  #answer = EMPTY
+  #rows: (readonly (string | null)[])[] = []
+  #columns: Result['columns'] = []
+
+  constructor({ text, values, name }: Statement, { patience, prepare, gather = false }: Sending, settle: Settle) {
+    super('')
+    this.text = text
+    this.values = values
+    this.name = prepare ? name : undefined
+    this.query_timeout = patience
+    this.callback = settle
+    this.#gather = gather
+  }
+
+  submit(connection: pg.Connection): void {
+    const wire = connection as unknown as Wire
+    if (this.name === undefined && this.values.length === 0) return wire.query(this.text)
+    if (!this.#gather) {
+      wire.stream.cork()
+      this.#send(wire)
+      return wire.stream.uncork()
+    }
+    if (wire.stream.writableCorked === 0) {
+      wire.stream.cork()
+      setImmediate(() => wire.stream.uncork())
+    }
+    this.#send(wire)
+  }
+
+  #send(wire: Wire): void {
+    const { text, name, values } = this
+    if (name === undefined) {
+      wire.parse({ text, name: '' })
+    } else if (!(name in wire.parsedStatements || name in wire.submittedNamedStatements)) {
+      wire.parse({ text, name })
+      wire.submittedNamedStatements[name] = text
+    }
+    wire.bind({ statement: name ?? '', values })
+    if (name === undefined) wire.describe({ type: 'P', name: '' })
+    wire.execute({})
+    wire.sync()
+  }
+
+  handleRowDescription({ fields }: { readonly fields: Result['columns'] }): void {
+    this.#columns = fields
+  }
+
+  handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
+    this.#rows.push(fields)
+  }
+
+  /** Of several statements in one text, the last one's answer counts. */
+  handleCommandComplete({ text }: { readonly text: string }): void {
+    const count = Number(text.slice(text.lastIndexOf(' ') + 1))
+    const [command = ''] = text.split(' ', 1)
+    this.#answer = { rows: this.#rows, columns: this.#columns, count: Number.isNaN(count) ? 0 : count, command }
+    this.#rows = []
+    this.#columns = []
+  }
+
+  handleEmptyQuery(): void {}
+
+  handleError(error: Error): void {
+    this.callback(error, EMPTY)
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(null, this.#answer)
+  }
+}
