@@ -5,7 +5,7 @@ export interface Statement {
   readonly text: string
   readonly values: readonly (string | null)[]
   /** A stable name makes it a prepared statement, on databases that keep them. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** The statement only reads, so it is sent once more when its connection was lost before an answer came. */
   readonly retry?: boolean
   /** An index answers it at once, so that others may wait behind it on one connection. */

@@ -4,12 +4,14 @@ import { type Cell, readCell } from '../fields/cell.js'
 import { detailName, type Links } from '../resource/links.js'
 import type { Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
+import { type PageShape, rowPage, textPage } from './page.js'
 
 /** How records leave the database: what is selected, and what is made of the cells. */
-export interface Form<Item> {
+export interface Form<Item, Items> {
   /** SQL expressions over the columns of the resource's table. */
   readonly select: readonly string[]
   read(cells: readonly Cell[]): Item
+  readonly page: PageShape<Items>
 }
 
 /** A column as it is selected: its wire form. */
@@ -19,19 +21,22 @@ export function wireColumn(field: FieldSpec): string {
 }
 
 /** Records as handlers see them: every stored field by name, private ones too. */
-export function rowForm(resource: Resource): Form<Row> {
+export function rowForm(resource: Resource): Form<Row, readonly Row[]> {
   const { fields } = resource.spec.model
+  const read = (cells: readonly Cell[]): Row =>
+    Object.fromEntries(fields.map((field, index) => [field.name, readCell(field, cells[index])]))
   return {
     select: fields.map((field) => `(${wireColumn(field)})::text`),
-    read: (cells) => Object.fromEntries(fields.map((field, index) => [field.name, readCell(field, cells[index])])),
+    read,
+    page: rowPage(read),
   }
 }
 
 /** No column is named so: the name of a column would mean its value, not the whole record. */
 const DOCUMENT = identifier('@')
 
-/** Records as clients see them: PostgreSQL builds the JSON text, so that no digit is lost on the way. */
-export function documentForm(resource: Resource, links: Links): Form<string> {
+/** Records as clients see them, JSON texts; a page of them is one text, in which they stand between commas. PostgreSQL builds it, so that no digit is lost. */
+export function documentForm(resource: Resource, links: Links): Form<string, string> {
   const { url, links: linked, name, model } = resource.spec
   const members = resource.shown.map((field) => {
     const route = linked[field.name]
@@ -42,6 +47,7 @@ export function documentForm(resource: Resource, links: Links): Form<string> {
   return {
     select: [`(select row_to_json(${DOCUMENT})::text from (select ${columns.join(', ')}) ${DOCUMENT})`],
     read: ([text]) => text ?? 'null',
+    page: textPage,
   }
 }
 

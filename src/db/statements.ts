@@ -6,16 +6,8 @@ import { identifier } from '../fields/sql-literal.js'
 import type { ListPlan, Row } from '../resource/plan.js'
 import { COUNT_CAP, isCounted } from './count.js'
 import type { Statement } from './database.js'
-import {
-  boundary,
-  keyColumns,
-  orderClause,
-  parameters,
-  type Parameters,
-  reversed,
-  startClause,
-  whereClause,
-} from './where.js'
+import type { Form } from './forms.js'
+import { boundary, keyColumns, orderClause, parameters, reversed, startClause, whereClause } from './where.js'
 
 /** Every statement that a resource in one form needs. The one place where SQL for records is made. */
 export interface Statements {
@@ -33,7 +25,10 @@ export interface Statements {
 interface Template<Input> {
   readonly text: string
   readonly values: readonly ((input: Input) => Cell)[]
+  readonly kind: Kind
 }
+
+type Kind = Required<Pick<Statement, 'retry' | 'quick'>>
 
 interface Change {
   readonly id: string
@@ -46,7 +41,10 @@ interface Change {
  */
 const MOST_SHAPES = 200
 
-export function compileStatements(model: ModelSpec, select: readonly string[]): Statements {
+export function compileStatements(
+  model: ModelSpec,
+  { select, page }: Pick<Form<unknown, unknown>, 'select' | 'page'>,
+): Statements {
   const table = identifier(model.table)
   const key = identifier(model.primaryKey.column)
   const selected = select.join(', ')
@@ -57,35 +55,48 @@ export function compileStatements(model: ModelSpec, select: readonly string[]): 
   const fieldsOf = fieldLookup(model)
   const serve = templates()
 
-  const counted = (plan: ListPlan, params: Parameters): string => {
-    const rows = `from ${table}${whereClause(plan.where, params)}`
+  const counted = (plan: ListPlan, matching: string): string => {
+    const rows = `from ${table}${matching}`
     return plan.total === 'exact'
       ? `select count(*) ${rows}`
       : `select count(*) from (select 1 ${rows} limit ${COUNT_CAP + 1}) c`
   }
   const list = (plan: ListPlan): Template<ListPlan> => {
     const params = parameters()
-    const columns = [
-      ...(isCounted(plan) ? [`(${counted(plan, params)})`] : []),
-      ...(plan.keyset ? keyColumns(plan.order) : []),
-      selected,
-    ]
-    const where = whereClause(plan.where, params, startClause(plan, params))
-    const order = orderClause('before' in plan.start ? reversed(plan.order) : plan.order, table)
-    const limit = plan.limit === undefined ? '' : ` limit ${params.add((given) => String((given.limit ?? 0) + 1))}`
+    const backwards = 'before' in plan.start
+    const matching = whereClause(plan.where, params)
+    const start = startClause(plan, params)
+    const where = start === undefined ? matching : `${matching === '' ? ' where' : `${matching} and`} ${start}`
+    const order = orderClause(backwards ? reversed(plan.order) : plan.order, table)
+    const size = plan.limit === undefined ? undefined : `${params.add((given) => String(given.limit))}::int`
+    const limit = size === undefined ? '' : ` limit ${size} + 1`
     const offset = offsetOf(plan) > 0 ? ` offset ${params.add((given) => String(offsetOf(given)))}` : ''
-    // The page is cut out before anything is made of its rows: else it would be made of those that are passed over, too.
-    const page = `select ${stored} from ${table}${where}${order}${limit}${offset}`
-    return { text: `select ${columns.join(', ')} from (${page}) ${table}${order}`, values: params.readers }
+    // Where many rows are passed over, an index alone is read for them.
+    const rows =
+      offsetOf(plan) > FAR
+        ? ` where ${key} in (select ${key} from ${table}${where}${order}${limit}${offset})`
+        : `${where}${order}${limit}${offset}`
+    const text = page.text({
+      // The page is cut out before anything is made of its rows: else it would be made of those that are passed over, too.
+      cut: `select ${stored} from ${table}${rows}`,
+      table,
+      order: orderClause(plan.order, table),
+      selected: select,
+      keys: plan.keyset ? keyColumns(plan.order) : [],
+      count: isCounted(plan) ? counted(plan, matching) : undefined,
+      size,
+      backwards,
+    })
+    return { text, values: params.readers, kind: isQuick(model, plan) ? QUICK : READ }
   }
   const count = (plan: ListPlan): Template<ListPlan> => {
     const params = parameters()
-    return { text: counted(plan, params), values: params.readers }
+    return { text: counted(plan, whereClause(plan.where, params)), values: params.readers, kind: READ }
   }
   const estimate = (plan: ListPlan): Template<ListPlan> => {
     const params = parameters()
     const text = `explain (format json) select 1 from ${table}${whereClause(plan.where, params)}`
-    return { text, values: params.readers }
+    return { text, values: params.readers, kind: READ }
   }
   const create = ({ row }: Change): Template<Change> => {
     const fields = fieldsOf(row)
@@ -95,6 +106,7 @@ export function compileStatements(model: ModelSpec, select: readonly string[]): 
     return {
       text: `insert into ${table} ${values} returning ${key}::text, ${selected}`,
       values: fields.map(cellOf),
+      kind: WRITE,
     }
   }
   const update = ({ row }: Change): Template<Change> => {
@@ -103,25 +115,26 @@ export function compileStatements(model: ModelSpec, select: readonly string[]): 
     return {
       text: `update ${table} set ${[...changes, ...touched].join(', ')} where ${key} = $1 returning ${selected}`,
       values: [({ id }) => id, ...fields.map(cellOf)],
+      kind: WRITE,
     }
   }
-  const retrieve = { text: `select ${selected} from ${table} where ${key} = $1`, values: [String] }
-  const destroy = { text: `delete from ${table} where ${key} = $1`, values: [String] }
+  const retrieve = { text: `select ${selected} from ${table} where ${key} = $1`, values: [String], kind: QUICK }
+  const destroy = { text: `delete from ${table} where ${key} = $1`, values: [String], kind: WRITE }
 
   return {
-    list: (plan) => serve(`list ${shapeOf(plan)}`, list, plan, isQuick(model, plan) ? QUICK : READ),
-    count: (plan) => serve(`count ${shapeOf(plan)}`, count, plan, READ),
-    estimate: (plan) => serve(`estimate ${shapeOf(plan)}`, estimate, plan, READ),
-    retrieve: (id) => serve('retrieve', () => retrieve, id, QUICK),
-    create: (row) => serve(`create ${Object.keys(row).join()}`, create, { id: '', row }, WRITE),
-    update: (id, row) => serve(`update ${Object.keys(row).join()}`, update, { id, row }, WRITE),
-    destroy: (id) => serve('destroy', () => destroy, id, WRITE),
+    list: (plan) => serve(`list ${shapeOf(plan)}`, list, plan),
+    count: (plan) => serve(`count ${shapeOf(plan)}`, count, plan),
+    estimate: (plan) => serve(`estimate ${shapeOf(plan)}`, estimate, plan),
+    retrieve: (id) => serve('retrieve', () => retrieve, id),
+    create: (row) => serve(`create ${Object.keys(row).join()}`, create, { id: '', row }),
+    update: (id, row) => serve(`update ${Object.keys(row).join()}`, update, { id, row }),
+    destroy: (id) => serve('destroy', () => destroy, id),
   }
 }
 
-const QUICK = { retry: true, quick: true }
-const READ = { retry: true }
-const WRITE = {}
+const QUICK: Kind = { retry: true, quick: true }
+const READ: Kind = { retry: true, quick: false }
+const WRITE: Kind = { retry: false, quick: false }
 
 function fieldLookup(model: ModelSpec): (row: Row) => readonly FieldSpec[] {
   const fields = new Map(model.fields.map((field) => [field.name, field]))
@@ -147,34 +160,38 @@ function isQuick(model: ModelSpec, plan: ListPlan): boolean {
 
 /** All that the text of a plan's statements depends on. */
 function shapeOf(plan: ListPlan): string {
-  const where = plan.where.map(
-    ({ field, lookup, value }) => `${field.name}.${lookup}${lookup === 'isnull' ? value : ''}`,
-  )
-  const order = plan.order.map(({ field, descending }) => (descending ? `-${field.name}` : field.name))
-  const nulls = boundary(plan.start).map((value) => (value === null ? 'n' : 'v'))
-  const [start] = Object.keys(plan.start)
-  const page = [start, nulls.join(''), offsetOf(plan) > 0, plan.limit === undefined, plan.keyset, plan.total]
-  return `${where.join()} ${order.join()} ${page.join()}`
+  const { where, order, start, limit, keyset, total } = plan
+  let shape = `${total} ${limit === undefined} ${keyset} ${shapeOfStart(start)}`
+  for (const { field, lookup, value } of where) {
+    shape += ` ${field.name}.${lookup}`
+    if (lookup === 'isnull') shape += String(value)
+  }
+  for (const { field, descending } of order) shape += descending ? ` -${field.name}` : ` +${field.name}`
+  return shape
+}
+
+function shapeOfStart(start: ListPlan['start']): string {
+  if ('offset' in start) return start.offset === 0 ? 'first' : start.offset > FAR ? 'far' : 'near'
+  const nulls = boundary(start).map((value) => (value === null ? 'n' : 'v'))
+  return `${'after' in start ? 'after' : 'before'}${nulls.join('')}`
 }
 
 /** Keeps the templates of the first so many shapes, with the name under which connections prepare them. */
 function templates() {
   const known = new Map<string, Template<never> & { readonly name: string }>()
-  return <Input>(
-    shape: string,
-    make: (input: Input) => Template<Input>,
-    input: Input,
-    kind: Pick<Statement, 'retry' | 'quick'>,
-  ): Statement => {
+  return <Input>(shape: string, make: (input: Input) => Template<Input>, input: Input): Statement => {
     const kept = known.get(shape) as (Template<Input> & { readonly name: string }) | undefined
-    if (kept) return { ...kind, text: kept.text, name: kept.name, values: kept.values.map((read) => read(input)) }
-    const { text, values } = make(input)
-    const statement = { ...kind, text, values: values.map((read) => read(input)) }
-    if (known.size >= MOST_SHAPES) return statement
-    const name = createHash('sha1').update(text).digest('base64url')
-    known.set(shape, { text, values, name })
-    return { ...statement, name }
+    if (kept) return fill(kept, input, kept.name)
+    const template = make(input)
+    if (known.size >= MOST_SHAPES) return fill(template, input)
+    const name = createHash('sha1').update(template.text).digest('base64url')
+    known.set(shape, { ...template, name })
+    return fill(template, input, name)
   }
+}
+
+function fill<Input>({ text, values, kind }: Template<Input>, input: Input, name?: string): Statement {
+  return { text, values: values.map((read) => read(input)), name, ...kind }
 }
 
 function fail(message: string): never {

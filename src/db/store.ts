@@ -1,20 +1,21 @@
 import type { ModelSpec, OrderSpec } from '../config/spec.js'
 import type { Fault } from '../problem.js'
-import { readCell } from '../fields/cell.js'
+import { type Cell, readCell } from '../fields/cell.js'
 import type { Id, ListPage, ListPlan, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
-import { countBeyondCap, COUNT_CAP, isCounted } from './count.js'
+import { COUNT_CAP, createEstimates, type Estimates, isCounted } from './count.js'
 import { constraintFields } from './constraint-names.js'
 import type { Connection, Result, Statement } from './database.js'
 import { toProblem } from './errors.js'
 import type { Form } from './forms.js'
+import type { PageCells } from './page.js'
 import { compileStatements, type Statements } from './statements.js'
 
-/** The records of one resource, each answered in the form `Item`. Rows go in by field name. */
-export interface Store<Item> {
-  list(plan: ListPlan): Promise<ListPage<Item>>
+/** The records of one resource, each answered in the form `Item` and several in the form `Items`. Rows go in by field name. */
+export interface Store<Item, Items = readonly Item[]> {
+  list(plan: ListPlan): Promise<ListPage<Items>>
   /** All records in primary-key order, in batches, one statement each. */
-  batches(size: number): AsyncIterable<readonly Item[]>
+  batches(size: number): AsyncIterable<Items>
   retrieve(id: Id): Promise<Item | undefined>
   create(row: Row): Promise<{ readonly id: Id; readonly item: Item }>
   /** Sets the given fields; undefined when there is no such record. */
@@ -23,23 +24,29 @@ export interface Store<Item> {
   destroy(id: Id): Promise<boolean>
 }
 
-type Cells = Result['rows'][number]
-
 /** Compiles the statements of a resource in one form; each call of the result gives its store on one connection. */
-export function compileStore<Item>(resource: Resource, form: Form<Item>): (connection: Connection) => Store<Item> {
+export function compileStore<Item, Items>(
+  resource: Resource,
+  form: Form<Item, Items>,
+): (connection: Connection) => Store<Item, Items> {
   const { model } = resource.spec
-  const parts = { model, form, statements: compileStatements(model, form.select), faults: constraintFaults(model) }
+  const statements = compileStatements(model, form)
+  const parts = { model, form, statements, faults: constraintFaults(model), estimates: createEstimates() }
   return (connection) => bindStore(parts, connection)
 }
 
-interface StoreParts<Item> {
+interface StoreParts<Item, Items> {
   readonly model: ModelSpec
-  readonly form: Form<Item>
+  readonly form: Form<Item, Items>
   readonly statements: Statements
   readonly faults: ReadonlyMap<string, Fault>
+  readonly estimates: Estimates
 }
 
-function bindStore<Item>({ model, form, statements, faults }: StoreParts<Item>, connection: Connection): Store<Item> {
+function bindStore<Item, Items>(
+  { model, form, statements, faults, estimates }: StoreParts<Item, Items>,
+  connection: Connection,
+): Store<Item, Items> {
   const { primaryKey } = model
   const writeId = (id: Id) => primaryKey.type.write(id, primaryKey.options)
   const change = async (statement: Statement): Promise<Result> => {
@@ -51,22 +58,22 @@ function bindStore<Item>({ model, form, statements, faults }: StoreParts<Item>, 
   }
   const readOne = ({ rows: [cells] }: Result): Item | undefined => cells && form.read(cells)
 
-  const store: Store<Item> = {
+  const readPage = async (plan: ListPlan) => {
+    const { rows } = await connection.query(statements.list(plan))
+    return form.page.read(rows, { plan, counted: isCounted(plan), keys: plan.keyset ? plan.order.length : 0 })
+  }
+
+  const store: Store<Item, Items> = {
     async list(plan) {
-      const { rows } = await connection.query(statements.list(plan))
-      const wanted = plan.limit === undefined ? rows : rows.slice(0, plan.limit)
-      const ordered = 'before' in plan.start ? wanted.toReversed() : wanted
-      const edges = plan.keyset ? plan.order : []
-      const counted = isCounted(plan) ? 1 : 0
-      const items = ordered.map((cells) => form.read(cells.slice(counted + edges.length)))
-      const edge = (cells: Cells | undefined) =>
-        plan.keyset && cells ? readKeys(edges, cells.slice(counted)) : undefined
+      const estimate = plan.total === 'capped' ? estimates.find(() => statements.estimate(plan)) : undefined
+      const page = await readPage(estimate === undefined ? plan : { ...plan, total: 'none' })
+      const { items, first, last, more } = page
       return {
         items,
-        first: edge(ordered[0]),
-        last: edge(ordered.at(-1)),
-        more: rows.length > wanted.length,
-        total: plan.total === 'none' ? undefined : await total(plan, rows),
+        first: first && readKeys(plan.order, first),
+        last: last && readKeys(plan.order, last),
+        more,
+        total: estimate === undefined ? await total(plan, page) : { rows: estimate, estimated: true },
       }
     },
 
@@ -74,9 +81,9 @@ function bindStore<Item>({ model, form, statements, faults }: StoreParts<Item>, 
       const order: readonly OrderSpec[] = [{ field: primaryKey, descending: false }]
       const plan = { where: [], order, limit: size, keyset: true, total: 'none' } as const
       let page = await store.list({ ...plan, start: { offset: 0 } })
-      while (page.items.length > 0) {
+      while (page.last) {
         yield page.items
-        if (!page.more || !page.last) return
+        if (!page.more) return
         page = await store.list({ ...plan, start: { after: page.last } })
       }
     },
@@ -98,14 +105,15 @@ function bindStore<Item>({ model, form, statements, faults }: StoreParts<Item>, 
     destroy: async (id) => (await connection.query(statements.destroy(writeId(id)))).count > 0,
   }
 
-  const total = async (plan: ListPlan, page: Result['rows']): Promise<ListPage<Item>['total']> => {
+  const total = async (plan: ListPlan, page: PageCells<Items>): Promise<ListPage<Items>['total']> => {
+    if (plan.total === 'none') return undefined
     if (!isCounted(plan)) return { rows: page.length, estimated: false }
-    const rows = page[0] ? Number(page[0][0]) : await countWithoutPage(plan)
+    const rows = page.counted ?? (await countWithoutPage(plan))
     if (plan.total === 'exact' || rows <= COUNT_CAP) return { rows, estimated: false }
-    return { rows: await countBeyondCap(connection, statements.estimate(plan)), estimated: true }
+    return { rows: await estimates.make(statements.estimate(plan), connection), estimated: true }
   }
 
-  /** The count travels with the rows of a page; a page without rows has nothing to carry it. */
+  /** A count travels with the rows of a page; a page without rows may have nothing to carry it. */
   const countWithoutPage = async (plan: ListPlan): Promise<number> => {
     if ('offset' in plan.start && plan.start.offset === 0) return 0
     return Number((await connection.query(statements.count(plan))).rows[0]?.[0])
@@ -114,7 +122,7 @@ function bindStore<Item>({ model, form, statements, faults }: StoreParts<Item>, 
   return store
 }
 
-function readKeys(order: readonly OrderSpec[], cells: Cells): readonly unknown[] {
+function readKeys(order: readonly OrderSpec[], cells: readonly Cell[]): readonly unknown[] {
   return order.map(({ field }, index) => readCell(field, cells[index]))
 }
 

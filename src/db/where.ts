@@ -41,8 +41,8 @@ const WRITE: { readonly [name in Lookup]?: (value: unknown, field: FieldSpec) =>
   startswith: (value) => `${escapePattern(String(value))}%`,
 }
 
-export function whereClause(where: readonly Condition[], params: Parameters, more: readonly string[] = []): string {
-  const all = [...where.map((condition, index) => compare(condition, index, params)), ...more]
+export function whereClause(where: readonly Condition[], params: Parameters): string {
+  const all = where.map((condition, index) => compare(condition, index, params))
   return all.length === 0 ? '' : ` where ${all.join(' and ')}`
 }
 
@@ -117,9 +117,9 @@ function follows(column: string, bound: string | undefined, descending: boolean,
 }
 
 /** The part of a plan that decides where its page starts. */
-export function startClause({ start, order }: ListPlan, params: Parameters): readonly string[] {
-  if ('offset' in start) return []
-  return [afterClause('before' in start ? reversed(order) : order, boundary(start), params)]
+export function startClause({ start, order }: ListPlan, params: Parameters): string | undefined {
+  if ('offset' in start) return undefined
+  return afterClause('before' in start ? reversed(order) : order, boundary(start), params)
 }
 
 /** The order's values as cells, for cursors. */

@@ -66,7 +66,7 @@ function listReply(resource: Resource, request: ListRequest, page: ListPage<stri
   if (links.length > 0) headers['Link'] = links.map(([rel, url]) => `<${url}>; rel="${rel}"`).join(', ')
   if (page.total) headers['X-Total-Count'] = String(page.total.rows)
   if (page.total?.estimated) headers['X-Total-Count-Estimated'] = 'true'
-  const items = `[${page.items.join(',')}]`
+  const items = `[${page.items}]`
   return {
     status: 200,
     headers,

@@ -47,7 +47,7 @@ export interface Context {
   /** The records of a resource; inside `transaction` those of the transaction. */
   store(resource: Resource): Store<Row>
   /** The same records as JSON text in the resource's wire form. */
-  documents(resource: Resource): Store<string>
+  documents(resource: Resource): Store<string, string>
   /**
    * The records with these ids, in their order; a missing one is left out. The relations that are named, by dotted paths
    * between commas (`author.publisher, editor`), hold the related record, or null, in place of its id. However many

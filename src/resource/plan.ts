@@ -28,6 +28,6 @@ export interface ListPlan {
 }
 
 /** What the store answers. */
-export interface ListPage<Item> extends PageEdges {
-  readonly items: readonly Item[]
+export interface ListPage<Items> extends PageEdges {
+  readonly items: Items
 }
