@@ -37,6 +37,9 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
+/** What a link says besides where its page starts. */
+const withoutCursor = (url: string) => url.replace(/&cursor=[\w-]+/, '')
+
 const list = async (path: string) => {
   const response = await api.fetch(path)
   const body: unknown = await response.json()
@@ -47,7 +50,7 @@ const list = async (path: string) => {
     body,
     total: header('x-total-count') === null ? undefined : Number(header('x-total-count')),
     estimated: header('x-total-count-estimated'),
-    links: Object.fromEntries(links.map(([, url, rel]) => [rel, url])),
+    links: Object.fromEntries(links.map(([, url = '', rel]) => [rel, withoutCursor(url)])),
   }
 }
 
@@ -58,7 +61,7 @@ describe('a capped count', () => {
     ['/capped/?shelf=full&page=1000', CAP, '/capped/?shelf=full&page=1000&page_size=10'],
     ['/capped/?shelf=full&page=5000', CAP, '/capped/?shelf=full&page=1000&page_size=10'],
     ['/capped/?shelf=nowhere', 0, '/capped/?shelf=nowhere&page=1&page_size=10'],
-    ['/capped/?pages__isnull=true&page_size=100', 2500, '/capped/?pages__isnull=true&page_size=100&page=25'],
+    ['/capped/?pages__isnull=true&page_size=100', 2500, '/capped/?pages__isnull=true&page=25&page_size=100'],
     ['/window/?shelf=few', ROWS - CAP - 1, '/window/?shelf=few&limit=10&offset=2490'],
   ])('is exact up to 10,000 records: %s has %s', async (path, total, last) => {
     const page = await list(path)
@@ -108,7 +111,8 @@ describe('a capped count', () => {
 
   test('stands in the envelope as well', async () => {
     const { body, total } = await list('/wrapped/')
-    expect(body).toMatchObject({ count: total, next: '/wrapped/?page=2&page_size=10' })
+    expect(body).toMatchObject({ count: total })
+    expect(withoutCursor((body as { next: string }).next)).toBe('/wrapped/?page=2&page_size=10')
     expect((await list('/wrapped/?shelf=full')).body).toMatchObject({ count: CAP })
   })
 })

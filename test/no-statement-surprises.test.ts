@@ -145,7 +145,7 @@ describe('a request sends one statement', () => {
 
   test('also for an empty page, and two at most when its total is an estimate', async () => {
     expect((await statementsOf('/window/?offset=9999999&title=title+1')).statements).toHaveLength(1)
-    const estimated = await statementsOf('/page/?sold__lte=99')
+    const estimated = await statementsOf('/window/')
     expect(estimated.statements).toHaveLength(2)
     expect(estimated.statements[1]?.text).toMatch(/^explain /)
   })

@@ -39,6 +39,10 @@ const problem = async (
   return (await response.json()) as { detail: string; status: number }
 }
 
+/** The links of a list, without the cursors that they carry beside the number of the page. */
+const linkOf = ({ headers }: { readonly headers: Headers }) =>
+  (headers.get('link') ?? '').replaceAll(/&cursor=[\w-]+/g, '')
+
 describe('list', () => {
   test('gives a JSON empty array for an empty store', async () => {
     const response = await api.fetch(PATH)
@@ -61,7 +65,7 @@ describe('list', () => {
     const first = await list()
     expect(first.titles).toEqual(['t1', 't2', 't3', 't4', 't5', 't6', 't7', 't8', 't9', 't10'])
     expect(first.headers.get('x-total-count')).toBe('12')
-    expect(first.headers.get('link')).toBe(
+    expect(linkOf(first)).toBe(
       [
         `<${PATH}?page=1&page_size=10>; rel="first"`,
         `<${PATH}?page=2&page_size=10>; rel="next"`,
@@ -90,7 +94,7 @@ describe('list', () => {
     expect((await list('?page_size=100')).rows).toHaveLength(100)
     const clamped = await list('?page_size=101')
     expect(clamped.rows).toHaveLength(100)
-    expect(clamped.headers.get('link')).toContain(`<${PATH}?page_size=100&page=2>; rel="next"`)
+    expect(linkOf(clamped)).toContain(`<${PATH}?page=2&page_size=100>; rel="next"`)
   })
 
   test('filters on language and on title, by exact match', async () => {
@@ -120,7 +124,7 @@ describe('list', () => {
     const { titles, headers } = await list('?page_size=2&page=2&ordering=-title&language=go')
     expect(titles).toEqual(['b', 'a'])
     expect(headers.get('x-total-count')).toBe('4')
-    expect(headers.get('link')).toContain(`<${PATH}?page_size=2&page=1&ordering=-title&language=go>; rel="prev"`)
+    expect(headers.get('link')).toContain(`<${PATH}?ordering=-title&language=go&page=1&page_size=2>; rel="prev"`)
   })
 
   test.each([

@@ -131,11 +131,11 @@ const filtersOf = ({ filterable = [] }: ResourceYaml, field: (name: string) => F
 }
 
 const paginationOf = (given: PaginationYaml): PaginationSpec => {
-  const { style: name, page_size, max_page_size, count, envelope } = { ...DEFAULTS.pagination, ...given }
+  const { style: name, page_size, max_page_size, max_offset, count, envelope } = { ...DEFAULTS.pagination, ...given }
   const style = paginationStyle(name)
   // The shape was checked against the same list.
   if (style === undefined) throw new Error(`no style of pagination is named ${name}`)
-  return { style, pageSize: page_size, maxPageSize: max_page_size, count, envelope }
+  return { style, pageSize: page_size, maxPageSize: max_page_size, maxOffset: max_offset, count, envelope }
 }
 
 /** Freezes a value and all in it but field types and pagination styles, which are not the configuration's own. */

@@ -90,23 +90,27 @@ const checkWritable = (resources: readonly ResourceDraft[], report: Report): voi
 }
 
 const SIZES = ['page_size', 'max_page_size'] as const
+/** What has no effect, by style. */
+const UNUSED: Readonly<Record<string, readonly (keyof PaginationYaml)[]>> = {
+  none: [...SIZES, 'max_offset'],
+  cursor: ['max_offset'],
+}
 
 const checkPagination = ({ path, yaml }: ResourceDraft, report: Report): void => {
   const at = [...path, 'pagination']
   const sound = membersOf(yaml.pagination as Json | undefined).filter(([key]) => !report.isSpoiled([...at, key]))
   const given: PaginationYaml = Object.fromEntries(sound)
-  if (given.style === 'none') {
-    for (const key of SIZES.filter((size) => given[size] !== undefined)) {
-      report.add({
-        code: 'SC319',
-        path: [...at, key],
-        part: 'key',
-        message: `\`${key}\` has no effect: the style is \`none\``,
-        help: ['choose another style, or remove it'],
-      })
-    }
-    return
+  const { style = '' } = given
+  for (const key of UNUSED[style]?.filter((unused) => given[unused] !== undefined) ?? []) {
+    report.add({
+      code: 'SC319',
+      path: [...at, key],
+      part: 'key',
+      message: `\`${key}\` has no effect: the style is \`${style}\``,
+      help: ['choose another style, or remove it'],
+    })
   }
+  if (style === 'none') return
   const { page_size, max_page_size } = { ...DEFAULTS.pagination, ...given }
   if (page_size <= max_page_size || report.isDoubtful(at)) return
   const byDefault = (key: (typeof SIZES)[number]) => (given[key] === undefined ? ' (the default)' : '')

@@ -1,7 +1,8 @@
 import { FIELD_TYPES } from '../fields/index.js'
 import { type FieldType, LOOKUPS } from '../fields/field-type.js'
-import type { Json, JsonSchema } from '../json.js'
+import type { JsonSchema } from '../json.js'
 import { PAGINATION_STYLES } from '../pagination/index.js'
+import { doc, flag, listOf, mapping, NAME, NAME_HINT, named, oneOfNames } from './schema-parts.js'
 import { OPERATIONS } from './spec.js'
 
 /** The functions that `default:` can call, and the names of the types whose values they make. */
@@ -10,57 +11,24 @@ export const DEFAULT_FUNCTIONS = { now: ['timestamp'], uuid: ['uuid'] } as const
 /** The values that stand where resources.yaml says nothing. */
 export const DEFAULTS = {
   api: { prefix: '/api', title: 'API' },
-  pagination: { style: 'page_number', page_size: 10, max_page_size: 100, count: 'capped', envelope: 'none' },
+  pagination: {
+    style: 'page_number',
+    page_size: 10,
+    max_page_size: 100,
+    max_offset: 1_000_000,
+    count: 'capped',
+    envelope: 'none',
+  },
   unknown_query: 'refuse',
   on_delete: 'restrict',
 } as const
 
 const MAX_PAGE_SIZE = 10_000
-const NAME = '^[a-z][a-z0-9_]{0,62}$'
+const MAX_OFFSET = 1_000_000_000
 const SEGMENT = '[a-z0-9][a-z0-9._-]*'
-const NAME_HINT = 'a name is a lower-case letter and then at most 62 lower-case letters, digits and underscores'
 const PATH_HINT = 'a path starts and ends with a slash; its segments are lower-case letters, digits, `.`, `_` and `-`'
 const PREFIX_HINT = 'a prefix is empty, or like `/api`: with a slash at the start and none at the end'
 const PLUGIN_HINT = 'a plugin is a file relative to this one, such as `./src/books/plugin.ts`'
-
-/** A schema with its text for editors; an example is shown with the text. */
-const doc = (schema: JsonSchema, description: string, example?: string): JsonSchema => ({
-  ...schema,
-  description,
-  markdownDescription: example === undefined ? description : `${description}\n\n\`\`\`yaml\n${example}\n\`\`\``,
-})
-
-/** A mapping with a fixed set of keys, and notes under `x-`. `title` says what it is in messages. */
-const mapping = (
-  title: string,
-  properties: Readonly<Record<string, JsonSchema>>,
-  required: readonly string[] = [],
-) => ({
-  title,
-  type: 'object',
-  properties,
-  required,
-  patternProperties: { '^x-': true },
-  additionalProperties: false,
-})
-
-/** A mapping whose keys are names. */
-const named = (values: JsonSchema, extra: JsonSchema = {}): JsonSchema => ({
-  type: 'object',
-  propertyNames: { pattern: NAME, patternErrorMessage: NAME_HINT },
-  additionalProperties: values,
-  ...extra,
-})
-
-const listOf = (items: JsonSchema, extra: JsonSchema = {}): JsonSchema => ({
-  type: 'array',
-  items: { type: 'string', ...items },
-  uniqueItems: true,
-  minItems: 1,
-  ...extra,
-})
-const flag = (description: string): JsonSchema => doc({ type: 'boolean', default: false }, description)
-const oneOfNames = (names: readonly string[], fallback: Json): JsonSchema => ({ enum: names, default: fallback })
 
 const commonKeys = (): Readonly<Record<string, JsonSchema>> => ({
   primary_key: flag('The field that identifies a record; exactly one per model. The server assigns its values.'),
@@ -166,7 +134,7 @@ const filterableSchema = (): JsonSchema => {
 }
 
 const paginationSchema = (): JsonSchema => {
-  const { style, page_size, max_page_size, count, envelope } = DEFAULTS.pagination
+  const { style, page_size, max_page_size, max_offset, count, envelope } = DEFAULTS.pagination
   const size = { type: 'integer', minimum: 1, maximum: MAX_PAGE_SIZE }
   const styles = PAGINATION_STYLES.map(({ name, summary }) => `- \`${name}\`: ${summary}`).join('\n')
   return mapping('the pagination', {
@@ -179,6 +147,10 @@ const paginationSchema = (): JsonSchema => {
     ),
     page_size: doc({ ...size, default: page_size }, 'How many records a page has when the request does not say.'),
     max_page_size: doc({ ...size, default: max_page_size }, 'The most records that a request can ask for.'),
+    max_offset: doc(
+      { type: 'integer', minimum: 0, maximum: MAX_OFFSET, default: max_offset },
+      'How many records are passed over, at most, to find a page by its number. Pages beyond are reached by the `cursor` in links.',
+    ),
     count: doc(
       oneOfNames(['exact', 'capped', 'none'], count),
       'Whether all records are counted: exactly, up to a cap, or not.',

@@ -31,6 +31,7 @@ export interface PaginationYaml {
   readonly style?: string
   readonly page_size?: number
   readonly max_page_size?: number
+  readonly max_offset?: number
   readonly count?: CountMode
   readonly envelope?: 'none' | 'results'
 }

@@ -35,12 +35,13 @@ export const cursor: PaginationStyle = {
  * A cursor is base64url of `[ordering, direction, …values]`. It is no secret and needs no signature: it is validated
  * as strictly as any parameter, and can say nothing that a filter on the ordered fields could not.
  */
-function encodeCursor(direction: Direction, values: readonly unknown[], order: readonly Ordered[]): string {
+export function encodeCursor(direction: Direction, values: readonly unknown[], order: readonly Ordered[]): string {
   const texts = order.map(({ field }, index) => writeCell(field, values[index]))
   return Buffer.from(JSON.stringify([spelled(order), direction, ...texts])).toString('base64url')
 }
 
-function decodeCursor(text: string, order: readonly Ordered[]): PageStart {
+/** @throws Problem `invalid_query` for text that is no cursor, or one of another order */
+export function decodeCursor(text: string, order: readonly Ordered[]): PageStart {
   const [ordering, direction, ...texts] = parts(text)
   if (ordering !== spelled(order)) {
     throw new Problem('invalid_query', 'the parameter `cursor` belongs to another `ordering`; start again without it')

@@ -33,10 +33,13 @@ export interface PageRequest {
   links(edges: PageEdges): PageLinks
 }
 
-/** Items on a page: when none are asked for, and at most. */
 export interface PageSizes {
+  /** Items on a page when none are asked for. */
   readonly pageSize: number
+  /** Items on a page at most. */
   readonly maxPageSize: number
+  /** Rows that are passed over, at most, to find a page that is asked for by its number. */
+  readonly maxOffset: number
 }
 
 /** One part of a list's order. */
@@ -81,9 +84,4 @@ export function readCount(query: Parameters, name: string, smallest: 0n | 1n, fa
 export function readSize(query: Parameters, name: string, { pageSize, maxPageSize }: PageSizes): number {
   const size = readCount(query, name, 1n, BigInt(pageSize))
   return size > BigInt(maxPageSize) ? maxPageSize : Number(size)
-}
-
-/** No table has so many rows, and every number up to here is exact. */
-export function clampOffset(offset: bigint): number {
-  return offset > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(offset)
 }

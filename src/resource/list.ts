@@ -36,20 +36,19 @@ export function compileList(spec: ResourceSpec): (search: string) => ListRequest
     const order = readOrder(ordering.length > 0 ? query.get('ordering') : undefined)
     const { start, limit, keyset, links } = style.read(query, order, spec.pagination)
     const plan = { where, order, start, limit, keyset, total: spec.pagination.count }
-    return { plan, links: (page) => spell(query, known, links(page)) }
+    const kept = () => [...query].filter(([name]) => known.has(name) && !style.parameters.includes(name))
+    return { plan, links: (page) => spell(kept(), links(page)) }
   }
 }
 
-/** Each link keeps the request's own parameters and sets those of its page; what was ignored is not carried on. */
-function spell(
-  query: ReadonlyMap<string, string>,
-  known: ReadonlySet<string>,
-  changes: PageLinks,
-): ReadonlyMap<Rel, string> {
-  const kept = [...query].filter(([name]) => known.has(name))
+/** Each link keeps the filters and the order of the request, and has the parameters of its own page; what was ignored is not carried on. */
+function spell(kept: readonly (readonly [string, string])[], pages: PageLinks): ReadonlyMap<Rel, string> {
+  const before = kept.length === 0 ? '' : `${new URLSearchParams(kept as [string, string][]).toString()}&`
   const links = new Map<Rel, string>()
-  for (const [rel, parameters] of changes) {
-    links.set(rel, new URLSearchParams([...new Map([...kept, ...Object.entries(parameters)])]).toString())
+  for (const [rel, parameters] of pages) {
+    // Numbers and cursors need no escaping.
+    const own = Object.keys(parameters).map((name) => `${name}=${parameters[name]}`)
+    links.set(rel, before + own.join('&'))
   }
   return links
 }

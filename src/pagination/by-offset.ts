@@ -1,0 +1,62 @@
+import { Problem } from '../problem.js'
+import { decodeCursor, encodeCursor } from './cursor.js'
+import {
+  type Ordered,
+  type PageEdges,
+  type PageRequest,
+  type Parameters,
+  type Rel,
+  type PageSizes,
+} from './paginator.js'
+
+/** A page that says how many rows come before it. */
+interface OffsetPage {
+  readonly query: Parameters
+  readonly order: readonly Ordered[]
+  readonly offset: bigint
+  readonly size: number
+  /** The style's own parameters for the page after so many rows. */
+  readonly at: (offset: bigint) => Readonly<Record<string, string>>
+}
+
+/**
+ * Pages that are asked for by a number or an offset. The links to the neighbours carry a cursor beside it, so that a page costs the same
+ * however many come before; without one, the rows before it are passed over, up to `max_offset` of them.
+ * @throws Problem `invalid_query` for a cursor that this list did not give
+ */
+export function offsetPage({ query, order, offset, size, at }: OffsetPage, { maxOffset }: PageSizes): PageRequest {
+  const cursor = query.get('cursor')
+  const isBeyond = cursor === undefined && offset > BigInt(maxOffset)
+  const step = BigInt(size)
+
+  const beside = (rows: bigint, direction: 'after' | 'before', edge: PageEdges['first']) =>
+    edge && rows > 0n ? { ...at(rows), cursor: encodeCursor(direction, edge, order) } : at(rows)
+
+  const links = ({ first, last, more, total }: PageEdges) => {
+    if (isBeyond && more) throw beyond(offset, maxOffset)
+    const end = total && !total.estimated ? ((BigInt(total.rows) - 1n) / step) * step : undefined
+    const links = new Map<Rel, Readonly<Record<string, string>>>([['first', at(0n)]])
+    const before = offset > step ? offset - step : 0n
+    if (offset > 0n) links.set('prev', end !== undefined && before > end ? at(end) : beside(before, 'before', first))
+    if (more || isBefore) links.set('next', beside(offset + step, 'after', last))
+    if (end !== undefined) links.set('last', at(end))
+    return links
+  }
+
+  const start = cursor === undefined ? { offset: clamp(offset) } : decodeCursor(cursor, order)
+  const isBefore = 'before' in start
+  // Of a page that is too far away, only this is looked at: whether there is a row on it.
+  return { start, limit: isBeyond ? 0 : size, keyset: true, links }
+}
+
+function beyond(offset: bigint, maxOffset: number): Problem {
+  return new Problem(
+    'invalid_query',
+    `this page comes after ${offset} rows, and pages are found by number within ${maxOffset} only; follow the links to the next page, whose \`cursor\` leads on at any depth, or narrow the list by a filter`,
+  )
+}
+
+/** No table has so many rows, and every number up to here is exact. */
+function clamp(offset: bigint): number {
+  return offset > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(offset)
+}
