@@ -20,19 +20,18 @@ export function createLog({ out }: CliContext, { json }: { readonly json: boolea
   return Object.freeze({ info: at('info'), warn: at('warn'), error: at('error') })
 }
 
-function toJson(level: Level, { event, ...details }: LogEntry): string {
-  const head = { level, time: new Date().toISOString(), event }
+function toJson(level: Level, entry: LogEntry): string {
+  const line = { level, time: new Date().toISOString(), ...entry }
+  // The line of a request is plain; a replacer makes it cost five times as much.
+  if (entry.event === 'request') return JSON.stringify(line)
   try {
-    return JSON.stringify({ ...head, ...details }, (_, value: unknown) =>
+    return JSON.stringify(line, (_, value: unknown) =>
       typeof value === 'bigint' ? String(value) : value instanceof Error ? describeError(value) : value,
     )
   } catch {
     // A handler can throw anything, a circular object too; the log must not fail because of it.
-    return JSON.stringify({
-      ...head,
-      request_id: details['request_id'],
-      msg: 'what was thrown cannot be written as JSON',
-    })
+    const { time, event, request_id } = line as typeof line & { readonly request_id?: unknown }
+    return JSON.stringify({ level, time, event, request_id, msg: 'what was thrown cannot be written as JSON' })
   }
 }
 

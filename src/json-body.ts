@@ -62,7 +62,8 @@ export function readJsonBody(bytes: Uint8Array): JsonBody {
 
 function decode(bytes: Uint8Array): string {
   if (!isUtf8(bytes)) throw refusal('the body is not valid UTF-8')
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const text = buffer.toString('utf8')
   return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text
 }
 

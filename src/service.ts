@@ -26,18 +26,11 @@ interface Stores {
 
 /** The records of every resource; statements are compiled at a resource's first use and kept. */
 function bindRecords(app: App, database: Database): Records {
-  const compiled = new Map<Resource, Stores>()
   const graphs = compileGraphs(app.spec.models)
-  const storesOf = (resource: Resource): Stores => {
-    const known = compiled.get(resource)
-    if (known) return known
-    const stores = compileStores(resource, app.routes)
-    compiled.set(resource, stores)
-    return stores
-  }
+  const storesOf = once((resource: Resource): Stores => compileStores(resource, app.routes))
   const on = (connection: Connection, transaction: Records['transaction']): Records => ({
-    store: (resource) => storesOf(resource).rows(connection),
-    documents: (resource) => storesOf(resource).documents(connection),
+    store: once((resource: Resource) => storesOf(resource).rows(connection)),
+    documents: once((resource: Resource) => storesOf(resource).documents(connection)),
     graph: graphs(connection),
     transaction,
   })
@@ -46,6 +39,18 @@ function bindRecords(app: App, database: Database): Records {
     return records
   }
   return on(database, (work) => database.transaction((connection) => work(inside(connection))))
+}
+
+/** Makes the value of each key at its first use, and keeps it. */
+function once<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const made = new Map<Key, Value>()
+  return (key) => {
+    const known = made.get(key)
+    if (known !== undefined) return known
+    const value = make(key)
+    made.set(key, value)
+    return value
+  }
 }
 
 function compileStores(resource: Resource, routes: RouteTable): Stores {

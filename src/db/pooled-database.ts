@@ -6,7 +6,7 @@ import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal 
 import { makeKnex } from './knex.js'
 import { type LanesOptions, openLanes } from './lanes.js'
 import { driverTypes } from './parsers.js'
-import type { Answer, Sending } from './cell-query.js'
+import { type Answer, CellQuery, type Sending } from './cell-query.js'
 import { send } from './send.js'
 
 interface PooledOptions extends Pick<Database, 'description' | 'whenPending'> {
@@ -48,16 +48,19 @@ export function poolDatabase({
     }
   }
 
-  async function once(statement: Statement): Promise<Result> {
-    const client = await acquire()
-    try {
-      const result = await send(client, statement, sending)
-      client.release()
-      return result
-    } catch (error) {
-      client.release(isBroken(error))
-      throw error
-    }
+  /** With callbacks, because each promise on the way of every statement costs more than what it does. */
+  function once(statement: Statement): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      pool.connect((refused, client) => {
+        if (refused || !client) return reject(toProblem(refused))
+        const query = new CellQuery(statement, sending, (error, answer) => {
+          client.release(error !== null && isBroken(error))
+          if (error) reject(error)
+          else resolve(answer)
+        })
+        client.query(query)
+      })
+    })
   }
 
   const lanes = quick && openLanes(quick)

@@ -61,7 +61,8 @@ export function countHeader(rawHeaders: readonly string[], name: string): number
 export function setHeader(headers: string[], name: string, value: string): void {
   const wanted = name.toLowerCase()
   for (let index = 0; index < headers.length; index += 2) {
-    if (headers[index]?.toLowerCase() !== wanted) continue
+    const given = headers[index]
+    if (given?.length !== name.length || given.toLowerCase() !== wanted) continue
     headers[index + 1] = value
     return
   }

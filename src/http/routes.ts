@@ -27,6 +27,9 @@ interface Endpoint {
 
 interface NamedPath {
   readonly segments: readonly string[]
+  readonly parameters: readonly string[]
+  /** The name of the parameter that a segment is, by the segment's place. */
+  readonly parameterAt: readonly (string | undefined)[]
   readonly endpoint: Endpoint
 }
 
@@ -52,7 +55,7 @@ export class RouteTable implements Links, Iterable<Route> {
   /** @throws RouteClash for two routes on one method and path, one name on two paths, and a parameter twice in one path */
   add(route: Route): void {
     const segments = split(route.path)
-    const parameters = parametersOf(segments)
+    const parameters = segments.flatMap((segment) => parameterOf(segment) ?? [])
     if (new Set(parameters).size < parameters.length) {
       throw new RouteClash(`the path ${route.path} of the route \`${route.name}\` has a parameter twice`)
     }
@@ -70,13 +73,14 @@ export class RouteTable implements Links, Iterable<Route> {
       )
     }
     endpoint.methods.set(route.method, { route, parameters })
-    this.#paths.set(route.name, { segments, endpoint })
+    this.#paths.set(route.name, { segments, parameters, parameterAt: segments.map(parameterOf), endpoint })
     this.#routes.push(Object.freeze({ ...route }))
   }
 
   match(method: string, path: string): Match {
-    const { endpoint, values } = find(this.#root, split(path), 0, []) ?? {}
-    if (!endpoint || !values) return undefined
+    const values: string[] = []
+    const endpoint = find(this.#root, split(path), 0, values)
+    if (!endpoint) return undefined
     const entry = endpoint.methods.get((method === 'HEAD' ? 'GET' : method) as Method)
     if (!entry) return { allow: [...endpoint.methods.keys()] }
     return { route: entry.route, params: bind(entry.parameters, values) }
@@ -88,21 +92,22 @@ export class RouteTable implements Links, Iterable<Route> {
    */
   reverse(name: string, params: Readonly<Record<string, Id>> = {}): string | undefined {
     const named = this.#paths.get(name)
-    if (!named || Object.keys(params).length !== parametersOf(named.segments).length) return undefined
-    const segments = named.segments.map((segment) => {
-      const parameter = PARAMETER.exec(segment)?.[1]
-      if (parameter === undefined) return segment
-      return Object.hasOwn(params, parameter) ? encodeSegment(params[parameter]) : undefined
-    })
-    if (segments.includes(undefined)) return undefined
-    const path = join(segments)
-    return find(this.#root, split(path), 0, [])?.endpoint === named.endpoint ? path : undefined
+    if (!named || Object.keys(params).length !== named.parameters.length) return undefined
+    const segments: string[] = []
+    for (const [index, segment] of named.segments.entries()) {
+      const parameter = named.parameterAt[index]
+      const text =
+        parameter === undefined ? segment : encodeSegment(Object.hasOwn(params, parameter) ? params[parameter] : '')
+      if (text === undefined) return undefined
+      segments.push(text)
+    }
+    return find(this.#root, segments, 0, []) === named.endpoint ? join(segments) : undefined
   }
 
   /** The names of a route's parameters; undefined when there is no such name. */
   parameters(name: string): readonly string[] | undefined {
     const named = this.#paths.get(name)
-    return named && parametersOf(named.segments)
+    return named?.parameters
   }
 
   names(): readonly string[] {
@@ -111,7 +116,7 @@ export class RouteTable implements Links, Iterable<Route> {
 
   template(name: string): readonly [prefix: string, suffix: string] | undefined {
     const named = this.#paths.get(name)
-    if (!named || parametersOf(named.segments).length !== 1) return undefined
+    if (named?.parameters.length !== 1) return undefined
     const [prefix = '', suffix = ''] = join(named.segments).split(/\{[^}]*\}/)
     return [prefix, suffix]
   }
@@ -160,12 +165,17 @@ function join(segments: readonly (string | undefined)[]): string {
   return `${segments.map((segment) => `/${segment}`).join('')}/`
 }
 
-function parametersOf(segments: readonly string[]): readonly string[] {
-  return segments.flatMap((segment) => PARAMETER.exec(segment)?.[1] ?? [])
+function parameterOf(segment: string): string | undefined {
+  return PARAMETER.exec(segment)?.[1]
 }
 
+const NO_PARAMS: Params = Object.freeze({})
+
 function bind(parameters: readonly string[], values: readonly string[]): Params {
-  return Object.fromEntries(parameters.map((name, index) => [name, values[index] ?? '']))
+  if (parameters.length === 0) return NO_PARAMS
+  const params: Record<string, string> = {}
+  for (const [index, name] of parameters.entries()) params[name] = values[index] ?? ''
+  return params
 }
 
 /** undefined for what no path can carry: nothing, half of a pair, and `.` and `..`, which clients take away before they send it. */
@@ -174,16 +184,16 @@ function encodeSegment(value: Id | undefined): string | undefined {
   return ['', '.', '..'].includes(text) || !text.isWellFormed() ? undefined : encodeURIComponent(text)
 }
 
-interface Found {
-  readonly endpoint: Endpoint
-  readonly values: readonly string[]
-}
-
-function find(at: Node, segments: readonly string[], depth: number, values: readonly string[]): Found | undefined {
+/** The endpoint that the segments lead to; what stands for its parameters is left in `values`. */
+function find(at: Node, segments: readonly string[], depth: number, values: string[]): Endpoint | undefined {
   const segment = segments[depth]
-  if (segment === undefined) return at.endpoint && { endpoint: at.endpoint, values }
+  if (segment === undefined) return at.endpoint
   const literal = at.literals.get(segment)
   const found = literal && find(literal, segments, depth + 1, values)
   if (found || !at.parameter || segment === '') return found
-  return find(at.parameter, segments, depth + 1, [...values, segment])
+  const before = values.length
+  values.push(segment)
+  const below = find(at.parameter, segments, depth + 1, values)
+  if (!below) values.length = before
+  return below
 }
