@@ -65,6 +65,40 @@ describeWithSessions('quick reads', () => {
     expect((await answers).map(({ rows }) => Number(rows[0]?.[0]))).toEqual(slow.map((_, index) => index))
   })
 
+  test('that are slow after all are answered all the same, and hold nobody up for long', async () => {
+    await admin.query({ text: 'create table held (a int); insert into held values (7)', values: [] })
+    await Promise.all([1, 2, 3].map((value) => database.query(echo(value))))
+    const slow = { ...quick, name: 'slow', text: 'select a from held, pg_sleep(0.6)', values: [] }
+    const order: string[] = []
+    const answers = [
+      ...[1, 2, 3].map(() => database.query(slow).then(({ rows }) => order.push(`slow ${rows[0]?.[0]}`))),
+      ...[4, 5, 6].map((value) => database.query(echo(value)).then(() => order.push('quick'))),
+    ]
+    await Promise.all(answers)
+    expect(order).toEqual(['quick', 'quick', 'quick', 'slow 7', 'slow 7', 'slow 7'])
+  })
+
+  test('may turn out to be quick, and are then sent as such until they are slow', async () => {
+    const waits = (time: number) => ({
+      retry: true,
+      quick: 'perhaps' as const,
+      name: 'waits',
+      text: 'select pg_backend_pid() from pg_sleep($1::float8)',
+      values: [String(time)],
+    })
+    const ask = async (time: number) => String((await database.query(waits(time))).rows[0]?.[0])
+    const lane = async () =>
+      String((await database.query({ ...quick, text: 'select pg_backend_pid()', values: [] })).rows[0]?.[0])
+    const usual = await lane()
+    const first = await ask(0)
+    expect(first).not.toBe(usual)
+    let shared = first
+    for (let asked = 0; asked < 1_000 && shared !== usual; asked++) shared = await ask(0)
+    expect(shared).toBe(usual)
+    expect(await ask(0.5)).not.toBe(usual)
+    expect(await ask(0)).not.toBe(usual)
+  })
+
   test('use a statement anew when its table was changed', async () => {
     await admin.query({ text: 'create table things (a int); insert into things values (1)', values: [] })
     const all = { ...quick, name: 'all_things', text: 'select * from things', values: [] }

@@ -8,8 +8,11 @@ export interface Statement {
   readonly name?: string | undefined
   /** The statement only reads, so it is sent once more when its connection was lost before an answer came. */
   readonly retry?: boolean
-  /** An index answers it at once, so that others may wait behind it on one connection. */
-  readonly quick?: boolean
+  /**
+   * An index answers it at once, so that others may wait behind it on one connection; `perhaps` is for a statement that
+   * only reads a page and has a name: how long it took lately will tell.
+   */
+  readonly quick?: boolean | 'perhaps'
 }
 
 /** Every cell is PostgreSQL's text form. */

@@ -149,6 +149,11 @@ export function isUnsent(error: unknown): boolean {
   return cause !== undefined && meaningOf(cause)?.unsent === true
 }
 
+/** Whether the server gave the statement up because it, or a lock that it needed, took too long. */
+export function isHurried(error: unknown): boolean {
+  return ['57014', '55P03'].includes(codeOf(error))
+}
+
 /** Whether the prepared form of a statement no longer fits: a table was altered, or a pooler mixed the sessions up. */
 export function isStale(error: unknown): boolean {
   const code = codeOf(error)
@@ -165,7 +170,7 @@ export function isTransient(error: unknown): boolean {
  * Turns an error of the driver into the Problem that a client may see; anything else comes back as it is.
  * @param constraints for each constraint's name, the fault of the declared field that it guards. The name is never shown.
  */
-export function toProblem(error: unknown, constraints?: ReadonlyMap<string, Fault>): unknown {
+export function toProblem<E>(error: E, constraints?: ReadonlyMap<string, Fault>): E | Problem {
   if (error instanceof DatabaseRefused) return problem(unavailable, error)
   const cause = driverError(error)
   const meaning = cause && meaningOf(cause)

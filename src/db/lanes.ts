@@ -7,8 +7,13 @@ import { send } from './send.js'
 /** Connections on which quick reads follow each other without waiting for answers. */
 export interface Lanes {
   /** @throws the driver's error */
-  query(statement: Statement): Promise<Answer>
+  query(statement: Statement): Promise<TimedAnswer>
   close(): Promise<void>
+}
+
+export interface TimedAnswer extends Answer {
+  /** Milliseconds that others had to wait for this statement. */
+  readonly time: number
 }
 
 export interface LanesOptions {
@@ -25,6 +30,8 @@ interface Lane {
   readonly ready: Promise<unknown>
   /** Statements that wait for an answer. */
   waiting: number
+  /** When the last answer came. */
+  answered: number
 }
 
 /**
@@ -37,7 +44,7 @@ export function openLanes({ client: config, most, prepare, sending: common }: La
 
   function open(): Lane {
     const client = new pg.Client({ ...config, pipeline: true })
-    const lane: Lane = { client, ready: client.connect().then(() => prepare(client)), waiting: 0 }
+    const lane: Lane = { client, ready: client.connect().then(() => prepare(client)), waiting: 0, answered: 0 }
     lanes.add(lane)
     // Without a listener a dropped connection would end the process.
     client.on('error', () => discard(lane))
@@ -64,7 +71,11 @@ export function openLanes({ client: config, most, prepare, sending: common }: La
       lane.waiting += 1
       try {
         await lane.ready
-        return await send(lane.client, statement, sending)
+        const sent = performance.now()
+        const answer = await send(lane.client, statement, sending)
+        const since = Math.max(sent, lane.answered)
+        lane.answered = performance.now()
+        return { ...answer, time: lane.answered - since }
       } catch (error) {
         if (isBroken(error)) discard(lane)
         throw error

@@ -2,9 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import pg from 'pg'
 import type { Connection, Database, Result, Statement } from './database.js'
-import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from './errors.js'
+import { isBroken, isHurried, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from './errors.js'
 import { makeKnex } from './knex.js'
-import { type LanesOptions, openLanes } from './lanes.js'
+import { type LanesOptions, openLanes, type TimedAnswer } from './lanes.js'
+import { createPace } from './pace.js'
 import { driverTypes } from './parsers.js'
 import { type Answer, CellQuery, type Sending } from './cell-query.js'
 import { send } from './send.js'
@@ -49,14 +50,15 @@ export function poolDatabase({
   }
 
   /** With callbacks, because each promise on the way of every statement costs more than what it does. */
-  function once(statement: Statement): Promise<Result> {
+  function once(statement: Statement): Promise<TimedAnswer> {
     return new Promise((resolve, reject) => {
       pool.connect((refused, client) => {
-        if (refused || !client) return reject(toProblem(refused))
+        if (!client) return reject(toProblem(refused ?? new Error('the pool gave no connection')))
+        const sent = performance.now()
         const query = new CellQuery(statement, sending, (error, answer) => {
           client.release(error !== null && isBroken(error))
           if (error) reject(error)
-          else resolve(answer)
+          else resolve({ ...answer, time: performance.now() - sent })
         })
         client.query(query)
       })
@@ -64,10 +66,25 @@ export function poolDatabase({
   }
 
   const lanes = quick && openLanes(quick)
+  const pace = createPace()
+
+  async function first(statement: Statement): Promise<Result> {
+    const { quick: isQuick, name } = statement
+    if (!lanes || !isQuick) return once(statement)
+    if (isQuick === true || name === undefined) return lanes.query(statement)
+    try {
+      const answer = await (pace.isQuick(name) ? lanes.query(statement) : once(statement))
+      pace.note(name, answer.time)
+      return answer
+    } catch (error) {
+      pace.note(name, Infinity)
+      throw error
+    }
+  }
 
   async function query(statement: Statement): Promise<Result> {
     try {
-      return await (lanes && statement.quick ? lanes.query(statement) : once(statement))
+      return await first(statement)
     } catch (error) {
       const second = secondTry(statement, error)
       if (second === undefined) throw toProblem(error)
@@ -121,6 +138,8 @@ export function poolDatabase({
 function secondTry(statement: Statement, error: unknown): Statement | undefined {
   if (isStale(error)) return { text: statement.text, values: statement.values }
   if (isUnsent(error) || (statement.retry && isLost(error))) return statement
+  // It was not as quick as it seemed, and may take its full time where nobody waits behind it.
+  if (statement.quick && isHurried(error)) return statement
   return undefined
 }
 

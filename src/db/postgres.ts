@@ -12,9 +12,9 @@ const MOST_LANES = 3
  * Set by a statement on each new connection, and not as startup options, because poolers refuse those that they do
  * not know. The text forms are fixed here too, so that a cell reads alike on every server.
  */
-const SESSION = `
-  set statement_timeout = '5s';
-  set lock_timeout = '2s';
+const session = (statement: string, lock: string) => `
+  set statement_timeout = '${statement}';
+  set lock_timeout = '${lock}';
   set idle_in_transaction_session_timeout = '10s';
   set client_encoding = 'UTF8';
   set timezone = 'UTC';
@@ -23,6 +23,9 @@ const SESSION = `
   set bytea_output = 'hex';
   set extra_float_digits = 1;
   select version()`
+const SESSION = session('5s', '2s')
+/** A quick read that is not quick after all must not keep those behind it waiting; it is sent again on a connection of its own. */
+const QUICK_SESSION = session('250ms', '100ms')
 
 /** Longer than the server's own limit: it strikes only when the server is frozen or the network swallows packets. */
 const PATIENCE = 6_000
@@ -52,20 +55,26 @@ export function openPostgres(url: string, { connections, prepare }: PostgresOpti
     description: describe(url),
     whenPending: 'refuse',
     sending,
-    ...(lanes > 0 && { quick: { client, most: lanes, prepare: prepareSession, sending } }),
+    ...(lanes > 0 && { quick: { client, most: lanes, prepare: prepareSession(QUICK_SESSION), sending } }),
     pool: {
       ...client,
       max: connections - lanes,
       idleTimeoutMillis: 60_000,
       maxLifetimeSeconds: 30 * 60,
       // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
-      onConnect: prepareSession,
+      onConnect: prepareSession(SESSION),
     },
   })
 }
 
-async function prepareSession(client: pg.ClientBase): Promise<void> {
-  const config = { text: SESSION, query_timeout: CONNECT_TIMEOUT }
+function prepareSession(text: string): (client: pg.ClientBase) => Promise<void> {
+  return (client) => prepare(client, { text, query_timeout: CONNECT_TIMEOUT })
+}
+
+async function prepare(
+  client: pg.ClientBase,
+  config: pg.QueryConfig & { readonly query_timeout: number },
+): Promise<void> {
   // One result for each statement, which the driver's types do not say.
   const results = [await client.query<{ version: string }>(config)].flat()
   const version = results.at(-1)?.rows[0]?.version ?? ''

@@ -87,7 +87,7 @@ export function compileStatements(
       size,
       backwards,
     })
-    return { text, values: params.readers, kind: isQuick(model, plan) ? QUICK : READ }
+    return { text, values: params.readers, kind: isQuick(model, plan) ? QUICK : isPage(plan) ? PAGE : READ }
   }
   const count = (plan: ListPlan): Template<ListPlan> => {
     const params = parameters()
@@ -133,6 +133,7 @@ export function compileStatements(
 }
 
 const QUICK: Kind = { retry: true, quick: true }
+const PAGE: Kind = { retry: true, quick: 'perhaps' }
 const READ: Kind = { retry: true, quick: false }
 const WRITE: Kind = { retry: false, quick: false }
 
@@ -151,9 +152,14 @@ function offsetOf({ start }: ListPlan): number {
 
 const FAR = 1_000
 
+/** Whether only the rows of a page are read, and not many before it. */
+function isPage(plan: ListPlan): boolean {
+  return plan.total !== 'exact' && plan.limit !== undefined && offsetOf(plan) <= FAR
+}
+
 /** Whether an index gives a page at once: nothing is sorted, and few rows are passed over or counted. */
 function isQuick(model: ModelSpec, plan: ListPlan): boolean {
-  if (plan.total === 'exact' || plan.limit === undefined || offsetOf(plan) > FAR) return false
+  if (!isPage(plan)) return false
   const equal = plan.where.map(({ field }) => field)
   return plan.where.every(({ lookup }) => lookup === 'exact') && isCovered(model, { equal, order: plan.order })
 }
