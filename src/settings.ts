@@ -1,4 +1,6 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { isDeepStrictEqual } from 'node:util'
+import type { Ajv2020 } from 'ajv/dist/2020.js'
+import { loadAjv } from './config/ajv.js'
 import type { Refusal } from './config/refusal.js'
 import type { Json, JsonSchema } from './json.js'
 
@@ -18,7 +20,7 @@ export function settingVariable(name: string): string {
 }
 
 export function readSettings(given: Readonly<Record<string, Json>>, env: Environment): Settings {
-  const ajv = new Ajv2020({ strict: false, strictNumbers: true })
+  let ajv: Ajv2020 | undefined
   const declared = new Set<string>()
   const misfits: Refusal[] = []
 
@@ -28,7 +30,9 @@ export function readSettings(given: Readonly<Record<string, Json>>, env: Environ
       const variable = settingVariable(name)
       const override = env[variable]
       const value = override === undefined ? own(given, name) : readVariable(override)
-      if (value === undefined) return fallback
+      // The fallback needs no judge when it is left out, and so none when it is spelled out.
+      if (value === undefined || isDeepStrictEqual(value, fallback)) return fallback
+      ajv ??= new (loadAjv())({ strict: false, strictNumbers: true })
       if (ajv.validate(schema, value)) return value as typeof fallback
       const subject = override === undefined ? `the setting \`${name}\`` : `the environment variable ${variable}`
       misfits.push({

@@ -1,16 +1,33 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js'
 import type { FieldType } from '../fields/field-type.js'
 import { FORMATS } from '../fields/formats.js'
 import { FIELD_TYPES } from '../fields/index.js'
-import type { Json } from '../json.js'
+import type { Json, JsonSchema } from '../json.js'
+import { loadAjv } from './ajv.js'
 import { type Drafts, type FieldDraft, isRelation, optionsOf } from './drafts.js'
 import type { Report } from './report.js'
 import { DEFAULT_FUNCTIONS } from './schema.js'
 import { describe, show, suggest } from './words.js'
 import type { FieldYaml } from './yaml-shape.js'
 
+/** Whether a value is valid by a schema of our own. */
+export type Judge = (schema: JsonSchema, value: Json) => boolean
+
+/** Compiles each schema once, however many fields have it. */
+export const createJudge = (): Judge => {
+  const known = new Map<string, ValidateFunction>()
+  let ajv: Ajv2020 | undefined
+  return (schema, value) => {
+    const key = JSON.stringify(schema)
+    ajv ??= new (loadAjv())({ strict: false, meta: false, validateSchema: false, formats: FORMATS })
+    const validate = known.get(key) ?? ajv.compile(schema)
+    known.set(key, validate)
+    return validate(value)
+  }
+}
+
 /** Reports what is wrong with one field by itself, and with what it points to. */
-export const checkField = (field: FieldDraft, drafts: Drafts, report: Report): void => {
+export const checkField = (field: FieldDraft, drafts: Drafts, report: Report, judge: Judge): void => {
   checkPairs(field, report)
   checkKey(field, report)
   checkAuto(field, report)
@@ -21,7 +38,7 @@ export const checkField = (field: FieldDraft, drafts: Drafts, report: Report): v
   for (const { option, message } of conflicts) {
     report.add({ code: 'SC304', path: [...field.path, laterOf(field, option, report)], message })
   }
-  if (conflicts.length === 0 && field.yaml.default !== undefined) checkDefault(field, options, report)
+  if (conflicts.length === 0 && field.yaml.default !== undefined) checkDefault(field, options, report, judge)
 }
 
 const CONTRADICTIONS = [
@@ -104,7 +121,7 @@ const checkRelation = (field: FieldDraft, drafts: Drafts, report: Report): void 
   }
 }
 
-const checkDefault = (field: FieldDraft, options: object, report: Report): void => {
+const checkDefault = (field: FieldDraft, options: object, report: Report, judge: Judge): void => {
   const { default: given = null, nullable = false, primary_key = false } = field.yaml
   const path = [...field.path, 'default']
   if (primary_key) return
@@ -122,7 +139,7 @@ const checkDefault = (field: FieldDraft, options: object, report: Report): void 
     report.add({ code: 'SC314', path, part: 'key', message, help: ['give a value, or add `nullable: true`'] })
     return
   }
-  const broken = brokenRule(field.type, options, given)
+  const broken = brokenRule(field.type, options, given, judge)
   if (broken === undefined) return
   const message = `the default of ${show(field.name)} ${broken}, and is ${describe(given)}`
   report.add({ code: 'SC314', path, message, help: help(given, broken) })
@@ -132,10 +149,9 @@ const help = (given: Json, broken: string): string[] =>
   typeof given === 'number' && broken.includes('string') ? [`in quotes it is text: \`"${given}"\``] : []
 
 /** The message of the first rule that a literal breaks. */
-const brokenRule = (type: FieldType, options: object, given: Json): string | undefined => {
+const brokenRule = (type: FieldType, options: object, given: Json, judge: Judge): string | undefined => {
   const rules = type.rules(options)
-  const ajv = new Ajv2020({ strict: false, formats: FORMATS })
-  const failed = rules.find(({ schema }) => !ajv.validate(schema, given))
+  const failed = rules.find(({ schema }) => !judge(schema, given))
   if (failed !== undefined) return failed.message
   const name = type.admits?.(given, JSON.stringify(given), options)
   return name === undefined ? undefined : (rules.find((rule) => rule.name === name)?.message ?? 'breaks a rule')

@@ -1,5 +1,5 @@
 import type { Json } from '../json.js'
-import { checkField } from './check-fields.js'
+import { checkField, createJudge } from './check-fields.js'
 import { columnOf, type Drafts, type ModelDraft } from './drafts.js'
 import { findValue, type Path } from './located.js'
 import type { Report } from './report.js'
@@ -11,9 +11,10 @@ const LONGEST_NAME = 63
 /** Reports what is wrong with the models, as far as their shape allows. */
 export const checkModels = (root: Json, drafts: Drafts, report: Report): void => {
   checkTables(root, drafts, report)
+  const judge = createJudge()
   for (const model of drafts.values()) {
     if (model === undefined) continue
-    for (const field of model.fields.values()) if (field !== undefined) checkField(field, drafts, report)
+    for (const field of model.fields.values()) if (field !== undefined) checkField(field, drafts, report, judge)
     checkPrimaryKey(model, report)
     checkColumns(model, report)
     checkIndexes(root, model, report)

@@ -1,23 +1,14 @@
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import type { ErrorObject } from 'ajv/dist/2020.js'
 import type { Json } from '../json.js'
 import type { Path } from './located.js'
 import type { Report } from './report.js'
-import { configSchema } from './schema.js'
+import { validateShape } from './shape-validator.js'
 import { shapeWords } from './shape-words.js'
-
-// Strict mode refuses keywords for editors. `verbose` gives each error the schema it failed.
-const validate = new Ajv2020({
-  allErrors: true,
-  verbose: true,
-  discriminator: true,
-  strict: false,
-  ownProperties: true,
-}).compile(configSchema())
 
 /** Reports every value of the wrong shape, and marks it as spoiled. */
 export const checkShape = (value: Json, report: Report): void => {
-  if (validate(value)) return
-  for (const failures of byPlace(validate.errors ?? [])) {
+  if (validateShape(value)) return
+  for (const failures of byPlace(validateShape.errors ?? [])) {
     for (const failure of mostTelling(failures)) reportFailure(failure, value, report)
   }
 }

@@ -53,14 +53,17 @@ const ON_DELETE = { restrict: 'restrict', cascade: 'cascade', set_null: 'set nul
 
 /** The tables of a configuration, each after those it refers to, as far as they do not refer to each other. */
 export function wantedTables({ models }: AppSpec): readonly WantedTable[] {
+  const named = new Map(models.map((model, place) => [model.name, { model, place }]))
+  const visited = new Set<ModelSpec>()
   const ordered: ModelSpec[] = []
-  const visit = (model: ModelSpec, path: readonly ModelSpec[]) => {
-    if (ordered.includes(model) || path.includes(model)) return
-    const targets = new Set(model.fields.map((field) => field.target?.model))
-    for (const target of models.filter(({ name }) => targets.has(name))) visit(target, [...path, model])
+  const visit = (model: ModelSpec) => {
+    if (visited.has(model)) return
+    visited.add(model)
+    const targets = model.fields.flatMap(({ target }) => named.get(target?.model ?? '') ?? [])
+    for (const target of targets.sort((one, other) => one.place - other.place)) visit(target.model)
     ordered.push(model)
   }
-  for (const model of models) visit(model, [])
+  models.forEach(visit)
   return ordered.map(wantedTable)
 }
 

@@ -27,14 +27,16 @@ export function splitStatements(sql: string, firstLine = 1): readonly FileStatem
   let start: number | undefined
   let parentheses = 0
   let blocks = 0
-  let words: string[] = []
+  let words: readonly string[] = []
+  let routine = false
+  const lineAt = lineCounter(sql, firstLine)
   const close = (end: number) => {
-    if (start !== undefined)
-      statements.push({ text: sql.slice(start, end).trimEnd(), line: firstLine + lines(sql.slice(0, start)) })
+    if (start !== undefined) statements.push({ text: sql.slice(start, end).trimEnd(), line: lineAt(start) })
     start = undefined
     parentheses = 0
     blocks = 0
     words = []
+    routine = false
   }
   for (let at = 0; at < sql.length; ) {
     const token = readToken(sql, at)
@@ -42,8 +44,11 @@ export function splitStatements(sql: string, firstLine = 1): readonly FileStatem
     else if (!SPACE.test(token)) {
       start ??= at
       parentheses += token === '(' ? 1 : token === ')' ? -1 : 0
-      words = words.length < 4 ? [...words, token.toLowerCase()] : words
-      if (isRoutine(words)) blocks += blockStep(token.toLowerCase())
+      if (words.length < 4) {
+        words = [...words, token.toLowerCase()]
+        routine = isRoutine(words)
+      }
+      if (routine) blocks += blockStep(token.toLowerCase())
     }
     at += token.length
   }
@@ -84,6 +89,12 @@ function readComment(sql: string, at: number): string {
   return sql.slice(at)
 }
 
-function lines(text: string): number {
-  return text.split('\n').length - 1
+/** The line of each of several places, asked from the front to the back: a file of thousands of statements is counted once. */
+function lineCounter(text: string, firstLine: number): (place: number) => number {
+  let line = firstLine
+  let next = text.indexOf('\n')
+  return (place) => {
+    for (; next >= 0 && next < place; next = text.indexOf('\n', next + 1)) line += 1
+    return line
+  }
 }

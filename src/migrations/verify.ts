@@ -27,13 +27,8 @@ export async function schemaDifferences(spec: AppSpec, database: Connection): Pr
   const [[catalog, named, collation] = []] = rows
   const live = JSON.parse(catalog ?? '[]') as Catalog
   const server: Server = { types: JSON.parse(named ?? '{}'), collation: collation ?? null }
-  return wanted.flatMap((table) =>
-    tableDifferences(
-      table,
-      live.find(({ name }) => name === table.name),
-      server,
-    ),
-  )
+  const tables = new Map(live.map((table) => [table.name, table]))
+  return wanted.flatMap((table) => tableDifferences(table, tables.get(table.name), server))
 }
 
 function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, server: Server): readonly string[] {

@@ -1,4 +1,5 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js'
+import { loadAjv } from '../config/ajv.js'
 import { FORMATS } from '../fields/formats.js'
 import type { JsonSchema } from '../json.js'
 
@@ -10,22 +11,31 @@ export type CompileSchema = (schema: JsonSchema) => Validate
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** One compiler serves a whole application: making one takes longer than any schema. */
+/** One compiler serves a whole application, and one validator all fields with the same rules. */
 export function createCompiler(): CompileSchema {
+  const known = new Map<string, ValidateFunction>()
   let ajv: Ajv2020 | undefined
   return (schema) => {
     let validate: ValidateFunction | undefined
     return (value) => {
-      // The schemas are made of the rules of our own field types.
-      ajv ??= new Ajv2020({
-        allErrors: true,
-        strict: true,
-        validateSchema: false,
-        ownProperties: true,
-        formats: FORMATS,
-      })
-      validate ??= ajv.compile(schema)
+      validate ??= compile(schema)
       return validate(value) ? NONE : new Set(validate.errors?.map((error) => error.keyword))
     }
+  }
+
+  function compile(schema: JsonSchema): ValidateFunction {
+    const key = JSON.stringify(schema)
+    // The schemas are made of the rules of our own field types.
+    ajv ??= new (loadAjv())({
+      allErrors: true,
+      strict: true,
+      meta: false,
+      validateSchema: false,
+      ownProperties: true,
+      formats: FORMATS,
+    })
+    const validate = known.get(key) ?? ajv.compile(schema)
+    known.set(key, validate)
+    return validate
   }
 }

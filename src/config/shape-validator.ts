@@ -1,0 +1,18 @@
+import type { ValidateFunction } from 'ajv/dist/2020.js'
+import { loadAjv } from './ajv.js'
+import { configSchema } from './schema.js'
+
+/** Strict mode refuses keywords for editors. `verbose` gives each error the schema it failed. */
+export const SHAPE_OPTIONS = {
+  allErrors: true,
+  verbose: true,
+  discriminator: true,
+  strict: false,
+  ownProperties: true,
+} as const
+
+/**
+ * Judges the shape of a configuration. Compiling the schema takes longer than all the rest of a start, so that the build
+ * puts the code that Ajv makes of it in place of this module.
+ */
+export const validateShape: ValidateFunction = new (loadAjv())(SHAPE_OPTIONS).compile(configSchema())
