@@ -1,4 +1,5 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { SourceMap, type SourceMapPayload } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,12 +19,20 @@ interface Parts {
   readonly work: string
 }
 
+/** A function, by where it begins; lines and columns start at 0. */
+interface CallFrame {
+  readonly functionName: string
+  readonly url: string
+  readonly lineNumber: number
+  readonly columnNumber: number
+}
+
 /** The parts of V8's file that are needed. Times are microseconds. */
 interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number
     readonly children?: readonly number[]
-    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
+    readonly callFrame: CallFrame
   }[]
   readonly samples: readonly number[]
   readonly timeDeltas: readonly number[]
@@ -55,7 +64,7 @@ export async function profile({ options, postgres, loader, contestant, work }: P
     const ended = performance.now()
     await stop()
     const after = performance.now() - ended
-    return toTables(costsOf(readProfile(directory), { elapsed, after }), requests, work)
+    return toTables(costsOf(inSources(readProfile(directory)), { elapsed, after }), requests, work)
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
@@ -66,6 +75,24 @@ function readProfile(directory: string): CpuProfile {
   const file = readdirSync(directory).find((name) => /\.0\.\d+\.cpuprofile$/.test(name))
   if (file === undefined) throw new Error('the server wrote no profile')
   return JSON.parse(readFileSync(join(directory, file), 'utf8')) as CpuProfile
+}
+
+/** The profile with each function at its place in the source: what runs is bundled. */
+function inSources(profile: CpuProfile): CpuProfile {
+  const maps = new Map<string, SourceMap | undefined>()
+  const inSource = (frame: CallFrame): CallFrame => {
+    if (!maps.has(frame.url)) maps.set(frame.url, readMap(frame.url))
+    const entry = maps.get(frame.url)?.findEntry(frame.lineNumber, frame.columnNumber)
+    if (entry === undefined || !('originalSource' in entry)) return frame
+    const url = new URL(entry.originalSource, frame.url).href
+    return { ...frame, url, lineNumber: entry.originalLine, columnNumber: entry.originalColumn }
+  }
+  return { ...profile, nodes: profile.nodes.map((node) => ({ ...node, callFrame: inSource(node.callFrame) })) }
+}
+
+function readMap(url: string): SourceMap | undefined {
+  const file = url.startsWith('file://') ? `${fileURLToPath(url)}.map` : ''
+  return existsSync(file) ? new SourceMap(JSON.parse(readFileSync(file, 'utf8')) as SourceMapPayload) : undefined
 }
 
 /** Self time of every function within the `elapsed` milliseconds that ended `after` milliseconds before the profile did. */
@@ -116,7 +143,7 @@ function shorten(url: string): string {
 }
 
 function placeOf(name: string, file: string): string {
-  if (file.startsWith('dist/')) return file
+  if (/^(?:dist|src|cli)\//.test(file)) return file
   if (file.startsWith('node:')) return file
   if (file === '') return name.startsWith('(') ? name : 'native'
   return file

@@ -1,6 +1,6 @@
 /**
- * Compiles src/ and cli/ into dist/ when dist/ was made from other sources than the ones that are there now. Several processes may ask
- * at once: one builds, the others wait for it, and dist/ is only ever replaced as a whole.
+ * Compiles src/ and cli/ into dist/, and bundles them there, when dist/ was made from other sources than the ones that are there now.
+ * Several processes may ask at once: one builds, the others wait for it, and dist/ is only ever replaced as a whole.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -22,7 +22,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const HOME = fileURLToPath(new URL('..', import.meta.url))
-const SOURCES = ['src', 'cli', 'tsconfig.json', 'package-lock.json']
+const SOURCES = ['src', 'cli', 'tsconfig.json', 'package-lock.json', 'scripts/bundle.mjs']
 const LONGEST_BUILD_MS = 120_000
 
 /**
@@ -100,12 +100,15 @@ function build(home, compiler) {
   const stamp = stampOf(home)
   const fresh = join(home, `dist.new-${process.pid}`)
   rmSync(fresh, { recursive: true, force: true })
-  const tsc = spawnSync(process.execPath, [compiler, '-p', join(home, 'tsconfig.json'), '--outDir', fresh], {
-    encoding: 'utf8',
-  })
-  if (tsc.status !== 0) {
+  const steps = [
+    [compiler, '-p', join(home, 'tsconfig.json'), '--outDir', fresh],
+    [join(home, 'scripts', 'bundle.mjs'), fresh],
+  ]
+  for (const step of steps) {
+    const { status, error, stdout, stderr } = spawnSync(process.execPath, step, { encoding: 'utf8' })
+    if (status === 0) continue
     rmSync(fresh, { recursive: true, force: true })
-    const said = tsc.error?.message ?? `${tsc.stdout}${tsc.stderr}`.trimEnd()
+    const said = error?.message ?? `${stdout}${stderr}`.trimEnd()
     return { ok: false, reason: `${said}\nsnippetctl does not compile; dist/ is as it was.` }
   }
   writeFileSync(join(fresh, '.stamp'), stamp)

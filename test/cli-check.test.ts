@@ -1,7 +1,29 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
+import { toJson } from '../src/config/diagnostic.js'
+import { checkText } from './support/config.js'
 import { BOOKS, makeProject, type Project, runCli } from './support/cli.js'
 
 const BROKEN = BOOKS.replace('type: string', 'type: strng').replace('filterable: [title]', 'filterable: [titel]')
+/** A mistake for each way in which a value can have the wrong shape. */
+const MISSHAPEN = `version: 2
+api: { prefix: api, title: [] }
+apii: {}
+settings: 1
+plugins: [a, a, 1]
+models:
+  Author: { fields: {} }
+  book:
+    fields:
+      id: { type: bigint, primary_key: yes, default: { function: later } }
+      name: { type: str }
+      code: { max: 5 }
+      bio: { type: text, max_length: 10, min: -1, max: 1.5, pattern: "(" }
+      price: { type: decimal, precision: 10 }
+      born:
+    indexes: [[], [name, name], { fields: 1 }]
+resources:
+  book: { model: book, path: books, filterable: { name: [like] }, operations: [lists], pagination: { style: x, page_size: 0 } }
+`
 const MANY = `${BOOKS}${Array.from({ length: 25 }, (_, at) => `    unknown_${at}: 1\n`).join('')}`
 
 let project: Project | undefined
@@ -51,6 +73,14 @@ describe('check', () => {
         { severity: 'error', file: 'resources.yaml', range: { start: { line: 14, column: 18 } } },
       ],
     })
+  })
+
+  test('says of every mistake of shape, in the compiled program, what the sources say', async () => {
+    const expected = checkText(MISSHAPEN)
+    if (!Array.isArray(expected)) throw new Error('the configuration is in order')
+    expect(new Set(expected.map(({ code }) => code)).size).toBeGreaterThanOrEqual(7)
+    const { stdout } = await check(MISSHAPEN, '--json')
+    expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify(toJson(expected))))
   })
 
   test('prints JSON for a configuration in order too', async () => {

@@ -1,0 +1,69 @@
+/**
+ * Makes of the modules that the compiler wrote the few files that a start reads: opening some three hundred takes longer than running
+ * them. What a request rarely needs stays a package, and is loaded when it is first needed.
+ */
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import standalone from 'ajv/dist/standalone/index.js'
+import { buildSync, transformSync } from 'esbuild'
+
+/** What is imported by its path; everything else is theirs. The command and plugins share one instance of the framework. */
+const ENTRIES = ['cli/main.js', 'src/index.js', 'src/config/schema.js']
+const LOADED_WHEN_NEEDED = ['@electric-sql/pglite', 'esbuild', 'express', 'objection']
+/** Another driver, which only somebody who installs it has. */
+const OPTIONAL = ['pg-native']
+
+// What has not all of them is not this program: it stays as the compiler wrote it.
+const home = resolve(process.argv[2] ?? 'dist')
+if (ENTRIES.every((entry) => existsSync(join(home, entry)))) await bundle()
+
+async function bundle() {
+  await compileShape(join(home, 'src', 'config'))
+  const before = scriptsIn(home)
+  const { metafile } = buildSync({
+    absWorkingDir: home,
+    entryPoints: ENTRIES,
+    outdir: '.',
+    outbase: '.',
+    allowOverwrite: true,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    external: [...LOADED_WHEN_NEEDED, ...OPTIONAL],
+    sourcemap: true,
+    sourcesContent: false,
+    metafile: true,
+    // The driver asks whether it runs at Cloudflare's, and where there is no `navigator`, as on Node 20, it has Node load all of fetch.
+    define: { navigator: '{"userAgent":"Node.js"}' },
+    // Packages in CommonJS require Node's own modules.
+    banner: {
+      js: "import { createRequire as requireFor } from 'node:module'; const require = requireFor(import.meta.url);",
+    },
+    logLevel: 'warning',
+  })
+  const made = new Set(Object.keys(metafile.outputs))
+  for (const file of before) if (!made.has(file)) rmSync(join(home, file))
+}
+
+function scriptsIn(folder) {
+  const files = readdirSync(folder, { recursive: true }).map((file) => file.replaceAll('\\', '/'))
+  return files.filter((file) => /\.js(\.map)?$/.test(file))
+}
+
+/** Puts the code that Ajv makes of the schema in place of the module that has Ajv make it. */
+async function compileShape(folder) {
+  const load = (name) => import(pathToFileURL(join(folder, name)).href)
+  const { configSchema } = await load('schema.js')
+  const { SHAPE_OPTIONS } = await load('shape-validator.js')
+  const ajv = new Ajv2020({ ...SHAPE_OPTIONS, code: { source: true, esm: true } })
+  const written = standalone.default(ajv, ajv.compile(configSchema()))
+  const named = written.replace('export const validate =', 'export const validateShape =')
+  // Nobody reads it, and every start does.
+  const { code } = transformSync(named, { minify: true, target: 'node20' })
+  writeFileSync(join(folder, 'shape-validator.js'), code)
+  rmSync(join(folder, 'shape-validator.js.map'), { force: true })
+}
