@@ -1,4 +1,8 @@
 import { existsSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+
+// A server holds little for long. Left to itself, V8 lets garbage grow to a multiple of that before it looks for it.
+setFlagsFromString('--heap-growing-percent=50')
 
 // In a checkout the program is compiled when its sources have changed; an installed package holds no sources and no builder.
 const builder = new URL('../scripts/build-when-stale.mjs', import.meta.url)
