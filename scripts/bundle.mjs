@@ -2,7 +2,7 @@
  * Makes of the modules that the compiler wrote the few files that a start reads: opening some three hundred takes longer than running
  * them. What a request rarely needs stays a package, and is loaded when it is first needed.
  */
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -47,6 +47,14 @@ async function bundle() {
   })
   const made = new Set(Object.keys(metafile.outputs))
   for (const file of before) if (!made.has(file)) rmSync(join(home, file))
+  for (const file of made) if (file.endsWith('.js')) escape(join(home, file))
+}
+
+/** Of what esbuild leaves as it is, comments and regular expressions: one wide character doubles the memory of the whole text. */
+function escape(file) {
+  const text = readFileSync(file, 'utf8')
+  const escaped = text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  if (escaped !== text) writeFileSync(file, escaped)
 }
 
 function scriptsIn(folder) {
