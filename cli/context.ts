@@ -14,6 +14,8 @@ export interface Lifecycle {
   onStop(listener: (signal: StopSignal) => void): void
   /** Takes over errors that nobody caught. */
   onCrash(listener: (error: unknown) => void): void
+  /** Takes over errors of stdout, such as a reader that has gone; without it, the process goes on after that one and ends after others. */
+  onUnwritable(listener: (error: NodeJS.ErrnoException) => void): void
   /** Ends the process at once, whatever is under way. */
   exit(code: number): void
   /** The exit code once nothing is left to do. */

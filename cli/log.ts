@@ -16,7 +16,7 @@ export type Log = Readonly<Record<Level, (entry: LogEntry) => void>>
 /** Short lines at a terminal, one JSON document a line otherwise; both on stdout. */
 export function createLog({ out }: CliContext, { json }: { readonly json: boolean }): Log {
   const render = out.terminal && !json ? toLine : toJson
-  const at = (level: Level) => (entry: LogEntry) => out.line(render(level, entry, out.colors))
+  const at = (level: Level) => (entry: LogEntry) => out.offer.write(`${render(level, entry, out.colors)}\n`)
   return Object.freeze({ info: at('info'), warn: at('warn'), error: at('error') })
 }
 

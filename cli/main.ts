@@ -10,6 +10,13 @@ const STOP_SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 /** A command that is done but whose process has not ended by then is ended: something was left open. */
 const GRACE = 3_000
 
+/** What happens when stdout can no longer be written to. A reader that has seen enough (`snippetctl routes | head`) is no error. */
+const whenUnwritable = {
+  listener: ({ code }: NodeJS.ErrnoException): void => {
+    if (code !== 'EPIPE') process.exit(2)
+  },
+}
+
 const lifecycle: Lifecycle = {
   onStop: (listener) => {
     for (const signal of STOP_SIGNALS) process.on(signal, () => listener(signal))
@@ -17,6 +24,9 @@ const lifecycle: Lifecycle = {
   onCrash: (listener) => {
     process.on('uncaughtException', listener)
     process.on('unhandledRejection', listener)
+  },
+  onUnwritable: (listener) => {
+    whenUnwritable.listener = listener
   },
   exit: (code) => process.exit(code),
   finish: (code) => {
@@ -31,8 +41,9 @@ async function main(): Promise<void> {
   const { env, stdin, stdout, stderr } = process
   const argv = process.argv.slice(2)
   const context = createContext({ argv, cwd: process.cwd(), env, version, stdin, stdout, stderr }, lifecycle)
-  // A reader that has seen enough (`snippetctl routes | head`) is no error.
-  stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 2))
+  stdout.on('error', (error) => whenUnwritable.listener(error))
+  // There is nowhere left to say so.
+  stderr.on('error', () => {})
   try {
     await createProgram(context).parseAsync(argv, { from: 'user' })
   } catch (error) {

@@ -1,4 +1,6 @@
+import type { Writable } from 'node:stream'
 import picocolors from 'picocolors'
+import { type Offer, offerTo } from './offer.js'
 
 export type Colors = ReturnType<typeof picocolors.createColors>
 
@@ -6,8 +8,10 @@ export type Colors = ReturnType<typeof picocolors.createColors>
 export interface Output {
   readonly terminal: boolean
   readonly colors: Colors
-  /** Writes the text and ends the line. */
+  /** Writes the text and ends the line; whoever has stopped reading misses it. */
   line(text?: string): void
+  /** For lines that come for as long as the process runs. */
+  readonly offer: Offer
 }
 
 /** What decides about colour: `FORCE_COLOR` first, then the flag, the two customs, and the terminal. */
@@ -17,17 +21,15 @@ export interface ColorWishes {
 }
 
 /** Wraps a stream of the process; colour is decided here, once. */
-export function createOutput(
-  stream: NodeJS.WritableStream & { readonly isTTY?: boolean },
-  wishes: ColorWishes,
-): Output {
+export function createOutput(stream: Writable & { readonly isTTY?: boolean }, wishes: ColorWishes): Output {
   const terminal = stream.isTTY === true
   return Object.freeze({
     terminal,
     colors: picocolors.createColors(isColored(terminal, wishes)),
     line: (text = '') => {
-      stream.write(`${text}\n`)
+      if (stream.writable) stream.write(`${text}\n`)
     },
+    offer: offerTo(stream),
   })
 }
 

@@ -11,6 +11,7 @@ import { isReachable, prepareSchema, untilReachable } from '../schema.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { gateDatabase } from '../gate.js'
 import { createLog, type Log } from '../log.js'
+import { reportLosses } from '../losses.js'
 import { announce, warnOfOpenHost } from '../announce.js'
 import { listenForStop, type Stop } from '../stop.js'
 
@@ -61,6 +62,7 @@ const hasBanner = ({ context, options }: Run): boolean => context.err.terminal &
 
 async function serve(context: CliContext, options: ServeOptions): Promise<ExitCode> {
   const log = createLog(context, { json: options.json === true })
+  const sayLosses = reportLosses(context, log)
   const stop = listenForStop(context, log)
   const application = await requireApplication(context, options)
   const { embedded } = projectFolders(application.spec.file)
@@ -71,6 +73,7 @@ async function serve(context: CliContext, options: ServeOptions): Promise<ExitCo
     return typeof state === 'number' ? state : await serveRequests(run, state)
   } finally {
     await database.close()
+    sayLosses()
   }
 }
 

@@ -26,6 +26,7 @@ function makeProgram(): { readonly program: Command; readonly printed: () => str
     ask: async () => undefined,
     onStop: nothing,
     onCrash: nothing,
+    onUnwritable: nothing,
     exit: nothing,
     finish: nothing,
   }
