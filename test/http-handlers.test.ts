@@ -404,6 +404,49 @@ describe('a server', () => {
     expect(logged.at(-1)).toMatchObject({ event: 'request', route: 'book/api/test/', aborted: true })
   })
 
+  test('drains without waiting for connections on which nothing was ever sent', async () => {
+    const { url, drain } = await serve({ limits: { drainTimeout: 3_600_000 } })
+    const silent = dial(url)
+    await new Promise((resolve) => silent.once('connect', resolve))
+    const closed = new Promise((resolve) => silent.once('close', resolve))
+    await get(`${url}/api/books/`)
+    await drain()
+    await closed
+  })
+
+  test.each([
+    ['the rest of a head', 'GET /api/books/7/ HTTP/1.1\r\n', 'Host: a\r\n\r\n'],
+    [
+      'the rest of a body',
+      'POST /api/books/ HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n{',
+      '"id":7}',
+    ],
+  ])('waits for %s while it drains', async (_what, first, rest) => {
+    const { url, drain } = await serve({ limits: { drainTimeout: 3_600_000 } })
+    const [idle, slow] = [dial(url), dial(url)]
+    slow.write(first)
+    idle.write('GET /api/books/ HTTP/1.1\r\nHost: a\r\n\r\n')
+    const idleClosed = new Promise((resolve) => idle.once('close', resolve))
+    await receive(idle, { answers: 1 })
+    const answer = receive(slow)
+    const drained = drain()
+    await idleClosed
+    slow.write(rest)
+    expect(await answer).toMatchObject({ answers: [{ body: '{"id":7}', headers: { connection: 'close' } }] })
+    await drained
+  })
+
+  test('answers a request that crosses the beginning of its drain', async () => {
+    const { url, drain } = await serve({ limits: { drainTimeout: 3_600_000 } })
+    const socket = dial(url)
+    socket.write('GET /api/books/ HTTP/1.1\r\nHost: a\r\n\r\n')
+    await receive(socket, { answers: 1 })
+    const drained = drain()
+    socket.write('GET /api/books/7/ HTTP/1.1\r\nHost: a\r\n\r\n')
+    expect(await receive(socket)).toMatchObject({ answers: [{ status: 200, headers: { connection: 'close' } }] })
+    await drained
+  })
+
   test('drains at once when it never listened', async () => {
     await expect(makeBookServer().drain()).resolves.toBeUndefined()
   })

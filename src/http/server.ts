@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer, type Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../problem.js'
 import { breakOff, newConnection, refuse, toProblem } from './connection.js'
@@ -35,13 +35,15 @@ export interface HttpServer {
 }
 
 const HEAD_BYTES = 16 * 1024
-const IDLE_CHECK = 100
+/** Milliseconds that a client has, while the server drains, to send what it was about to send; then quiet connections are closed. */
+const QUIET_CHECK = 100
 const CLIENT_ERROR_LOG = 60_000
 
 /** The HTTP front of a service. Nothing is opened before `listen`. */
 export function createServer({ routes, records, mounts = [], log, limits: given }: ServerParts): HttpServer {
   const limits: Limits = { ...DEFAULT_LIMITS, ...given }
   const connections = new WeakMap<Socket, Connection>()
+  const sockets = new Set<Socket>()
   let draining: Promise<void> | undefined
   const server = createHttpServer(serverOptions(limits))
   const { receive, receiveExpecting } = createListener({
@@ -61,14 +63,18 @@ export function createServer({ routes, records, mounts = [], log, limits: given 
   server.on('request', receive)
   server.on('checkContinue', receiveExpecting)
   server.on('checkExpectation', receiveExpecting)
-  server.on('connection', (socket) => connections.set(socket, newConnection()))
+  server.on('connection', (socket) => {
+    connections.set(socket, newConnection())
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   refuseGarbage(server, connections, limits, log)
 
   return {
     server,
     handler: receive,
     listen: (address) => listen(server, address, log),
-    drain: () => (draining ??= drain(server, limits)),
+    drain: () => (draining ??= drain(server, sockets, limits)),
   }
 }
 
@@ -117,15 +123,26 @@ async function listen(server: Server, { port, host }: { readonly port: number; r
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}` }
 }
 
-async function drain(server: Server, { drainTimeout }: Limits): Promise<void> {
+async function drain(server: Server, sockets: ReadonlySet<Socket>, { drainTimeout }: Limits): Promise<void> {
   if (!server.listening) return
-  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK)
+  // The turn before it ends with reading, so that what has arrived by then is no quiet connection's.
+  const quiet = setInterval(() => setImmediate(() => closeQuiet(server, sockets)), QUIET_CHECK)
   const cut = setTimeout(() => server.closeAllConnections(), drainTimeout)
   const closed = once(server, 'close')
-  server.close()
+  // An HTTP server would also close idle connections at once, whose next request may be on its way.
+  NetServer.prototype.close.call(server)
   await closed
   // Node closes the last sockets in the same turn but later, and what was cut is logged then.
   await delay(0)
-  clearInterval(idle)
+  clearInterval(quiet)
   clearTimeout(cut)
+  // Ends its checks for slow clients.
+  server.close()
+}
+
+/** Closes connections on which no request is under way, not even the first bytes of one. */
+function closeQuiet(server: Server, sockets: ReadonlySet<Socket>): void {
+  server.closeIdleConnections()
+  // Node takes a connection that has sent nothing for one in the middle of a request.
+  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
 }
