@@ -1,34 +1,45 @@
 import { isIPv6 } from 'node:net'
-import type { App, Database } from '../src/index.js'
+import type { App } from '../src/index.js'
 import type { CliContext } from './context.js'
 import type { Log } from './log.js'
 import { alignColumns, count } from './output.js'
+import type { Listening } from './parent.js'
 
-interface Listening {
-  readonly url: string
-  readonly app: App
-  readonly database: Database
+interface Announcement {
+  readonly listening: Listening
+  /** The description of the database. */
+  readonly database: string
+  /** How many worker processes serve; undefined when this one does. */
+  readonly workers?: number
   readonly log: Log
   /** Whether people get a banner on stderr. */
   readonly banner: boolean
 }
 
+/** What there is to say of an application that listens. */
+export function describeListening(url: string, { resources, routes }: App): Listening {
+  const all = [...routes]
+  const example = all.find(({ method, path }) => method === 'GET' && !path.includes('{'))?.path
+  return { url, resources: resources.length, routes: all.length, example }
+}
+
 /** Says where the server listens, once it does: a banner for people, one line of the log for machines. */
-export function announce(context: CliContext, { url, app, database, log, banner }: Listening): void {
-  const amounts = { resources: app.resources.length, routes: [...app.routes].length }
+export function announce(context: CliContext, { listening, database, workers, log, banner }: Announcement): void {
+  const { example, ...facts } = listening
+  const { url, resources, routes } = facts
   if (!banner || !context.out.terminal) {
     const { version } = context
-    log.info({ event: 'listening', url, ...amounts, version, msg: `listening on ${url}` })
+    log.info({ event: 'listening', ...facts, ...(workers && { workers }), version, msg: `listening on ${url}` })
   }
   if (!banner) return
   const { colors, line } = context.err
-  const first = [...app.routes].find((route) => route.method === 'GET' && !route.path.includes('{'))
   const rows = [
     ['API', colors.cyan(url)],
-    ['Database', database.description],
-    ['Serves', `${count(amounts.resources, 'resource')}, ${count(amounts.routes, 'route')}   (snippetctl routes)`],
+    ['Database', database],
+    ['Serves', `${count(resources, 'resource')}, ${count(routes, 'route')}   (snippetctl routes)`],
+    ...(workers === undefined ? [] : [['Workers', String(workers)]]),
     ['Auth', 'none: every route is public'],
-    ...(first === undefined ? [] : [['next', `curl -s ${new URL(first.path, url).href}`]]),
+    ...(example === undefined ? [] : [['next', `curl -s ${new URL(example, url).href}`]]),
   ]
   line()
   line(`  ${colors.bold('snippetctl')} ${context.version}`)

@@ -1,10 +1,11 @@
 import { stat } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { type LoadedApplication, loadApplication } from '../src/index.js'
+import { type AppSpec, type LoadedApplication, type LoadedSpec, loadApplication, loadSpec } from '../src/index.js'
 import { printFrames } from './diagnostics.js'
 import { type ExitCode, Failure, Finished } from './failure.js'
 import { createOutput, type Output } from './output.js'
+import type { Parent } from './parent.js'
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
@@ -16,6 +17,10 @@ export interface Lifecycle {
   onCrash(listener: (error: unknown) => void): void
   /** Takes over errors of stdout, such as a reader that has gone; without it, the process goes on after that one and ends after others. */
   onUnwritable(listener: (error: NodeJS.ErrnoException) => void): void
+  /** Takes over the signal that asks for other worker processes, SIGUSR2. */
+  onReplace(listener: () => void): void
+  /** Runs, without waiting, when the process ends in whatever way it can notice. */
+  onExit(listener: () => void): void
   /** Ends the process at once, whatever is under way. */
   exit(code: number): void
   /** The exit code once nothing is left to do. */
@@ -33,6 +38,8 @@ export interface CliContext extends Lifecycle {
   readonly err: Output
   /** Whether unexpected errors are shown with their stack. */
   readonly debug: boolean
+  /** The process that this one is a worker of. */
+  readonly parent: Parent | undefined
   /** Asks at the terminal; undefined when there is none to ask, or when it was closed without an answer. */
   ask(question: string): Promise<string | undefined>
 }
@@ -45,6 +52,7 @@ interface Surroundings {
   readonly stdin: NodeJS.ReadStream
   readonly stdout: NodeJS.WriteStream
   readonly stderr: NodeJS.WriteStream
+  readonly parent: Parent | undefined
 }
 
 /** Decides once, for the whole run, what is a terminal and what is coloured. */
@@ -58,6 +66,7 @@ export function createContext(from: Surroundings, lifecycle: Lifecycle): CliCont
     version: from.version,
     out: createOutput(from.stdout, wishes),
     err,
+    parent: from.parent,
     debug: from.argv.includes('--debug'),
     ask: async (question: string) => (from.stdin.isTTY && err.terminal ? askAt(from, question) : undefined),
   })
@@ -88,12 +97,20 @@ export function shownPath(context: CliContext, file: string): string {
  * Reads and compiles the configuration.
  * @throws Failure 2 when the file cannot be read
  */
-export async function loadConfig(context: CliContext, { config }: CommonOptions): Promise<LoadedApplication> {
+export function loadConfig(context: CliContext, options: CommonOptions): Promise<LoadedApplication> {
+  return load(context, options, (file) => loadApplication({ file, env: context.env }))
+}
+
+async function load<Loaded extends LoadedApplication | LoadedSpec>(
+  context: CliContext,
+  { config }: CommonOptions,
+  read: (file: string) => Promise<Loaded>,
+): Promise<Loaded> {
   const file = resolve(context.cwd, config)
   const found = await stat(file).catch((cause: Error) => cause)
   if (found instanceof Error) throw unreadable(shownPath(context, file), found)
   if (!found.isFile()) throw unreadable(shownPath(context, file), new Error('it is not a file'))
-  const loaded = await loadApplication({ file, env: context.env })
+  const loaded = await read(file)
   if (loaded.ok) return loaded
   const diagnostics = loaded.diagnostics.map((one) => ({ ...one, file: shownPath(context, one.file) }))
   return { ...loaded, diagnostics }
@@ -117,7 +134,19 @@ export type Application = Extract<LoadedApplication, { readonly ok: true }>
  */
 export async function requireApplication(context: CliContext, options: CommonOptions): Promise<Application> {
   const loaded = await loadConfig(context, options)
-  if (loaded.ok) return loaded
+  return loaded.ok ? loaded : refuse(context, loaded)
+}
+
+/**
+ * What the configuration says, for who does not run its plugins.
+ * @throws Finished 2 once every error of the configuration is printed
+ */
+export async function requireSpec(context: CliContext, options: CommonOptions): Promise<AppSpec> {
+  const loaded = await load(context, options, loadSpec)
+  return loaded.ok ? loaded.spec : refuse(context, loaded)
+}
+
+function refuse(context: CliContext, loaded: Extract<LoadedSpec, { readonly ok: false }>): never {
   printFrames(context.err, loaded)
   throw new Finished(2)
 }

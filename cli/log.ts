@@ -13,10 +13,17 @@ type Level = 'info' | 'warn' | 'error'
 /** Where a running server says what happens. */
 export type Log = Readonly<Record<Level, (entry: LogEntry) => void>>
 
+interface LogOptions {
+  readonly json: boolean
+  /** What every entry has, where several processes write to one log. */
+  readonly about?: Readonly<Record<string, unknown>> | undefined
+}
+
 /** Short lines at a terminal, one JSON document a line otherwise; both on stdout. */
-export function createLog({ out }: CliContext, { json }: { readonly json: boolean }): Log {
+export function createLog({ out }: CliContext, { json, about }: LogOptions): Log {
   const render = out.terminal && !json ? toLine : toJson
-  const at = (level: Level) => (entry: LogEntry) => out.offer.write(`${render(level, entry, out.colors)}\n`)
+  const at = (level: Level) => (entry: LogEntry) =>
+    out.offer.write(`${render(level, about ? { ...entry, ...about } : entry, out.colors)}\n`)
   return Object.freeze({ info: at('info'), warn: at('warn'), error: at('error') })
 }
 

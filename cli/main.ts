@@ -4,6 +4,7 @@ import { CommanderError } from 'commander'
 import { DatabaseRefused, MigrationError } from '../src/index.js'
 import { type CliContext, createContext, type Lifecycle, type StopSignal } from './context.js'
 import { type ExitCode, Failure, Finished } from './failure.js'
+import { findParent } from './parent.js'
 import { createProgram } from './program.js'
 
 const STOP_SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -17,6 +18,8 @@ const whenUnwritable = {
   },
 }
 
+const parent = findParent()
+
 const lifecycle: Lifecycle = {
   onStop: (listener) => {
     for (const signal of STOP_SIGNALS) process.on(signal, () => listener(signal))
@@ -28,9 +31,12 @@ const lifecycle: Lifecycle = {
   onUnwritable: (listener) => {
     whenUnwritable.listener = listener
   },
+  onReplace: (listener) => void process.on('SIGUSR2', listener),
+  onExit: (listener) => void process.on('exit', listener),
   exit: (code) => process.exit(code),
   finish: (code) => {
     process.exitCode = code
+    parent?.leave()
     setTimeout(() => process.exit(), GRACE).unref()
   },
 }
@@ -40,7 +46,7 @@ async function main(): Promise<void> {
   const { version } = createRequire(import.meta.url)('snippetctl/package.json') as { version: string }
   const { env, stdin, stdout, stderr } = process
   const argv = process.argv.slice(2)
-  const context = createContext({ argv, cwd: process.cwd(), env, version, stdin, stdout, stderr }, lifecycle)
+  const context = createContext({ argv, cwd: process.cwd(), env, version, stdin, stdout, stderr, parent }, lifecycle)
   stdout.on('error', (error) => whenUnwritable.listener(error))
   // There is nowhere left to say so.
   stderr.on('error', () => {})

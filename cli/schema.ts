@@ -38,6 +38,20 @@ interface Preparation {
 }
 
 /**
+ * Looks whether the database is there, says so when it is not, and brings its schema up to date if it is.
+ * @throws as `prepareSchema` does
+ */
+export async function prepareDatabase(preparation: Preparation): Promise<'ready' | 'away'> {
+  const { database, log } = preparation
+  if (await isReachable(database)) {
+    await prepareSchema(preparation)
+    return 'ready'
+  }
+  log.warn({ event: 'database_away', msg: 'the database cannot be reached: requests are answered 503 until it can' })
+  return 'away'
+}
+
+/**
  * Makes sure that the database has the schema which the configuration describes.
  * @throws Failure 2 when migrations are pending and may not be applied, and when they do not lead to that schema
  */

@@ -26,8 +26,18 @@ export function listenForStop(context: CliContext, log: Log): Stop {
     context.onStop((signal) => {
       // A server without a terminal outlives the session that started it.
       if (signal === 'SIGHUP' && !context.err.terminal) return
+      // Whoever signals a whole group reaches workers too, and their parent then tells them once more; it speaks for them.
+      if (context.parent) return end(0)
       if (abort.signal.aborted) return context.exit(CUT_SHORT[signal])
       log.info({ event: 'stopping', signal, msg: `${signal}: finishing the requests under way` })
+      end(0)
+    })
+    context.parent?.onGone(() => {
+      if (abort.signal.aborted) return
+      log.warn({
+        event: 'orphaned',
+        msg: 'the process that started this worker is gone: finishing the requests under way',
+      })
       end(0)
     })
     context.onCrash((error) => {

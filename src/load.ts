@@ -19,28 +19,54 @@ interface LoadOptions {
   readonly importModule?: ImportModule
 }
 
-/** An application, or everything that is wrong with its configuration and the text the positions point into. */
-export type LoadedApplication =
-  | { readonly ok: true; readonly app: App; readonly spec: AppSpec }
-  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly source: string }
+/** Everything that is wrong with a configuration, and the text the positions point into. */
+interface Refused {
+  readonly ok: false
+  readonly diagnostics: readonly Diagnostic[]
+  readonly source: string
+}
+
+/** What a configuration says, without its plugins. */
+export type LoadedSpec = { readonly ok: true; readonly spec: AppSpec } | Refused
+
+/** An application, or what is wrong with its configuration. */
+export type LoadedApplication = { readonly ok: true; readonly app: App; readonly spec: AppSpec } | Refused
+
+/**
+ * resources.yaml → spec, for who needs the models and serves nothing. Runs no plugin.
+ * @throws as `loadApplication` does
+ */
+export async function loadSpec(file: string): Promise<LoadedSpec> {
+  const read = await readSpec(file)
+  return 'spec' in read ? { ok: true, spec: read.spec } : read
+}
 
 /**
  * resources.yaml → application. Opens no database.
  * @throws the system's error when the file cannot be read, and an Error when it is no file
  */
 export async function loadApplication({ file, env, importModule }: LoadOptions): Promise<LoadedApplication> {
-  const bytes = await readBounded(file)
-  const refuse = (diagnostics: readonly Diagnostic[]) =>
-    ({ ok: false, diagnostics, source: Buffer.from(bytes).toString() }) as const
-  const document = readConfig(bytes, file)
-  if (isRefused(document)) return refuse(document)
-  const spec = checkConfig(document)
-  if (isRefused(spec)) return refuse(spec)
+  const read = await readSpec(file)
+  if (!('spec' in read)) return read
+  const { spec, document, refuse } = read
   const { plugins, refusals } = await loadPlugins(spec, importModule)
   if (refusals.length > 0) return refuse(locate(document, refusals))
   const compiled = compileApp(spec, plugins, env)
   if ('refusals' in compiled) return refuse(locate(document, compiled.refusals))
   return { ok: true, app: compiled.app, spec }
+}
+
+async function readSpec(file: string) {
+  const bytes = await readBounded(file)
+  const refuse = (diagnostics: readonly Diagnostic[]): Refused => ({
+    ok: false,
+    diagnostics,
+    source: Buffer.from(bytes).toString(),
+  })
+  const document = readConfig(bytes, file)
+  if (isRefused(document)) return refuse(document)
+  const spec = checkConfig(document)
+  return isRefused(spec) ? refuse(spec) : { spec, document, refuse }
 }
 
 /** One byte more than is allowed tells that there are too many; a file that never ends is never read to its end. */

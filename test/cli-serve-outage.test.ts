@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import {
   BOOKS,
@@ -34,22 +35,34 @@ onMachine('serve, started while its PostgreSQL is down', () => {
     return serving
   }
 
-  test('answers 503 until it is there, then applies the migrations and serves', async () => {
-    const server = await start('--migrate')
-    expect((await fetch(`${server.url}/api/books/`)).status).toBe(503)
-    await cluster.start()
-    expect(await server.logged('migrated')).toMatchObject({ migration: '0001_create_books' })
-    await server.logged('database_back')
-    expect(await (await fetch(`${server.url}/api/books/`)).json()).toEqual([])
-    expect(await server.stop()).toMatchObject({ code: 0, stderr: '' })
-  })
+  test.each([[[]], [['--workers', '2']]])(
+    'answers 503 until it is there, then applies the migrations and serves: %j',
+    async (args) => {
+      const server = await start('--migrate', ...args)
+      expect((await fetch(`${server.url}/api/books/`)).status).toBe(503)
+      await cluster.start()
+      expect(await server.logged('migrated')).toMatchObject({ migration: '0001_create_books' })
+      // Each worker says so for itself.
+      while (count(server, 'database_back') < (args.length > 0 ? 2 : 1)) await once(server.child.stdout, 'data')
+      expect(count(server, 'migrated')).toBe(1)
+      expect(await (await fetch(`${server.url}/api/books/`)).json()).toEqual([])
+      expect(await server.stop()).toMatchObject({ code: 0, stderr: '' })
+    },
+  )
 
-  test('stops with 2 when migrations turn out to be pending and nobody allowed them', async () => {
-    const server = await start()
-    await cluster.start()
-    const { code, stdout, stderr } = await server.ended
-    expect(code).toBe(2)
-    expect(stderr).toMatch(/^error: 1 migration is pending: 0001_create_books\n/)
-    expect(stdout).not.toContain('"database_back"')
-  })
+  test.each([[[]], [['--workers', '2']]])(
+    'stops with 2 when migrations turn out to be pending and nobody allowed them: %j',
+    async (args) => {
+      const server = await start(...args)
+      await cluster.start()
+      const { code, stdout, stderr } = await server.ended
+      expect(code).toBe(2)
+      expect(stderr).toMatch(/^error: 1 migration is pending: 0001_create_books\n/)
+      expect(stdout).not.toContain('"database_back"')
+    },
+  )
 })
+
+function count({ output }: Serving, event: string): number {
+  return output.stdout.split(`"event":"${event}"`).length - 1
+}

@@ -27,6 +27,9 @@ function makeProgram(): { readonly program: Command; readonly printed: () => str
     onStop: nothing,
     onCrash: nothing,
     onUnwritable: nothing,
+    onReplace: nothing,
+    onExit: nothing,
+    parent: undefined,
     exit: nothing,
     finish: nothing,
   }

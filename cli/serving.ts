@@ -1,0 +1,111 @@
+import process from 'node:process'
+import { createService, type Database, openDatabase } from '../src/index.js'
+import { refusedAddress } from './address.js'
+import { announce, describeListening, warnOfOpenHost } from './announce.js'
+import { type Application, type CliContext, type CommonOptions, projectFolders, requireApplication } from './context.js'
+import type { ExitCode } from './failure.js'
+import { gateDatabase } from './gate.js'
+import { createLog, type Log } from './log.js'
+import { reportLosses } from './losses.js'
+import type { Orders } from './parent.js'
+import { prepareDatabase, prepareSchema, untilReachable } from './schema.js'
+import { listenForStop, type Stop } from './stop.js'
+
+export interface ServeOptions extends CommonOptions {
+  readonly port: number
+  readonly host: string
+  readonly workers?: number
+  readonly migrate?: true
+  readonly json?: true
+}
+
+/** All that one run of the server is made of. */
+interface Run {
+  readonly context: CliContext
+  readonly options: ServeOptions
+  readonly application: Application
+  readonly database: Database
+  readonly log: Log
+  readonly stop: Stop
+  /** What the parent said, when this process is a worker: then the schema and the announcement are the parent's. */
+  readonly orders: Orders | undefined
+}
+
+/** Whether people get a banner. */
+export const hasBanner = (context: CliContext, options: ServeOptions): boolean => context.err.terminal && !options.json
+
+/** Serves from this process, alone or as a worker, until a signal ends it. */
+export async function serveHere(context: CliContext, options: ServeOptions): Promise<ExitCode> {
+  const { parent } = context
+  const log = createLog(context, {
+    json: options.json === true,
+    about: parent && { worker: parent.worker, pid: process.pid },
+  })
+  const sayLosses = reportLosses(context, log)
+  const stop = listenForStop(context, log)
+  const orders = await parent?.begin()
+  const application = await requireApplication(context, options)
+  const database = await open(context, application, orders)
+  const run = { context, options, application, database, log, stop, orders }
+  try {
+    const state = await Promise.race([prepare(run), stop.requested])
+    return typeof state === 'number' ? state : await serveRequests(run, state)
+  } finally {
+    await database.close()
+    sayLosses()
+  }
+}
+
+function open({ env }: CliContext, { spec }: Application, orders: Orders | undefined): Promise<Database> {
+  const { embedded } = projectFolders(spec.file)
+  const pool = orders && { DATABASE_POOL: String(orders.connections) }
+  return openDatabase({ url: env['DATABASE_URL'], directory: embedded }, { ...env, ...pool })
+}
+
+async function prepare(run: Run): Promise<'ready' | 'away'> {
+  const { context, options, database, log, orders } = run
+  if (!orders && !hasBanner(context, options)) log.info({ event: 'database', msg: database.description })
+  // Before the parent has seen to it, a worker would find migrations pending that are just being applied.
+  if (orders?.prepared === false) return 'away'
+  return prepareDatabase(preparationOf(run))
+}
+
+function preparationOf({ application, database, options, orders, log }: Run) {
+  return { spec: application.spec, database, migrate: options.migrate === true && !orders, log }
+}
+
+async function serveRequests(run: Run, state: 'ready' | 'away'): Promise<ExitCode> {
+  const { context, options, application, database, log, stop, orders } = run
+  const { host } = options
+  const gate = gateDatabase(database)
+  const service = createService(application.app, state === 'ready' ? database : gate.database, { log })
+  const { url } = await service.listen({ port: orders?.port ?? options.port, host }).catch((cause: unknown) => {
+    throw refusedAddress(options, cause)
+  })
+  try {
+    sayListening(run, url)
+    if (state === 'ready') return await stop.requested
+    return await Promise.race([stop.requested, openWhenReachable(run, gate.open)])
+  } finally {
+    await Promise.all([service.drain(), context.parent?.release()])
+  }
+}
+
+function sayListening({ context, options, application: { app }, database, log }: Run, url: string): void {
+  const listening = describeListening(url, app)
+  if (context.parent) return context.parent.announce(listening)
+  warnOfOpenHost(options.host, log)
+  announce(context, { listening, database: database.description, log, banner: hasBanner(context, options) })
+}
+
+/** Resolves only when the server ends; rejects when the database that came back is not one to serve from. */
+async function openWhenReachable(run: Run, open: () => void): Promise<ExitCode> {
+  const { context, database, log, stop, orders } = run
+  if (orders?.prepared === false) await context.parent?.prepared
+  await untilReachable(database, stop.signal)
+  if (stop.signal.aborted) return stop.requested
+  await prepareSchema(preparationOf(run))
+  open()
+  log.info({ event: 'database_back', msg: 'the database is there' })
+  return stop.requested
+}

@@ -1,0 +1,38 @@
+import { once } from 'node:events'
+import type { Answer } from './leaks.js'
+import { dial, receive } from './wire.js'
+
+/** A client that keeps to its one connection. */
+export interface Client {
+  /** Rejects when the connection ends without an answer. */
+  get(path: string): Promise<Answer>
+  /** The process that answers at `/api/pid/`. */
+  pid(): Promise<number>
+  /** Resolves when the connection is closed, by whomever. */
+  readonly closed: Promise<unknown>
+  close(): void
+}
+
+/** Resolves once the connection stands. */
+export async function connectClient(url: string): Promise<Client> {
+  const socket = dial(url)
+  // Each answer is awaited with listeners of its own.
+  socket.setMaxListeners(0)
+  await once(socket, 'connect')
+  socket.on('error', () => {})
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  const get = async (path: string): Promise<Answer> => {
+    const answered = receive(socket, { answers: 1 })
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: books.example\r\n\r\n`)
+    const { answers } = await answered
+    const [answer] = answers
+    if (answer === undefined) throw new Error(`the connection ended before ${path} was answered`)
+    return answer
+  }
+  return {
+    get,
+    pid: async () => (JSON.parse((await get('/api/pid/')).body) as { pid: number }).pid,
+    closed,
+    close: () => socket.destroy(),
+  }
+}
