@@ -357,6 +357,26 @@ describe('a server', () => {
     taken.close()
   })
 
+  test.each([
+    ['handled', '/api/books/'],
+    ['mounted', '/docs/'],
+  ])('ends a connection with its last request (%s), and does nothing that comes behind it', async (_what, path) => {
+    const { url, written } = await serve({
+      limits: { requestsPerConnection: 3 },
+      mounts: [{ path: '/docs/', listener: (_request, response) => void response.end('{}') }],
+    })
+    const one = `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
+    const write =
+      'POST /api/books/ HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{"a":1}'
+    const { answers, closed, rest } = await talk(url, one + one + one + write + one)
+    expect(answers.map(({ status, headers }) => [status, headers['connection']])).toEqual([
+      [200, 'keep-alive'],
+      [200, 'keep-alive'],
+      [200, 'close'],
+    ])
+    expect({ closed, rest, written }).toEqual({ closed: true, rest: '', written: [] })
+  })
+
   test('drains: answers what is under way, closes what is idle, and takes nothing new', async () => {
     let answerNow = (_reply: Reply) => {}
     let arrived = () => {}

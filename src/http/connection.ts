@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Problem, type ProblemType } from '../problem.js'
-import type { Connection } from './exchange.js'
+import type { Connection, Exchange } from './exchange.js'
 import { toJsonText } from './json-text.js'
 import type { Limits } from './limits.js'
 import { toReply } from './problem-document.js'
@@ -16,7 +16,20 @@ const FAILURES: Readonly<Record<string, readonly [ProblemType, string]>> = {
 }
 
 export function newConnection(): Connection {
-  return { open: 0, latest: undefined, closing: false, refusal: undefined }
+  return { open: 0, count: 0, latest: undefined, closing: false, refusal: undefined }
+}
+
+/**
+ * Counts a request. The last one that the connection may have ends it, and whatever was sent behind is not looked at: a client
+ * knows from `Connection: close` that it has to send that again. Node would answer it 503 instead.
+ */
+export function enter(connection: Connection, exchange: Exchange, { requestsPerConnection }: Limits): void {
+  connection.open += 1
+  connection.count += 1
+  connection.latest = exchange
+  if (connection.count < requestsPerConnection) return
+  exchange.mustClose = true
+  connection.closing = true
 }
 
 /** What the client did wrong when Node could not go on reading from it. */

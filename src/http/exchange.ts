@@ -25,6 +25,8 @@ export interface Exchange {
 export interface Connection {
   /** Requests under way. */
   open: number
+  /** Requests that came, those under way included. */
+  count: number
   latest: Exchange | undefined
   /** No further request on it is looked at. */
   closing: boolean

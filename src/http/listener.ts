@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Problem } from '../problem.js'
 import { type AnsweringParts, createAnswering } from './answering.js'
-import { release } from './connection.js'
+import { enter, release } from './connection.js'
 import { makeContext, type Records } from './context.js'
 import type { Connection, Exchange } from './exchange.js'
 import type { Fallback } from './fallback.js'
@@ -74,10 +74,7 @@ export function createListener(parts: ListenerParts): {
       mustClose: false,
       failBody: undefined,
     }
-    if (connection) {
-      connection.open += 1
-      connection.latest = exchange
-    }
+    if (connection) enter(connection, exchange, limits)
     // What is mounted may write after its end; without a listener that would end the process.
     response.on('error', (cause) => log.error({ event: 'failure', request_id: exchange.requestId, cause }))
     response.on('close', () => {
@@ -117,7 +114,7 @@ export function createListener(parts: ListenerParts): {
     const nowhere = () => fail(exchange, new Problem('not_found', 'nothing is at this path'))
     if (!fallback || !path.startsWith('/')) return nowhere()
     const before = new Set(response.getHeaderNames())
-    setDefaultHeaders(response, requestId, parts.draining() || exchange.awaitsContinue)
+    setDefaultHeaders(response, requestId, parts.draining() || exchange.awaitsContinue || exchange.mustClose)
     request.url = search === '' ? path : `${path}?${search}`
     if (exchange.awaitsContinue) response.writeContinue()
     exchange.awaitsContinue = false

@@ -56,7 +56,6 @@ export function createServer({ routes, records, mounts = [], log, limits: given 
     connectionOf: (socket) => connections.get(socket),
   })
   server.maxConnections = limits.connections
-  server.maxRequestsPerSocket = limits.requestsPerConnection
   // One above the limit, so that a request with too many is seen to have them.
   server.maxHeadersCount = limits.headers + 1
   server.timeout = limits.idleTimeout
