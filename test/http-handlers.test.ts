@@ -220,6 +220,32 @@ describe('a stream', () => {
     expect(await get(`${url}/api/bad/`, { method: 'HEAD' })).toMatchObject({ status: 503, body: '' })
   })
 
+  test.each([
+    ['HTTP/1.1', 'short'],
+    ['HTTP/1.1', large],
+    ['HTTP/1.0', 'short'],
+  ])('answers HEAD of %s with the headers that GET has', async (version, text) => {
+    const { url } = await serve({ routes: [['GET', '/api/good/', () => ({ status: 200, stream: pieces(text) })]] })
+    const headOf = async (method: string) => {
+      const socket = dial(url)
+      let head = ''
+      socket.setEncoding('latin1').on('data', (chunk: string) => (head += chunk))
+      socket.write(`${method} /api/good/ ${version}\r\nHost: a\r\nX-Request-Id: request-1\r\nConnection: close\r\n\r\n`)
+      await new Promise((resolve) => socket.once('close', resolve))
+      const [lines = '', body] = head.split('\r\n\r\n')
+      return {
+        lines: lines
+          .split('\r\n')
+          .filter((line) => !line.startsWith('Date:'))
+          .sort(),
+        body,
+      }
+    }
+    const [get, head] = [await headOf('GET'), await headOf('HEAD')]
+    expect(head).toEqual({ lines: get.lines, body: '' })
+    expect(get.lines.includes('Transfer-Encoding: chunked')).toBe(version === 'HTTP/1.1')
+  })
+
   test('goes to an HTTP/1.0 client as it is', async () => {
     const { url } = await serveHandler(() => ({ status: 200, stream: pieces('[1]') }))
     const { rest } = await talk(url, 'GET /api/test/ HTTP/1.0\r\n\r\n')

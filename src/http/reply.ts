@@ -65,11 +65,14 @@ function sendText(exchange: Exchange, reply: Reply, text: string | undefined, si
 
 /** Answers whether the connection ends with this answer. */
 function writeHead(exchange: Exchange, reply: Reply, length: number | undefined, situation: Situation): boolean {
-  const { requestId, response, connection } = exchange
+  const { request, requestId, response, connection } = exchange
   const close = endsConnection(exchange, situation)
   const headers = headersOf(requestId, reply, length, close)
   if (length === undefined && reply.stream === undefined && !BODYLESS.has(reply.status))
     headers.push('Content-Length', '0')
+  // Node says it for GET alone, because HEAD has no body to be sent in chunks.
+  if (reply.stream !== undefined && request.method === 'HEAD' && request.httpVersion !== '1.0')
+    headers.push('Transfer-Encoding', 'chunked')
   response.writeHead(reply.status, headers)
   if (close && connection) connection.closing = true
   return close
