@@ -332,6 +332,33 @@ describe('bodies', () => {
   })
 })
 
+describe('what is no request', () => {
+  test.each([
+    ['a header without a colon', 'GET /api/plain/ HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n', 400],
+    ['a bad version', 'GET /api/plain HTTP/7.5\r\n\r\n', 400],
+    ['an address with a host', 'GET http://books.example/api/plain/?a=b HTTP/1.1\r\nno colon\r\n\r\n', 400],
+    ['a head that is too large', request('GET', '/api/plain/', [`X-Pad: ${'a'.repeat(20_000)}`]), 431],
+    ['two lengths', request('PUT', '/api/plain/', ['Content-Length: 1', 'Content-Length: 2'], '1'), 400],
+  ])('is refused in the form of its path: %s', async (_what, bytes, status) => {
+    const plain = await answerTo(bytes)
+    expect(plain).toMatchObject({ status, headers: { 'content-type': 'application/json' } })
+    expect(JSON.parse(plain.body)).toEqual({ error: expect.stringMatching(/\w/) })
+    const document = await answerTo(bytes.replace('/api/plain', '/api/books'))
+    expect(document).toMatchObject({ status, headers: { 'content-type': 'application/problem+json' } })
+  })
+
+  test.each([
+    ['nothing that looks like a path', 'BAD\r\n\r\n', 400],
+    ['a head that never ends', 'GET /api/plain/ HTTP/1.1\r\nHost: a\r\n', 408],
+  ])(
+    'is refused as a problem document where nothing says where it was meant to go: %s',
+    async (_what, bytes, status) => {
+      const { status: given, headers } = await answerTo(bytes)
+      expect([given, headers['content-type']]).toEqual([status, 'application/problem+json'])
+    },
+  )
+})
+
 describe('connections', () => {
   const get = (target: string) => request('GET', target).replace('Connection: close\r\n', '')
 

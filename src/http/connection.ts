@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Problem, type ProblemType } from '../problem.js'
-import type { Connection, Exchange } from './exchange.js'
+import type { Connection, Exchange, Refusal } from './exchange.js'
 import { toJsonText } from './json-text.js'
 import type { Limits } from './limits.js'
 import { toReply } from './problem-document.js'
 import { headersOf } from './reply.js'
+import type { Reply } from './route.js'
 
 /** By the code of Node's error; everything else is not HTTP. */
 const FAILURES: Readonly<Record<string, readonly [ProblemType, string]>> = {
@@ -38,20 +39,31 @@ export function toProblem(code: string | undefined): Problem {
   return new Problem(type, detail)
 }
 
+const REQUEST_LINE = /^[A-Z]{1,20} (\S{1,16384})/
+
+/**
+ * Where bytes were meant to go that Node could not read. They are one packet of many, so that it is known only when they begin with a
+ * request line; behind requests under way they may begin with those.
+ */
+export function targetOf(connection: Connection, packet: Buffer | undefined): string | undefined {
+  if (connection.open > 0) return undefined
+  return REQUEST_LINE.exec(packet?.toString('latin1') ?? '')?.[1]
+}
+
 /** Ends a connection on which nothing more can be understood, after the answers that are under way. */
-export function breakOff(connection: Connection, socket: Duplex, problem: Problem, limits: Limits): void {
+export function breakOff(connection: Connection, socket: Duplex, refusal: Refusal, limits: Limits): void {
   const { open, latest, closing } = connection
   // The parser reports again whatever bytes come later.
   if (connection.refusal || (closing && open === 0)) return
   connection.closing = true
   if (open > 0 && latest && !latest.request.complete) {
     latest.mustClose = true
-    latest.failBody?.(problem)
+    latest.failBody?.(refusal.problem)
     if (latest.response.headersSent) latest.response.on('finish', () => socket.destroy())
     return
   }
-  connection.refusal = problem
-  if (open === 0) refuse(socket, problem, limits)
+  connection.refusal = refusal
+  if (open === 0) refuse(socket, refusal, limits)
 }
 
 /** Counts the end of a request. */
@@ -61,18 +73,27 @@ export function release(connection: Connection, socket: Duplex, limits: Limits):
 }
 
 /** Answers on the bare socket, for want of a request that could be answered. */
-export function refuse(socket: Duplex, problem: Problem, { lingerTimeout }: Limits): void {
+export function refuse(socket: Duplex, refusal: Refusal, { lingerTimeout }: Limits): void {
   if (!socket.writable) {
     socket.destroy()
     return
   }
   const requestId = randomUUID()
-  const reply = toReply(problem, requestId)
-  const body = toJsonText(reply.body)
+  const { reply, body } = replyTo(refusal, requestId)
   const headers = headersOf(requestId, reply, Buffer.byteLength(body), true)
   const lines = [`HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}`, `Date: ${new Date().toUTCString()}`]
   for (let index = 0; index < headers.length; index += 2) lines.push(`${headers[index]}: ${headers[index + 1]}`)
   const timer = setTimeout(() => socket.destroy(), lingerTimeout)
   socket.once('close', () => clearTimeout(timer)).once('end', () => socket.destroy())
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
+}
+
+function replyTo({ problem, render }: Refusal, requestId: string): { readonly reply: Reply; readonly body: string } {
+  try {
+    const reply = toReply(problem, requestId, render)
+    return { reply, body: toJsonText(reply.body) }
+  } catch {
+    // The form is a plugin's; its own problems with it are told where a request is answered.
+    return replyTo({ problem, render: undefined }, requestId)
+  }
 }

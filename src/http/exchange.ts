@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Problem } from '../problem.js'
+import type { ProblemRenderer } from './route.js'
 
 /** One request and its answer while it is under way. */
 export interface Exchange {
@@ -31,7 +32,13 @@ export interface Connection {
   /** No further request on it is looked at. */
   closing: boolean
   /** Is answered once nothing is under way. */
-  refusal: Problem | undefined
+  refusal: Refusal | undefined
+}
+
+/** A problem with bytes that became no request, and the form it takes where they were meant to go. */
+export interface Refusal {
+  readonly problem: Problem
+  readonly render: ProblemRenderer | undefined
 }
 
 /** Whether it is too late for another answer: one has begun, or the client has gone. */

@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type Server } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../problem.js'
-import { breakOff, newConnection, refuse, toProblem } from './connection.js'
+import { breakOff, newConnection, refuse, targetOf, toProblem } from './connection.js'
 import type { Records } from './context.js'
 import type { Connection } from './exchange.js'
 import { createFallback, type Mount } from './fallback.js'
@@ -11,6 +11,7 @@ import { DEFAULT_LIMITS, type Limits } from './limits.js'
 import { createListener, type Listener } from './listener.js'
 import type { Log } from './log.js'
 import type { RouteTable } from './routes.js'
+import { splitTarget } from './target.js'
 
 /** What a service is served from. */
 export interface ServerParts {
@@ -67,7 +68,7 @@ export function createServer({ routes, records, mounts = [], log, limits: given 
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
-  refuseGarbage(server, connections, limits, log)
+  refuseGarbage(server, { routes, connections, limits, log })
 
   return {
     server,
@@ -90,8 +91,18 @@ function serverOptions({ headersTimeout, requestTimeout, keepAliveTimeout }: Lim
   }
 }
 
+/** What Node says of bytes that it cannot parse; a timeout has none. */
+interface ClientError extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer
+}
+
+interface RefusalParts extends Pick<ServerParts, 'routes' | 'log'> {
+  readonly connections: WeakMap<Socket, Connection>
+  readonly limits: Limits
+}
+
 /** Answers what Node cannot parse, and says so in the log at most once a minute. */
-function refuseGarbage(server: Server, connections: WeakMap<Socket, Connection>, limits: Limits, log: Log): void {
+function refuseGarbage(server: Server, { routes, connections, limits, log }: RefusalParts): void {
   let unlogged = 0
   let loggedAt = Number.NEGATIVE_INFINITY
   const report = (code: string | undefined) => {
@@ -101,14 +112,20 @@ function refuseGarbage(server: Server, connections: WeakMap<Socket, Connection>,
     loggedAt = performance.now()
     unlogged = 0
   }
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+  server.on('clientError', (error: ClientError, socket: Socket) => {
     report(error.code)
     const connection = connections.get(socket)
-    if (connection && socket.writable) breakOff(connection, socket, toProblem(error.code), limits)
-    else socket.destroy()
+    if (!connection || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    const target = targetOf(connection, error.rawPacket)
+    const render = target === undefined ? undefined : routes.rendererAt(splitTarget(target).path)
+    breakOff(connection, socket, { problem: toProblem(error.code), render }, limits)
   })
   server.on('connect', (_request, socket) => {
-    refuse(socket, new Problem('malformed_request', 'this server is not a proxy'), limits)
+    const problem = new Problem('malformed_request', 'this server is not a proxy')
+    refuse(socket, { problem, render: undefined }, limits)
   })
 }
 
