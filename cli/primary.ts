@@ -1,10 +1,11 @@
 import cluster from 'node:cluster'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { type AppSpec, type Database, openDatabase } from '../src/index.js'
+import type { AppSpec, Database } from '../src/index.js'
 import { announce, warnOfOpenHost } from './announce.js'
-import { type CliContext, projectFolders, requireSpec } from './context.js'
+import { type CliContext, requireSpec } from './context.js'
 import { createCrew, type Crew } from './crew.js'
+import { openProjectDatabase } from './database.js'
 import { type ExitCode, Failure, Finished } from './failure.js'
 import { forwardLines } from './lines.js'
 import { createLog, type Log } from './log.js'
@@ -142,8 +143,7 @@ async function withDatabase<T>(
   work: (database: Database, spec: AppSpec) => Promise<T>,
 ): Promise<T> {
   const spec = await requireSpec(context, options)
-  const { embedded } = projectFolders(spec.file)
-  const database = await openDatabase({ url: context.env['DATABASE_URL'], directory: embedded }, context.env)
+  const database = await openProjectDatabase(context, spec.file)
   try {
     return await work(database, spec)
   } finally {

@@ -1,8 +1,9 @@
 import process from 'node:process'
-import { createService, type Database, openDatabase } from '../src/index.js'
+import { createService, type Database } from '../src/index.js'
 import { refusedAddress } from './address.js'
 import { announce, describeListening, warnOfOpenHost } from './announce.js'
-import { type Application, type CliContext, type CommonOptions, projectFolders, requireApplication } from './context.js'
+import { type Application, type CliContext, type CommonOptions, requireApplication } from './context.js'
+import { openProjectDatabase } from './database.js'
 import type { ExitCode } from './failure.js'
 import { gateDatabase } from './gate.js'
 import { createLog, type Log } from './log.js'
@@ -56,10 +57,9 @@ export async function serveHere(context: CliContext, options: ServeOptions): Pro
   }
 }
 
-function open({ env }: CliContext, { spec }: Application, orders: Orders | undefined): Promise<Database> {
-  const { embedded } = projectFolders(spec.file)
+function open(context: CliContext, { spec }: Application, orders: Orders | undefined): Promise<Database> {
   const pool = orders && { DATABASE_POOL: String(orders.connections) }
-  return openDatabase({ url: env['DATABASE_URL'], directory: embedded }, { ...env, ...pool })
+  return openProjectDatabase(context, spec.file, { ...context.env, ...pool })
 }
 
 async function prepare(run: Run): Promise<'ready' | 'away'> {

@@ -65,6 +65,7 @@ describe('serve on the embedded database', () => {
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     const { id } = (await (await post(server.url)).json()) as { id: number }
     expect(await (await fetch(`${server.url}/api/books/`)).json()).toEqual([{ id, title: 'Dune' }])
+    expect(await server.logged('database')).toMatchObject({ msg: expect.stringContaining(' in .snippetctl/pg (') })
     expect(await server.logged('migrated')).toMatchObject({ level: 'info', migration: '0001_create_books' })
     expect(await server.logged('listening')).toMatchObject({ level: 'info', url: server.url, resources: 1, routes: 9 })
     expect(await server.stop()).toMatchObject({ code: 0, stderr: '' })
@@ -83,7 +84,7 @@ describe('serve on the embedded database', () => {
     const server = await serve()
     const { code, stderr } = await runCli(['serve', '--port', '0'], { cwd: project.folder })
     expect(code).toBe(2)
-    expect(stderr).toMatch(/^error: .*in use by process \d+/)
+    expect(stderr).toMatch(/^error: \.snippetctl\/pg is in use by process \d+/)
     expect(stderr).toContain(String(server.child.pid))
     expect(stderr).toContain('= help:')
   })

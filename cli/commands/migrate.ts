@@ -7,12 +7,12 @@ import {
   type MigrationDone,
   type MigrationStatus,
   migrationStatus,
-  openDatabase,
   schemaDifferences,
 } from '../../src/index.js'
 import { type CliContext, type CommonOptions, projectFolders, requireApplication } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { alignColumns, count } from '../output.js'
+import { openProjectDatabase } from '../database.js'
 import { isReachable } from '../schema.js'
 import { plan, type PlanOptions } from '../plan.js'
 
@@ -181,8 +181,8 @@ async function withDatabase(
   work: (database: Database, project: Project) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { spec } = await requireApplication(context, options)
-  const { migrations, embedded } = projectFolders(spec.file)
-  const database = await openDatabase({ url: context.env['DATABASE_URL'], directory: embedded }, context.env)
+  const { migrations } = projectFolders(spec.file)
+  const database = await openProjectDatabase(context, spec.file)
   try {
     if (!(await isReachable(database))) {
       throw new Failure(2, `cannot reach the database: ${database.description}`, [
