@@ -18,11 +18,29 @@ const whenUnwritable = {
   },
 }
 
+/** Milliseconds between two looks at whether the shell of `npx` is still there. */
+const SHELL_CHECK = 500
+
 const parent = findParent()
+
+/**
+ * `npx` runs the command in a shell, which ends at a signal and does not pass it on. Its end is then the signal; any other process
+ * may outlive the one that started it.
+ */
+function watchShell(listener: () => void): void {
+  if (process.env['npm_command'] !== 'exec') return
+  const shell = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === shell) return
+    clearInterval(watch)
+    listener()
+  }, SHELL_CHECK).unref()
+}
 
 const lifecycle: Lifecycle = {
   onStop: (listener) => {
     for (const signal of STOP_SIGNALS) process.on(signal, () => listener(signal))
+    watchShell(() => listener('SIGTERM'))
   },
   onCrash: (listener) => {
     process.on('uncaughtException', listener)

@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import {
   BOOKS,
@@ -128,6 +130,29 @@ describe('serve on the embedded database', () => {
   test('warns of an address that others can reach', async () => {
     const server = await serve('--host', '0.0.0.0')
     expect(await server.logged('open_host')).toMatchObject({ level: 'warn', host: '0.0.0.0' })
+  })
+})
+
+describe('serve, started by a shell that ends without passing a signal on', () => {
+  const startInShell = async (env: Readonly<Record<string, string>>) => {
+    // Something has to come after it, or the shell would become the command.
+    const script = `'${process.execPath}' '${resolve('bin', 'snippetctl.js')}' serve --port 0; true`
+    const shell = spawn('sh', ['-c', script], {
+      cwd: project.folder,
+      env: { PATH: process.env['PATH'] ?? '', DATABASE_URL: 'postgres://app@127.0.0.1:1/app', ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let stdout = ''
+    shell.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+    while (!stdout.includes('"listening"')) await once(shell.stdout, 'data')
+    return { shell, closed: once(shell.stdout, 'close'), read: () => stdout }
+  }
+
+  test('stops with the shell when npx has started it', async () => {
+    const { shell, closed, read } = await startInShell({ npm_command: 'exec' })
+    shell.kill('SIGTERM')
+    await closed
+    expect(read()).toContain('"event":"stopping"')
   })
 })
 
