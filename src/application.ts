@@ -7,6 +7,7 @@ import { METHODS } from './http/route.js'
 import { RouteClash, RouteTable } from './http/routes.js'
 import { viewset } from './http/viewset.js'
 import type { LoadedPlugin } from './plugins/load.js'
+import { registerPlugin } from './plugins/registration.js'
 import { compileResource, type Resource } from './resource/resource.js'
 import { createCompiler } from './resource/validator.js'
 import { type Environment, readSettings } from './settings.js'
@@ -41,8 +42,8 @@ export function compileApp(spec: AppSpec, plugins: readonly LoadedPlugin[], env:
   for (const resource of resources.values()) {
     attempt(['resources', resource.spec.name], 'key', () => viewset(resource).forEach((route) => routes.add(route)))
   }
-  plugins.forEach(({ path, register }, index) => {
-    attempt(['plugins', index], 'value', () => register(pluginApp(path)))
+  plugins.forEach((plugin, index) => {
+    attempt(['plugins', index], 'value', () => registerPlugin(plugin, pluginApp(plugin.path)))
   })
   refusals.push(...settings.refusals())
   return refusals.length > 0

@@ -8,7 +8,10 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The values under `settings:`, each declared by the plugin that reads it. */
 export interface Settings {
-  /** The value from the environment, else from resources.yaml, else `fallback`; a value that does not fit is refused. */
+  /**
+   * The value from the environment, else from resources.yaml, else `fallback`; a value that does not fit is refused.
+   * @throws Error when `fallback` itself does not fit
+   */
   declare<Value extends Json>(name: string, schema: JsonSchema, fallback: Value): Value
   /** Values that do not fit their declaration, and values that nobody reads. Asked once all plugins have declared. */
   refusals(): readonly Refusal[]
@@ -27,6 +30,8 @@ export function readSettings(given: Readonly<Record<string, Json>>, env: Environ
   return {
     declare(name, schema, fallback) {
       declared.add(name)
+      if (!ajv.validate(schema, fallback))
+        throw new Error(unfitDefault(name, schema, fallback, ajv.errors?.[0]?.message))
       const variable = settingVariable(name)
       const override = env[variable]
       const value = override === undefined ? own(given, name) : readVariable(override)
@@ -64,6 +69,10 @@ export function readSettings(given: Readonly<Record<string, Json>>, env: Environ
       ]
     },
   }
+}
+
+function unfitDefault(name: string, schema: JsonSchema, fallback: unknown, fault = 'does not fit'): string {
+  return `the default of the setting \`${name}\` is ${JSON.stringify(fallback)}: by its own schema ${JSON.stringify(schema)} it ${fault}`
 }
 
 function own(values: Readonly<Record<string, Json>>, name: string): Json | undefined {
