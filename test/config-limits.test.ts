@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
+import { JOURNAL } from '../src/migrations/journal.js'
 import { checkText, mistakesOf, specOf } from './support/config.js'
 import { makeProject, type Project, runCli } from './support/cli.js'
 
@@ -234,6 +235,17 @@ describe('a model', () => {
       'with the table of another',
       '  a: { fields: { id: { type: bigint, primary_key: true } } }\n  b: { table: a, fields: { id: { type: bigint, primary_key: true } } }\n',
       ['4:15 SC308'],
+    ],
+    [
+      'with the table of the journal',
+      `  a: { table: ${JOURNAL}, fields: { id: { type: bigint, primary_key: true } } }\n`,
+      ['3:15 SC308'],
+    ],
+    ['named as the journal', `  ${JOURNAL}: { fields: { id: { type: bigint, primary_key: true } } }\n`, ['3:3 SC308']],
+    [
+      'with a table named as the index of the journal',
+      `  a: { table: ${JOURNAL}_pkey, fields: { id: { type: bigint, primary_key: true } } }\n`,
+      ['3:15 SC308'],
     ],
     [
       'with a table name of 64 bytes',

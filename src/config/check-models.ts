@@ -8,6 +8,9 @@ import { type IndexYaml, itemsOf } from './yaml-shape.js'
 
 const LONGEST_NAME = 63
 
+/** Where applied migrations are journalled. Its index and sequence have names that begin alike. */
+const JOURNAL = /^snippetctl_migrations(?:_|$)/
+
 /** Reports what is wrong with the models, as far as their shape allows. */
 export const checkModels = (root: Json, drafts: Drafts, report: Report): void => {
   checkTables(root, drafts, report)
@@ -29,16 +32,14 @@ const checkTables = (root: Json, drafts: Drafts, report: Report): void => {
     if (given !== undefined && report.isSpoiled(path)) continue
     const table = String(given ?? name)
     const owner = owners.get(table)
-    if (owner === undefined) owners.set(table, name)
+    const part = given === undefined ? 'key' : 'value'
+    if (JOURNAL.test(table)) {
+      const message = `the table ${show(table)} belongs to the journal of migrations`
+      report.add({ code: 'SC308', path, part, message, help: ['give the model another `table`'] })
+    } else if (owner === undefined) owners.set(table, name)
     else {
       const message = `the table ${show(table)} belongs to the model ${show(owner)} already`
-      report.add({
-        code: 'SC308',
-        path,
-        part: given === undefined ? 'key' : 'value',
-        message,
-        help: ['give one of the models another `table`'],
-      })
+      report.add({ code: 'SC308', path, part, message, help: ['give one of the models another `table`'] })
     }
   }
 }

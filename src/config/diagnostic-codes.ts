@@ -139,7 +139,8 @@ export const DIAGNOSTICS = {
   },
   SC308: {
     title: 'Table used twice',
-    explanation: 'Two models cannot share a table. Give one of them another `table`.',
+    explanation:
+      'Two models cannot share a table, and `snippetctl_migrations` is where applied migrations are kept. Give the model another `table`.',
   },
   SC309: { title: 'Path used twice', explanation: 'Two resources cannot share a path.' },
   SC310: {
