@@ -14,7 +14,7 @@ describe('a failure becomes the problem of its kind', () => {
       ['08000', '08003', '08006', '08P01', '57P01', '57P02', '57P03', '53300', '53100', '53200', '58030'],
     ],
     ['unavailable', ['25006', '25P03', '28P01', '28000', '3D000', '40001', '40P01', '55P03']],
-    ['unavailable', ['42P01', '42703', '42501']],
+    ['unavailable', ['42P01', '42703', '42501', '42804', '42846', '42883']],
     ['unavailable', ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH']],
     ['timeout', ['57014']],
     ['conflict', ['23505', '23503', '23001', '23P01']],
@@ -82,11 +82,11 @@ test.each([
 
 describe('a constraint', () => {
   const fault = { field: 'title', message: 'Title is taken' }
-  const constraints = new Map([['books_title_key', fault]])
+  const guards = { table: 'books', constraints: new Map([['books_title_key', fault]]), required: new Map() }
   const cause = failure('23505', 'duplicate', { constraint: 'books_title_key' })
 
   test('that guards a declared field becomes its fault', () => {
-    expect(toProblem(cause, constraints)).toMatchObject({
+    expect(toProblem(cause, guards)).toMatchObject({
       type: 'conflict',
       message: 'Title is taken',
       faults: [fault],
@@ -94,12 +94,34 @@ describe('a constraint', () => {
   })
 
   test('is also found behind the problem that a connection has thrown', () => {
-    expect(toProblem(toProblem(cause), constraints)).toMatchObject({ type: 'conflict', faults: [fault], cause })
+    expect(toProblem(toProblem(cause), guards)).toMatchObject({ type: 'conflict', faults: [fault], cause })
   })
 
   test('that nobody has declared gives no fault', () => {
     const other = failure('23505', 'duplicate', { constraint: 'by_hand' })
-    expect(toProblem(other, constraints)).toMatchObject({ type: 'conflict', faults: [] })
+    expect(toProblem(other, guards)).toMatchObject({ type: 'conflict', faults: [] })
+  })
+})
+
+describe('a null that is refused', () => {
+  const fault = { field: 'title', message: 'Title is required' }
+  const guards = {
+    table: 'books',
+    constraints: new Map(),
+    required: new Map([
+      ['title', fault],
+      ['pin', undefined],
+    ]),
+  }
+
+  test.each([
+    ['title', 'validation', [fault]],
+    ['pin', 'validation', []],
+    ['by_hand', 'unavailable', []],
+  ])('in the column %s is of the kind %s', (column, type, faults) => {
+    const cause = failure('23502', 'null value', { column })
+    expect(toProblem(cause, guards)).toMatchObject({ type, faults, cause })
+    expect(toProblem(toProblem(cause), guards)).toMatchObject({ type, faults, cause })
   })
 })
 

@@ -22,7 +22,8 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
   headers_too_large: 'The headers are too many or too long.',
   internal: 'A mistake in the service or a plugin. The log has the cause under the same `request_id`.',
   unsupported_transfer: 'The transfer coding is not `chunked`.',
-  unavailable: 'The database is away or busy; `Retry-After` says when to try again.',
+  unavailable:
+    'The database is away or busy, or its tables are not those of the configuration; `Retry-After` says when to try again.',
   timeout: 'A statement or a handler took too long.',
 }
 

@@ -60,6 +60,9 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '23514': misfit,
   '42P01': mismatch,
   '42703': mismatch,
+  '42804': mismatch,
+  '42846': mismatch,
+  '42883': mismatch,
   '42501': mismatch,
   '3F000': mismatch,
   ECONNRESET: lost,
@@ -102,6 +105,7 @@ const MESSAGES: readonly (readonly [message: RegExp, meaning: Meaning])[] = [
 interface DriverError extends Error {
   readonly code?: unknown
   readonly constraint?: unknown
+  readonly column?: unknown
   readonly syscall?: unknown
 }
 
@@ -166,18 +170,36 @@ export function isTransient(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error)) || isStale(error)
 }
 
-/**
- * Turns an error of the driver into the Problem that a client may see; anything else comes back as it is.
- * @param constraints for each constraint's name, the fault of the declared field that it guards. The name is never shown.
- */
-export function toProblem<E>(error: E, constraints?: ReadonlyMap<string, Fault>): E | Problem {
+/** What a refusal of the database means for one model, so that a field can be blamed for it. */
+export interface Guards {
+  readonly table: string
+  /** For each constraint's name, the fault of the declared field that it guards. The name is never shown. */
+  readonly constraints: ReadonlyMap<string, Fault>
+  /** The columns that take no null; undefined for one of which a client is told nothing. */
+  readonly required: ReadonlyMap<string, Fault | undefined>
+}
+
+/** Turns an error of the driver into the Problem that a client may see; anything else comes back as it is. */
+export function toProblem<E>(error: E, guards?: Guards): E | Problem {
   if (error instanceof DatabaseRefused) return problem(unavailable, error)
   const cause = driverError(error)
-  const meaning = cause && meaningOf(cause)
+  const meaning = cause && (isForeignNull(cause, guards) ? mismatch : meaningOf(cause))
   if (!meaning) return error
-  const fault = typeof cause.constraint === 'string' ? constraints?.get(cause.constraint) : undefined
-  if (error instanceof Problem && !fault) return error
+  const fault = faultOf(cause, guards)
+  if (error instanceof Problem && error.type === meaning.type && !fault) return error
   return problem(meaning, cause, fault)
+}
+
+const NOT_NULL = '23502'
+
+/** Whether a null was refused where the model has no such column, or allows it: the table is another than the model's. */
+function isForeignNull(cause: DriverError, guards: Guards | undefined): boolean {
+  return guards !== undefined && cause.code === NOT_NULL && !guards.required.has(String(cause.column))
+}
+
+function faultOf(cause: DriverError, guards: Guards | undefined): Fault | undefined {
+  if (cause.code === NOT_NULL) return guards?.required.get(String(cause.column))
+  return guards?.constraints.get(String(cause.constraint))
 }
 
 function problem({ type, detail }: Meaning, cause: Error, fault?: Fault): Problem {

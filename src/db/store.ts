@@ -1,13 +1,12 @@
 import type { ModelSpec, OrderSpec } from '../config/spec.js'
-import type { Fault } from '../problem.js'
 import { type Cell, readCell } from '../fields/cell.js'
 import type { Id, ListPage, ListPlan, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import { COUNT_CAP, createEstimates, type Estimates, isCounted } from './count.js'
-import { constraintFields } from './constraint-names.js'
 import type { Connection, Result, Statement } from './database.js'
-import { toProblem } from './errors.js'
+import { type Guards, toProblem } from './errors.js'
 import type { Form } from './forms.js'
+import { guardsOf } from './guards.js'
 import type { PageCells } from './page.js'
 import { compileStatements, type Statements } from './statements.js'
 
@@ -31,7 +30,7 @@ export function compileStore<Item, Items>(
 ): (connection: Connection) => Store<Item, Items> {
   const { model } = resource.spec
   const statements = compileStatements(model, form)
-  const parts = { model, form, statements, faults: constraintFaults(model), estimates: createEstimates() }
+  const parts = { model, form, statements, guards: guardsOf(model), estimates: createEstimates() }
   return (connection) => bindStore(parts, connection)
 }
 
@@ -39,12 +38,12 @@ interface StoreParts<Item, Items> {
   readonly model: ModelSpec
   readonly form: Form<Item, Items>
   readonly statements: Statements
-  readonly faults: ReadonlyMap<string, Fault>
+  readonly guards: Guards
   readonly estimates: Estimates
 }
 
 function bindStore<Item, Items>(
-  { model, form, statements, faults, estimates }: StoreParts<Item, Items>,
+  { model, form, statements, guards, estimates }: StoreParts<Item, Items>,
   connection: Connection,
 ): Store<Item, Items> {
   const { primaryKey } = model
@@ -53,7 +52,7 @@ function bindStore<Item, Items>(
     try {
       return await connection.query(statement)
     } catch (error) {
-      throw toProblem(error, faults)
+      throw toProblem(error, guards)
     }
   }
   const readOne = ({ rows: [cells] }: Result): Item | undefined => cells && form.read(cells)
@@ -124,20 +123,4 @@ function bindStore<Item, Items>(
 
 function readKeys(order: readonly OrderSpec[], cells: readonly Cell[]): readonly unknown[] {
   return order.map(({ field }, index) => readCell(field, cells[index]))
-}
-
-const BROKEN = {
-  unique: 'is taken by another record',
-  foreign_key: 'names a record that does not exist',
-  check: 'is not valid',
-} as const
-
-/** What a client is told when the database refuses a change, by the constraint that did. Of a private field it is told nothing. */
-function constraintFaults(model: ModelSpec): ReadonlyMap<string, Fault> {
-  const labels = new Map(model.fields.filter((field) => !field.private).map(({ name, label }) => [name, label]))
-  return new Map(
-    [...constraintFields(model)]
-      .filter(([, { field }]) => labels.has(field))
-      .map(([name, { field, kind }]) => [name, { field, message: `${labels.get(field)} ${BROKEN[kind]}` }]),
-  )
 }
