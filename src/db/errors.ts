@@ -202,6 +202,19 @@ function faultOf(cause: DriverError, guards: Guards | undefined): Fault | undefi
   return guards?.constraints.get(String(cause.constraint))
 }
 
+/** A character that the encoding of the database does not have. */
+const UNKNOWN_CHARACTERS = new Set(['22021', '22P05'])
+
+/**
+ * The failure of a statement that only reads, as a request may see it. What clients ask for was held to the types of the
+ * fields, so a value that fits no column is a bug of whoever passed it, and the driver's error comes back.
+ */
+export function toReadFailure(error: unknown): unknown {
+  const cause = driverError(error)
+  const isMisfit = cause !== undefined && meaningOf(cause) === misfit && !UNKNOWN_CHARACTERS.has(codeOf(cause))
+  return isMisfit ? cause : error
+}
+
 function problem({ type, detail }: Meaning, cause: Error, fault?: Fault): Problem {
   return new Problem(type, fault?.message ?? detail, {
     faults: fault ? [fault] : [],

@@ -4,6 +4,7 @@ import { readCell } from '../fields/cell.js'
 import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { Connection } from './database.js'
+import { toReadFailure } from './errors.js'
 import { knexOn, StatementFailed } from './knex.js'
 import { defineModels, FIELDS, type Models, relationKey, valueKey } from './models.js'
 import { arrayLiteral } from './where.js'
@@ -50,7 +51,7 @@ export function compileGraphs(specs: readonly ModelSpec[]): (connection: Connect
 }
 
 function rethrow(error: unknown): never {
-  throw error instanceof StatementFailed ? error.cause : error
+  throw error instanceof StatementFailed ? toReadFailure(error.cause) : error
 }
 
 /** The one text form of a key; undefined for what can be no key. */

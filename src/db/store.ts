@@ -4,7 +4,7 @@ import type { Id, ListPage, ListPlan, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import { COUNT_CAP, createEstimates, type Estimates, isCounted } from './count.js'
 import type { Connection, Result, Statement } from './database.js'
-import { type Guards, toProblem } from './errors.js'
+import { type Guards, toProblem, toReadFailure } from './errors.js'
 import type { Form } from './forms.js'
 import { guardsOf } from './guards.js'
 import type { PageCells } from './page.js'
@@ -55,10 +55,17 @@ function bindStore<Item, Items>(
       throw toProblem(error, guards)
     }
   }
+  const ask = async (statement: Statement): Promise<Result> => {
+    try {
+      return await connection.query(statement)
+    } catch (error) {
+      throw toReadFailure(error)
+    }
+  }
   const readOne = ({ rows: [cells] }: Result): Item | undefined => cells && form.read(cells)
 
   const readPage = async (plan: ListPlan) => {
-    const { rows } = await connection.query(statements.list(plan))
+    const { rows } = await ask(statements.list(plan))
     return form.page.read(rows, { plan, counted: isCounted(plan), keys: plan.keyset ? plan.order.length : 0 })
   }
 
@@ -87,7 +94,7 @@ function bindStore<Item, Items>(
       }
     },
 
-    retrieve: async (id) => readOne(await connection.query(statements.retrieve(writeId(id)))),
+    retrieve: async (id) => readOne(await ask(statements.retrieve(writeId(id)))),
 
     async create(row) {
       const { rows } = await change(statements.create(row))
@@ -115,7 +122,7 @@ function bindStore<Item, Items>(
   /** A count travels with the rows of a page; a page without rows may have nothing to carry it. */
   const countWithoutPage = async (plan: ListPlan): Promise<number> => {
     if ('offset' in plan.start && plan.start.offset === 0) return 0
-    return Number((await connection.query(statements.count(plan))).rows[0]?.[0])
+    return Number((await ask(statements.count(plan))).rows[0]?.[0])
   }
 
   return store

@@ -1,0 +1,80 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Api, startApi } from './support/api.js'
+import { makeProject, type Project } from './support/cli.js'
+
+const YAML = `version: 1
+api: { prefix: "" }
+plugins: [./shelf.mjs]
+models:
+  book:
+    table: books
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, max: 10, unique: true }
+      pages: { type: integer, default: 1 }
+resources:
+  book: { model: book, path: /books/, filterable: [pages] }
+`
+
+const PLUGIN = `
+import { Problem } from 'snippetctl'
+
+export default (app) => {
+  const books = app.resource('book')
+  const listed = (context, value) => {
+    const { plan } = books.parseList('pages=1')
+    return context.store(books).list({ ...plan, where: [{ ...plan.where[0], value }] })
+  }
+  const done = async (made) => ({ status: 200, body: await made })
+  const route = (name, handle) => app.route('GET', \`/\${name}/\`, name, handle)
+
+  route('read-text', (context) => done(context.store(books).retrieve('abc')))
+  route('read-beyond', (context) => done(context.documents(books).retrieve(2n ** 63n)))
+  route('list-text', (context) => done(listed(context, 'abc')))
+  route('list-beyond', (context) => done(listed(context, 2 ** 31)))
+  route('write-long', (context) => done(context.store(books).create({ title: 'longer than ten' })))
+  route('write-beyond', (context) => done(context.store(books).update(1n, { pages: 2 ** 31 })))
+  route('write-nothing', (context) => done(context.store(books).create({})))
+}
+`
+
+let project: Project
+let api: Api
+beforeAll(async () => {
+  project = await makeProject({ 'resources.yaml': YAML, 'shelf.mjs': PLUGIN })
+  api = await startApi(join(project.folder, 'resources.yaml'))
+  await api.send('POST', '/books/', { title: 'first' })
+})
+afterAll(async () => {
+  await api.close()
+  await project.remove()
+})
+
+describe('a value that fits no column', () => {
+  test.each(['read-text', 'read-beyond', 'list-text', 'list-beyond'])(
+    'is a bug of the handler that reads with it: %s',
+    async (path) => {
+      const response = await api.fetch(`/${path}/`)
+      expect(await response.json()).toMatchObject({ type: '/problems/internal', status: 500 })
+      expect(api.logged.findLast(({ event }) => event === 'failure')).toMatchObject({
+        event: 'failure',
+        type: 'internal',
+        cause: { code: expect.stringMatching(/^22/) },
+      })
+    },
+  )
+
+  test.each([
+    ['write-long', undefined],
+    ['write-beyond', undefined],
+    ['write-nothing', { title: 'Title is required' }],
+  ])('is refused when it was to be stored: %s', async (path, errors) => {
+    const response = await api.fetch(`/${path}/`)
+    expect(await response.json()).toMatchObject({
+      type: '/problems/validation',
+      status: 400,
+      ...(errors && { errors }),
+    })
+  })
+})
