@@ -2,6 +2,7 @@ import type { App } from './application.js'
 import type { Connection, Database } from './db/database.js'
 import { documentForm, rowForm } from './db/forms.js'
 import { compileGraphs } from './db/graph.js'
+import { guardTransactions } from './db/guards.js'
 import { compileStore, type Store } from './db/store.js'
 import type { Records } from './http/context.js'
 import type { Log } from './http/log.js'
@@ -38,7 +39,8 @@ function bindRecords(app: App, database: Database): Records {
     const records: Records = on(connection, (work) => work(records))
     return records
   }
-  return on(database, (work) => database.transaction((connection) => work(inside(connection))))
+  const transaction = guardTransactions(database, app.spec.models)
+  return on(database, (work) => transaction((connection) => work(inside(connection))))
 }
 
 /** Makes the value of each key at its first use, and keeps it. */

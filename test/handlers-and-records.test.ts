@@ -35,6 +35,14 @@ export default (app) => {
   route('list-beyond', (context) => done(listed(context, 2 ** 31)))
   route('write-long', (context) => done(context.store(books).create({ title: 'longer than ten' })))
   route('write-beyond', (context) => done(context.store(books).update(1n, { pages: 2 ** 31 })))
+  const twice = (context, then) =>
+    context.transaction(async ({ store }) => {
+      const swallowed = await store(books).create({ title: 'first' }).catch(then)
+      return { status: 200, body: { swallowed: swallowed !== undefined } }
+    })
+  route('swallow', (context) => twice(context, () => undefined))
+  route('replace', (context) => twice(context, (cause) => { throw new Problem('not_found', 'no shelf', { cause }) }))
+  route('retell', (context) => twice(context, (error) => { throw error }))
   route('write-nothing', (context) => done(context.store(books).create({})))
 }
 `
@@ -76,5 +84,29 @@ describe('a value that fits no column', () => {
       status: 400,
       ...(errors && { errors }),
     })
+  })
+})
+
+describe('a title that is taken, in a transaction', () => {
+  const TAKEN = { title: 'Title is taken by another record' }
+
+  test.each([
+    ['swallow', { status: 409, errors: TAKEN }],
+    ['retell', { status: 409, errors: TAKEN }],
+    ['replace', { status: 404, detail: 'no shelf' }],
+  ])('that a handler meets: %s', async (path, problem) => {
+    const response = await api.fetch(`/${path}/`)
+    const answer = await response.json()
+    expect([response.status, answer]).toEqual([problem.status, expect.objectContaining(problem)])
+    expect('errors' in answer).toBe('errors' in problem)
+  })
+
+  test('only when the transaction is committed', async () => {
+    await api.database.query({
+      text: 'alter table books drop constraint books_title_key; alter table books add constraint books_title_key unique (title) deferrable initially deferred',
+      values: [],
+    })
+    const response = await api.fetch('/swallow/')
+    expect([response.status, await response.json()]).toEqual([409, expect.objectContaining({ errors: TAKEN })])
   })
 })

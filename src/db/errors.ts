@@ -106,6 +106,7 @@ interface DriverError extends Error {
   readonly code?: unknown
   readonly constraint?: unknown
   readonly column?: unknown
+  readonly table?: unknown
   readonly syscall?: unknown
 }
 
@@ -120,6 +121,11 @@ function driverError(error: unknown): DriverError | undefined {
 function codeOf(error: unknown): string {
   const code = driverError(error)?.code
   return typeof code === 'string' ? code : ''
+}
+
+/** The table that refused a change; empty where the server does not say. */
+export function tableOf(error: unknown): string {
+  return String(driverError(error)?.table ?? '')
 }
 
 function meaningOf(error: DriverError): Meaning | undefined {

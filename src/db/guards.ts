@@ -1,6 +1,7 @@
 import type { ModelSpec } from '../config/spec.js'
 import { constraintFields } from './constraint-names.js'
-import type { Guards } from './errors.js'
+import type { Database } from './database.js'
+import { type Guards, tableOf, toProblem } from './errors.js'
 
 const BROKEN = {
   unique: 'is taken by another record',
@@ -25,5 +26,24 @@ export function guardsOf(model: ModelSpec): Guards {
     required: new Map(
       fields.filter((field) => !field.nullable).map(({ name, column }) => [column, faultOf(name, 'is required')]),
     ),
+  }
+}
+
+/** The transactions of a database, whose end blames a field as statements do. What the work throws passes as it is. */
+export function guardTransactions(database: Database, models: readonly ModelSpec[]): Database['transaction'] {
+  const guards = new Map(models.map((model) => [model.table, guardsOf(model)]))
+  return async (work) => {
+    let worked = false
+    try {
+      return await database.transaction(async (connection) => {
+        worked = false
+        const result = await work(connection)
+        worked = true
+        return result
+      })
+    } catch (error) {
+      // Only the end itself is left to fail: for what the work has swallowed, or for a constraint that is held then.
+      throw worked ? toProblem(error, guards.get(tableOf(error))) : error
+    }
   }
 }
