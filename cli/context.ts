@@ -97,8 +97,12 @@ export function shownPath(context: CliContext, file: string): string {
  * Reads and compiles the configuration.
  * @throws Failure 2 when the file cannot be read
  */
-export function loadConfig(context: CliContext, options: CommonOptions): Promise<LoadedApplication> {
-  return load(context, options, (file) => loadApplication({ file, env: context.env }))
+export function loadConfig(
+  context: CliContext,
+  options: CommonOptions,
+  judgeDefaults = true,
+): Promise<LoadedApplication> {
+  return load(context, options, (file) => loadApplication({ file, env: context.env, judgeDefaults }))
 }
 
 async function load<Loaded extends LoadedApplication | LoadedSpec>(
@@ -133,7 +137,7 @@ export type Application = Extract<LoadedApplication, { readonly ok: true }>
  * @throws Finished 2 once every error of the configuration is printed
  */
 export async function requireApplication(context: CliContext, options: CommonOptions): Promise<Application> {
-  const loaded = await loadConfig(context, options)
+  const loaded = await loadConfig(context, options, false)
   return loaded.ok ? loaded : refuse(context, loaded)
 }
 

@@ -23,11 +23,15 @@ export interface App {
 export type Compiled = { readonly app: App } | { readonly refusals: readonly Refusal[] }
 
 /** Turns a checked spec and its plugins into one table of named routes. Needs no database. */
-export function compileApp(spec: AppSpec, plugins: readonly LoadedPlugin[], env: Environment): Compiled {
+export function compileApp(
+  spec: AppSpec,
+  plugins: readonly LoadedPlugin[],
+  { env, judgeDefaults }: { readonly env: Environment; readonly judgeDefaults: boolean },
+): Compiled {
   const refusals: Refusal[] = []
   const routes = new RouteTable()
   const mounts: Mount[] = []
-  const settings = readSettings(spec.settings, env)
+  const settings = readSettings(spec.settings, env, judgeDefaults)
   const compile = createCompiler()
   const resources = new Map(spec.resources.map((each) => [each.name, compileResource(each, routes, compile)]))
   const attempt = (path: Refusal['path'], part: Refusal['part'], work: () => void): void => {

@@ -17,6 +17,8 @@ interface LoadOptions {
   readonly env: Environment
   /** How a plugin's module is imported; left out, TypeScript is compiled first. */
   readonly importModule?: ImportModule
+  /** Whether to look also for mistakes that cannot come with a start: defaults of settings that do not fit. True when left out. */
+  readonly judgeDefaults?: boolean
 }
 
 /** Everything that is wrong with a configuration, and the text the positions point into. */
@@ -45,13 +47,18 @@ export async function loadSpec(file: string): Promise<LoadedSpec> {
  * resources.yaml → application. Opens no database.
  * @throws the system's error when the file cannot be read, and an Error when it is no file
  */
-export async function loadApplication({ file, env, importModule }: LoadOptions): Promise<LoadedApplication> {
+export async function loadApplication({
+  file,
+  env,
+  importModule,
+  judgeDefaults = true,
+}: LoadOptions): Promise<LoadedApplication> {
   const read = await readSpec(file)
   if (!('spec' in read)) return read
   const { spec, document, refuse } = read
   const { plugins, refusals } = await loadPlugins(spec, importModule)
   if (refusals.length > 0) return refuse(locate(document, refusals))
-  const compiled = compileApp(spec, plugins, env)
+  const compiled = compileApp(spec, plugins, { env, judgeDefaults })
   if ('refusals' in compiled) return refuse(locate(document, compiled.refusals))
   return { ok: true, app: compiled.app, spec }
 }

@@ -22,29 +22,34 @@ export function settingVariable(name: string): string {
   return `SNIPPETCTL_SETTING_${name.toUpperCase()}`
 }
 
-export function readSettings(given: Readonly<Record<string, Json>>, env: Environment): Settings {
-  let ajv: Ajv2020 | undefined
+/** @param judgeDefaults whether defaults are held against their own schemas: a mistake of the plugin's, which no start has to look for again */
+export function readSettings(
+  given: Readonly<Record<string, Json>>,
+  env: Environment,
+  judgeDefaults: boolean,
+): Settings {
+  let made: Ajv2020 | undefined
+  const judge = () => (made ??= new (loadAjv())({ strict: false, strictNumbers: true }))
   const declared = new Set<string>()
   const misfits: Refusal[] = []
 
   return {
     declare(name, schema, fallback) {
       declared.add(name)
-      if (!ajv.validate(schema, fallback))
-        throw new Error(unfitDefault(name, schema, fallback, ajv.errors?.[0]?.message))
+      if (judgeDefaults && !judge().validate(schema, fallback))
+        throw new Error(unfitDefault(name, schema, fallback, judge().errors?.[0]?.message))
       const variable = settingVariable(name)
       const override = env[variable]
       const value = override === undefined ? own(given, name) : readVariable(override)
       // The fallback needs no judge when it is left out, and so none when it is spelled out.
       if (value === undefined || isDeepStrictEqual(value, fallback)) return fallback
-      ajv ??= new (loadAjv())({ strict: false, strictNumbers: true })
-      if (ajv.validate(schema, value)) return value as typeof fallback
+      if (judge().validate(schema, value)) return value as typeof fallback
       const subject = override === undefined ? `the setting \`${name}\`` : `the environment variable ${variable}`
       misfits.push({
         code: 'SC352',
         part: 'value',
         path: Object.hasOwn(given, name) ? ['settings', name] : ['settings'],
-        message: `${subject} is ${JSON.stringify(value)}: it ${ajv.errors?.[0]?.message ?? 'does not fit'}`,
+        message: `${subject} is ${JSON.stringify(value)}: it ${judge().errors?.[0]?.message ?? 'does not fit'}`,
         help: [`its schema is ${JSON.stringify(schema)}, and its default ${JSON.stringify(fallback)}`],
       })
       return fallback

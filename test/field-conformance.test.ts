@@ -80,7 +80,8 @@ describe('an example of a field type', () => {
   test.each(CASES)(
     '$type.name: $shown goes in and comes out, is found by every lookup, and goes in again',
     async ({ model, type, example }) => {
-      const { json, source = JSON.stringify(json), wire = json, text } = example
+      const { json, source = JSON.stringify(json), wire = json, text, value, options = {} } = example
+      expect([...type.write(value, options)].length).toBeLessThanOrEqual(type.longest(options) ?? Infinity)
       const created = await post(api, `/${model}/`, `{"value":${source}}`)
       const document = await created.text()
       expect([created.status, document]).toEqual([201, expect.stringMatching(/^\{"id":1,"value":.*\}$/s)])
@@ -532,7 +533,7 @@ describe('reserved words', () => {
       `  ${name}:`,
       '    fields:',
       '      primary: { type: integer, primary_key: true }',
-      ...fields.map((field) => `      ${field}: { type: string, nullable: true }`),
+      ...fields.map((field) => `      ${field}: { type: string, max: 30, nullable: true }`),
       `    indexes: [[select, from], { fields: [group, table], unique: true }]`,
     ])
     const resources = MODELS.map(

@@ -14,7 +14,7 @@ models:
     fields:
       id: { type: bigint, primary_key: true }
       name: { type: string, max: 40 }
-      note: { type: text, nullable: true }
+      note: { type: text, max: 300, nullable: true }
       size: { type: integer, nullable: true }
       price: { type: decimal, precision: 6, scale: 2 }
       done: { type: boolean, nullable: true }

@@ -1,7 +1,7 @@
 import type { Json } from '../json.js'
-import { PAGINATION_STYLES } from '../pagination/index.js'
+import { PAGINATION_STYLES, paginationStyle } from '../pagination/index.js'
 import { checkFieldName } from './check-models.js'
-import type { FieldDraft, ModelDraft } from './drafts.js'
+import { type Drafts, type FieldDraft, type ModelDraft, optionsOf } from './drafts.js'
 import type { Path } from './located.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
@@ -91,19 +91,48 @@ const checkParameter = (
 }
 
 /** Reports what is wrong with the orders that a resource allows, and with its own. */
-export const checkOrders = ({ path, yaml }: ResourceDraft, model: ModelDraft, report: Report): void => {
+export const checkOrders = (resource: ResourceDraft, model: ModelDraft, models: Drafts, report: Report): void => {
+  const { path, yaml } = resource
   const use = { report, use: 'ordered' }
+  const outgrows = linkMeasure(resource, models, report)
+  const key = model.key === undefined ? [] : [model.key]
   for (const [index, name] of itemsOf(yaml.orderable).entries()) {
     const at = [...path, 'orderable', index]
-    if (!report.isSpoiled(at)) checkUsable(model, String(name), at, use)
+    const field = report.isSpoiled(at) ? undefined : checkUsable(model, String(name), at, use)
+    if (field !== undefined && outgrows([...key, field]))
+      report.add({ ...OUTGROWN, path: at, message: outgrown(field) })
   }
   const seen = new Set<string>()
+  const order: FieldDraft[] = [...key]
   for (const [index, term] of itemsOf(yaml.default_order).entries()) {
     const at = [...path, 'default_order', index]
     if (report.isSpoiled(at)) continue
     const name = String(term).replace(/^-/, '')
-    checkUsable(model, name, at, use)
+    const field = checkUsable(model, name, at, use)
     if (seen.has(name)) report.add({ code: 'SC316', path: at, message: `${show(name)} stands twice in one order` })
+    else if (field !== undefined && outgrows([...order, field]))
+      report.add({ ...OUTGROWN, path: at, message: outgrown(field) })
+    else if (field !== undefined) order.push(field)
     seen.add(name)
   }
 }
+
+/** Tells whether the links of a resource's lists, which may hold a value of each field of the order, could become too long. */
+const linkMeasure = ({ path, yaml }: ResourceDraft, models: Drafts, report: Report) => {
+  const style = report.isSpoiled([...path, 'pagination']) ? undefined : paginationStyle(yaml.pagination?.style ?? '')
+  return (order: readonly FieldDraft[]): boolean => {
+    const fields = [...new Set(order)].flatMap((field) => {
+      const options = optionsOf(field, models)
+      return options === undefined ? [] : [{ name: field.name, type: field.type, options }]
+    })
+    return style?.outgrows?.(fields) === true
+  }
+}
+
+const OUTGROWN = {
+  code: 'SC311',
+  help: ['give it a `max`, of at most 500 for all texts of an order together, or choose another style'],
+} as const
+
+const outgrown = ({ name }: FieldDraft): string =>
+  `lists with cursors cannot be ordered by ${show(name)}: links hold its values, and would become too long`

@@ -19,7 +19,7 @@ export const checkResources = (root: Json, models: Drafts, report: Report): void
     checkPagination(resource, report)
     if (resource.model === undefined) continue
     checkFilters(resource, resource.model, report)
-    checkOrders(resource, resource.model, report)
+    checkOrders(resource, resource.model, models, report)
     checkUrl(resource, resource.model, report)
     checkLinks(resource, resource.model, { resources, models, report })
   }

@@ -150,7 +150,7 @@ export const DIAGNOSTICS = {
   SC311: {
     title: 'Field cannot be used here',
     explanation:
-      'Fields that answers never show cannot be filtered or ordered by, since that would reveal them; and some types have no order or no comparisons.',
+      'Fields that answers never show cannot be filtered or ordered by, since that would reveal them; some types have no order or no comparisons; and a cursor holds the values of the fields in the order, so they need a length that fits into a link.',
   },
   SC312: { title: 'Unknown lookup', explanation: 'The type of the field does not offer this comparison.' },
   SC313: {

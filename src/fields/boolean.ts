@@ -16,6 +16,7 @@ export const boolean: FieldType<boolean> = {
   column: () => 'boolean',
   rules: () => [{ name: 'type', schema: { type: 'boolean' }, message: 'must be true or false' }],
   maxBytes: () => 5,
+  longest: () => 5,
   read: (text) => text === 't' || text === 'true',
   parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
   fromJson: (json) => json === true,

@@ -49,6 +49,7 @@ export const choice: FieldType<string, ChoiceOptions> = {
         message: `the choice ${JSON.stringify(each)} contains U+0000 or an unpaired surrogate, which PostgreSQL cannot store`,
       })),
   maxBytes: ({ choices }) => 12 * Math.max(...choices.map((each) => each.length)) + 2,
+  longest: ({ choices }) => Math.max(...choices.map((each) => each.length)),
   read: (text) => text,
   parse: (text, { choices }) => (choices.includes(text) ? text : undefined),
   fromJson: (json) => String(json),

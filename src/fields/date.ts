@@ -22,6 +22,7 @@ export const date: FieldType<string> = {
   ],
   // Ten characters, each perhaps an escape of six bytes, and the quotes.
   maxBytes: () => 62,
+  longest: () => 10,
   // Not left to the session's DateStyle.
   select: (column) => `to_char(${column}, 'YYYY-MM-DD')`,
   read: (text) => text,

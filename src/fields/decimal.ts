@@ -121,6 +121,7 @@ export const decimal: FieldType<string, DecimalOptions> = {
   },
   // Sign, point, a zero before it, quotes; each character can be written as an escape of six bytes.
   maxBytes: ({ precision }) => 6 * (precision + 3) + 2,
+  longest: ({ precision }) => precision + 3,
   select: (column) => `${column}::text`,
   read: (text) => text,
   parse: (text, { scale }) => (DECIMAL.test(text) && text.length <= LONGEST_TEXT ? canonical(text, scale) : undefined),

@@ -73,6 +73,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   conflicts?(options: Options): readonly { readonly option: string; readonly message: string }[]
   /** Longest JSON text of a valid value, in bytes; undefined when nothing bounds it. Used to compute body limits. */
   maxBytes(options: Options): number | undefined
+  /** Longest text form of a value, in characters; undefined when nothing bounds it. Used to bound cursors. */
+  longest(options: Options): number | undefined
   /** The SQL expression whose JSON form (by row_to_json) is the wire form; the column (already quoted) when left out. */
   select?(column: string): string
   /** A value from PostgreSQL's text form of `select`. */

@@ -59,6 +59,8 @@ export const float: FieldType<number, FloatOptions> = {
       : [],
   admits: (_json, source) => (nearest(source) === undefined ? 'type' : undefined),
   maxBytes: () => LONGEST,
+  // `-0.0000012345678901234567`
+  longest: () => 25,
   read: Number,
   parse: (text) => (NUMBER.test(text) ? nearest(text) : undefined),
   fromJson: (_json, source) => Number(source),

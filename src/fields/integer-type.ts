@@ -77,6 +77,7 @@ export const integerType = (cast: string, limits: Range) =>
       return within(value, rangeOf(options, limits)) ? undefined : 'range'
     },
     maxBytes: () => LONGEST_INTEGER,
+    longest: () => String(limits.minimum).length,
   }) satisfies Partial<FieldType<never, IntegerOptions>>
 
 /** A value within what a PostgreSQL integer type can hold, from its canonical text. */

@@ -41,6 +41,7 @@ export const json: FieldType<JsonText> = {
   ],
   admits: unstorable,
   maxBytes: () => undefined,
+  longest: () => undefined,
   read: (text) => new JsonText(text),
   parse(text) {
     try {

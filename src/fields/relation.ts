@@ -26,6 +26,7 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
     key.rules({}).map(({ name, schema }) => ({ name, schema, message: `must be the id of an existing ${model}` })),
   admits: (json, source, { key }) => key.admits?.(json, source, {}),
   maxBytes: ({ key }) => key.maxBytes({}),
+  longest: ({ key }) => key.longest({}),
   read: (text, { key }) => key.read(text, {}),
   parse: (text, { key }) => key.parse(text, {}),
   fromJson: (json, source, { key }) => key.fromJson(json, source, {}),

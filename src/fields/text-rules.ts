@@ -97,6 +97,7 @@ export const textType = (holdsMaximum: boolean) =>
     conflicts,
     // A character beyond the basic plane can be written as two escapes of six bytes.
     maxBytes: ({ max }) => (max === undefined ? undefined : 12 * max + 2),
+    longest: ({ max }) => max,
     read: (text) => text,
     parse: (text) => (isStorable(text) ? text : undefined),
     fromJson: (json: Json) => String(json),

@@ -47,6 +47,7 @@ export const timestamp: FieldType<string> = {
   ],
   // `2026-11-21T10:00:00.123456+00:00`, each character perhaps an escape of six bytes, and the quotes.
   maxBytes: () => 6 * 32 + 2,
+  longest: () => 27,
   select: (column) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
   read: (text) => text,
   parse: utcTimestamp,

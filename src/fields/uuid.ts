@@ -38,6 +38,7 @@ export const uuid: FieldType<string> = {
   ],
   // 36 characters, each perhaps an escape of six bytes, and the quotes.
   maxBytes: () => 6 * 36 + 2,
+  longest: () => 36,
   read: (text) => text,
   parse: (text) => (FORMATS.uuid?.validate(text) ? text.toLowerCase() : undefined),
   fromJson: (json) => String(json).toLowerCase(),

@@ -1,12 +1,13 @@
 import { Problem } from '../problem.js'
-import { decodeCursor, encodeCursor } from './cursor.js'
+import { cursorLength, decodeCursor, encodeCursor } from './cursor.js'
 import {
+  lengthOf,
   type Ordered,
   type PageEdges,
   type PageRequest,
+  type PageSizes,
   type Parameters,
   type Rel,
-  type PageSizes,
 } from './paginator.js'
 
 /** A page that says how many rows come before it. */
@@ -28,9 +29,11 @@ export function offsetPage({ query, order, offset, size, at }: OffsetPage, { max
   const cursor = query.get('cursor')
   const isBeyond = cursor === undefined && offset > BigInt(maxOffset)
   const step = BigInt(size)
+  // A cursor that might not fit into a link is not given; such pages are found by number alone.
+  const room = cursorLength(order)
 
   const beside = (rows: bigint, direction: 'after' | 'before', edge: PageEdges['first']) =>
-    edge && rows > 0n ? { ...at(rows), cursor: encodeCursor(direction, edge, order) } : at(rows)
+    edge && rows > 0n && room !== undefined ? { ...at(rows), cursor: encodeCursor(direction, edge, order) } : at(rows)
 
   const links = ({ first, last, more, total }: PageEdges) => {
     if (isBeyond && more) throw beyond(offset, maxOffset)
@@ -46,7 +49,13 @@ export function offsetPage({ query, order, offset, size, at }: OffsetPage, { max
   const start = cursor === undefined ? { offset: clamp(offset) } : decodeCursor(cursor, order)
   const isBefore = 'before' in start
   // Of a page that is too far away, only this is looked at: whether there is a row on it.
-  return { start, limit: isBeyond ? 0 : size, keyset: true, links }
+  return {
+    start,
+    limit: isBeyond ? 0 : size,
+    keyset: room !== undefined,
+    linkLength: lengthOf({ ...at(offset + step), cursor: '' }) + (room ?? 0),
+    links,
+  }
 }
 
 function beyond(offset: bigint, maxOffset: number): Problem {

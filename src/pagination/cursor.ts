@@ -1,6 +1,15 @@
 import { writeCell } from '../fields/cell.js'
 import { Problem } from '../problem.js'
-import { type Ordered, type PageStart, type PaginationStyle, readSize, type Rel } from './paginator.js'
+import {
+  lengthOf,
+  LONGEST_LINK,
+  type MeasuredField,
+  type Ordered,
+  type PageStart,
+  type PaginationStyle,
+  readSize,
+  type Rel,
+} from './paginator.js'
 
 type Direction = 'after' | 'before'
 
@@ -8,8 +17,13 @@ export const cursor: PaginationStyle = {
   name: 'cursor',
   summary: 'Pages by an opaque mark that says where another page ended: `?cursor=…&page_size=20`.',
   parameters: ['cursor', 'page_size'],
+  outgrows: (fields) => longest(fields) > LONGEST_CURSOR,
   read(query, order, sizes) {
     const size = readSize(query, 'page_size', sizes)
+    const length = cursorLength(order)
+    if (length === undefined) {
+      throw new Problem('invalid_query', 'the parameter `ordering` names too many fields for one cursor; name fewer')
+    }
     const text = query.get('cursor')
     const start = text === undefined ? { offset: 0 } : decodeCursor(text, order)
     const backwards = 'before' in start
@@ -21,6 +35,7 @@ export const cursor: PaginationStyle = {
       start,
       limit: size,
       keyset: true,
+      linkLength: lengthOf({ cursor: '', page_size: String(size) }) + length,
       links({ first, last, more }) {
         const links = new Map<Rel, Record<string, string>>()
         if (first && (backwards ? more : 'after' in start)) links.set('prev', at('before', first))
@@ -29,6 +44,28 @@ export const cursor: PaginationStyle = {
       },
     }
   },
+}
+
+/** The rest of a link is for filters. */
+const LONGEST_CURSOR = LONGEST_LINK - 2000
+
+/** Characters of the longest cursor in an order; undefined when it would not fit into a link. */
+export function cursorLength(order: readonly Ordered[]): number | undefined {
+  const length = longest(order.map(({ field }) => field))
+  return length > LONGEST_CURSOR ? undefined : length
+}
+
+/** Bytes of a character as JSON, at most: that of a control character is an escape. */
+const ESCAPE = 6
+
+/** Characters of the longest cursor in an order of these fields; infinite when nothing bounds it. */
+function longest(fields: readonly MeasuredField[]): number {
+  const parts = fields.map(({ name, type, options }) => {
+    // The name with its sign and comma; the value with its quotes and comma.
+    return name.length + 2 + ESCAPE * (type.longest(options) ?? Infinity) + 3
+  })
+  const bytes = parts.reduce((sum, part) => sum + part, '["","before"]'.length)
+  return Math.ceil((bytes * 4) / 3)
 }
 
 /**

@@ -7,6 +7,12 @@ export type Rel = 'first' | 'prev' | 'next' | 'last'
 /** The parameters that lead to each neighbour of a page. */
 export type PageLinks = ReadonlyMap<Rel, Readonly<Record<string, string>>>
 
+/**
+ * Characters that the query of a link may have. A server reads 16 KiB of head, and many clients of an answer no more: there
+ * has to be room for a link with everything else that a request says, and for two links in an answer.
+ */
+export const LONGEST_LINK = 7000
+
 /** Where a page starts: after so many rows, or after (before) the row that has these values in the list's order. */
 export type PageStart =
   | { readonly offset: number }
@@ -30,6 +36,8 @@ export interface PageRequest {
   readonly limit: number | undefined
   /** Whether the answer must carry the order's values of its first and last item. */
   readonly keyset: boolean
+  /** Characters that the parameters of the style take in the longest of its links. */
+  readonly linkLength: number
   links(edges: PageEdges): PageLinks
 }
 
@@ -42,14 +50,20 @@ export interface PageSizes {
   readonly maxOffset: number
 }
 
+/** What a list can be ordered by. */
+export interface OrderedField {
+  readonly name: string
+  readonly nullable: boolean
+  readonly type: FieldType
+  readonly options: object
+}
+
+/** What is known of a field's values before there are any. */
+export type MeasuredField = Pick<OrderedField, 'name' | 'type' | 'options'>
+
 /** One part of a list's order. */
 export interface Ordered {
-  readonly field: {
-    readonly name: string
-    readonly nullable: boolean
-    readonly type: FieldType
-    readonly options: object
-  }
+  readonly field: OrderedField
   readonly descending: boolean
 }
 
@@ -63,6 +77,8 @@ export interface PaginationStyle {
   readonly summary: string
   /** The query parameters it takes; no filter can have their names. */
   readonly parameters: readonly string[]
+  /** Whether the links of a list that is ordered by all of these fields could become longer than any may be. */
+  outgrows?(fields: readonly MeasuredField[]): boolean
   /** @throws Problem `invalid_query` */
   read(query: Parameters, order: readonly Ordered[], sizes: PageSizes): PageRequest
 }
@@ -84,4 +100,9 @@ export function readCount(query: Parameters, name: string, smallest: 0n | 1n, fa
 export function readSize(query: Parameters, name: string, { pageSize, maxPageSize }: PageSizes): number {
   const size = readCount(query, name, 1n, BigInt(pageSize))
   return size > BigInt(maxPageSize) ? maxPageSize : Number(size)
+}
+
+/** Characters of parameters in a link: names, values, and what stands between them. */
+export function lengthOf(parameters: Readonly<Record<string, string>>): number {
+  return Object.entries(parameters).reduce((sum, [name, value]) => sum + name.length + value.length + 2, 0)
 }

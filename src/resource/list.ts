@@ -1,10 +1,10 @@
 import type { ResourceSpec } from '../config/spec.js'
-import type { PageLinks, Rel } from '../pagination/paginator.js'
+import { LONGEST_LINK, type PageLinks, type Rel } from '../pagination/paginator.js'
 import { Problem } from '../problem.js'
 import { compileFilters } from './filter.js'
 import { compileOrder } from './order.js'
 import type { ListPage, ListPlan } from './plan.js'
-import { parseQuery, quote } from './query.js'
+import { parseQuery, type Query, quote } from './query.js'
 
 /** A request for a list, understood: what to ask of the store, and where its neighbours are. */
 export interface ListRequest {
@@ -22,6 +22,7 @@ export function compileList(spec: ResourceSpec): (search: string) => ListRequest
   const known: ReadonlySet<string> = new Set([...style.parameters, ...ordering, ...filters.keys()])
   const allowed = known.size === 0 ? 'it takes none' : `allowed are ${[...known].join(', ')}`
 
+  const filtersOf = (query: Query) => [...query].filter(([name]) => known.has(name) && !style.parameters.includes(name))
   const isIgnored = (name: string) => spec.unknownQuery === 'ignore' && !known.has(name)
 
   return (search) => {
@@ -34,21 +35,45 @@ export function compileList(spec: ResourceSpec): (search: string) => ListRequest
     }
     const where = [...query].flatMap(([name, text]) => filters.get(name)?.read(text) ?? [])
     const order = readOrder(ordering.length > 0 ? query.get('ordering') : undefined)
-    const { start, limit, keyset, links } = style.read(query, order, spec.pagination)
+    const { start, limit, keyset, links, linkLength } = style.read(query, order, spec.pagination)
+    refuseLong(search, linkLength, () => filtersOf(query))
     const plan = { where, order, start, limit, keyset, total: spec.pagination.count }
-    const kept = () => [...query].filter(([name]) => known.has(name) && !style.parameters.includes(name))
-    return { plan, links: (page) => spell(kept(), links(page)) }
+    return { plan, links: (page) => spell(filtersOf(query), links(page)) }
   }
 }
 
-/** Each link keeps the filters and the order of the request, and has the parameters of its own page; what was ignored is not carried on. */
-function spell(kept: readonly (readonly [string, string])[], pages: PageLinks): ReadonlyMap<Rel, string> {
+type Parameters = readonly (readonly [name: string, value: string])[]
+
+/** A byte of a query, written in a link: the two of `é`, when they stand bare, become six characters. */
+const GROWTH = 6
+
+/** Every link that an answer has is one that can be asked for. */
+function refuseLong(search: string, linkLength: number, parameters: () => Parameters): void {
+  if (linkLength === 0 || search.length * GROWTH + linkLength <= LONGEST_LINK) return
+  const { length } = new URLSearchParams([...new Map(parameters())]).toString()
+  const room = LONGEST_LINK - linkLength
+  if (length <= room) return
+  throw new Problem(
+    'invalid_query',
+    `the query takes ${length} characters in a link, and may take ${room}; ask for less at once`,
+  )
+}
+
+/**
+ * Each link keeps the filters and the order of the request, and has the parameters of its own page; what was ignored is not carried on.
+ * Where there is no room for all of them, the first and the last page are left to the client.
+ */
+function spell(kept: Parameters, pages: PageLinks): ReadonlyMap<Rel, string> {
   const before = kept.length === 0 ? '' : `${new URLSearchParams(kept as [string, string][]).toString()}&`
   const links = new Map<Rel, string>()
+  let length = 0
   for (const [rel, parameters] of pages) {
     // Numbers and cursors need no escaping.
     const own = Object.keys(parameters).map((name) => `${name}=${parameters[name]}`)
-    links.set(rel, before + own.join('&'))
+    const link = before + own.join('&')
+    length += link.length
+    links.set(rel, link)
   }
-  return links
+  if (length <= 2 * LONGEST_LINK) return links
+  return new Map([...links].filter(([rel]) => rel === 'prev' || rel === 'next'))
 }
