@@ -7,7 +7,7 @@ import type { ListPlan, Row } from '../resource/plan.js'
 import { COUNT_CAP, isCounted } from './count.js'
 import type { Statement } from './database.js'
 import type { Form } from './forms.js'
-import { boundary, keyColumns, orderClause, parameters, reversed, startClause, whereClause } from './where.js'
+import { boundary, keyColumns, orderClause, parameters, reversed, startedRows, whereClause } from './where.js'
 
 /** Every statement that a resource in one form needs. The one place where SQL for records is made. */
 export interface Statements {
@@ -65,20 +65,19 @@ export function compileStatements(
     const params = parameters()
     const backwards = 'before' in plan.start
     const matching = whereClause(plan.where, params)
-    const start = startClause(plan, params)
-    const where = start === undefined ? matching : `${matching === '' ? ' where' : `${matching} and`} ${start}`
     const order = orderClause(backwards ? reversed(plan.order) : plan.order, table)
     const size = plan.limit === undefined ? undefined : `${params.add((given) => String(given.limit))}::int`
     const limit = size === undefined ? '' : ` limit ${size} + 1`
+    const started = startedRows(plan, { table, columns: stored, where: matching, order, limit }, params)
     const offset = offsetOf(plan) > 0 ? ` offset ${params.add((given) => String(offsetOf(given)))}` : ''
     // Where many rows are passed over, an index alone is read for them.
     const rows =
       offsetOf(plan) > FAR
-        ? ` where ${key} in (select ${key} from ${table}${where}${order}${limit}${offset})`
-        : `${where}${order}${limit}${offset}`
+        ? `${table} where ${key} in (select ${key} from ${started}${order}${limit}${offset})`
+        : `${started}${order}${limit}${offset}`
     const text = page.text({
       // The page is cut out before anything is made of its rows: else it would be made of those that are passed over, too.
-      cut: `select ${stored} from ${table}${rows}`,
+      cut: `select ${stored} from ${rows}`,
       table,
       order: orderClause(plan.order, table),
       selected: select,

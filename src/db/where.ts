@@ -67,20 +67,40 @@ export function reversed(order: readonly OrderSpec[]): readonly OrderSpec[] {
 }
 
 /**
- * The rows that follow one row in an order: a row comparison where all fields run one way and none is null (one index
- * condition), else the comparison spelled out. Nulls come last ascending and first descending, as PostgreSQL has them.
+ * The rows that follow one row in an order, as conditions of which each row meets at most one, and which one index answers
+ * from where it starts: joined by `or` it would be read from its beginning. Nulls come last ascending and first descending,
+ * as PostgreSQL has them.
  */
-export function afterClause(order: readonly OrderSpec[], values: readonly unknown[], params: Parameters): string {
+function afterClauses(order: readonly OrderSpec[], values: readonly unknown[], params: Parameters): readonly string[] {
   const [first] = order
-  const uniform = order.every(({ field, descending }) => descending === first?.descending && !field.nullable)
-  if (uniform) {
+  if (!first?.field.nullable) return [afterValue(order, values, params)]
+  const column = identifier(first.field.column)
+  if (values[0] === null) {
+    const others = `${column} is null and ${spelledOut(order, values, params, 1)}`
+    return first.descending ? [others, `${column} is not null`] : [others]
+  }
+  const beyond = afterValue(order, values, params)
+  return first.descending ? [beyond] : [beyond, `${column} is null`]
+}
+
+/**
+ * Of the rows with a value in the first field, those that follow one with a value there: a row comparison, which is one index
+ * condition, where all fields run one way and none of the others is ever null, else the comparison spelled out.
+ */
+function afterValue(order: readonly OrderSpec[], values: readonly unknown[], params: Parameters): string {
+  const [first, ...others] = order
+  if (!first) return 'false'
+  const { descending } = first
+  if (others.every(({ field, descending: same }) => same === descending && !field.nullable)) {
     const columns = order.map(({ field }) => identifier(field.column))
     const bounds = order.map(({ field }, index) => params.add(boundOf(field, index)))
-    return `(${columns.join(', ')}) ${first?.descending ? '<' : '>'} (${bounds.join(', ')})`
+    return `(${columns.join(', ')}) ${descending ? '<' : '>'} (${bounds.join(', ')})`
   }
-  const all = spelledOut(order, values, params)
-  const edge = first && indexEdge(first, values[0], params)
-  return edge === undefined ? all : `${edge} and ${all}`
+  const [column, bound] = [identifier(first.field.column), params.add(boundOf(first.field, 0))]
+  const [beyond, edge] = descending ? ['<', '<='] : ['>', '>=']
+  const all = `(${column} ${beyond} ${bound} or (${column} = ${bound} and ${spelledOut(order, values, params, 1)}))`
+  // What an index can start at, said once more by itself: from alternatives PostgreSQL makes no index condition.
+  return `${column} ${edge} ${bound} and ${all}`
 }
 
 /** Reads the value that a page starts after (before) in one part of its order. */
@@ -94,13 +114,12 @@ export function boundary(start: PageStart): readonly unknown[] {
   return 'before' in start ? start.before : []
 }
 
-/** What an index can start at, said once more by itself: from alternatives PostgreSQL makes no index condition. */
-function indexEdge({ field, descending }: OrderSpec, value: unknown, params: Parameters): string | undefined {
-  if (value === null || (field.nullable && !descending)) return undefined
-  return `${identifier(field.column)} ${descending ? '<=' : '>='} ${params.add(boundOf(field, 0))}`
-}
-
-function spelledOut(order: readonly OrderSpec[], values: readonly unknown[], params: Parameters, index = 0): string {
+function spelledOut(
+  order: readonly OrderSpec[],
+  values: readonly unknown[],
+  params: Parameters,
+  index: number,
+): string {
   const head = order[index]
   if (!head) return 'false'
   const column = identifier(head.field.column)
@@ -116,10 +135,24 @@ function follows(column: string, bound: string | undefined, descending: boolean,
   return nullable && !descending ? `${compared} or ${column} is null` : compared
 }
 
-/** The part of a plan that decides where its page starts. */
-export function startClause({ start, order }: ListPlan, params: Parameters): string | undefined {
-  if ('offset' in start) return undefined
-  return afterClause('before' in start ? reversed(order) : order, boundary(start), params)
+/** What a page is cut out of: a table, the columns that are used of it, and the clauses for all of its rows. */
+interface Source {
+  readonly table: string
+  readonly columns: string
+  readonly where: string
+  readonly order: string
+  readonly limit: string
+}
+
+/** What stands after `from`: the rows of a source from where a plan's page starts. They are still to be ordered and limited. */
+export function startedRows({ start, order }: ListPlan, source: Source, params: Parameters): string {
+  const { table, columns, where } = source
+  if ('offset' in start) return `${table}${where}`
+  const clauses = afterClauses('before' in start ? reversed(order) : order, boundary(start), params)
+  const [first = '', ...others] = clauses.map((part) => `${table}${where === '' ? ' where' : `${where} and`} ${part}`)
+  if (others.length === 0) return first
+  const parts = [first, ...others].map((part) => `(select ${columns} from ${part}${source.order}${source.limit})`)
+  return `(${parts.join(' union all ')}) ${table}`
 }
 
 /** The order's values as cells, for cursors. */
