@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 import { isCovered } from '../config/coverage.js'
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { type Cell, writeCell } from '../fields/cell.js'
+import { JsonMergePatch } from '../fields/json-text.js'
 import { identifier } from '../fields/sql-literal.js'
 import type { ListPlan, Row } from '../resource/plan.js'
 import { COUNT_CAP, isCounted } from './count.js'
 import type { Statement } from './database.js'
 import type { Form } from './forms.js'
+import { mergedInto } from './merge.js'
 import { boundary, keyColumns, orderClause, parameters, reversed, startedRows, whereClause } from './where.js'
 
 /** Every statement that a resource in one form needs. The one place where SQL for records is made. */
@@ -109,13 +111,15 @@ export function compileStatements(
     }
   }
   const update = ({ row }: Change): Template<Change> => {
-    const fields = fieldsOf(row)
-    const changes = fields.map((field, index) => `${identifier(field.column)} = $${index + 2}`)
-    return {
-      text: `update ${table} set ${[...changes, ...touched].join(', ')} where ${key} = $1 returning ${selected}`,
-      values: [({ id }) => id, ...fields.map(cellOf)],
-      kind: WRITE,
-    }
+    const values: ((change: Change) => Cell)[] = [({ id }) => id]
+    const add = (read: (change: Change) => Cell) => `$${values.push(read)}`
+    const changes = fieldsOf(row).map((field) => {
+      const [column, value] = [identifier(field.column), row[field.name]]
+      if (!(value instanceof JsonMergePatch)) return `${column} = ${add(cellOf(field))}`
+      return `${column} = ${mergedInto({ field, target: `${table}.${column}` }, value, (part) => add(() => part))}`
+    })
+    const text = `update ${table} set ${[...changes, ...touched].join(', ')} where ${key} = $1 returning ${selected}`
+    return { text, values, kind: WRITE }
   }
   const retrieve = { text: `select ${selected} from ${table} where ${key} = $1`, values: [String], kind: QUICK }
   const destroy = { text: `delete from ${table} where ${key} = $1`, values: [String], kind: WRITE }
@@ -126,7 +130,11 @@ export function compileStatements(
     estimate: (plan) => serve(`estimate ${shapeOf(plan)}`, estimate, plan),
     retrieve: (id) => serve('retrieve', () => retrieve, id),
     create: (row) => serve(`create ${Object.keys(row).join()}`, create, { id: '', row }),
-    update: (id, row) => serve(`update ${Object.keys(row).join()}`, update, { id, row }),
+    update: (id, row) =>
+      // A patch has a statement of its own, which no other request would ever use.
+      Object.values(row).some((value) => value instanceof JsonMergePatch)
+        ? fill(update({ id, row }), { id, row })
+        : serve(`update ${Object.keys(row).join()}`, update, { id, row }),
     destroy: (id) => serve('destroy', () => destroy, id),
   }
 }

@@ -83,6 +83,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   parse(text: string, options: Options): Value | undefined
   /** A value from a JSON value that satisfies the rules; `source` is its exact JSON text. */
   fromJson(json: Json, source: string, options: Options): Value
+  /** The change of a stored value that a JSON value means in a body which changes a record; undefined when it replaces it. */
+  patch?(json: Json, source: string, options: Options): Value | undefined
   /** PostgreSQL's text form. */
   write(value: Value, options: Options): string
 }

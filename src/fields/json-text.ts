@@ -22,6 +22,9 @@ export class JsonText {
   }
 }
 
+/** A JSON object that, in a row which changes a record, is merged into what is stored (RFC 7396) in place of replacing it. */
+export class JsonMergePatch extends JsonText {}
+
 /** Every decimal of so many digits is told apart by a JavaScript number. */
 const EXACT_DIGITS = 15
 

@@ -1,5 +1,5 @@
 import type { FieldType } from './field-type.js'
-import { JsonText, unstorable } from './json-text.js'
+import { JsonMergePatch, JsonText, unstorable } from './json-text.js'
 
 /** Any JSON value. */
 export const json: FieldType<JsonText> = {
@@ -51,5 +51,7 @@ export const json: FieldType<JsonText> = {
     }
   },
   fromJson: (_json, source) => new JsonText(source),
+  patch: (json, source) =>
+    typeof json === 'object' && json !== null && !Array.isArray(json) ? new JsonMergePatch(source) : undefined,
   write: ({ text }) => text,
 }

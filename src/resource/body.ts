@@ -13,7 +13,7 @@ export type BodyMode = 'create' | 'replace' | 'update'
 const MOST_FAULTS = 20
 
 /** Judges one member of a body: its value, or what is wrong with it. */
-type MemberReader = (body: JsonBody) => { readonly value: unknown } | { readonly broken: string }
+type MemberReader = (body: JsonBody, mode: BodyMode) => { readonly value: unknown } | { readonly broken: string }
 
 interface Member {
   readonly field: FieldSpec
@@ -43,7 +43,7 @@ export function compileBody(spec: ResourceSpec, readLink: LinkReader, compile: C
         if (missing(mode)) faults.push({ field: field.name, message: `${field.label} is required` })
         continue
       }
-      const answer = read(body)
+      const answer = read(body, mode)
       if ('value' in answer) row[field.name] = answer.value
       else faults.push({ field: field.name, message: answer.broken })
     }
@@ -80,7 +80,7 @@ function compileMember(field: FieldSpec, readLink: LinkReader, compile: CompileS
     broken: field.message ?? `${field.label} ${rule?.message ?? 'is not valid'}`,
   })
 
-  return (body) => {
+  return (body, mode) => {
     const json = body.value(field.name) ?? null
     if (json === null && field.nullable) return { value: null }
     const linked = readLink(field, json)
@@ -90,7 +90,9 @@ function compileMember(field: FieldSpec, readLink: LinkReader, compile: CompileS
     const source = body.source(field.name)
     const refused = field.type.admits?.(json, source, field.options)
     if (refused !== undefined) return fail(rules.find((rule) => rule.name === refused))
-    return { value: field.type.fromJson(json, source, field.options) }
+    const { type, options } = field
+    const changed = mode === 'update' ? type.patch?.(json, source, options) : undefined
+    return { value: changed ?? type.fromJson(json, source, options) }
   }
 }
 
