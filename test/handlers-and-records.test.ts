@@ -13,12 +13,13 @@ models:
       id: { type: bigint, primary_key: true }
       title: { type: string, max: 10, unique: true }
       pages: { type: integer, default: 1 }
+      notes: { type: json, nullable: true }
 resources:
   book: { model: book, path: /books/, filterable: [pages] }
 `
 
 const PLUGIN = `
-import { Problem } from 'snippetctl'
+import { JsonText, Problem } from 'snippetctl'
 
 export default (app) => {
   const books = app.resource('book')
@@ -43,6 +44,18 @@ export default (app) => {
   route('swallow', (context) => twice(context, () => undefined))
   route('replace', (context) => twice(context, (cause) => { throw new Problem('not_found', 'no shelf', { cause }) }))
   route('retell', (context) => twice(context, (error) => { throw error }))
+  const kept = async (context, notes) => {
+    const { item } = await context.store(books).create({ title: 'kept', notes })
+    await context.store(books).destroy(item.id)
+    const read = item.notes
+    return { status: 200, body: { notes: [read], text: read?.text, value: read?.value, exact: read instanceof JsonText, plain: tell(read) } }
+  }
+  const tell = (value) => {
+    try { return JSON.stringify({ value }) } catch (error) { return error.message }
+  }
+  const VALUES = { object: { a: [1, null] }, text: 'text', number: 1.5, list: [], no: false, nothing: null,
+    exact: new JsonText('9007199254740993'), record: { text: '1' }, big: 1n, function: () => 1 }
+  for (const [name, value] of Object.entries(VALUES)) route('json-' + name, (context) => kept(context, value))
   route('write-nothing', (context) => done(context.store(books).create({})))
 }
 `
@@ -108,5 +121,41 @@ describe('a title that is taken, in a transaction', () => {
     })
     const response = await api.fetch('/swallow/')
     expect([response.status, await response.json()]).toEqual([409, expect.objectContaining({ errors: TAKEN })])
+  })
+})
+
+describe('a JSON value in a row', () => {
+  test.each([
+    ['object', '{"a":[1,null]}', { a: [1, null] }],
+    ['text', '"text"', 'text'],
+    ['number', '1.5', 1.5],
+    ['list', '[]', []],
+    ['no', 'false', false],
+    ['record', '{"text":"1"}', { text: '1' }],
+  ])('is written plain and read with its text and its value: %s', async (path, text, value) => {
+    const answer = await (await api.fetch(`/json-${path}/`)).json()
+    const spaced = (answer as { text: string }).text.replaceAll(/([:,]) /g, '$1')
+    expect([spaced, answer]).toEqual([
+      text,
+      { notes: [value], text: expect.any(String), value, exact: true, plain: JSON.stringify({ value }) },
+    ])
+  })
+
+  test('keeps every digit when it is written as text, and refuses to be rounded unseen', async () => {
+    const answer = await (await api.fetch('/json-exact/')).text()
+    expect(answer).toContain('"notes":[9007199254740993],"text":"9007199254740993"')
+    expect(answer).toContain('has numbers that JSON.stringify rounds; use its text')
+  })
+
+  test('is none where null is written', async () => {
+    expect(await (await api.fetch('/json-nothing/')).json()).toEqual({
+      notes: [null],
+      exact: false,
+      plain: '{"value":null}',
+    })
+  })
+
+  test.each(['big', 'function'])('is never stored where JSON has no text for it: %s', async (path) => {
+    expect((await api.fetch(`/json-${path}/`)).status).toBe(500)
   })
 })

@@ -1,7 +1,7 @@
 import type { Json } from '../json.js'
 import { isStorable } from './formats.js'
 
-/** A stored JSON value: its exact text, and the value that JavaScript makes of it. */
+/** A stored JSON value, as handlers see it: its exact text, and the value that JavaScript makes of it. */
 export class JsonText {
   readonly text: string
 

@@ -1,6 +1,13 @@
 import type { FieldType } from './field-type.js'
 import { JsonMergePatch, JsonText, unstorable } from './json-text.js'
 
+/** Handlers may write a plain value, of which JavaScript knows every digit. */
+function write(value: unknown): string {
+  const text = value instanceof JsonText ? value.text : JSON.stringify(value)
+  if (text === undefined) throw new TypeError(`a ${typeof value} is no JSON value, and cannot be stored as one`)
+  return text
+}
+
 /** Any JSON value. */
 export const json: FieldType<JsonText> = {
   name: 'json',
@@ -53,5 +60,5 @@ export const json: FieldType<JsonText> = {
   fromJson: (_json, source) => new JsonText(source),
   patch: (json, source) =>
     typeof json === 'object' && json !== null && !Array.isArray(json) ? new JsonMergePatch(source) : undefined,
-  write: ({ text }) => text,
+  write,
 }
