@@ -1,4 +1,5 @@
 import type { FieldType } from './field-type.js'
+import { isForeignTime, shownWithin } from './foreign-time.js'
 import { isDate } from './formats.js'
 import { ORDERED } from './integer-type.js'
 
@@ -22,11 +23,12 @@ export const date: FieldType<string> = {
   ],
   // Ten characters, each perhaps an escape of six bytes, and the quotes.
   maxBytes: () => 62,
-  longest: () => 10,
+  // `5874897-12-31`
+  longest: () => 13,
   // Not left to the session's DateStyle.
-  select: (column) => `to_char(${column}, 'YYYY-MM-DD')`,
+  select: (column) => shownWithin(column, '9999-12-31', `to_char(${column}, 'YYYY-MM-DD')`),
   read: (text) => text,
-  parse: (text) => (isDate(text) ? text : undefined),
+  parse: (text) => (isDate(text) || isForeignTime(text, 'date') ? text : undefined),
   fromJson: (json) => String(json),
   write: (value) => value,
 }

@@ -124,7 +124,11 @@ export const decimal: FieldType<string, DecimalOptions> = {
   longest: ({ precision }) => precision + 3,
   select: (column) => `${column}::text`,
   read: (text) => text,
-  parse: (text, { scale }) => (DECIMAL.test(text) && text.length <= LONGEST_TEXT ? canonical(text, scale) : undefined),
+  parse(text, { scale }) {
+    // No body can have it, but other programs can store it.
+    if (text === 'NaN') return text
+    return DECIMAL.test(text) && text.length <= LONGEST_TEXT ? canonical(text, scale) : undefined
+  },
   fromJson: (json, _source, { scale }) => canonical(String(json), scale),
   write: (value) => value,
 }

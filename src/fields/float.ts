@@ -11,6 +11,9 @@ interface FloatOptions {
 const LONGEST = 1100
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
+/** What JSON has no number for, and other programs can store. */
+const FOREIGN = new Set(['NaN', 'Infinity', '-Infinity'])
+
 /** The nearest double to a JSON number's text; undefined where PostgreSQL says "out of range". */
 const nearest = (text: string): number | undefined => {
   if (text.length > LONGEST) return undefined
@@ -62,7 +65,7 @@ export const float: FieldType<number, FloatOptions> = {
   // `-0.0000012345678901234567`
   longest: () => 25,
   read: Number,
-  parse: (text) => (NUMBER.test(text) ? nearest(text) : undefined),
+  parse: (text) => (FOREIGN.has(text) ? Number(text) : NUMBER.test(text) ? nearest(text) : undefined),
   fromJson: (_json, source) => Number(source),
   write,
 }

@@ -1,4 +1,5 @@
 import type { FieldType } from './field-type.js'
+import { isForeignTime, shownWithin } from './foreign-time.js'
 import { utcTimestamp } from './instant.js'
 import { ORDERED } from './integer-type.js'
 
@@ -47,10 +48,16 @@ export const timestamp: FieldType<string> = {
   ],
   // `2026-11-21T10:00:00.123456+00:00`, each character perhaps an escape of six bytes, and the quotes.
   maxBytes: () => 6 * 32 + 2,
-  longest: () => 27,
-  select: (column) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
+  // `294276-12-31 23:59:59.999999+00`
+  longest: () => 32,
+  select: (column) =>
+    shownWithin(
+      column,
+      '9999-12-31T23:59:59.999999Z',
+      `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
+    ),
   read: (text) => text,
-  parse: utcTimestamp,
+  parse: (text) => utcTimestamp(text) ?? (isForeignTime(text, 'timestamp') ? text : undefined),
   fromJson(json) {
     const value = utcTimestamp(String(json))
     if (value === undefined) throw new Error(`not a timestamp: ${String(json)}`)

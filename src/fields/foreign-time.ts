@@ -1,0 +1,27 @@
+const SPELLING = /^(\d{4,7})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.\d{1,6})?\+00)?( BC)?$/
+
+/** The earliest year before Christ that PostgreSQL has from its first day on, and the last years of its types. */
+const FIRST = 4713
+const LAST = { date: 5_874_897, timestamp: 294_276 } as const
+
+/** The SQL of `shown` for times of the years 0001 to 9999, and of PostgreSQL's own spelling for others. */
+export const shownWithin = (column: string, last: string, shown: string): string =>
+  `case when ${column} between '0001-01-01T00:00:00Z' and '${last}' then ${shown} else ${column}::text end`
+
+/**
+ * Whether a text is PostgreSQL's own spelling (in its style `ISO`, and UTC) of a time that no body of a request can have,
+ * but that other programs can store: `infinity`, `-infinity`, and what lies before the year 0001 or after 9999.
+ */
+export const isForeignTime = (text: string, type: keyof typeof LAST): boolean => {
+  if (text === 'infinity' || text === '-infinity') return true
+  const [, years = '', month, day, hours, minutes, seconds, bc] = SPELLING.exec(text) ?? []
+  if ((hours !== undefined) !== (type === 'timestamp')) return false
+  const year = Number(years)
+  const inRange = bc === undefined ? year > 9999 && year <= LAST[type] : year > 0 && year <= FIRST
+  if (!inRange || (years.length > 4 && years.startsWith('0'))) return false
+  // Days repeat every 400 years, and before the year 1 is that which is counted as 0 here.
+  const cycle = 2000 + ((bc === undefined ? year : 400 * 12 + 1 - year) % 400)
+  const days = new Date(Date.UTC(cycle, Number(month), 0)).getUTCDate()
+  const isDay = Number(month) >= 1 && Number(month) <= 12 && Number(day) >= 1 && Number(day) <= days
+  return isDay && Number(hours ?? 0) < 24 && Number(minutes ?? 0) < 60 && Number(seconds ?? 0) < 60
+}
