@@ -12,9 +12,9 @@ const MOST_LANES = 3
  * Set by a statement on each new connection, and not as startup options, because poolers refuse those that they do
  * not know. The text forms are fixed here too, so that a cell reads alike on every server.
  */
-const session = (statement: string, lock: string) => `
-  set statement_timeout = '${statement}';
-  set lock_timeout = '${lock}';
+const SETTINGS = `
+  set statement_timeout = '5s';
+  set lock_timeout = '2s';
   set idle_in_transaction_session_timeout = '10s';
   set client_encoding = 'UTF8';
   set timezone = 'UTC';
@@ -22,10 +22,12 @@ const session = (statement: string, lock: string) => `
   set intervalstyle = 'postgres';
   set bytea_output = 'hex';
   set extra_float_digits = 1;
-  select version()`
-const SESSION = session('5s', '2s')
+`
 /** A quick read that is not quick after all must not keep those behind it waiting; it is sent again on a connection of its own. */
-const QUICK_SESSION = session('250ms', '100ms')
+const HURRIED = `
+  set statement_timeout = '250ms';
+  set lock_timeout = '100ms';
+`
 
 /** Longer than the server's own limit: it strikes only when the server is frozen or the network swallows packets. */
 const PATIENCE = 6_000
@@ -55,20 +57,20 @@ export function openPostgres(url: string, { connections, prepare }: PostgresOpti
     description: describe(url),
     whenPending: 'refuse',
     sending,
-    ...(lanes > 0 && { quick: { client, most: lanes, prepare: prepareSession(QUICK_SESSION), sending } }),
+    ...(lanes > 0 && { quick: { client, most: lanes, prepare: prepareSession(SETTINGS + HURRIED), sending } }),
     pool: {
       ...client,
       max: connections - lanes,
       idleTimeoutMillis: 60_000,
       maxLifetimeSeconds: 30 * 60,
       // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
-      onConnect: prepareSession(SESSION),
+      onConnect: prepareSession(SETTINGS),
     },
   })
 }
 
-function prepareSession(text: string): (client: pg.ClientBase) => Promise<void> {
-  return (client) => prepare(client, { text, query_timeout: CONNECT_TIMEOUT })
+function prepareSession(settings: string): (client: pg.ClientBase) => Promise<void> {
+  return (client) => prepare(client, { text: `${settings}select version()`, query_timeout: CONNECT_TIMEOUT })
 }
 
 async function prepare(
