@@ -1,7 +1,14 @@
 import { stat } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { type AppSpec, type LoadedApplication, type LoadedSpec, loadApplication, loadSpec } from '../src/index.js'
+import {
+  type AppSpec,
+  type Diagnostic,
+  type LoadedApplication,
+  type LoadedSpec,
+  loadApplication,
+  loadSpec,
+} from '../src/index.js'
 import { printFrames } from './diagnostics.js'
 import { type ExitCode, Failure, Finished } from './failure.js'
 import { createOutput, type Output } from './output.js'
@@ -116,8 +123,12 @@ async function load<Loaded extends LoadedApplication | LoadedSpec>(
   if (!found.isFile()) throw unreadable(shownPath(context, file), new Error('it is not a file'))
   const loaded = await read(file)
   if (loaded.ok) return loaded
-  const diagnostics = loaded.diagnostics.map((one) => ({ ...one, file: shownPath(context, one.file) }))
-  return { ...loaded, diagnostics }
+  return { ...loaded, diagnostics: shownDiagnostics(context, loaded.diagnostics) }
+}
+
+/** The same diagnostics, their file named as people wrote it. */
+export function shownDiagnostics(context: CliContext, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  return diagnostics.map((one) => ({ ...one, file: shownPath(context, one.file) }))
 }
 
 function unreadable(file: string, cause: Error): Failure {

@@ -1,15 +1,21 @@
 import { type Diagnostic, renderDiagnostics, type Style } from '../src/index.js'
 import type { Colors, Output } from './output.js'
 
-interface Refused {
+interface Judged {
   readonly diagnostics: readonly Diagnostic[]
   /** The text of the configuration. */
   readonly source: string
 }
 
+interface FrameOptions {
+  readonly limit?: number
+  /** The last line, in place of their number. */
+  readonly summary?: string
+}
+
 /** Prints mistakes of a configuration as people read them: an excerpt with a caret for each, and their number last. */
-export function printFrames(to: Output, { diagnostics, source }: Refused, limit?: number): void {
-  const options = { style: styleWith(to.colors), ...(limit === undefined ? {} : { limit }) }
+export function printFrames(to: Output, { diagnostics, source }: Judged, frame: FrameOptions = {}): void {
+  const options = { style: styleWith(to.colors), ...frame }
   to.line(renderDiagnostics(diagnostics, source.split(/\r\n|\n|\r/), options))
 }
 

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { type App, compileApp } from './application.js'
 import { checkConfig } from './config/check.js'
+import { checkCoverage } from './config/check-coverage.js'
 import { MAX_CONFIG_BYTES } from './config/decode.js'
 import type { Diagnostic } from './config/diagnostic.js'
 import { type ConfigDocument, readConfig } from './config/document.js'
@@ -31,8 +32,17 @@ interface Refused {
 /** What a configuration says, without its plugins. */
 export type LoadedSpec = { readonly ok: true; readonly spec: AppSpec } | Refused
 
+interface Loaded {
+  readonly ok: true
+  readonly app: App
+  readonly spec: AppSpec
+  readonly source: string
+  /** What speaks against a configuration that works: what it says itself, and `more`, found elsewhere. */
+  warnings(more?: readonly Refusal[]): readonly Diagnostic[]
+}
+
 /** An application, or what is wrong with its configuration. */
-export type LoadedApplication = { readonly ok: true; readonly app: App; readonly spec: AppSpec } | Refused
+export type LoadedApplication = Loaded | Refused
 
 /**
  * resources.yaml → spec, for who needs the models and serves nothing. Runs no plugin.
@@ -55,25 +65,24 @@ export async function loadApplication({
 }: LoadOptions): Promise<LoadedApplication> {
   const read = await readSpec(file)
   if (!('spec' in read)) return read
-  const { spec, document, refuse } = read
+  const { spec, document, source, refuse } = read
   const { plugins, refusals } = await loadPlugins(spec, importModule)
   if (refusals.length > 0) return refuse(locate(document, refusals))
   const compiled = compileApp(spec, plugins, { env, judgeDefaults })
   if ('refusals' in compiled) return refuse(locate(document, compiled.refusals))
-  return { ok: true, app: compiled.app, spec }
+  const warnings = (more: readonly Refusal[] = []) =>
+    locate(document, [...checkCoverage(document, spec), ...more], 'warning')
+  return { ok: true, app: compiled.app, spec, source, warnings }
 }
 
 async function readSpec(file: string) {
   const bytes = await readBounded(file)
-  const refuse = (diagnostics: readonly Diagnostic[]): Refused => ({
-    ok: false,
-    diagnostics,
-    source: Buffer.from(bytes).toString(),
-  })
+  const source = Buffer.from(bytes).toString()
+  const refuse = (diagnostics: readonly Diagnostic[]): Refused => ({ ok: false, diagnostics, source })
   const document = readConfig(bytes, file)
   if (isRefused(document)) return refuse(document)
   const spec = checkConfig(document)
-  return isRefused(spec) ? refuse(spec) : { spec, document, refuse }
+  return isRefused(spec) ? refuse(spec) : { spec, document, source, refuse }
 }
 
 /** One byte more than is allowed tells that there are too many; a file that never ends is never read to its end. */
@@ -95,7 +104,11 @@ function isRefused<T extends ConfigDocument | AppSpec>(
   return Array.isArray(result)
 }
 
-function locate(document: ConfigDocument, refusals: readonly Refusal[]): readonly Diagnostic[] {
-  const diagnostics = refusals.map((refusal) => diagnosticAt(document, refusal))
+function locate(
+  document: ConfigDocument,
+  refusals: readonly Refusal[],
+  severity: Diagnostic['severity'] = 'error',
+): readonly Diagnostic[] {
+  const diagnostics = refusals.map((refusal) => diagnosticAt(document, refusal, severity))
   return diagnostics.toSorted((a, b) => a.range.start.offset - b.range.start.offset)
 }

@@ -4,6 +4,7 @@ import { checkText } from './support/config.js'
 import { BOOKS, makeProject, type Project, runCli } from './support/cli.js'
 
 const BROKEN = BOOKS.replace('type: string', 'type: strng').replace('filterable: [title]', 'filterable: [titel]')
+const INDEXED = BOOKS.replace('max: 100 }\n', 'max: 100 }\n    indexes: [[title, id]]\n')
 /** A mistake for each way in which a value can have the wrong shape. */
 const MISSHAPEN = `version: 2
 api: { prefix: api, title: [] }
@@ -40,7 +41,7 @@ async function check(yaml: string, ...args: readonly string[]) {
 
 describe('check', () => {
   test('says in one line that a configuration is in order', async () => {
-    const outcome = await check(BOOKS)
+    const outcome = await check(INDEXED)
     expect(outcome).toEqual({ code: 0, stdout: 'resources.yaml: ok, 1 resource, 6 routes\n', stderr: '' })
   })
 
@@ -84,10 +85,10 @@ describe('check', () => {
   })
 
   test('prints JSON for a configuration in order too', async () => {
-    const { code, stdout } = await check(BOOKS, '--format', 'json')
-    expect({ code, json: JSON.parse(stdout) }).toMatchObject({
+    const { code, stdout } = await check(INDEXED, '--format', 'json')
+    expect({ code, json: JSON.parse(stdout) }).toEqual({
       code: 0,
-      json: { schemaVersion: 1, ok: true, errors: 0 },
+      json: { schemaVersion: 1, ok: true, errors: 0, warnings: 0, diagnostics: [] },
     })
   })
 
@@ -97,6 +98,27 @@ describe('check', () => {
     const lines = stdout.trimEnd().split('\n')
     expect(lines).toHaveLength(2)
     expect(lines[0]).toMatch(/^::error file=resources\.yaml,line=9,col=22,/)
+  })
+
+  test('warns of an index that is missing, with the line to add, and exits with 0', async () => {
+    const { code, stdout, stderr } = await check(BOOKS)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/^warning\[SC401\]: no index serves the filter `title`/)
+    expect(stdout).toContain('--> resources.yaml:14:18\n')
+    expect(stdout).toContain('= help: add under `models.book`: `indexes: [[title, id]]`\n')
+    expect(stdout).toMatch(/\n\nresources\.yaml: ok, 1 resource, 6 routes, 1 warning\n$/)
+  })
+
+  test.each([
+    ['json', /^\{"schemaVersion":1,"ok":true,"errors":0,"warnings":1,"diagnostics":\[\{"code":"SC401".*\}\]\}\n$/],
+    [
+      'github',
+      /^::warning file=resources\.yaml,line=14,col=18,.*,title=SC401::.*\nresources\.yaml: ok, .*, 1 warning\n$/,
+    ],
+  ])('prints warnings with --format %s', async (format, expected) => {
+    const { code, stdout } = await check(BOOKS, '--format', format)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(expected)
   })
 
   test('prints the first twenty errors, and all of them with --all', async () => {
@@ -134,7 +156,7 @@ describe('check', () => {
   })
 
   test('takes the configuration that SNIPPETCTL_CONFIG names', async () => {
-    project = await makeProject({ 'conf/other.yaml': BOOKS })
+    project = await makeProject({ 'conf/other.yaml': INDEXED })
     const { stdout } = await runCli(['check'], { cwd: project.folder, env: { SNIPPETCTL_CONFIG: 'conf/other.yaml' } })
     expect(stdout).toBe('conf/other.yaml: ok, 1 resource, 6 routes\n')
   })

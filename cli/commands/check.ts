@@ -1,7 +1,14 @@
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { type Diagnostic, toGithub, toJson } from '../../src/index.js'
-import { type CliContext, type CommonOptions, loadConfig, shownPath } from '../context.js'
+import {
+  type Application,
+  type CliContext,
+  type CommonOptions,
+  loadConfig,
+  shownDiagnostics,
+  shownPath,
+} from '../context.js'
 import { printFrames } from '../diagnostics.js'
 import type { ExitCode } from '../failure.js'
 import { count } from '../output.js'
@@ -12,9 +19,12 @@ interface CheckOptions extends CommonOptions {
   readonly format: Format
 }
 
-interface Refused {
+/** What is said of a configuration. */
+interface Verdict {
   readonly diagnostics: readonly Diagnostic[]
   readonly source: string
+  /** The line that says it is in order; undefined when it is not. */
+  readonly summary?: string
 }
 
 /** More are seldom read; `--all` shows them. */
@@ -26,11 +36,13 @@ Examples:
   $ snippetctl check --config other.yaml --json
   $ snippetctl check --format github        annotations, in a GitHub workflow`
 
-/** How errors can be printed, by the value of `--format`. They are what `check` answers, so they go to stdout. */
+/** How a verdict can be printed, by the value of `--format`. It is what `check` answers, so it goes to stdout. */
 const FORMATS = {
   text: printText,
-  json: ({ out }: CliContext, { diagnostics }: Refused) => out.line(JSON.stringify(toJson(diagnostics))),
-  github: ({ out }: CliContext, { diagnostics }: Refused) => out.line(diagnostics.map(toGithub).join('\n')),
+  json: ({ out }: CliContext, { diagnostics }: Verdict) => out.line(JSON.stringify(toJson(diagnostics))),
+  github: ({ out }: CliContext, { diagnostics, summary }: Verdict) => {
+    for (const text of [...diagnostics.map(toGithub), ...(summary === undefined ? [] : [summary])]) out.line(text)
+  },
 } as const
 type Format = keyof typeof FORMATS
 
@@ -38,32 +50,35 @@ type Format = keyof typeof FORMATS
 export function addCheck(program: Command, context: CliContext): void {
   program
     .command('check')
-    .description('find everything that is wrong with the configuration')
-    .option('--all', `print every error, not only the first ${SHOWN}`)
+    .description('find everything that is wrong with the configuration, and the indexes that it lacks or does not need')
+    .option('--all', `print everything, not only the first ${SHOWN}`)
     .option('--json', 'print one JSON document; the same as --format json')
-    .addOption(new Option('--format <format>', 'how errors are printed').choices(Object.keys(FORMATS)).default('text'))
+    .addOption(new Option('--format <format>', 'how it is printed').choices(Object.keys(FORMATS)).default('text'))
     .addHelpText('after', EXAMPLES)
     .action(async (options: CheckOptions) => context.finish(await check(context, options)))
 }
 
 async function check(context: CliContext, options: CheckOptions): Promise<ExitCode> {
   const loaded = await loadConfig(context, options)
-  const format = options.json ? 'json' : options.format
+  const print = (verdict: Verdict) => FORMATS[options.json ? 'json' : options.format](context, verdict, options)
   if (!loaded.ok) {
-    FORMATS[format](context, loaded, options)
+    print(loaded)
     return 1
   }
-  if (format === 'json') {
-    context.out.line(JSON.stringify(toJson([])))
-    return 0
-  }
-  const { resources, routes } = loaded.app
+  const diagnostics = shownDiagnostics(context, loaded.warnings())
   const file = shownPath(context, resolve(context.cwd, options.config))
-  context.out.line(`${file}: ok, ${count(resources.length, 'resource')}, ${count([...routes].length, 'route')}`)
+  print({ diagnostics, source: loaded.source, summary: `${file}: ok, ${amounts(loaded, diagnostics.length)}` })
   return 0
 }
 
-function printText(context: CliContext, refused: Refused, { all }: CheckOptions): void {
-  printFrames(context.out, refused, all ? Number.POSITIVE_INFINITY : SHOWN)
-  if (!all && refused.diagnostics.length > SHOWN) context.err.line('  = help: see them all: snippetctl check --all')
+function amounts({ app }: Application, warnings: number): string {
+  const all = [count(app.resources.length, 'resource'), count([...app.routes].length, 'route')]
+  return [...all, ...(warnings > 0 ? [count(warnings, 'warning')] : [])].join(', ')
+}
+
+function printText(context: CliContext, verdict: Verdict, { all }: CheckOptions): void {
+  const { summary, diagnostics } = verdict
+  const limit = all ? Number.POSITIVE_INFINITY : SHOWN
+  printFrames(context.out, verdict, { limit, ...(summary === undefined ? {} : { summary }) })
+  if (diagnostics.length > limit) context.err.line('  = help: see them all: snippetctl check --all')
 }

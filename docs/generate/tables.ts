@@ -91,6 +91,7 @@ const GROUPS = {
   SC1: 'The text is not usable YAML',
   SC2: 'A value has the wrong shape',
   SC3: 'The parts do not fit together',
+  SC4: 'Warnings: indexes',
 }
 
 export function diagnostics(): string {

@@ -6,6 +6,7 @@ interface CodeEntry {
 /**
  * Every mistake that a configuration can have: its stable code, a title, and the long text for the reference.
  * SC1xx: the text is not usable YAML. SC2xx: a value has the wrong shape. SC3xx: the parts do not fit together.
+ * SC4xx, warnings: it works, and costs more than it has to.
  */
 export const DIAGNOSTICS = {
   SC101: {
@@ -188,6 +189,16 @@ export const DIAGNOSTICS = {
     explanation: 'The file is missing, fails while it is loaded, or does not export a plugin.',
   },
   SC354: { title: 'Routes clash', explanation: 'Two routes cannot share a method and a path, nor one name two paths.' },
+  SC401: {
+    title: 'Index missing',
+    explanation:
+      'Without an index, a filter reads the whole table and an order sorts it for every page. Add the line that the help shows, and write the migration.',
+  },
+  SC402: {
+    title: 'Index not needed',
+    explanation:
+      'No list filters or orders by the first field of the index, or another index starts with the same fields. Each write has to keep it up to date all the same.',
+  },
 } as const satisfies Readonly<Record<string, CodeEntry>>
 
 export type DiagnosticCode = keyof typeof DIAGNOSTICS

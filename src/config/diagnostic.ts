@@ -89,19 +89,23 @@ interface RenderOptions {
   readonly style?: Style
   /** How many are shown; the rest is counted. */
   readonly limit?: number
+  /** The last line, in place of one that counts them. */
+  readonly summary?: string
 }
 
 /** The text of all diagnostics of one file, at most 50 frames, with a line that counts them at the end. */
 export const renderDiagnostics = (
   diagnostics: readonly Diagnostic[],
   lines: readonly string[],
-  { style = unstyled, limit = 50 }: RenderOptions = {},
+  { style = unstyled, limit = 50, summary = summaryOf(diagnostics) }: RenderOptions = {},
 ): string => {
   const shown = diagnostics.slice(0, limit).map((diagnostic) => renderDiagnostic(diagnostic, lines, style))
   const hidden = diagnostics.length - shown.length
-  const total = `${diagnostics[0]?.file ?? ''}: ${counted(diagnostics)}`
-  return [...shown, ...(hidden > 0 ? [`and ${hidden} more`] : []), total].join('\n\n')
+  return [...shown, ...(hidden > 0 ? [`and ${hidden} more`] : []), summary].join('\n\n')
 }
+
+const summaryOf = (diagnostics: readonly Diagnostic[]): string =>
+  `${diagnostics[0]?.file ?? ''}: ${counted(diagnostics)}`
 
 const count = (diagnostics: readonly Diagnostic[], severity: Diagnostic['severity']): number =>
   diagnostics.filter((diagnostic) => diagnostic.severity === severity).length

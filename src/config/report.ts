@@ -3,10 +3,14 @@ import type { ConfigDocument } from './document.js'
 import type { Path } from './located.js'
 import type { Refusal } from './refusal.js'
 
-/** The error that a refusal is, with its place in the file. Later stages point into the document with it. */
-export const diagnosticAt = (document: ConfigDocument, { code, path, part, message, help }: Refusal): Diagnostic => ({
+/** The diagnostic that a refusal is, with its place in the file. Later stages point into the document with it. */
+export const diagnosticAt = (
+  document: ConfigDocument,
+  { code, path, part, message, help }: Refusal,
+  severity: Diagnostic['severity'] = 'error',
+): Diagnostic => ({
   code,
-  severity: 'error',
+  severity,
   message,
   file: document.file,
   range: document.locate(path, part),

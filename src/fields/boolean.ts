@@ -13,6 +13,7 @@ export const boolean: FieldType<boolean> = {
     { json: true, text: 'true', value: true },
     { json: false, text: 'false', value: false },
   ],
+  values: () => 2,
   column: () => 'boolean',
   rules: () => [{ name: 'type', schema: { type: 'boolean' }, message: 'must be true or false' }],
   maxBytes: () => 5,

@@ -32,6 +32,7 @@ export const choice: FieldType<string, ChoiceOptions> = {
     { json: 'a\\b', text: 'a\\b', value: 'a\\b', options: { choices: ["it's", 'a\\b', '?'] } },
     { json: '😀', text: '😀', value: '😀', options: { choices: ['😀'] } },
   ],
+  values: ({ choices }) => choices.length,
   column: ({ collation }) => collated('text', collation),
   rules: ({ choices }) => [
     {

@@ -60,6 +60,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   /** Whether the type can be a primary key: one canonical text form, safe in a path without escaping. */
   readonly key: boolean
   readonly examples: readonly Example<Value>[]
+  /** How many values there are; left out where they are many. */
+  values?(options: Options): number
   /** The PostgreSQL type of the column, collation included. */
   column(options: Options): string
   /** In order; the first is the type itself (`must be a string`). */

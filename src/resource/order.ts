@@ -1,3 +1,4 @@
+import { totalOrder } from '../config/coverage.js'
 import type { OrderSpec, ResourceSpec } from '../config/spec.js'
 import { Problem } from '../problem.js'
 import { quote } from './query.js'
@@ -19,20 +20,13 @@ export function compileOrder(spec: ResourceSpec): (text: string | undefined) => 
     throw new Problem('invalid_query', `the parameter \`ordering\` names ${quote(name)}; ${help}`)
   }
 
-  const standard = total(spec.defaultOrder, spec)
+  const standard = totalOrder(spec.model, spec.defaultOrder)
   return (text) => {
     if (text === undefined) return standard
     const order = text.split(',', choices.size + 1).map(readOne)
     if (new Set(order.map(({ field }) => field)).size < order.length) {
       throw new Problem('invalid_query', 'the parameter `ordering` names a field twice')
     }
-    return total(order, spec)
+    return totalOrder(spec.model, order)
   }
-}
-
-/** With the primary key at the end, in the direction of the field before it, so that pages never overlap. */
-function total(order: readonly OrderSpec[], spec: ResourceSpec): readonly OrderSpec[] {
-  const { primaryKey } = spec.model
-  if (order.some(({ field }) => field === primaryKey)) return order
-  return [...order, { field: primaryKey, descending: order.at(-1)?.descending ?? false }]
 }
