@@ -55,6 +55,6 @@ export function alignColumns(rows: readonly (readonly string[])[]): readonly str
 }
 
 /** `1 route`, `2 routes`. */
-export function count(amount: number, noun: string): string {
-  return `${amount} ${noun}${amount === 1 ? '' : 's'}`
+export function count(amount: number, noun: string, plural = `${noun}s`): string {
+  return `${amount} ${amount === 1 ? noun : plural}`
 }

@@ -16,6 +16,7 @@ export type { BodyPolicy, Context, Handler, Method, ProblemRenderer, Reply, Rout
 export type { Json, JsonSchema } from './json.js'
 export type { JsonBody } from './json-body.js'
 export { type LoadedApplication, type LoadedSpec, loadApplication, loadSpec } from './load.js'
+export { type IndexFindings, indexDifferences } from './migrations/index-differences.js'
 export { MigrationError } from './migrations/error.js'
 export { type Plan as MigrationPlan, planMigration, writeMigration } from './migrations/generate.js'
 export type { MigrationStatus } from './migrations/journal.js'

@@ -1,6 +1,13 @@
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import { type Diagnostic, toGithub, toJson } from '../../src/index.js'
+import {
+  type Diagnostic,
+  indexDifferences,
+  type IndexFindings,
+  migrationStatus,
+  toGithub,
+  toJson,
+} from '../../src/index.js'
 import {
   type Application,
   type CliContext,
@@ -9,12 +16,14 @@ import {
   shownDiagnostics,
   shownPath,
 } from '../context.js'
+import { onExistingDatabase } from '../database.js'
 import { printFrames } from '../diagnostics.js'
 import type { ExitCode } from '../failure.js'
 import { count } from '../output.js'
 
 interface CheckOptions extends CommonOptions {
   readonly all?: true
+  readonly database?: true
   readonly json?: true
   readonly format: Format
 }
@@ -25,6 +34,15 @@ interface Verdict {
   readonly source: string
   /** The line that says it is in order; undefined when it is not. */
   readonly summary?: string
+  /** The database, where it was asked. */
+  readonly database?: Comparison
+}
+
+/** What a look at the database gave. */
+interface Comparison {
+  readonly pending: readonly string[]
+  /** Undefined while migrations are pending: then indexes are missing as a matter of course. */
+  readonly findings: IndexFindings | undefined
 }
 
 /** More are seldom read; `--all` shows them. */
@@ -33,25 +51,30 @@ const SHOWN = 20
 const EXAMPLES = `
 Examples:
   $ snippetctl check
+  $ snippetctl check --database
   $ snippetctl check --config other.yaml --json
   $ snippetctl check --format github        annotations, in a GitHub workflow`
 
 /** How a verdict can be printed, by the value of `--format`. It is what `check` answers, so it goes to stdout. */
 const FORMATS = {
   text: printText,
-  json: ({ out }: CliContext, { diagnostics }: Verdict) => out.line(JSON.stringify(toJson(diagnostics))),
-  github: ({ out }: CliContext, { diagnostics, summary }: Verdict) => {
-    for (const text of [...diagnostics.map(toGithub), ...(summary === undefined ? [] : [summary])]) out.line(text)
+  json: ({ out }: CliContext, { diagnostics, database }: Verdict) =>
+    out.line(JSON.stringify({ ...toJson(diagnostics), ...(database && { database: { pending: database.pending } }) })),
+  github: ({ out }: CliContext, { diagnostics, summary, database }: Verdict) => {
+    for (const each of diagnostics) out.line(toGithub(each))
+    if (summary !== undefined) out.line(summary)
+    if (database) out.line(databaseLine(database))
   },
 } as const
 type Format = keyof typeof FORMATS
 
-/** `check`: everything wrong with the configuration and its plugins, all at once. Opens no database. */
+/** `check`: everything wrong with the configuration and its plugins, all at once. Opens no database unless told to. */
 export function addCheck(program: Command, context: CliContext): void {
   program
     .command('check')
     .description('find everything that is wrong with the configuration, and the indexes that it lacks or does not need')
     .option('--all', `print everything, not only the first ${SHOWN}`)
+    .option('--database', 'compare with the indexes of the database, too; changes nothing there')
     .option('--json', 'print one JSON document; the same as --format json')
     .addOption(new Option('--format <format>', 'how it is printed').choices(Object.keys(FORMATS)).default('text'))
     .addHelpText('after', EXAMPLES)
@@ -65,10 +88,27 @@ async function check(context: CliContext, options: CheckOptions): Promise<ExitCo
     print(loaded)
     return 1
   }
-  const diagnostics = shownDiagnostics(context, loaded.warnings())
+  const database = options.database ? await compare(context, loaded) : undefined
+  const diagnostics = shownDiagnostics(context, loaded.warnings(database?.findings?.refusals))
   const file = shownPath(context, resolve(context.cwd, options.config))
-  print({ diagnostics, source: loaded.source, summary: `${file}: ok, ${amounts(loaded, diagnostics.length)}` })
-  return 0
+  const summary = `${file}: ok, ${amounts(loaded, diagnostics.length)}`
+  print({ diagnostics, source: loaded.source, summary, ...(database && { database }) })
+  return database && database.pending.length > 0 ? 1 : 0
+}
+
+function compare(context: CliContext, { spec }: Application): Promise<Comparison> {
+  return onExistingDatabase(context, spec, async (database, folder) => {
+    const migrations = await migrationStatus(database, folder)
+    const pending = migrations
+      .filter(({ state }) => state !== 'applied')
+      .map(({ name, state }) => (state === 'pending' ? name : `${name} (${state})`))
+    return { pending, findings: pending.length > 0 ? undefined : await indexDifferences(spec, database) }
+  })
+}
+
+function databaseLine({ pending, findings }: Comparison): string {
+  if (findings) return `database: ${count(findings.indexes, 'index', 'indexes')} compared`
+  return `database: ${count(pending.length, 'migration')} not applied, so nothing was compared: ${pending.join(', ')}`
 }
 
 function amounts({ app }: Application, warnings: number): string {
@@ -81,4 +121,7 @@ function printText(context: CliContext, verdict: Verdict, { all }: CheckOptions)
   const limit = all ? Number.POSITIVE_INFINITY : SHOWN
   printFrames(context.out, verdict, { limit, ...(summary === undefined ? {} : { summary }) })
   if (diagnostics.length > limit) context.err.line('  = help: see them all: snippetctl check --all')
+  if (!verdict.database) return
+  context.out.line(databaseLine(verdict.database))
+  if (verdict.database.pending.length > 0) context.err.line('  = help: see why: snippetctl migrate status')
 }

@@ -9,11 +9,10 @@ import {
   migrationStatus,
   schemaDifferences,
 } from '../../src/index.js'
-import { type CliContext, type CommonOptions, projectFolders, requireApplication } from '../context.js'
+import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
+import { onDatabase } from '../database.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { alignColumns, count } from '../output.js'
-import { openProjectDatabase } from '../database.js'
-import { isReachable } from '../schema.js'
 import { plan, type PlanOptions } from '../plan.js'
 
 interface DownOptions extends CommonOptions {
@@ -181,16 +180,5 @@ async function withDatabase(
   work: (database: Database, project: Project) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { spec } = await requireApplication(context, options)
-  const { migrations } = projectFolders(spec.file)
-  const database = await openProjectDatabase(context, spec.file)
-  try {
-    if (!(await isReachable(database))) {
-      throw new Failure(2, `cannot reach the database: ${database.description}`, [
-        'is it running? DATABASE_URL says where it is looked for',
-      ])
-    }
-    return await work(database, { spec, folder: migrations })
-  } finally {
-    await database.close()
-  }
+  return onDatabase(context, spec, (database, folder) => work(database, { spec, folder }))
 }

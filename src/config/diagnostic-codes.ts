@@ -199,6 +199,21 @@ export const DIAGNOSTICS = {
     explanation:
       'No list filters or orders by the first field of the index, or another index starts with the same fields. Each write has to keep it up to date all the same.',
   },
+  SC403: {
+    title: 'Index missing in the database',
+    explanation:
+      'Found by `check --database`: the file declares or implies the index, and the database does not have it. Either no migration makes it yet, or it was dropped by hand.',
+  },
+  SC404: {
+    title: 'Index not valid',
+    explanation:
+      'Found by `check --database`: `create index concurrently` failed or was interrupted. PostgreSQL keeps such an index up to date and never reads it. Build it again, or drop it.',
+  },
+  SC405: {
+    title: 'Index of the database not needed',
+    explanation:
+      'Found by `check --database`: an index that the file does not declare, by which no list reads and PostgreSQL has not read either, or that is the start of another one.',
+  },
 } as const satisfies Readonly<Record<string, CodeEntry>>
 
 export type DiagnosticCode = keyof typeof DIAGNOSTICS
