@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import { addCheck } from './commands/check.js'
+import { addExplain } from './commands/explain.js'
 import { addMigrate } from './commands/migrate.js'
 import { addRoutes } from './commands/routes.js'
 import { addServe } from './commands/serve.js'
@@ -12,6 +13,7 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   addRoutes,
   addUrl,
   addCheck,
+  addExplain,
   addMigrate,
 ]
 

@@ -66,7 +66,7 @@ const LAUNCHER = resolve('bin', 'snippetctl.js')
 /** So that the program behaves as at a terminal, which is where readers are. */
 const TERMINAL = '--import data:text/javascript,process.stdout.isTTY=process.stderr.isTTY=true'
 const PORT = 8000
-const PROGRAM = /\bnode bin\/snippetctl\.js\b|(?:npx )?\bsnippetctl(?= (?:serve|routes|url|check|migrate)\b)/g
+const PROGRAM = /\bnode bin\/snippetctl\.js\b|(?:npx )?\bsnippetctl(?= (?:serve|routes|url|check|explain|migrate)\b)/g
 
 export async function openShell(): Promise<Shell> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'snippetctl-docs-')))

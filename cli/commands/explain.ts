@@ -1,0 +1,121 @@
+import type { Command } from 'commander'
+import {
+  type App,
+  type Explanation,
+  explainRead,
+  type ModelSpec,
+  Problem,
+  type Read,
+  type Resource,
+} from '../../src/index.js'
+import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
+import { onExistingDatabase } from '../database.js'
+import { type ExitCode, Failure } from '../failure.js'
+import { printExplanation, toJson } from '../plan-text.js'
+import { parametersOf, readPairs, resourceOf, reverse, routesOf } from '../reverse.js'
+import { requireSchema } from '../schema.js'
+
+interface ExplainOptions extends CommonOptions {
+  readonly json?: true
+}
+
+/** A request that reads, as far as a database is concerned. */
+interface Request {
+  readonly resource: Resource
+  readonly read: Read
+  /** With the query. */
+  readonly path: string
+}
+
+const EXAMPLES = `
+Examples:
+  $ snippetctl explain snippet-list
+  $ snippetctl explain snippet-list 'language=python&ordering=-created_at'
+  $ snippetctl explain snippet-detail id=5 --json
+
+The statement runs in a transaction that only reads, on the database that serve would use.`
+
+/** `explain`: the statement of a request that reads, and how the database answers it. */
+export function addExplain(program: Command, context: CliContext): void {
+  program
+    .command('explain')
+    .description('show the SQL of a request, its plan, the index it uses, and the rows that were estimated and read')
+    .argument('<name>', 'the name of a generated route, as `snippetctl routes` lists it')
+    .argument('[parameters...]', 'a key=value for each parameter of its path; of a list, the query string')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async (name: string, given: readonly string[], options: ExplainOptions) =>
+      context.finish(await explain(context, name, given, options)),
+    )
+}
+
+async function explain(
+  context: CliContext,
+  name: string,
+  given: readonly string[],
+  options: ExplainOptions,
+): Promise<ExitCode> {
+  const { app, spec } = await requireApplication(context, options)
+  const request = understand(app, name, given)
+  const { resource, read, path } = request
+  const explanation = await onExistingDatabase(context, spec, async (database, migrations) => {
+    await requireSchema(spec, database, migrations)
+    return explainRead({ resource, links: app.routes, read }, database)
+  })
+  print(context, options, { name, path, model: resource.spec.model, explanation })
+  return 0
+}
+
+interface Printed {
+  readonly name: string
+  readonly path: string
+  readonly model: ModelSpec
+  readonly explanation: Explanation
+}
+
+function print({ out }: CliContext, { json }: ExplainOptions, { name, path, model, explanation }: Printed): void {
+  if (json) out.line(JSON.stringify({ schemaVersion: 1, name, method: 'GET', path, ...toJson(explanation, model) }))
+  else printExplanation(out, explanation, { path, model })
+}
+
+/** @throws Failure 1 when no route has the name, and 2 when there is nothing to explain or the request would be refused */
+function understand(app: App, name: string, given: readonly string[]): Request {
+  const parameters = parametersOf(app, name)
+  const routes = routesOf(app, name)
+  const resource = resourceOf(app, routes[0])
+  if (resource === undefined) {
+    const known = [...app.routes].filter((route) => route.method === 'GET' && resourceOf(app, route))
+    throw new Failure(2, `\`${name}\` is made by the ${routes[0]?.source}, and only the plugin knows its statements`, [
+      `the generated routes that read are: ${known.map((route) => route.name).join(', ') || 'none'}`,
+    ])
+  }
+  if (!routes.some(({ method }) => method === 'GET')) {
+    const methods = routes.map(({ method }) => method).join(', ')
+    throw new Failure(2, `\`${name}\` answers ${methods} only, and what writes is never run for an explanation`)
+  }
+  if (parameters.length > 0) {
+    const path = reverse(app, { command: 'explain', name, given: readPairs(given) })
+    const [text = ''] = readPairs(given).values()
+    const id = resource.parseId(text)
+    if (id === undefined) throw new Error(`${path} has no id`)
+    return { resource, read: { id }, path }
+  }
+  return list(resource, reverse(app, { command: 'explain', name, given: new Map() }), given)
+}
+
+/** @throws Failure 2 with the words that a client is answered */
+function list(resource: Resource, path: string, given: readonly string[]): Request {
+  const [query = '', second] = given.map((each) => each.replace(/^\?/, ''))
+  if (second !== undefined) {
+    throw new Failure(2, `a list takes one query, and \`${second}\` is a second one`, [
+      `join them: '${given.join('&')}'`,
+    ])
+  }
+  try {
+    const { plan } = resource.parseList(query)
+    return { resource, read: { plan }, path: query === '' ? path : `${path}?${query}` }
+  } catch (error) {
+    if (error instanceof Problem) throw new Failure(2, error.message, [], error)
+    throw error
+  }
+}

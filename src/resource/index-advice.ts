@@ -1,0 +1,31 @@
+import { isCovered, uniformStart } from '../config/coverage.js'
+import { helpOf } from '../config/needs.js'
+import type { FieldSpec, ModelSpec } from '../config/spec.js'
+import type { ListPlan } from './plan.js'
+
+/** What an index can do for one list. */
+export interface IndexAdvice {
+  /** Whether an index that is declared serves it. */
+  readonly served: boolean
+  /** The names of the fields of the index to declare; none when one is declared, or none could help. */
+  readonly fields: readonly string[]
+  /** The comparisons that no index which can be declared serves: `title__contains`. */
+  readonly unserved: readonly string[]
+}
+
+/** The index that gives a list its first row at once: what is equal, then a range, or else the order. */
+export function adviseIndex(model: ModelSpec, { where, order }: Pick<ListPlan, 'where' | 'order'>): IndexAdvice {
+  const helped = where.filter(({ field, lookup }) => helpOf(field, lookup) === 'needed')
+  const equal = [...new Set(helped.filter(({ lookup }) => lookup === 'exact').map(({ field }) => field))]
+  const range = helped.find(({ lookup }) => lookup !== 'exact')?.field
+  const start = uniformStart(order)
+  const wanted = range === undefined || range === start[0]?.field ? start : [{ field: range, descending: false }]
+  const served = isCovered(model, { equal, order: wanted })
+  const fields: readonly FieldSpec[] = [...new Set([...equal, ...wanted.map(({ field }) => field)])]
+  const unserved = where.filter(({ field, lookup }) => helpOf(field, lookup) === 'none')
+  return {
+    served,
+    fields: served ? [] : fields.map(({ name }) => name),
+    unserved: unserved.map(({ field, lookup }) => `${field.name}__${lookup}`),
+  }
+}

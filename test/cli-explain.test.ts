@@ -1,0 +1,126 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from './support/cli.js'
+import { openTestDatabase, type TestDatabase } from './support/database.js'
+
+let project: Project
+let database: TestDatabase
+
+beforeEach(async () => {
+  project = await makeProject({
+    'resources.yaml': `${BOOKS.replace('[title]', '{ title: [exact, contains] }')}  drop: { model: book, path: /drop/, operations: [create] }
+plugins: [./plugin.js]
+`,
+    'package.json': '{"type":"module"}',
+    'plugin.js': "export default (app) => app.route('GET', '/own/', 'own', () => ({ status: 204 }))\n",
+    [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
+  })
+  database = await openTestDatabase()
+})
+afterEach(async () => {
+  await database.close()
+  await project.remove()
+})
+
+/** On a server when the tests have one, else on the embedded database of the project. */
+const run = (...args: readonly string[]) =>
+  runCli(args, { cwd: project.folder, env: database.url === undefined ? {} : { DATABASE_URL: database.url } })
+
+describe('explain', () => {
+  test('prints the SQL of a list, its plan, what is read, and the line that would help', async () => {
+    await run('migrate', 'up')
+    const { code, stdout, stderr } = await run('explain', 'book-list', '?title=It%27s&page=2')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const lines = stdout.split('\n')
+    expect(lines[0]).toBe('GET /api/books/?title=It%27s&page=2')
+    expect(stdout).toMatch(
+      /\nSQL\n {2}select \(select count\(\*\) .* from "books" where "title" = \$1 .* offset \$3\) .*\n/,
+    )
+    expect(stdout).toContain('\n  $1 = "It\'s"\n  $2 = "10"\n  $3 = "10"\n')
+    expect(stdout).toMatch(/\nPlan\n {2}\S.* \(\d+ estimated, \d actual\)\n/)
+    expect(stdout).toMatch(/\nrows {3}\d+ estimated, 0 actual\ntime {3}[\d.]+ ms, \d+ pages? read\n/)
+  })
+
+  test.each([
+    ['title=x7', /\n {2}= help: add under `models\.book`: `indexes: \[\[title, id\]\]`\n$/],
+    ['title__contains=nothing', /\n {2}= help: no index that the file can declare serves `title__contains`\n$/],
+    ['page_size=2', /pages? read\n$/],
+  ])('says what would help with %s', async (query, expected) => {
+    await project.write(
+      BOOKS_MIGRATION_FILE,
+      BOOKS_MIGRATION.replace(
+        '\n-- down',
+        "\ninsert into books (title) select 'x' || n from generate_series(1, 5000) n;\nanalyze books;\n\n-- down",
+      ),
+    )
+    await run('migrate', 'up')
+    const { stdout } = await run('explain', 'book-list', query)
+    expect(stdout).toMatch(expected)
+  })
+
+  test('prints the plan of one record, and its index', async () => {
+    await run('migrate', 'up')
+    const { code, stdout } = await run('explain', 'book-detail', 'id=5')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^GET \/api\/books\/5\/\n/)
+    expect(stdout).toContain('\n  $1 = "5"\n')
+    expect(stdout).toMatch(/\nindex {2}books_pkey\nrows {3}1 estimated, 0 actual\n/)
+  })
+
+  test('prints one JSON document with --json', async () => {
+    await run('migrate', 'up')
+    const { code, stdout } = await run('explain', 'book-detail', 'id=5', '--json')
+    expect({ code, json: JSON.parse(stdout) }).toEqual({
+      code: 0,
+      json: {
+        schemaVersion: 1,
+        name: 'book-detail',
+        method: 'GET',
+        path: '/api/books/5/',
+        sql: expect.stringMatching(/^select .* from "books" where "id" = \$1$/),
+        values: ['5'],
+        ran: true,
+        rows: { estimated: 1, actual: 0 },
+        milliseconds: expect.any(Number),
+        pages: expect.any(Number),
+        accesses: [{ table: 'books', index: 'books_pkey', rows: 0, removed: 0, counts: false }],
+        help: [],
+        plan: expect.objectContaining({ 'Node Type': 'Index Scan' }),
+      },
+    })
+  })
+
+  test('asks for the migrations that are pending', async () => {
+    await run('migrate', 'up')
+    await project.write('migrations/0002_more.sql', '-- up\nselect 1;\n')
+    const { code, stdout, stderr } = await run('explain', 'book-list')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/^error: 1 migration is pending: 0002_more\n {2}= help: apply them first/)
+  })
+
+  test.each([
+    [1, ['book-lits'], 'no route is named `book-lits`', '`book-list`'],
+    [2, ['own'], '`own` is made by the plugin ./plugin.js', 'book-list, book-detail'],
+    [2, ['drop-list'], '`drop-list` answers POST only', ''],
+    [2, ['book-list', 'pages=4'], 'this list takes no parameter `pages`; allowed are page, page_size, ', ''],
+    [2, ['book-list', 'page=0'], 'the parameter `page` must be a whole number from 1', ''],
+    [
+      2,
+      ['book-list', 'page=1', 'title=x'],
+      'a list takes one query, and `title=x` is a second one',
+      "'page=1&title=x'",
+    ],
+    [2, ['book-detail'], '`book-detail` needs a value for `id`', 'snippetctl explain book-detail id=<bigint>'],
+    [2, ['book-detail', 'id=05'], '`05` is no bigint', 'snippetctl explain book-detail id=<bigint>'],
+    [2, ['book-detail', 'id=5', 'title=x'], '`book-detail` has no parameter `title`', ''],
+    [2, ['book-list'], 'there is no database yet', 'snippetctl migrate up'],
+  ])('exits with %i for %j, and makes no database', async (expected, args, message, help) => {
+    const { code, stdout, stderr } = await runCli(['explain', ...args], { cwd: project.folder })
+    expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
+    expect(stderr).toMatch(/^error: /)
+    expect(stderr.split('\n')[0]).toContain(message)
+    expect(stderr.split('\n').slice(1).join('\n')).toContain(help)
+    expect(existsSync(join(project.folder, '.snippetctl', 'pg'))).toBe(false)
+  })
+})
