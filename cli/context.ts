@@ -45,6 +45,8 @@ export interface CliContext extends Lifecycle {
   readonly err: Output
   /** Whether unexpected errors are shown with their stack. */
   readonly debug: boolean
+  /** The file that runs this command line, for processes that do so too. */
+  readonly program: string
   /** The process that this one is a worker of. */
   readonly parent: Parent | undefined
   /** Asks at the terminal; undefined when there is none to ask, or when it was closed without an answer. */
@@ -59,6 +61,7 @@ interface Surroundings {
   readonly stdin: NodeJS.ReadStream
   readonly stdout: NodeJS.WriteStream
   readonly stderr: NodeJS.WriteStream
+  readonly program: string
   readonly parent: Parent | undefined
 }
 
@@ -73,6 +76,7 @@ export function createContext(from: Surroundings, lifecycle: Lifecycle): CliCont
     version: from.version,
     out: createOutput(from.stdout, wishes),
     err,
+    program: from.program,
     parent: from.parent,
     debug: from.argv.includes('--debug'),
     ask: async (question: string) => (from.stdin.isTTY && err.terminal ? askAt(from, question) : undefined),

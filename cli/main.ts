@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import process from 'node:process'
+import { fileURLToPath } from 'node:url'
 import { CommanderError } from 'commander'
 import { DatabaseRefused, MigrationError } from '../src/index.js'
 import { type CliContext, createContext, type Lifecycle, type StopSignal } from './context.js'
@@ -64,7 +65,11 @@ async function main(): Promise<void> {
   const { version } = createRequire(import.meta.url)('snippetctl/package.json') as { version: string }
   const { env, stdin, stdout, stderr } = process
   const argv = process.argv.slice(2)
-  const context = createContext({ argv, cwd: process.cwd(), env, version, stdin, stdout, stderr, parent }, lifecycle)
+  const program = fileURLToPath(import.meta.url)
+  const context = createContext(
+    { argv, cwd: process.cwd(), env, version, stdin, stdout, stderr, program, parent },
+    lifecycle,
+  )
   stdout.on('error', (error) => whenUnwritable.listener(error))
   // There is nowhere left to say so.
   stderr.on('error', () => {})

@@ -1,6 +1,5 @@
 import cluster from 'node:cluster'
 import process from 'node:process'
-import { fileURLToPath } from 'node:url'
 import type { AppSpec, Database } from '../src/index.js'
 import { announce, warnOfOpenHost } from './announce.js'
 import { type CliContext, requireSpec } from './context.js'
@@ -67,10 +66,10 @@ function prepare(run: Run) {
 type Prepared = Awaited<ReturnType<typeof prepare>>
 
 /** Workers run this program again, with the same arguments; what they print passes through this process, unless a terminal shows it. */
-function setUpWorkers({ out, err }: CliContext): void {
+function setUpWorkers({ out, err, program }: CliContext): void {
   const printed = ({ terminal }: Output) => (terminal ? 'inherit' : 'pipe')
   cluster.setupPrimary({
-    exec: fileURLToPath(new URL('./main.js', import.meta.url)),
+    exec: program,
     stdio: ['ignore', printed(out), printed(err), 'ipc'],
   })
   cluster.on('fork', ({ process: { stdout, stderr } }) => {

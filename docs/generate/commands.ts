@@ -29,6 +29,7 @@ function makeProgram(): { readonly program: Command; readonly printed: () => str
     onUnwritable: nothing,
     onReplace: nothing,
     onExit: nothing,
+    program: '',
     parent: undefined,
     exit: nothing,
     finish: nothing,
