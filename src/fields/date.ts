@@ -26,7 +26,7 @@ export const date: FieldType<string> = {
   // `5874897-12-31`
   longest: () => 13,
   // Not left to the session's DateStyle.
-  select: (column) => shownWithin(column, '9999-12-31', `to_char(${column}, 'YYYY-MM-DD')`),
+  select: (column) => shownWithin(column, 'date', `to_char(${column}, 'YYYY-MM-DD')`),
   read: (text) => text,
   parse: (text) => (isDate(text) || isForeignTime(text, 'date') ? text : undefined),
   fromJson: (json) => String(json),

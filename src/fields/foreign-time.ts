@@ -4,9 +4,20 @@ const SPELLING = /^(\d{4,7})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.\d{1,6})?
 const FIRST = 4713
 const LAST = { date: 5_874_897, timestamp: 294_276 } as const
 
-/** The SQL of `shown` for times of the years 0001 to 9999, and of PostgreSQL's own spelling for others. */
-export const shownWithin = (column: string, last: string, shown: string): string =>
-  `case when ${column} between '0001-01-01T00:00:00Z' and '${last}' then ${shown} else ${column}::text end`
+/** What bodies can have, by the type of the column. */
+const SHOWN = {
+  date: ['0001-01-01', '9999-12-31'],
+  timestamptz: ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999999Z'],
+} as const
+
+/**
+ * The SQL of `shown` for times of the years 0001 to 9999, and of PostgreSQL's own spelling for others. The bounds name the
+ * type of the column, so that a column of another is one that cannot be compared, rather than a value that cannot be read.
+ */
+export const shownWithin = (column: string, type: keyof typeof SHOWN, shown: string): string => {
+  const [first, last] = SHOWN[type].map((bound) => `${type} '${bound}'`)
+  return `case when ${column} between ${first} and ${last} then ${shown} else ${column}::text end`
+}
 
 /**
  * Whether a text is PostgreSQL's own spelling (in its style `ISO`, and UTC) of a time that no body of a request can have,

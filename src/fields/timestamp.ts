@@ -51,11 +51,7 @@ export const timestamp: FieldType<string> = {
   // `294276-12-31 23:59:59.999999+00`
   longest: () => 32,
   select: (column) =>
-    shownWithin(
-      column,
-      '9999-12-31T23:59:59.999999Z',
-      `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
-    ),
+    shownWithin(column, 'timestamptz', `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`),
   read: (text) => text,
   parse: (text) => utcTimestamp(text) ?? (isForeignTime(text, 'timestamp') ? text : undefined),
   fromJson(json) {
