@@ -360,6 +360,9 @@ describe('cursor pages', () => {
   })
 })
 
+/** A link without the cursor that it carries beside its number. */
+const byNumber = (link: string | null) => link?.replace(/&cursor=[\w-]+/, '') ?? null
+
 describe('a window of rows', () => {
   beforeEach(() => sql(`insert into authors (name) select 'author ' || n from generate_series(3, 8) n`))
 
@@ -367,11 +370,11 @@ describe('a window of rows', () => {
     const { body, headers } = await ask('GET', AUTHORS)
     const page = body as { count: number; next: string; previous: null; results: Book[] }
     expect(Object.keys(page)).toEqual(['count', 'next', 'previous', 'results'])
-    expect([page.count, page.next, page.previous]).toEqual([8, `${AUTHORS}?limit=3&offset=3`, null])
+    expect([page.count, byNumber(page.next), page.previous]).toEqual([8, `${AUTHORS}?limit=3&offset=3`, null])
     expect(page.results.map(({ url }) => url)).toEqual([1, 2, 3].map((id) => `${AUTHORS}${id}/`))
     expect(headers.get('x-total-count')).toBe('8')
     const clamped = (await ask('GET', `${AUTHORS}?limit=1000&offset=2&ordering=-name`)).body as typeof page
-    expect([clamped.results.length, clamped.next]).toEqual([5, `${AUTHORS}?limit=5&offset=7&ordering=-name`])
+    expect([clamped.results.length, byNumber(clamped.next)]).toEqual([5, `${AUTHORS}?ordering=-name&limit=5&offset=7`])
   })
 
   test.each([
@@ -381,12 +384,21 @@ describe('a window of rows', () => {
       { next: `${AUTHORS}?limit=3&offset=5`, previous: `${AUTHORS}?limit=3&offset=0`, size: 3, count: 8 },
     ],
     ['limit=3&offset=1000', { next: null, previous: `${AUTHORS}?limit=3&offset=6`, size: 0, count: 8 }],
-    ['offset=99999999999999999999', { next: null, previous: `${AUTHORS}?offset=6&limit=3`, size: 0, count: 8 }],
+    ['offset=99999999999999999999', { next: null, previous: `${AUTHORS}?limit=3&offset=6`, size: 0, count: 8 }],
     ['limit=5&name__startswith=nobody', { next: null, previous: null, size: 0, count: 0 }],
   ])('?%s has the right neighbours', async (search, { size, ...expected }) => {
     const { status, body } = await ask('GET', `${AUTHORS}?${search}`)
-    expect([status, body]).toMatchObject([200, expected])
-    expect((body as { results: unknown[] }).results).toHaveLength(size)
+    const { count, next, previous, results } = body as Record<'next' | 'previous', string | null> & {
+      count: number
+      results: unknown[]
+    }
+    expect([status, count, byNumber(next), byNumber(previous), results.length]).toEqual([
+      200,
+      expected.count,
+      expected.next,
+      expected.previous,
+      size,
+    ])
   })
 
   test.each(['limit=0', 'limit=-1', 'offset=-1', 'offset=01', 'limit=', 'page=1', 'page_size=3', 'cursor=x'])(
@@ -401,7 +413,8 @@ describe('an envelope without a count', () => {
   test('has a null count and the next page', async () => {
     await sql(`insert into subjects (name) select 's' || n from generate_series(1, 11) n`)
     const { body, headers } = await ask('GET', SUBJECTS)
-    expect(body).toMatchObject({ count: null, next: `${SUBJECTS}?page=2&page_size=10`, previous: null })
+    expect(body).toMatchObject({ count: null, previous: null })
+    expect(byNumber((body as { next: string }).next)).toBe(`${SUBJECTS}?page=2&page_size=10`)
     expect(headers.get('x-total-count')).toBeNull()
     expect((await ask('GET', `${SUBJECTS}?page=2`)).body).toMatchObject({
       count: null,

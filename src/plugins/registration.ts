@@ -33,10 +33,7 @@ const IN_TIME =
 
 function guard(app: PluginApp, requireOpen: (member: keyof PluginApp) => void): PluginApp {
   return Object.freeze<PluginApp>({
-    resource(name) {
-      requireOpen('resource')
-      return app.resource(name)
-    },
+    resource: (name) => app.resource(name),
     setting(name, schema, fallback) {
       requireOpen('setting')
       requireName('the name of a setting', name)
