@@ -22,8 +22,18 @@ interface LogOptions {
 /** Short lines at a terminal, one JSON document a line otherwise; both on stdout. */
 export function createLog({ out }: CliContext, { json, about }: LogOptions): Log {
   const render = out.terminal && !json ? toLine : toJson
-  const at = (level: Level) => (entry: LogEntry) =>
-    out.offer.write(`${render(level, about ? { ...entry, ...about } : entry, out.colors)}\n`)
+  // The lines of requests that end in one turn of the event loop are written together.
+  let gathered = ''
+  const flush = () => {
+    if (gathered !== '') out.offer.write(gathered)
+    gathered = ''
+  }
+  process.once('exit', flush)
+  const at = (level: Level) => (entry: LogEntry) => {
+    if (gathered === '') setImmediate(flush)
+    gathered += `${render(level, about ? { ...entry, ...about } : entry, out.colors)}\n`
+    if (entry.event !== 'request') flush()
+  }
   return Object.freeze({ info: at('info'), warn: at('warn'), error: at('error') })
 }
 

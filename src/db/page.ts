@@ -96,10 +96,12 @@ export const textPage: PageShape<string> = {
     const at = counted ? 1 : 0
     const rows = Number(cells[at])
     const more = limit !== undefined && rows > limit
-    const edge = (side: 0 | 1) =>
-      keys > 0 && rows > 0
-        ? Array.from({ length: keys }, (_, index) => cells[at + 2 + 2 * index + side] ?? null)
-        : undefined
+    const edge = (side: 0 | 1) => {
+      if (keys === 0 || rows === 0) return undefined
+      const values: Cell[] = []
+      for (let index = 0; index < keys; index++) values.push(cells[at + 2 + 2 * index + side] ?? null)
+      return values
+    }
     return {
       items: cells[at + 1] ?? '',
       length: more ? limit : rows,
