@@ -1,28 +1,37 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import {
   type AppSpec,
+  type CountedPlan,
+  countRows,
+  declareRename,
   type MigrationPlan,
   type MigrationStep,
   openScratch,
   planMigration,
+  wantsRows,
   writeMigration,
 } from '../src/index.js'
 import { type CliContext, type CommonOptions, projectFolders, requireApplication, shownPath } from './context.js'
+import { openExisting } from './existing.js'
 import { type ExitCode, Failure } from './failure.js'
 import { alignColumns, count, type Output } from './output.js'
 
 export interface PlanOptions extends CommonOptions {
   /** `true` without a name. */
   readonly write?: string | true
+  readonly rename?: string
   readonly sql?: true
   readonly json?: true
   readonly exitCode?: true
 }
 
-/** `migrate plan`: what the files in the folder of migrations lack. Opens no database of the user's. */
+/** `migrate plan`: what the files in the folder of migrations lack, and what the rows of the database say of it. */
 export async function plan(context: CliContext, options: PlanOptions): Promise<ExitCode> {
+  if (options.rename !== undefined) await writeRename(context, options.config, options.rename)
   const { spec } = await requireApplication(context, options)
   const { migrations } = projectFolders(spec.file)
-  const planned = await planInScratch(spec, migrations)
+  const planned = await countIn(context, spec, await planInScratch(spec, migrations))
   if (options.json) context.out.line(JSON.stringify({ schemaVersion: 1, ...toJson(planned) }))
   else if (options.sql) printSql(context.out, planned)
   else printPlan(context.out, planned)
@@ -39,15 +48,42 @@ async function planInScratch(spec: AppSpec, folder: string): Promise<MigrationPl
   }
 }
 
+/** Without a database that can be looked into, a plan is as good; it only knows less. */
+async function countIn(context: CliContext, { file }: AppSpec, planned: MigrationPlan): Promise<CountedPlan> {
+  if (!wantsRows(planned)) return planned
+  const opened = await openExisting(context, projectFolders(file).embedded)
+  if (opened === undefined) return planned
+  if ('reason' in opened) {
+    context.err.line(`rows were not counted: ${opened.reason}`)
+    return planned
+  }
+  try {
+    return await countRows(planned, opened)
+  } finally {
+    await opened.close()
+  }
+}
+
+/** @throws Failure 2 for a rename that does not fit the configuration */
+async function writeRename(context: CliContext, config: string, rename: string): Promise<void> {
+  const file = resolve(context.cwd, config)
+  const text = await readFile(file, 'utf8')
+  const written = declareRename(text, shownPath(context, file), rename)
+  if (typeof written !== 'string') throw new Failure(2, `--rename: ${written.message}`, written.help)
+  await writeFile(file, written)
+  context.err.line(`wrote into ${shownPath(context, file)} that ${rename.replace(':', ' is a former name of ')}`)
+}
+
 const isEmpty = ({ steps, refusals }: MigrationPlan): boolean => steps.length === 0 && refusals.length === 0
 
-function toJson({ steps, refusals, notes }: MigrationPlan) {
-  const shown = steps.map(({ change, subject, detail, safety, risk, up }) => ({
+function toJson({ steps, refusals, notes }: CountedPlan) {
+  const shown = steps.map(({ change, subject, detail, safety, risk, count: rows, up }) => ({
     change,
     subject,
     detail,
     safety,
     risk,
+    rows: rows && { count: rows.rows ?? null, of: rows.of ?? null, says: rows.says },
     sql: up,
   }))
   return { steps: shown, refusals, notes }
@@ -57,15 +93,15 @@ function printSql(out: Output, { steps }: MigrationPlan): void {
   for (const statement of steps.flatMap(({ up }) => up)) out.line(`${statement};`)
 }
 
-const SIGNS: Readonly<Record<MigrationStep['change'], string>> = { add: '+', change: '~', drop: '-' }
+const SIGNS: Readonly<Record<MigrationStep['change'], string>> = { add: '+', change: '~', rename: '>', drop: '-' }
 
-function printPlan(out: Output, planned: MigrationPlan): void {
+function printPlan(out: Output, planned: CountedPlan): void {
   const { steps, refusals, notes } = planned
-  const rows = steps.map(({ change, subject, detail, risk }) => [
+  const rows = steps.map(({ change, subject, detail, risk, count: counted }) => [
     `${SIGNS[change]} ${change}`,
     subject,
     detail,
-    risk ?? '',
+    [risk, counted?.says].filter((each) => each !== undefined).join(': '),
   ])
   for (const row of alignColumns(rows)) out.line(`  ${row}`)
   for (const refusal of refusals) out.line(`  ${out.colors.red('! refused')}  ${refusal}`)
@@ -75,9 +111,14 @@ function printPlan(out: Output, planned: MigrationPlan): void {
 }
 
 function summary({ steps, refusals }: MigrationPlan): string {
-  const risky = steps.filter(({ safety }) => safety === 'risky').length
-  const parts = [`${steps.length - risky} safe`, `${risky} risky`]
-  return [...parts, ...(refusals.length > 0 ? [`${refusals.length} refused`] : [])].join(', ')
+  const [safe, risky, destructive] = (['safe', 'risky', 'destructive'] as const).map(
+    (safety) => steps.filter((step) => step.safety === safety).length,
+  )
+  return [
+    `${safe} safe, ${risky} risky`,
+    ...(destructive ? [`${destructive} destructive`] : []),
+    ...(refusals.length > 0 ? [`${refusals.length} refused`] : []),
+  ].join(', ')
 }
 
 /** @throws Failure 1 when there is nothing that may be written */
@@ -87,5 +128,6 @@ async function write(context: CliContext, folder: string, name: string | true, p
   if (length > 0) throw new Failure(1, `nothing was written: ${count(length, 'change')} cannot be made safely`)
   const file = await writeMigration(planned, folder, name === true ? undefined : name)
   context.err.line(`wrote ${shownPath(context, file)}`)
+  for (const loss of planned.proof?.losses ?? []) context.err.line(`  ! \`migrate down\` cannot bring back ${loss}`)
   context.err.line('  next   read it, then apply it: snippetctl migrate up')
 }

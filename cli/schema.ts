@@ -1,5 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type AppSpec, type Database, migrateUp, migrationStatus, Problem, schemaDifferences } from '../src/index.js'
+import {
+  type AppSpec,
+  ConsentNeeded,
+  type Database,
+  describeLoss,
+  migrateUp,
+  migrationStatus,
+  objectsOf,
+  Problem,
+  schemaDifferences,
+} from '../src/index.js'
 import { projectFolders } from './context.js'
 import { Failure } from './failure.js'
 import type { Log } from './log.js'
@@ -60,14 +70,17 @@ export async function prepareSchema({ spec, database, migrate, log }: Preparatio
   const pending = await pendingOf(database, migrations)
   if (pending.length > 0 && !migrate && database.whenPending === 'refuse') throw pendingFailure(pending)
   // Also when nothing is pending: it refuses files that are not the ones that were applied.
-  await migrateUp(database, migrations, ({ name, milliseconds }) =>
-    log.info({
-      event: 'migrated',
-      migration: name,
-      ms: milliseconds,
-      msg: `applied the migration ${name} in ${milliseconds} ms`,
-    }),
-  )
+  await migrateUp(database, migrations, {
+    report: ({ name, milliseconds }) =>
+      log.info({
+        event: 'migrated',
+        migration: name,
+        ms: milliseconds,
+        msg: `applied the migration ${name} in ${milliseconds} ms`,
+      }),
+  }).catch((error: unknown) => {
+    throw error instanceof ConsentNeeded ? consentFailure(error) : error
+  })
   const differences = await schemaDifferences(spec, database)
   if (differences.length > 0) throw differenceFailure(differences)
 }
@@ -93,6 +106,15 @@ function pendingFailure(pending: readonly string[]): Failure {
   return new Failure(2, `${count(pending.length, 'migration')} ${verb} pending: ${pending.join(', ')}`, [
     'apply them first: snippetctl migrate up',
     'or let the server apply them: snippetctl serve --migrate',
+  ])
+}
+
+/** A server that starts asks nobody. */
+function consentFailure({ losses }: ConsentNeeded): Failure {
+  const told = losses.map(describeLoss).join('; ')
+  const flag = `--allow-destructive=${objectsOf(losses).join(',')}`
+  return new Failure(3, `a pending migration destroys data: ${told}`, [
+    `apply it yourself: snippetctl migrate up ${flag}`,
   ])
 }
 

@@ -78,10 +78,10 @@ describe('migrate', () => {
     expect(refused).toMatchObject({
       code: 3,
       stdout: '',
-      stderr: expect.stringContaining('= help: allow it: snippetctl migrate down --yes'),
+      stderr: expect.stringContaining('= help: allow exactly this: --allow-destructive=books\n'),
     })
     expect(await state()).toMatchObject({ code: 0 })
-    expect(await migrate('down', '--yes')).toMatchObject({
+    expect(await migrate('down', '--allow-destructive=books')).toMatchObject({
       code: 0,
       stderr: expect.stringMatching(/^reverted {2}0001_create_books/),
     })

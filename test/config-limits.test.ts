@@ -248,6 +248,21 @@ describe('a model', () => {
       ['3:15 SC308'],
     ],
     [
+      'with a former table that is there',
+      '  a: { renamed_from: b, fields: { id: { type: bigint, primary_key: true } } }\n  b: { fields: { id: { type: bigint, primary_key: true } } }\n',
+      ['3:22 SC304'],
+    ],
+    [
+      'with a former field that is there',
+      '  a: { dropped: [b], fields: { id: { type: bigint, primary_key: true }, b: { type: date } } }\n',
+      ['3:18 SC304'],
+    ],
+    [
+      'with a former field twice',
+      '  a: { fields: { id: { type: bigint, primary_key: true }, b: { type: date, renamed_from: c } }, dropped: [c] }\n',
+      ['3:107 SC316'],
+    ],
+    [
       'with a table name of 64 bytes',
       `  a: { table: ${'t'.repeat(64)}, fields: { id: { type: bigint, primary_key: true } } }\n`,
       ['3:15 SC206'],

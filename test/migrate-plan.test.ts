@@ -21,8 +21,9 @@ const ID = { type: 'bigint', primary_key: true }
 const book = (
   fields: { readonly [name: string]: Json } = {},
   indexes: readonly Json[] = [],
+  more: { readonly [key: string]: Json } = {},
 ): { readonly [name: string]: Json } => ({
-  book: { table: 'books', fields: { id: ID, title: { type: 'string', max: 100 }, ...fields }, indexes },
+  book: { table: 'books', fields: { id: ID, title: { type: 'string', max: 100 }, ...fields }, indexes, ...more },
 })
 const author = { author: { table: 'authors', fields: { id: ID, name: { type: 'text' } } } }
 
@@ -95,7 +96,7 @@ drop table "authors";
     try {
       await migrateUp(database, folder.path)
       expect(await schemaDifferences(specOf(models), database)).toEqual([])
-      await migrateDown(database, folder.path)
+      await migrateDown(database, folder.path, { allows: () => true })
       expect(await tablesOf(database)).toEqual([])
     } finally {
       await database.close()
@@ -186,6 +187,59 @@ drop table "authors";
       ['safe change books.n: default 1 -> 2'],
     ],
     [
+      'a column without a value for the rows that are there',
+      book(),
+      book({ pages: { type: 'integer' } }),
+      ['risky add books.pages: integer not null'],
+    ],
+    [
+      'a dropped column',
+      book({ pages: { type: 'integer' } }),
+      book(),
+      ['destructive drop books.pages: integer not null'],
+    ],
+    [
+      'a dropped column beside a new one',
+      book({ size: { type: 'integer' } }),
+      book({ pages: { type: 'integer', nullable: true } }, [], { dropped: ['size'] }),
+      ['destructive drop books.size: integer not null', 'safe add books.pages: integer'],
+    ],
+    [
+      'a renamed column with all that is named after it',
+      book({ size: { type: 'integer', minimum: 1, unique: true } }, [['size', 'id']]),
+      book({ pages: { type: 'integer', minimum: 1, unique: true, renamed_from: 'size' } }, [['pages', 'id']]),
+      [
+        'safe rename books.pages: was size',
+        'safe rename books.books_pages_key: constraint, was books_size_key',
+        'safe rename books.books_pages_range: constraint, was books_size_range',
+        'safe rename books.books_pages_id_idx: index, was books_size_id_idx',
+      ],
+    ],
+    [
+      'a wider number',
+      book({ pages: { type: 'integer' } }),
+      book({ pages: { type: 'bigint' } }),
+      ['risky change books.pages: integer -> bigint'],
+    ],
+    [
+      'a longer text',
+      book(),
+      book({ title: { type: 'string', max: 200 } }),
+      ['safe change books.title: character varying(100) collate "C" -> character varying(200) collate "C"'],
+    ],
+    [
+      'a text without a limit',
+      book(),
+      book({ title: { type: 'text' } }),
+      ['safe change books.title: character varying(100) collate "C" -> text collate "C"'],
+    ],
+    [
+      'a shorter text',
+      book(),
+      book({ title: { type: 'string', max: 10 } }),
+      ['risky change books.title: character varying(100) collate "C" -> character varying(10) collate "C"'],
+    ],
+    [
       'a relation',
       { ...book(), ...author },
       {
@@ -211,34 +265,28 @@ drop table "authors";
     ]
   >([
     [
-      'a column without a value for old rows',
-      book(),
-      book({ pages: { type: 'integer' } }),
-      [/^column books\.pages is new, takes no null and has no default.*`default`.*`nullable`/],
-    ],
-    [
-      'a dropped column',
-      book({ pages: { type: 'integer' } }),
-      book(),
-      [/^column books\.pages is not in resources\.yaml.*`private`.* by hand that drops it$/],
-    ],
-    [
-      'a rename',
+      'a rename that is not declared',
       book({ size: { type: 'integer' } }),
       book({ pages: { type: 'integer' } }),
-      [/^column books\.pages is new/, /^column books\.size .* renames or drops it$/],
+      [/^column books\.size is not in .*\n +renamed_from: size .* `pages` .*\n +dropped: \[size\] .* `book`/],
     ],
     [
-      'another type',
-      book({ pages: { type: 'integer' } }),
-      book({ pages: { type: 'bigint' } }),
-      [/^column books\.pages changes from integer to bigint.* by hand/],
-    ],
-    [
-      'a shorter text',
+      'a rename of a column that never was',
       book(),
-      book({ title: { type: 'string', max: 10 } }),
-      [/^column books\.title changes from character varying\(100\) collate "C" to character varying\(10\)/],
+      book({ pages: { type: 'integer', renamed_from: 'sizes' } }),
+      [/^column books\.pages is new, and its `renamed_from` names no column of books, which has: id, title$/],
+    ],
+    [
+      'a renamed table that is not declared',
+      book({ size: { type: 'integer' } }),
+      { volume: { fields: { id: ID, title: { type: 'string', max: 100 } } } },
+      [/^table books is not in .*\n +renamed_from: books .* `volume`.*\n +dropped: \[books\] .* top of/],
+    ],
+    [
+      'a rename of a table that never was',
+      book(),
+      { ...book(), volume: { renamed_from: 'tomes', fields: { id: ID } } },
+      [/^table volume is new, and its `renamed_from` names no table of the migrations, which have: books$/],
     ],
     [
       'another key',
@@ -269,7 +317,7 @@ create index books_lower on books (lower(title));
       steps: [],
       refusals: [],
       notes: [
-        'table audit is not in resources.yaml and is left alone',
+        'table audit is not in resources.yaml and is left alone; `dropped: [audit]` at its top drops it',
         'column books.upper is computed and is left alone',
         'constraint books_title_check of books is made by hand and is left alone',
         'constraint no_dots of books is made by hand and is left alone',
@@ -337,7 +385,7 @@ test('adding any fields and indexes leads to the wanted schema, on the way up an
       expect(await plan(to, folder.path)).toMatchObject({ steps: [], refusals: [], notes: [] })
       await migrateUp(database, folder.path)
       expect(await schemaDifferences(specOf(to), database)).toEqual([])
-      await migrateDown(database, folder.path, 2)
+      await migrateDown(database, folder.path, { steps: 2, allows: () => true })
       expect(await tablesOf(database)).toEqual([])
     },
   )

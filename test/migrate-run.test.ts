@@ -7,6 +7,9 @@ const BOOKS = '-- up\ncreate table books (id int primary key, title text);\n-- d
 const AUTHORS = '-- up\ncreate table authors (id int);\n-- down\ndrop table authors;\n'
 const BOTH = { '0001_books.sql': BOOKS, '0002_authors.sql': AUTHORS }
 
+/** Whatever is lost was made by the test itself. */
+const ALL = { allows: () => true }
+
 let database: TestDatabase
 
 beforeEach(async () => {
@@ -27,7 +30,7 @@ describe('up', () => {
   test('applies what is pending, in order, and nothing twice', async () => {
     const folder = await makeFolder(BOTH)
     const reported: string[] = []
-    const done = await migrateUp(database, folder.path, ({ name }) => reported.push(name))
+    const done = await migrateUp(database, folder.path, { report: ({ name }) => reported.push(name) })
     expect(done.map(({ name }) => name)).toEqual(['0001_books', '0002_authors'])
     expect(reported).toEqual(['0001_books', '0002_authors'])
     expect(await tablesOf(database)).toEqual(['authors', 'books'])
@@ -120,7 +123,7 @@ describe('the journal and the files', () => {
     const folder = await makeFolder({ ...rest, ...write })
     expect(await statesOf(folder)).toEqual(states)
     expect(await failureOf(migrateUp(database, folder.path), folder)).toBe(says)
-    expect(await failureOf(migrateDown(database, folder.path), folder)).toBe(says)
+    expect(await failureOf(migrateDown(database, folder.path, ALL), folder)).toBe(says)
     expect(await tablesOf(database)).toEqual(['authors', 'books'])
   })
 
@@ -147,15 +150,15 @@ describe('down', () => {
   test('reverts the last migration, or as many as are asked for', async () => {
     const folder = await makeFolder(BOTH)
     await migrateUp(database, folder.path)
-    expect((await migrateDown(database, folder.path)).map(({ name }) => name)).toEqual(['0002_authors'])
+    expect((await migrateDown(database, folder.path, ALL)).map(({ name }) => name)).toEqual(['0002_authors'])
     expect(await statesOf(folder)).toEqual(['0001_books applied', '0002_authors pending'])
     await migrateUp(database, folder.path)
-    expect((await migrateDown(database, folder.path, 5)).map(({ name }) => name)).toEqual([
+    expect((await migrateDown(database, folder.path, { steps: 5, ...ALL })).map(({ name }) => name)).toEqual([
       '0002_authors',
       '0001_books',
     ])
     expect(await tablesOf(database)).toEqual([])
-    expect(await migrateDown(database, folder.path)).toEqual([])
+    expect(await migrateDown(database, folder.path, ALL)).toEqual([])
   })
 
   test.each(['-- up\ncreate table books (id int);\n', '-- up\ncreate table books (id int);\n-- down\n-- nothing\n'])(
@@ -163,7 +166,7 @@ describe('down', () => {
     async (text) => {
       const folder = await makeFolder({ '0001_books.sql': text })
       await migrateUp(database, folder.path)
-      const failure = await failureOf(migrateDown(database, folder.path), folder)
+      const failure = await failureOf(migrateDown(database, folder.path, ALL), folder)
       expect(failure).toBe('0001_books.sql has no down part, so that it cannot be reverted')
       expect(await tablesOf(database)).toEqual(['books'])
     },

@@ -7,17 +7,20 @@ import {
   type MigrationDone,
   type MigrationStatus,
   migrationStatus,
+  openDatabase,
   schemaDifferences,
 } from '../../src/index.js'
-import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
-import { onDatabase } from '../database.js'
+import { CONSENT_FLAG, CONSENT_TEXT, type ConsentOptions, parseConsent, withConsent } from '../consent.js'
+import { type CliContext, type CommonOptions, projectFolders, requireApplication } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { alignColumns, count } from '../output.js'
+import { isReachable } from '../schema.js'
 import { plan, type PlanOptions } from '../plan.js'
 
-interface DownOptions extends CommonOptions {
+interface UpOptions extends CommonOptions, ConsentOptions {}
+
+interface DownOptions extends CommonOptions, ConsentOptions {
   readonly steps: number
-  readonly yes?: true
 }
 
 interface StatusOptions extends CommonOptions {
@@ -40,12 +43,19 @@ export function addMigrate(program: Command, context: CliContext): void {
 function addPlan(migrate: Command, context: CliContext): void {
   migrate
     .command('plan')
-    .description('show what the migrations lack to make the schema of the configuration; opens no database')
+    .description('show what the migrations lack to make the schema of the configuration; changes no database')
     .option('--write [name]', 'write it as the next migration, by this name or one that is made for it')
     .option('--sql', 'print the SQL')
     .option('--json', 'print one JSON document')
     .option('--exit-code', 'exit with 1 when there is something to migrate')
-    .addHelpText('after', '\nExamples:\n  $ snippetctl migrate plan\n  $ snippetctl migrate plan --write add_language')
+    .option(
+      '--rename <old:new>',
+      'first write into the configuration that new was called old: table.old:new, or old:new for a table',
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ snippetctl migrate plan\n  $ snippetctl migrate plan --write add_language\n  $ snippetctl migrate plan --rename books.size:pages',
+    )
     .action(async (options: PlanOptions) => context.finish(await plan(context, options)))
 }
 
@@ -53,11 +63,12 @@ function addUp(migrate: Command, context: CliContext): void {
   migrate
     .command('up')
     .description('apply every pending migration')
+    .option(CONSENT_FLAG, CONSENT_TEXT, parseConsent)
     .addHelpText(
       'after',
       '\nExamples:\n  $ snippetctl migrate up\n  $ DATABASE_URL=postgres://app@db/app snippetctl migrate up',
     )
-    .action(async (options: CommonOptions) => context.finish(await up(context, options)))
+    .action(async (options: UpOptions) => context.finish(await up(context, options)))
 }
 
 function addDown(migrate: Command, context: CliContext): void {
@@ -65,8 +76,11 @@ function addDown(migrate: Command, context: CliContext): void {
     .command('down')
     .description('revert the last migration')
     .option('--steps <number>', 'how many to revert', parseSteps, 1)
-    .option('--yes', 'do not ask: what the reverted columns and tables hold is lost')
-    .addHelpText('after', '\nExamples:\n  $ snippetctl migrate down\n  $ snippetctl migrate down --steps 2 --yes')
+    .option(CONSENT_FLAG, CONSENT_TEXT, parseConsent)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ snippetctl migrate down\n  $ snippetctl migrate down --steps 2 --allow-destructive=books.pages,authors',
+    )
     .action(async (options: DownOptions) => context.finish(await down(context, options)))
 }
 
@@ -84,9 +98,10 @@ function parseSteps(text: string): number {
   throw new InvalidArgumentError('The number of steps is a number from 1.')
 }
 
-async function up(context: CliContext, options: CommonOptions): Promise<ExitCode> {
+async function up(context: CliContext, options: UpOptions): Promise<ExitCode> {
   return withDatabase(context, options, async (database, { folder }) => {
-    const done = await migrateUp(database, folder, (one) => reportDone(context, 'applied', one))
+    const report = (one: MigrationDone) => reportDone(context, 'applied', one)
+    const done = await withConsent(context, options, (allows) => migrateUp(database, folder, { report, allows }))
     const { length } = await migrationStatus(database, folder)
     const state =
       length === 0 ? 'there are no migrations' : `the database is up to date (${count(length, 'migration')})`
@@ -97,31 +112,14 @@ async function up(context: CliContext, options: CommonOptions): Promise<ExitCode
 
 async function down(context: CliContext, options: DownOptions): Promise<ExitCode> {
   return withDatabase(context, options, async (database, { folder }) => {
-    const applied = (await migrationStatus(database, folder)).filter(({ state }) => state !== 'pending')
-    const last = applied.slice(-options.steps).reverse()
-    if (last.length === 0) {
-      context.err.line('nothing to revert: no migration is applied')
-      return 0
-    }
-    if (!options.yes)
-      await confirmDown(
-        context,
-        last.map(({ name }) => name),
-      )
-    await migrateDown(database, folder, options.steps, (one) => reportDone(context, 'reverted', one))
+    const { steps } = options
+    const report = (one: MigrationDone) => reportDone(context, 'reverted', one)
+    const done = await withConsent(context, options, (allows) =>
+      migrateDown(database, folder, { steps, report, allows }),
+    )
+    if (done.length === 0) context.err.line('nothing to revert: no migration is applied')
     return 0
   })
-}
-
-/** @throws Failure 3 when there is no terminal to ask, or the answer is another */
-async function confirmDown(context: CliContext, names: readonly string[]): Promise<void> {
-  context.err.line(`would revert ${names.join(', ')}; what its tables and columns hold is lost`)
-  const answer = await context.ask('type down to continue, Ctrl-C to stop: ')
-  if (answer?.trim() === 'down') return
-  if (answer !== undefined) throw new Failure(3, 'nothing was reverted: the answer was not `down`')
-  throw new Failure(3, 'reverting loses data, and there is no terminal to ask', [
-    `allow it: snippetctl migrate down${names.length > 1 ? ` --steps ${names.length}` : ''} --yes`,
-  ])
 }
 
 function reportDone({ err }: CliContext, verb: string, { name, milliseconds }: MigrationDone): void {
@@ -180,5 +178,16 @@ async function withDatabase(
   work: (database: Database, project: Project) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { spec } = await requireApplication(context, options)
-  return onDatabase(context, spec, (database, folder) => work(database, { spec, folder }))
+  const { migrations, embedded } = projectFolders(spec.file)
+  const database = await openDatabase({ url: context.env['DATABASE_URL'], directory: embedded }, context.env)
+  try {
+    if (!(await isReachable(database))) {
+      throw new Failure(2, `cannot reach the database: ${database.description}`, [
+        'is it running? DATABASE_URL says where it is looked for',
+      ])
+    }
+    return await work(database, { spec, folder: migrations })
+  } finally {
+    await database.close()
+  }
 }

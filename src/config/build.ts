@@ -28,7 +28,9 @@ export const buildSpec = (yaml: ConfigYaml, drafts: Drafts, file: string): AppSp
   const resources = Object.entries(yaml.resources ?? {}).map(([name, resource]) =>
     buildResource(name, resource, { model: need(byName.get(resource.model)), prefix: api.prefix }),
   )
-  return freeze({ file, api, settings: { ...yaml.settings }, plugins: [...(yaml.plugins ?? [])], models, resources })
+  const settings = { ...yaml.settings }
+  const plugins = [...(yaml.plugins ?? [])]
+  return freeze({ file, api, settings, plugins, models, dropped: [...(yaml.dropped ?? [])], resources })
 }
 
 /** For what the checks have made sure of. */
@@ -51,6 +53,8 @@ const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): 
   return {
     name: draft.name,
     table: need(context.tables.get(draft.name)),
+    renamedFrom: yaml.renamed_from,
+    dropped: [...(yaml.dropped ?? [])],
     fields,
     primaryKey: need(fields.find((field) => field.primaryKey)),
     indexes: (yaml.indexes ?? []).map((index) => buildIndex(index, column)),
@@ -68,6 +72,7 @@ const buildField = (draft: FieldDraft, context: ModelContext): FieldSpec => {
   return {
     name,
     column: columnOf(draft),
+    renamedFrom: yaml.renamed_from,
     label: yaml.label ?? labelOf(name),
     type,
     options: need(optionsOf(draft, context.drafts)),

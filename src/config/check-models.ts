@@ -1,5 +1,6 @@
 import type { Json } from '../json.js'
 import { checkField, createJudge } from './check-fields.js'
+import { checkFormerFields, checkFormerTables } from './check-former.js'
 import { columnOf, type Drafts, type ModelDraft } from './drafts.js'
 import { findValue, type Path } from './located.js'
 import type { Report } from './report.js'
@@ -13,18 +14,21 @@ const JOURNAL = /^snippetctl_migrations(?:_|$)/
 
 /** Reports what is wrong with the models, as far as their shape allows. */
 export const checkModels = (root: Json, drafts: Drafts, report: Report): void => {
-  checkTables(root, drafts, report)
+  const owners = checkTables(root, drafts, report)
+  checkFormerTables(root, owners, report)
   const judge = createJudge()
   for (const model of drafts.values()) {
     if (model === undefined) continue
     for (const field of model.fields.values()) if (field !== undefined) checkField(field, drafts, report, judge)
     checkPrimaryKey(model, report)
     checkColumns(model, report)
+    checkFormerFields(root, model, report)
     checkIndexes(root, model, report)
   }
 }
 
-const checkTables = (root: Json, drafts: Drafts, report: Report): void => {
+/** Reports tables that two models have; answers which model has each. */
+const checkTables = (root: Json, drafts: Drafts, report: Report): ReadonlyMap<string, string> => {
   const owners = new Map<string, string>()
   for (const name of drafts.keys()) {
     const given = findValue(root, ['models', name, 'table'])
@@ -42,6 +46,7 @@ const checkTables = (root: Json, drafts: Drafts, report: Report): void => {
       report.add({ code: 'SC308', path, part, message, help: ['give one of the models another `table`'] })
     }
   }
+  return owners
 }
 
 const checkPrimaryKey = (model: ModelDraft, report: Report): void => {

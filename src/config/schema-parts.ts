@@ -1,9 +1,10 @@
 import type { Json, JsonSchema } from '../json.js'
 
-/** What names of models, fields, resources and settings look like. */
-export const NAME = '^[a-z][a-z0-9_]{0,62}$'
-/** The same for people. */
-export const NAME_HINT = 'a name is a lower-case letter and then at most 62 lower-case letters, digits and underscores'
+const NAME = '^[a-z][a-z0-9_]{0,62}$'
+const NAME_HINT = 'a name is a lower-case letter and then at most 62 lower-case letters, digits and underscores'
+
+/** The schema of what models, fields, resources and settings are called. */
+export const NAMED: JsonSchema = { pattern: NAME, patternErrorMessage: NAME_HINT }
 
 /** A schema with its text for editors; an example is shown with the text. */
 export const doc = (schema: JsonSchema, description: string, example?: string): JsonSchema => ({
@@ -29,7 +30,7 @@ export const mapping = (
 /** A mapping whose keys are names. */
 export const named = (values: JsonSchema, extra: JsonSchema = {}): JsonSchema => ({
   type: 'object',
-  propertyNames: { pattern: NAME, patternErrorMessage: NAME_HINT },
+  propertyNames: NAMED,
   additionalProperties: values,
   ...extra,
 })

@@ -2,7 +2,7 @@ import { FIELD_TYPES } from '../fields/index.js'
 import { type FieldType, LOOKUPS } from '../fields/field-type.js'
 import type { JsonSchema } from '../json.js'
 import { PAGINATION_STYLES } from '../pagination/index.js'
-import { doc, flag, listOf, mapping, NAME, NAME_HINT, named, oneOfNames } from './schema-parts.js'
+import { doc, flag, listOf, mapping, named, NAMED, oneOfNames } from './schema-parts.js'
 import { OPERATIONS } from './spec.js'
 
 /** The functions that `default:` can call, and the names of the types whose values they make. */
@@ -49,6 +49,11 @@ const commonKeys = (): Readonly<Record<string, JsonSchema>> => ({
   read_only: flag('In answers, never taken from a request.'),
   write_only: flag('Taken from requests, never in answers.'),
   private: flag('In storage only: neither taken from requests nor in answers.'),
+  renamed_from: doc(
+    { type: 'string', ...NAMED },
+    'What the field was called before, so that the next migration renames its column and keeps the values.',
+    'renamed_from: heading',
+  ),
   label: doc(
     { type: 'string', minLength: 1, maxLength: 100 },
     'How messages call the field; its name, capitalised, when left out.',
@@ -96,9 +101,16 @@ const modelSchema = (): JsonSchema =>
   mapping(
     'a model',
     {
-      table: doc(
-        { type: 'string', pattern: NAME, patternErrorMessage: NAME_HINT },
-        "The table's name; the model's name when left out.",
+      table: doc({ type: 'string', ...NAMED }, "The table's name; the model's name when left out."),
+      renamed_from: doc(
+        { type: 'string', ...NAMED },
+        'What the table was called before, so that the next migration renames it and keeps the rows.',
+        'renamed_from: works',
+      ),
+      dropped: doc(
+        listOf(NAMED),
+        'Fields that the model had and whose values may go; needed only where a field is added at the same time.',
+        'dropped: [shelf]',
       ),
       fields: doc(
         named(fieldSchema(), { minProperties: 1, maxProperties: 500 }),
@@ -258,6 +270,11 @@ export const configSchema = (): JsonSchema => ({
         'plugins:\n  - ./src/books/plugin.ts',
       ),
       models: doc(named(modelSchema()), 'What is stored: tables, fields, rules, indexes.'),
+      dropped: doc(
+        listOf(NAMED),
+        'Tables that no model has any more and that may go with all their rows; any other table is left alone.',
+        'dropped: [loans]',
+      ),
       resources: doc(
         named(resourceSchema()),
         'What is exposed: where, and how it is filtered, ordered and paged. A resource `book` has the routes `book-list` and `book-detail`.',

@@ -14,12 +14,18 @@ export interface AppSpec {
   /** As written: paths relative to the file. */
   readonly plugins: readonly string[]
   readonly models: readonly ModelSpec[]
+  /** Tables that no model has any more, and that may go with all their rows. */
+  readonly dropped: readonly string[]
   readonly resources: readonly ResourceSpec[]
 }
 
 export interface ModelSpec {
   readonly name: string
   readonly table: string
+  /** What the table was called before. */
+  readonly renamedFrom: string | undefined
+  /** Fields that the model had, and whose values may go. */
+  readonly dropped: readonly string[]
   /** In YAML order. */
   readonly fields: readonly FieldSpec[]
   readonly primaryKey: FieldSpec
@@ -33,6 +39,8 @@ export interface FieldSpec {
   readonly name: string
   /** The field's name, but `<name>_id` for a relation. */
   readonly column: string
+  /** What the field was called before. */
+  readonly renamedFrom: string | undefined
   readonly label: string
   readonly type: FieldType
   /** Only the options that the type declares. For belongs_to the target is in `target`. */

@@ -6,6 +6,7 @@ import type { CountMode, Operation, RelationSpec } from './spec.js'
 export interface FieldYaml {
   readonly type: string
   readonly primary_key?: boolean
+  readonly renamed_from?: string
   readonly nullable?: boolean
   readonly unique?: boolean
   readonly default?: Json
@@ -23,6 +24,8 @@ export type IndexYaml = readonly string[] | { readonly fields: readonly string[]
 
 export interface ModelYaml {
   readonly table?: string
+  readonly renamed_from?: string
+  readonly dropped?: readonly string[]
   readonly fields: Readonly<Record<string, FieldYaml>>
   readonly indexes?: readonly IndexYaml[]
 }
@@ -55,6 +58,7 @@ export interface ConfigYaml {
   readonly settings?: Readonly<Record<string, Json>>
   readonly plugins?: readonly string[]
   readonly models?: Readonly<Record<string, ModelYaml>>
+  readonly dropped?: readonly string[]
   readonly resources?: Readonly<Record<string, ResourceYaml>>
 }
 

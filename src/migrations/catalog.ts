@@ -21,6 +21,8 @@ export interface CatalogColumn {
   readonly identity: 'always' | 'by default' | null
   /** Computed from other columns. */
   readonly generated: boolean
+  /** The name of the counter behind an identity. */
+  readonly sequence: string | null
 }
 
 export interface CatalogConstraint {
@@ -29,6 +31,9 @@ export interface CatalogConstraint {
   readonly columns: readonly (string | null)[]
   readonly definition: string
   readonly validated: boolean
+  /** The table and the columns that a foreign key points to. */
+  readonly target: string | null
+  readonly targetColumns: readonly string[]
 }
 
 export interface CatalogIndex {
@@ -52,7 +57,14 @@ export const CATALOG = `
         'nullable', not a.attnotnull,
         'default', case when a.attgenerated = '' then pg_get_expr(d.adbin, d.adrelid) end,
         'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
-        'generated', a.attgenerated <> ''
+        'generated', a.attgenerated <> '',
+        'sequence', case when a.attidentity <> '' then (
+          select s.relname
+          from pg_depend p
+          join pg_class s on s.oid = p.objid and s.relkind = 'S'
+          where p.classid = 'pg_class'::regclass and p.refclassid = 'pg_class'::regclass
+            and p.refobjid = a.attrelid and p.refobjsubid = a.attnum and p.deptype = 'i'
+        ) end
       ) order by a.attname), '[]')
       from pg_attribute a
       join pg_type t on t.oid = a.atttypid
@@ -71,7 +83,13 @@ export const CATALOG = `
           join pg_attribute a on a.attrelid = o.conrelid and a.attnum = k.attnum
         ),
         'definition', pg_get_constraintdef(o.oid),
-        'validated', o.convalidated
+        'validated', o.convalidated,
+        'target', (select r.relname from pg_class r where r.oid = o.confrelid),
+        'targetColumns', (
+          select coalesce(jsonb_agg(a.attname order by k.position), '[]')
+          from unnest(o.confkey) with ordinality k(attnum, position)
+          join pg_attribute a on a.attrelid = o.confrelid and a.attnum = k.attnum
+        )
       ) order by o.conname), '[]')
       from pg_constraint o
       where o.conrelid = c.oid and o.contype in ('p', 'u', 'f', 'c', 'x')

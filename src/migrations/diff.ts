@@ -1,228 +1,249 @@
-import { checkName, foreignKeyName, indexName, uniqueName } from '../db/constraint-names.js'
-import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
-import { lateForeignKeys, type WantedTable } from './sql.js'
-import * as steps from './steps.js'
+import type { Catalog, CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
+import { both, extra, find, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair, pairTables } from './pair.js'
+import { isUnclear, notesOf, refusalsOf, strandedTables } from './refusals.js'
+import type { FormerNames } from './renames.js'
+import { lateForeignKeys, type WantedConstraint, type WantedTable } from './sql.js'
+import * as columns from './column-steps.js'
+import * as parts from './part-steps.js'
+import type { Step } from './steps.js'
+import * as tables from './table-steps.js'
 
 /** What stands between the tables that the migration files make and those that resources.yaml wants. */
 export interface Difference {
-  readonly steps: readonly steps.Step[]
-  /** Changes that are not made by themselves, because they could destroy values: what each is, and what to do. */
+  readonly steps: readonly Step[]
+  /** Changes that are not made by themselves, because it is not clear what is meant: what each is, and what settles it. */
   readonly refusals: readonly string[]
   /** What only the files know, and is left alone. */
   readonly notes: readonly string[]
 }
 
-/** One table on both sides. */
-interface Pair {
-  readonly wanted: WantedTable
-  readonly from: CatalogTable
-  readonly to: CatalogTable
+/** What is to be compared. */
+export interface Sides {
+  /** The tables in an order in which they can be made. */
+  readonly wanted: readonly WantedTable[]
+  /** Tables that may go. */
+  readonly dropped: readonly string[]
+  /** The catalogue of the files, after the renames of the plan. */
+  readonly from: Catalog
+  /** The catalogue of `wanted`, from the same server. */
+  readonly to: Catalog
+  readonly former: FormerNames
 }
 
 /**
- * Compares what the files make with what is wanted.
- * @param wanted the tables in an order in which they can be made
- * @param from the catalogue of the files
- * @param to the catalogue of `wanted`, from the same server
+ * Compares what the files make with what is wanted. The order of the steps: what stands in the way goes first, then names, then
+ * tables and columns, and what ties them together comes last.
  */
-export function compareSchemas(wanted: readonly WantedTable[], from: Catalog, to: Catalog): Difference {
+export function compareSchemas(sides: Sides): Difference {
+  const { wanted, from, to } = sides
   const known = new Map(from.map((table) => [table.name, table]))
-  const target = new Map(to.map((table) => [table.name, table]))
   const created = wanted.filter(({ name }) => !known.has(name))
-  const pairs = wanted.flatMap((table): readonly Pair[] => {
-    const [old, now] = [known.get(table.name), target.get(table.name)]
-    return old && now ? [{ wanted: table, from: old, to: now }] : []
-  })
+  const gone = from.filter(({ name }) => sides.dropped.includes(name) && !has(to, name))
+  const pairs = pairTables(wanted, sides)
   return {
     steps: [
-      ...pairs.flatMap(droppedParts),
+      ...foreignKeysFirst([...pairs.flatMap(partsInTheWay), ...gone.flatMap(foreignKeysOf)]),
+      ...pairs.flatMap(renamedParts),
+      ...pairs.flatMap(droppedColumns),
+      ...gone.map((table) => tables.dropTable(table)),
       ...pairs.flatMap(addedColumns),
       ...pairs.flatMap(changedColumns),
       ...createdTables(created, known),
-      ...pairs.flatMap(addedParts),
+      ...foreignKeysLast(pairs.flatMap((pair) => addedConstraints(pair, pairs))),
+      ...pairs.flatMap(addedIndexes),
     ],
-    refusals: pairs.flatMap(refusedChanges),
-    notes: [
-      ...from
-        .filter(({ name }) => !target.has(name))
-        .map(({ name }) => `table ${name} is not in resources.yaml and is left alone`),
-      ...pairs.flatMap(keptParts),
-    ],
+    refusals: [...pairs.flatMap(refusalsOf), ...strandedTables(sides, created)],
+    notes: [...unknownTables(sides), ...pairs.flatMap(notesOf)],
   }
 }
 
-function createdTables(
-  created: readonly WantedTable[],
-  known: ReadonlyMap<string, CatalogTable>,
-): readonly steps.Step[] {
+function unknownTables({ from, to, dropped }: Sides): readonly string[] {
+  return extra(from, to)
+    .filter(({ name }) => !dropped.includes(name))
+    .map(
+      ({ name }) =>
+        `table ${name} is not in resources.yaml and is left alone; \`dropped: [${name}]\` at its top drops it`,
+    )
+}
+
+/** A part of a table that is dropped, and whether it points to another table. */
+interface DroppedPart {
+  readonly step: Step
+  readonly points: boolean
+}
+
+/** What a foreign key points to can go, or become another type, only after it. */
+function foreignKeysFirst(parts: readonly DroppedPart[]): readonly Step[] {
+  return [...parts.filter(({ points }) => points), ...parts.filter(({ points }) => !points)].map(({ step }) => step)
+}
+
+function foreignKeysOf({ name, constraints }: CatalogTable): readonly DroppedPart[] {
+  return constraints
+    .filter(({ kind }) => kind === 'foreign_key')
+    .map((constraint) => ({ step: parts.dropConstraint(name, constraint), points: true }))
+}
+
+function partsInTheWay(pair: Pair, _index: number, pairs: readonly Pair[]): readonly DroppedPart[] {
+  const { wanted, from, to } = pair
+  const renamed = new Set(renamedConstraints(pair).map(([old]) => old.name))
+  const moved = new Set(renamedIndexes(pair).map(([old]) => old.name))
+  return [
+    ...from.constraints
+      .filter(({ name, kind }) => kind !== 'primary_key' && !renamed.has(name))
+      .filter((each) => (has(to.constraints, each.name) ? isAside(each, pair, pairs) : isGone(pair, each)))
+      .map((constraint) => ({
+        step: parts.dropConstraint(wanted.name, constraint),
+        points: constraint.kind === 'foreign_key',
+      })),
+    ...from.indexes
+      .filter(({ name }) => !moved.has(name))
+      .filter((index) => {
+        const now = find(to.indexes, index.name)
+        return now ? now.definition !== index.definition : isGone(pair, index)
+      })
+      .map((index) => ({ step: parts.dropIndex(wanted.name, index), points: false })),
+  ]
+}
+
+/** What is not wanted goes when we made it, and whatever it is when a column of it goes, because it would go with that. */
+function isGone(pair: Pair, part: CatalogConstraint | CatalogIndex): boolean {
+  if (part.columns.some((column) => column !== null && pair.dropped.has(column))) return true
+  return 'kind' in part ? isOurConstraint(pair, part) : isOurIndex(pair, part)
+}
+
+/** Whether a constraint that stays must be taken off and put back, because a column of it becomes another type. */
+function isAside(constraint: CatalogConstraint, pair: Pair, pairs: readonly Pair[]): boolean {
+  const { kind, name, target, targetColumns } = constraint
+  const own = constraint.columns.some((column) => column !== null && pair.retyped.has(column))
+  if (kind !== 'foreign_key') return own && !isSame(constraint, find(pair.to.constraints, name))
+  const other = pairs.find(({ wanted }) => wanted.name === target)
+  return own || targetColumns.some((column) => other?.retyped.has(column) === true)
+}
+
+function renamedConstraints(pair: Pair): readonly (readonly [CatalogConstraint, CatalogConstraint])[] {
+  const old = extra(pair.from.constraints, pair.to.constraints).filter((each) => isOurConstraint(pair, each))
+  return extra(pair.to.constraints, pair.from.constraints).flatMap((now) => {
+    const same = old.find((each) => each.kind === now.kind && isSame(each, now))
+    return same ? [[same, now] as const] : []
+  })
+}
+
+function renamedIndexes(pair: Pair): readonly (readonly [CatalogIndex, CatalogIndex])[] {
+  const old = extra(pair.from.indexes, pair.to.indexes).filter((each) => isOurIndex(pair, each))
+  return extra(pair.to.indexes, pair.from.indexes).flatMap((now) => {
+    const same = old.find((each) => nameless(each) === nameless(now))
+    return same ? [[same, now] as const] : []
+  })
+}
+
+/** The definition of an index begins with its name, which may be quoted. */
+function nameless({ definition }: CatalogIndex): string {
+  return definition.replace(/ INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON /, ' INDEX ON ')
+}
+
+function renamedParts(pair: Pair): readonly Step[] {
+  const { wanted, from, to, former } = pair
+  const name = (kind: 'constraint' | 'index' | 'sequence', old: string, now: string) =>
+    parts.renamePart(kind, wanted.name, { from: old, to: now })
+  const counters = both(from.columns, to.columns).filter(
+    ([old, now]) =>
+      old.sequence !== now.sequence &&
+      (former.table(wanted.name) !== wanted.name || former.column(wanted.name, now.name) !== now.name),
+  )
+  return [
+    ...renamedConstraints(pair).map(([old, now]) => name('constraint', old.name, now.name)),
+    ...renamedIndexes(pair).map(([old, now]) => name('index', old.name, now.name)),
+    ...counters.flatMap(([old, now]) =>
+      old.sequence !== null && now.sequence !== null ? [name('sequence', old.sequence, now.sequence)] : [],
+    ),
+  ]
+}
+
+function droppedColumns(pair: Pair): readonly Step[] {
+  const { wanted, from, dropped, relation } = pair
+  return from.columns
+    .filter(({ name }) => dropped.has(name) && !isUnclear(pair, name))
+    .map((column) => columns.dropColumn(wanted.name, column, relation))
+}
+
+function addedColumns({ wanted, from, relation }: Pair): readonly Step[] {
+  return wanted.columns
+    .filter((column) => !has(from.columns, column.name))
+    .map((column) => columns.addColumn(wanted.name, column, relation))
+}
+
+function changedColumns({ wanted, from, to, retyped, relation }: Pair): readonly Step[] {
+  return both(from.columns, to.columns)
+    .filter(([old, now]) => isOfOneKind(old, now))
+    .flatMap(([old, now]) => {
+      const indexed = [...from.indexes, ...from.constraints].some(({ columns }) => columns.includes(now.name))
+      const type = retyped.has(now.name)
+      return [
+        ...(type ? [columns.changeType(wanted.name, old, now, { relation, indexed })] : []),
+        ...(type || old.default === now.default ? [] : [columns.changeDefault(wanted.name, old, now)]),
+        ...(old.nullable === now.nullable ? [] : [columns.changeNullable(wanted.name, old, now, relation)]),
+      ]
+    })
+}
+
+function createdTables(created: readonly WantedTable[], known: ReadonlyMap<string, CatalogTable>): readonly Step[] {
   const made = created.map((table, index) => {
     const earlier = new Set(created.slice(0, index).map(({ name }) => name))
-    return steps.addTable(table, (target) => known.has(target) || earlier.has(target))
+    return tables.addTable(table, (target) => known.has(target) || earlier.has(target))
   })
+  const fresh = (table: WantedTable) => ({ isNew: () => true, relation: table.name })
   return [
     ...made,
-    ...lateForeignKeys(created).map(({ table, constraint }) => steps.addConstraint(table.name, constraint, () => true)),
-  ]
-}
-
-function addedColumns({ wanted, from }: Pair): readonly steps.Step[] {
-  return wanted.columns
-    .filter((column) => !has(from.columns, column.name) && (column.nullable || column.default !== undefined))
-    .map((column) => steps.addColumn(wanted.name, column))
-}
-
-function changedColumns({ wanted, from, to }: Pair): readonly steps.Step[] {
-  return both(from.columns, to.columns)
-    .filter(([old, now]) => sameKind(old, now))
-    .flatMap(([old, now]) => [
-      ...(old.default === now.default ? [] : [steps.changeDefault(wanted.name, old, now)]),
-      ...(old.nullable === now.nullable ? [] : [steps.changeNullable(wanted.name, old, now)]),
-    ])
-}
-
-function addedParts({ wanted, from, to }: Pair): readonly steps.Step[] {
-  // A default gives the new column a value in every row, which may be there twice, or refer to nothing.
-  const columns = new Map(wanted.columns.map((column) => [column.name, column]))
-  const isEmpty = (column: string) => !has(from.columns, column) && columns.get(column)?.default === undefined
-  return [
-    ...wanted.constraints
-      .filter(({ kind }) => kind !== 'primary_key')
-      .flatMap((constraint) => {
-        const [old, now] = [find(from.constraints, constraint.name), find(to.constraints, constraint.name)]
-        if (!old) return [steps.addConstraint(wanted.name, constraint, isEmpty)]
-        return now && sameConstraint(old, now) ? [] : [steps.changeConstraint(wanted.name, old, constraint)]
-      }),
-    ...wanted.indexes.flatMap((index) => {
-      const [old, now] = [find(from.indexes, index.name), find(to.indexes, index.name)]
-      if (old?.definition === now?.definition) return []
-      return [...(old ? [steps.dropIndex(wanted.name, old)] : []), steps.addIndex(wanted, index)]
-    }),
-  ]
-}
-
-function droppedParts({ wanted, from, to }: Pair): readonly steps.Step[] {
-  return [
-    ...extra(from.constraints, to.constraints)
-      .filter((constraint) => isDerivedConstraint(wanted.name, constraint))
-      .map((constraint) => steps.dropConstraint(wanted.name, constraint)),
-    ...extra(from.indexes, to.indexes)
-      .filter((index) => isDerivedIndex(wanted.name, index))
-      .map((index) => steps.dropIndex(wanted.name, index)),
-  ]
-}
-
-/** Nothing marks a part as derived but its name: whoever names one as the generator would, hands it over. */
-function isDerivedConstraint(table: string, { name, kind, columns }: CatalogConstraint): boolean {
-  return DERIVED[kind](
-    table,
-    columns.filter((column) => column !== null),
-    name,
-  )
-}
-
-const DERIVED: Readonly<
-  Record<CatalogConstraint['kind'], (table: string, columns: readonly string[], name: string) => boolean>
-> = {
-  unique: (table, columns, name) => name === uniqueName(table, columns),
-  foreign_key: (table, [column = ''], name) => name === foreignKeyName(table, column),
-  // PostgreSQL itself calls an unnamed one `books_title_check`, and no rule is called `check`.
-  check: (table, [column = '', ...others], name) =>
-    others.length === 0 &&
-    name !== checkName(table, column, 'check') &&
-    name === checkName(table, column, name.slice(`${table}_${column}_`.length)),
-  primary_key: () => false,
-  other: () => false,
-}
-
-function isDerivedIndex(table: string, { name, columns }: CatalogIndex): boolean {
-  return columns.every((column) => column !== null) && name === indexName(table, columns)
-}
-
-function refusedChanges({ wanted, from, to }: Pair): readonly string[] {
-  const table = wanted.name
-  const added = wanted.columns.filter((column) => !has(from.columns, column.name))
-  const dropped = extra(from.columns, to.columns).filter((column) => !column.generated)
-  return [
-    ...added
-      .filter((column) => !column.nullable && column.default === undefined)
-      .map(
-        ({ name }) =>
-          `column ${table}.${name} is new, takes no null and has no default, so that rows that are there would have no value for it: ` +
-          'give the field a `default` or make it `nullable`, or write a migration by hand that fills it',
-      ),
-    ...dropped.map(
-      ({ name }) =>
-        `column ${table}.${name} is not in resources.yaml, and dropping it would destroy its values: keep it as a field that is ` +
-        `\`private\`, or write a migration by hand that ${added.length > 0 ? 'renames or drops' : 'drops'} it`,
+    ...lateForeignKeys(created).map(({ table, constraint }) =>
+      parts.addConstraint(table.name, constraint, fresh(table)),
     ),
-    ...both(from.columns, to.columns)
-      .filter(([old, now]) => !sameKind(old, now))
-      .map(
-        ([old, now]) =>
-          `column ${table}.${now.name} changes from ${describe(old)} to ${describe(now)}, which could fail or change values: ` +
-          'write a migration by hand that says how',
-      ),
-    ...primaryKeyRefusals(table, from, to),
   ]
 }
 
-function primaryKeyRefusals(table: string, from: CatalogTable, to: CatalogTable): readonly string[] {
-  const [old, now] = [from, to].map(({ constraints }) => constraints.find(({ kind }) => kind === 'primary_key'))
-  if (old?.definition === now?.definition && old?.name === now?.name) return []
-  const shown = [old, now].map((key) => (key ? `${key.name} ${key.definition}` : 'none'))
-  return [`the primary key of ${table} changes from ${shown.join(' to ')}: write a migration by hand that says how`]
+interface AddedPart {
+  readonly step: Step
+  readonly points: boolean
 }
 
-function keptParts({ wanted, from, to }: Pair): readonly string[] {
-  const constraints = extra(from.constraints, to.constraints).filter(
-    (constraint) => constraint.kind !== 'primary_key' && !isDerivedConstraint(wanted.name, constraint),
-  )
-  const indexes = extra(from.indexes, to.indexes).filter((index) => !isDerivedIndex(wanted.name, index))
-  const columns = extra(from.columns, to.columns).filter((column) => column.generated)
-  return [
-    ...columns.map(({ name }) => `column ${wanted.name}.${name} is computed and is left alone`),
-    ...constraints.map(({ name }) => `constraint ${name} of ${wanted.name} is made by hand and is left alone`),
-    ...indexes.map(({ name }) => `index ${name} of ${wanted.name} is made by hand and is left alone`),
-  ]
+/** What a foreign key points to must be unique before. */
+function foreignKeysLast(parts: readonly AddedPart[]): readonly Step[] {
+  return [...parts.filter(({ points }) => !points), ...parts.filter(({ points }) => points)].map(({ step }) => step)
 }
 
-function sameKind(old: CatalogColumn, now: CatalogColumn): boolean {
-  return describe(old) === describe(now)
+function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly AddedPart[] {
+  const { wanted, from, to, relation } = pair
+  const named = new Set(renamedConstraints(pair).map(([, now]) => now.name))
+  // A default gives the new column a value in every row, which may be there twice, or refer to nothing.
+  const isEmpty = (column: string) => !has(from.columns, column) && find(wanted.columns, column)?.default === undefined
+  const stepOf = (constraint: WantedConstraint): Step | undefined => {
+    const [old, now] = [find(from.constraints, constraint.name), find(to.constraints, constraint.name)]
+    const isNew = constraint.columns.every(isEmpty)
+    if (!old || isAside(old, pair, pairs) || isGoneFirst(pair, old))
+      return parts.addConstraint(wanted.name, constraint, { isNew: () => isNew, relation })
+    return isSame(old, now) ? undefined : parts.changeConstraint(wanted.name, old, constraint, relation)
+  }
+  return wanted.constraints
+    .filter(({ kind, name }) => kind !== 'primary_key' && !named.has(name))
+    .flatMap((constraint) => {
+      const step = stepOf(constraint)
+      return step ? [{ step, points: constraint.kind === 'foreign_key' }] : []
+    })
 }
 
-function describe({ type, collation, identity, generated }: CatalogColumn): string {
-  const parts = [
-    type,
-    collation && `collate "${collation}"`,
-    identity && `generated ${identity} as identity`,
-    generated && 'computed',
-  ]
-  return parts.filter(Boolean).join(' ')
+/** Under its own name there may be a constraint on a column that goes. */
+function isGoneFirst({ dropped }: Pair, { columns }: CatalogConstraint): boolean {
+  return columns.some((column) => column !== null && dropped.has(column))
 }
 
-function sameConstraint(old: CatalogConstraint, now: CatalogConstraint): boolean {
-  return old.definition === now.definition && old.validated === now.validated
+function addedIndexes(pair: Pair): readonly Step[] {
+  const { wanted, from, to } = pair
+  const named = new Set(renamedIndexes(pair).map(([, now]) => now.name))
+  return wanted.indexes
+    .filter(({ name }) => !named.has(name))
+    .filter(({ name }) => find(from.indexes, name)?.definition !== find(to.indexes, name)?.definition)
+    .map((index) => parts.addIndex(wanted, index))
 }
 
-interface Named {
-  readonly name: string
-}
-
-function find<Part extends Named>(parts: readonly Part[], name: string): Part | undefined {
-  return parts.find((part) => part.name === name)
-}
-
-function has(parts: readonly Named[], name: string): boolean {
-  return find(parts, name) !== undefined
-}
-
-function extra<Part extends Named>(from: readonly Part[], to: readonly Part[]): readonly Part[] {
-  return from.filter(({ name }) => !has(to, name))
-}
-
-function both<Part extends Named>(from: readonly Part[], to: readonly Part[]): readonly (readonly [Part, Part])[] {
-  return to.flatMap((now) => {
-    const old = find(from, now.name)
-    return old ? [[old, now] as const] : []
-  })
+function isSame(old: CatalogConstraint, now: CatalogConstraint | undefined): boolean {
+  return now !== undefined && old.definition === now.definition && old.validated === now.validated
 }

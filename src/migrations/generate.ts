@@ -1,16 +1,17 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import type { AppSpec } from '../config/spec.js'
 import type { Connection, Database } from '../db/database.js'
 import { openScratch } from '../db/open.js'
 import { type Catalog, readCatalog } from './catalog.js'
 import { compareSchemas, type Difference } from './diff.js'
 import { MigrationError } from './error.js'
-import { type Migration, parseMigration, readMigrations } from './files.js'
-import { inDiscardedTransaction, runStatements } from './session.js'
+import { type Migration, readMigrations } from './files.js'
+import { type Proof, proveRoundTrip } from './prove.js'
+import { findRenames } from './renames.js'
+import { planName, render } from './render.js'
+import { inDiscardedTransaction, rolledBack, runStatements } from './session.js'
 import { createAll, nameClashes, type WantedTable, wantedTables } from './sql.js'
-import type { Step } from './steps.js'
 
 /** What would bring the migration files to what resources.yaml says. */
 export interface Plan extends Difference {
@@ -20,6 +21,8 @@ export interface Plan extends Difference {
   readonly name: string
   /** How many files the plan was made from. */
   readonly files: number
+  /** What was seen when the text was run; undefined with the text. */
+  readonly proof: Proof | undefined
 }
 
 const FROM = 'made_by_files'
@@ -49,13 +52,47 @@ async function compare(spec: AppSpec, files: readonly Migration[], scratch: Data
   return inDiscardedTransaction(scratch, async (session) => {
     const to = await build(session, TO, () => runAll(session, createAll(wanted)))
     const from = await build(session, FROM, () => replay(session, files))
-    const difference = compareSchemas(wanted, from, to)
+    const difference = await differ(session, { wanted, dropped: spec.dropped, from, to })
     const plan = { ...difference, name: planName(difference.steps), files: files.length }
-    if (difference.refusals.length > 0 || difference.steps.length === 0) return { ...plan, text: undefined }
+    if (difference.refusals.length > 0 || difference.steps.length === 0)
+      return { ...plan, text: undefined, proof: undefined }
     const text = render(difference.steps)
-    await prove(session, { text, wanted, from, to })
-    return { ...plan, text }
+    const proof = await proveRoundTrip(session, {
+      text,
+      from,
+      steps: difference.steps,
+      readSchema: () => catalogOf(session, FROM),
+      isWanted: async (catalog) => {
+        const { steps, refusals } = await differ(session, { wanted, dropped: spec.dropped, from: catalog, to })
+        return steps.length + refusals.length === 0
+      },
+    })
+    return { ...plan, text, proof }
   })
+}
+
+interface Compared {
+  readonly wanted: readonly WantedTable[]
+  readonly dropped: readonly string[]
+  readonly from: Catalog
+  readonly to: Catalog
+}
+
+/** The renames are run for a look at the catalogue that they make, in which definitions have the new names. */
+async function differ(session: Connection, { wanted, dropped, from, to }: Compared): Promise<Difference> {
+  const renames = findRenames(wanted, from)
+  const renamed =
+    renames.steps.length === 0
+      ? from
+      : await rolledBack(session, async () => {
+          await runAll(
+            session,
+            renames.steps.flatMap(({ up }) => up),
+          )
+          return catalogOf(session, FROM)
+        })
+  const { steps, refusals, notes } = compareSchemas({ wanted, dropped, from: renamed, to, former: renames.former })
+  return { steps: [...renames.steps, ...steps], refusals: [...renames.refusals, ...refusals], notes }
 }
 
 /**
@@ -67,17 +104,27 @@ export async function writeMigration(plan: Plan, directory: string, name = plan.
   if (plan.refusals.length > 0) throw new MigrationError(plan.refusals)
   if (plan.text === undefined)
     throw new MigrationError(['the migration files make what resources.yaml wants; there is nothing to write'])
+  const { length } = await readMigrations(directory)
+  if (length !== plan.files)
+    throw new MigrationError(['the migration files changed since the plan was made'], ['Plan again'])
+  return writeNext(directory, name, plan.text)
+}
+
+/**
+ * Writes a text as the next file of a directory.
+ * @returns its path
+ * @throws MigrationError when the name is none
+ */
+export async function writeNext(directory: string, name: string, text: string): Promise<string> {
   if (!/^[a-z0-9_]+$/.test(name)) {
     throw new MigrationError([
       `${JSON.stringify(name)} is no name of a migration: lower-case letters, digits and _ make one`,
     ])
   }
   const { length } = await readMigrations(directory)
-  if (length !== plan.files)
-    throw new MigrationError(['the migration files changed since the plan was made'], ['Plan again'])
   const file = join(directory, `${String(length + 1).padStart(4, '0')}_${name}.sql`)
   await mkdir(directory, { recursive: true })
-  await writeFile(file, plan.text, { flag: 'wx' })
+  await writeFile(file, text, { flag: 'wx' })
   return file
 }
 
@@ -104,50 +151,4 @@ async function replay(session: Connection, files: readonly Migration[]): Promise
 
 async function runAll(session: Connection, statements: readonly string[]): Promise<void> {
   for (const text of statements) await session.query({ text, values: [] })
-}
-
-interface Proof {
-  readonly text: string
-  readonly wanted: readonly WantedTable[]
-  readonly from: Catalog
-  readonly to: Catalog
-}
-
-/** Runs the text as it will be read from its file. */
-async function prove(session: Connection, { text, wanted, from, to }: Proof): Promise<void> {
-  const migration = parseMigration('plan', 'the planned migration', Buffer.from(text))
-  if ('faults' in migration) throw new MigrationError(migration.faults)
-  await runStatements(session, migration.file, migration.up)
-  const left = compareSchemas(wanted, await catalogOf(session, FROM), to)
-  if (left.steps.length + left.refusals.length > 0) {
-    throw new MigrationError(['the planned migration does not lead to what resources.yaml wants'], left.refusals)
-  }
-  await runStatements(session, migration.file, migration.down ?? [])
-  if (!isDeepStrictEqual(await catalogOf(session, FROM), from)) {
-    throw new MigrationError(['the down part of the planned migration does not lead back'])
-  }
-}
-
-function render(steps: readonly Step[]): string {
-  const part = (statements: readonly string[]) => statements.map((statement) => `${statement};\n`).join('\n')
-  const up = part(steps.flatMap((step) => step.up))
-  const down = part(steps.toReversed().flatMap((step) => step.down))
-  return `-- up\n\n${up}\n-- down\n\n${down}`
-}
-
-/** `create_books`, `add_subtitle_to_books`, and `change_books` for all that is more. */
-function planName(steps: readonly Step[]): string {
-  const created = steps
-    .filter((step) => step.change === 'add' && !step.subject.includes('.'))
-    .map((step) => step.subject)
-  const touched = [...new Set(steps.map((step) => step.subject.split('.')[0] ?? ''))]
-  const [only] = steps
-  const [table = '', column] = only?.subject.split('.') ?? []
-  if (created.length > 0) return wordsOf(`create_${created.slice(0, 3).join('_')}`)
-  if (steps.length === 1 && only?.change === 'add' && column !== undefined) return wordsOf(`add_${column}_to_${table}`)
-  return wordsOf(`change_${touched.slice(0, 3).join('_')}`)
-}
-
-function wordsOf(text: string): string {
-  return text.toLowerCase().replaceAll(/[^a-z0-9_]+/g, '_')
 }

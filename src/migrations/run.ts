@@ -1,5 +1,14 @@
 import type { Knex } from 'knex'
 import type { Database } from '../db/database.js'
+import {
+  type Allows,
+  ConsentNeeded,
+  type Inventory,
+  isAllowed,
+  lossesBetween,
+  lossesOfFiles,
+  takeInventory,
+} from './consent.js'
 import { MigrationError } from './error.js'
 import { type Migration, readMigrations } from './files.js'
 import { compareJournal, createJournal, JOURNAL, type MigrationStatus, refuseDisagreement } from './journal.js'
@@ -19,62 +28,87 @@ export async function migrationStatus(database: Database, directory: string): Pr
   return compareJournal(database, await readMigrations(directory))
 }
 
+/** How a run goes. */
+export interface RunOptions {
+  /** Told of each migration as soon as it is done. */
+  readonly report?: (done: Done) => void
+  /** What may be destroyed, by its name; nothing when left out. */
+  readonly allows?: Allows
+}
+
 /**
- * Applies every pending migration, each in a transaction of its own, and tells of each as soon as it is done.
- * @throws MigrationError when the files and the journal disagree (nothing is applied), or when one fails: it is rolled back
- * whole, and later ones are not run.
+ * Applies every pending migration, each in a transaction of its own.
+ * @throws ConsentNeeded when one of them destroys what nobody allowed: nothing is applied, unless a file hides it. MigrationError
+ * when the files and the journal disagree (nothing is applied), or when one fails: it is rolled back whole, and later ones are not run.
  */
-export async function migrateUp(database: Database, directory: string, report = ignore): Promise<readonly Done[]> {
+export async function migrateUp(
+  database: Database,
+  directory: string,
+  options: RunOptions = {},
+): Promise<readonly Done[]> {
   const files = await readMigrations(directory)
   const statuses = await compareJournal(database, files)
   refuseDisagreement(statuses)
   // A service without the right to change tables starts as long as there is nothing to change.
-  if (statuses.every(({ state }) => state === 'applied')) return []
-  return repeat(database, report, (session) => step(session, files, 'up'))
+  const pending = statuses.filter(({ state }) => state === 'pending').map(({ name }) => name)
+  if (pending.length === 0) return []
+  return repeat(database, { ...options, files, direction: 'up', names: pending })
 }
 
 /**
  * Reverts the migrations that were applied last, each in a transaction of its own.
- * @throws MigrationError when the files and the journal disagree, when a file has no down part, or when one fails.
+ * @throws ConsentNeeded when they destroy what nobody allowed: nothing is reverted. MigrationError when the files and the journal
+ * disagree, when a file has no down part, or when one fails.
  */
 export async function migrateDown(
   database: Database,
   directory: string,
-  steps = 1,
-  report = ignore,
+  { steps = 1, ...options }: RunOptions & { readonly steps?: number } = {},
 ): Promise<readonly Done[]> {
   const files = await readMigrations(directory)
   const statuses = await compareJournal(database, files)
   refuseDisagreement(statuses)
-  if (statuses.every(({ state }) => state === 'pending')) return []
-  return repeat(database, report, (session) => step(session, files, 'down'), steps)
+  const applied = statuses.filter(({ state }) => state === 'applied').map(({ name }) => name)
+  if (applied.length === 0) return []
+  return repeat(database, { ...options, files, direction: 'down', names: applied.slice(-steps).reverse() })
 }
 
-function ignore(_done: Done): void {}
+interface Run extends RunOptions {
+  readonly files: readonly Migration[]
+  readonly direction: Direction
+  /** The migrations, in the order in which they are run. */
+  readonly names: readonly string[]
+}
 
-async function repeat(
-  database: Database,
-  report: (done: Done) => void,
-  work: (session: MigratingSession) => Promise<string | undefined>,
-  times = Number.POSITIVE_INFINITY,
-): Promise<readonly Done[]> {
+async function repeat(database: Database, run: Run): Promise<readonly Done[]> {
+  const { files, direction, names, report, allows = () => false } = run
   const all: Done[] = []
-  while (all.length < times) {
-    const start = performance.now()
-    const name = await asOnlyMigrator(database, work)
+  const affected = names.flatMap((name) => files.filter((file) => file.name === name))
+  const unasked = (await lossesOfFiles(database, affected, direction)).filter(({ object }) => !allows(object))
+  if (unasked.length > 0) throw new ConsentNeeded(unasked)
+  const start = await takeInventory(database)
+  while (direction === 'up' || all.length < names.length) {
+    const began = performance.now()
+    const name = await asOnlyMigrator(database, (session) => step(session, files, { direction, start, allows }))
     if (name === undefined) break
-    const done = { name, milliseconds: Math.round(performance.now() - start) }
+    const done = { name, milliseconds: Math.round(performance.now() - began) }
     all.push(done)
-    report(done)
+    report?.(done)
   }
   return all
+}
+
+interface Turn {
+  readonly direction: Direction
+  readonly start: Inventory
+  readonly allows: Allows
 }
 
 /** One migration, or undefined when there is none left: another migrator may have been faster. */
 async function step(
   session: MigratingSession,
   files: readonly Migration[],
-  direction: Direction,
+  { direction, start, allows }: Turn,
 ): Promise<string | undefined> {
   await createJournal(session)
   const statuses = await compareJournal(session, files)
@@ -88,7 +122,12 @@ async function step(
       ['Write what reverts it into a new migration, and apply that'],
     )
   }
+  const before = await takeInventory(session)
   await MIGRATE[direction](session, file, files)
+  // However a file spells it: what is gone now would be gone for good.
+  const losses = lossesBetween(file.name, { start, before, after: await takeInventory(session) })
+  const unasked = losses.filter((loss) => !isAllowed(loss, file[direction] ?? [], allows))
+  if (unasked.length > 0) throw new ConsentNeeded(unasked)
   return name
 }
 

@@ -34,6 +34,17 @@ export async function inDiscardedTransaction<T>(
   }
 }
 
+/** Does `work` within a transaction, and undoes it, whether it succeeded or failed. */
+export async function rolledBack<T>(session: Connection, work: () => Promise<T>): Promise<T> {
+  await session.query({ text: 'savepoint undone', values: [] })
+  try {
+    return await work()
+  } finally {
+    await session.query({ text: 'rollback to savepoint undone', values: [] })
+    await session.query({ text: 'release savepoint undone', values: [] })
+  }
+}
+
 /** Knex would take each question mark in a file for a binding, and lose a backslash before it; so files go past it. */
 async function openSession(trx: Knex.Transaction): Promise<Session> {
   // Knex declares its client as any; within a transaction this is the one connection of it.

@@ -5,6 +5,11 @@ import { identifier, literal } from '../fields/sql-literal.js'
 /** A table as resources.yaml wants it, each part with the SQL that makes it. */
 export interface WantedTable {
   readonly name: string
+  /** As resources.yaml calls it. */
+  readonly model: string
+  readonly formerly: string | undefined
+  /** Former columns whose values may go. */
+  readonly dropped: readonly string[]
   readonly columns: readonly WantedColumn[]
   readonly constraints: readonly WantedConstraint[]
   readonly indexes: readonly WantedIndex[]
@@ -12,6 +17,10 @@ export interface WantedTable {
 
 export interface WantedColumn {
   readonly name: string
+  /** As resources.yaml calls it. */
+  readonly field: string
+  /** What it may have been called before, the likeliest first; none when nothing is said of it. */
+  readonly formerly: readonly string[]
   readonly type: string
   /** The SQL of the default, if any. */
   readonly default: string | undefined
@@ -71,6 +80,10 @@ function wantedTable(model: ModelSpec): WantedTable {
   const constraints = wantedConstraints(model)
   return {
     name: model.table,
+    model: model.name,
+    formerly: model.renamedFrom,
+    // A relation stood in the column of its name and `_id`.
+    dropped: model.dropped.flatMap((field) => [field, `${field}_id`]),
     columns: model.fields.map(wantedColumn),
     constraints,
     indexes: wantedIndexes(model, constraints),
@@ -84,12 +97,20 @@ function wantedColumn(field: FieldSpec): WantedColumn {
   const parts = [type, key, field.nullable || field.primaryKey ? undefined : 'not null', given && `default ${given}`]
   return {
     name: field.column,
+    field: field.name,
+    formerly: formerColumns(field),
     type,
     default: given,
     nullable: field.nullable,
     filled: (key ?? given) !== undefined,
     definition: parts.filter(Boolean).join(' '),
   }
+}
+
+function formerColumns({ renamedFrom, target }: FieldSpec): readonly string[] {
+  if (renamedFrom === undefined) return []
+  const relation = `${renamedFrom}_id`
+  return target ? [relation, renamedFrom] : [renamedFrom, relation]
 }
 
 function defaultOf(field: FieldSpec): string | undefined {

@@ -31,8 +31,9 @@ export async function makeFolder(files: Readonly<Record<string, string>> = {}): 
 }
 
 /** The spec of a configuration that has only these models; JSON is YAML. */
-export function specOf(models: { readonly [name: string]: Json }): AppSpec {
-  const document = readConfig(Buffer.from(JSON.stringify({ version: 1, models })), 'resources.yaml')
+export function specOf(models: { readonly [name: string]: Json }, dropped: readonly string[] = []): AppSpec {
+  const tables = dropped.length > 0 ? { dropped } : {}
+  const document = readConfig(Buffer.from(JSON.stringify({ version: 1, models, ...tables })), 'resources.yaml')
   const spec = 'length' in document ? document : checkConfig(document)
   if ('length' in spec) throw new Error(JSON.stringify(spec))
   return spec

@@ -1,0 +1,118 @@
+import { identifier } from '../fields/sql-literal.js'
+import type { CatalogConstraint, CatalogIndex } from './catalog.js'
+import { type RowQuery, rowsOf } from './row-query.js'
+import {
+  addConstraint as addConstraintSql,
+  createIndex,
+  type WantedConstraint,
+  type WantedIndex,
+  type WantedTable,
+} from './sql.js'
+import { alter, risky, safe, type Step } from './steps.js'
+
+/** Whether the columns of a constraint are new in the same plan, so that there is no value yet that could break it. */
+type IsNew = (column: string) => boolean
+
+/** A constraint, an index or a counter that takes the name that follows from a renamed table or column. */
+export function renamePart(
+  kind: 'constraint' | 'index' | 'sequence',
+  table: string,
+  names: { readonly from: string; readonly to: string },
+): Step {
+  const rename = (one: string, other: string) =>
+    kind === 'constraint'
+      ? alter(table, `rename constraint ${identifier(one)} to ${identifier(other)}`)
+      : `alter ${kind} ${identifier(one)} rename to ${identifier(other)}`
+  return {
+    change: 'rename',
+    subject: `${table}.${names.to}`,
+    detail: `${kind}, was ${names.from}`,
+    safety: 'safe',
+    up: [rename(names.from, names.to)],
+    down: [rename(names.to, names.from)],
+  }
+}
+
+export function addConstraint(
+  table: string,
+  constraint: WantedConstraint,
+  { isNew, relation }: { readonly isNew: IsNew; readonly relation: string },
+): Step {
+  return {
+    change: 'add',
+    subject: `${table}.${constraint.name}`,
+    detail: constraint.definition,
+    ...(constraint.columns.every(isNew) ? safe : { ...risky(BREAKS), ...breakers(constraint, relation) }),
+    up: [addConstraintSql(table, constraint)],
+    down: [dropConstraintSql(table, constraint.name)],
+  }
+}
+
+const BREAKS = 'fails when a row that is there breaks it; writes wait while the rows are read'
+
+/** The rows that a constraint would refuse. */
+function breakers(constraint: WantedConstraint, relation: string): { readonly rows?: RowQuery } {
+  const columns = constraint.columns.map(identifier)
+  const present = columns.map((column) => `${column} is not null`).join(' and ')
+  const says = (count: string, total: string) => `${count} of ${total} rows break it`
+  if (constraint.kind === 'check') {
+    const where = `not ${constraint.definition.replace(/^check /, '')}`
+    return { rows: { ...rowsOf(relation, where), says } }
+  }
+  if (constraint.kind === 'unique') {
+    const each = `select count(*) over (partition by ${columns.join(', ')}) as n from ${relation} where ${present}`
+    const sql = `select count(*) filter (where n > 1), (select count(*) from ${relation}) from (${each}) twins`
+    return { rows: { sql, says: (count, total) => `${count} of ${total} rows have the same value as another` } }
+  }
+  return {}
+}
+
+export function dropConstraint(table: string, constraint: CatalogConstraint): Step {
+  return {
+    change: 'drop',
+    subject: `${table}.${constraint.name}`,
+    detail: constraint.definition,
+    safety: 'safe',
+    up: [dropConstraintSql(table, constraint.name)],
+    down: [addConstraintSql(table, constraint)],
+  }
+}
+
+export function changeConstraint(table: string, from: CatalogConstraint, to: WantedConstraint, relation: string): Step {
+  return {
+    change: 'change',
+    subject: `${table}.${to.name}`,
+    detail: `${from.definition} -> ${to.definition}`,
+    ...risky(BREAKS),
+    ...breakers(to, relation),
+    up: [dropConstraintSql(table, from.name), addConstraintSql(table, to)],
+    down: [dropConstraintSql(table, to.name), addConstraintSql(table, from)],
+  }
+}
+
+export function addIndex(table: WantedTable, index: WantedIndex): Step {
+  return {
+    change: 'add',
+    subject: `${table.name}.${index.name}`,
+    detail: `index (${index.columns.join(', ')})`,
+    ...safe,
+    risk: 'writes wait while the index is built',
+    up: [createIndex(table, index)],
+    down: [`drop index ${identifier(index.name)}`],
+  }
+}
+
+export function dropIndex(table: string, index: CatalogIndex): Step {
+  return {
+    change: 'drop',
+    subject: `${table}.${index.name}`,
+    detail: `index (${index.columns.join(', ')})`,
+    safety: 'safe',
+    up: [`drop index ${identifier(index.name)}`],
+    down: [index.definition],
+  }
+}
+
+function dropConstraintSql(table: string, name: string): string {
+  return alter(table, `drop constraint ${identifier(name)}`)
+}

@@ -1,0 +1,54 @@
+import { identifier } from '../fields/sql-literal.js'
+import type { CatalogTable } from './catalog.js'
+import { definitionOf } from './column-steps.js'
+import { rowsOf } from './row-query.js'
+import { createTable, type WantedTable } from './sql.js'
+import { destructive, safe, type Step } from './steps.js'
+
+export function addTable(table: WantedTable, exists: (target: string) => boolean): Step {
+  const columns = table.columns.map(({ name }) => name).join(', ')
+  return {
+    change: 'add',
+    subject: table.name,
+    detail: `table (${columns})`,
+    safety: 'safe',
+    up: createTable(table, exists),
+    down: [`drop table ${identifier(table.name)}`],
+  }
+}
+
+/** @param table its foreign keys are dropped by steps of their own, before the tables that they point to */
+export function dropTable(table: CatalogTable): Step {
+  const members = [
+    ...table.columns.map((column) => `${identifier(column.name)} ${definitionOf(column, column.nullable)}`),
+    ...table.constraints
+      .filter(({ kind }) => kind !== 'foreign_key')
+      .map(({ name, definition }) => `constraint ${identifier(name)} ${definition}`),
+  ]
+  return {
+    change: 'drop',
+    subject: table.name,
+    detail: `table (${table.columns.map(({ name }) => name).join(', ')})`,
+    ...destructive(`the rows of ${table.name}`),
+    rows: { ...rowsOf(identifier(table.name), 'true'), says: (count) => `${count} rows` },
+    up: [`drop table ${identifier(table.name)}`],
+    down: [
+      `create table ${identifier(table.name)} (\n  ${members.join(',\n  ')}\n)`,
+      ...table.indexes.map(({ definition }) => definition),
+    ],
+  }
+}
+
+export function renameTable(from: string, to: string): Step {
+  const rename = (one: string, other: string) => `alter table ${identifier(one)} rename to ${identifier(other)}`
+  return {
+    change: 'rename',
+    subject: to,
+    detail: `table, was ${from}`,
+    renamed: from,
+    ...safe,
+    risk: 'what still runs with the old name fails',
+    up: [rename(from, to)],
+    down: [rename(to, from)],
+  }
+}
