@@ -14,6 +14,7 @@ import {
 } from '../src/index.js'
 import { type CliContext, type CommonOptions, projectFolders, requireApplication, shownPath } from './context.js'
 import { openExisting } from './existing.js'
+import { measure } from './measure.js'
 import { type ExitCode, Failure } from './failure.js'
 import { alignColumns, count, type Output } from './output.js'
 
@@ -21,6 +22,9 @@ export interface PlanOptions extends CommonOptions {
   /** `true` without a name. */
   readonly write?: string | true
   readonly rename?: string
+  readonly measure?: true
+  /** The URL of a database to measure on. */
+  readonly on?: string
   readonly sql?: true
   readonly json?: true
   readonly exitCode?: true
@@ -35,6 +39,7 @@ export async function plan(context: CliContext, options: PlanOptions): Promise<E
   if (options.json) context.out.line(JSON.stringify({ schemaVersion: 1, ...toJson(planned) }))
   else if (options.sql) printSql(context.out, planned)
   else printPlan(context.out, planned)
+  if (options.measure || options.on !== undefined) await measure(context, { spec, planned, on: options.on })
   if (options.write !== undefined) await write(context, migrations, options.write, planned)
   return options.exitCode && !isEmpty(planned) ? 1 : 0
 }

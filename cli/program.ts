@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import { addCheck } from './commands/check.js'
+import { addDb } from './commands/db.js'
 import { addExplain } from './commands/explain.js'
 import { addMigrate } from './commands/migrate.js'
 import { addRoutes } from './commands/routes.js'
@@ -15,6 +16,7 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   addCheck,
   addExplain,
   addMigrate,
+  addDb,
 ]
 
 /**

@@ -1,30 +1,18 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import {
-  type AppSpec,
-  type Database,
-  migrateDown,
-  migrateUp,
-  type MigrationDone,
-  type MigrationStatus,
-  migrationStatus,
-  openDatabase,
-  schemaDifferences,
-} from '../../src/index.js'
+import { migrateDown, type MigrationDone, migrationStatus, migrateUp } from '../../src/index.js'
+import { adopt } from '../adopt.js'
 import { CONSENT_FLAG, CONSENT_TEXT, type ConsentOptions, parseConsent, withConsent } from '../consent.js'
-import { type CliContext, type CommonOptions, projectFolders, requireApplication } from '../context.js'
-import { type ExitCode, Failure } from '../failure.js'
-import { alignColumns, count } from '../output.js'
-import { isReachable } from '../schema.js'
+import type { CliContext, CommonOptions } from '../context.js'
+import type { ExitCode } from '../failure.js'
+import { count } from '../output.js'
 import { plan, type PlanOptions } from '../plan.js'
+import { status, type StatusOptions } from '../status.js'
+import { withDatabase } from '../with-database.js'
 
 interface UpOptions extends CommonOptions, ConsentOptions {}
 
 interface DownOptions extends CommonOptions, ConsentOptions {
   readonly steps: number
-}
-
-interface StatusOptions extends CommonOptions {
-  readonly json?: true
 }
 
 /** `migrate`: the schema of the database, one file of SQL after the other. */
@@ -38,6 +26,7 @@ export function addMigrate(program: Command, context: CliContext): void {
   addUp(migrate, context)
   addDown(migrate, context)
   addStatus(migrate, context)
+  addAdopt(migrate, context)
 }
 
 function addPlan(migrate: Command, context: CliContext): void {
@@ -48,6 +37,8 @@ function addPlan(migrate: Command, context: CliContext): void {
     .option('--sql', 'print the SQL')
     .option('--json', 'print one JSON document')
     .option('--exit-code', 'exit with 1 when there is something to migrate')
+    .option('--measure', 'make the plan on a copy, and print what it locks and rewrites, and how long it takes')
+    .option('--on <url>', 'measure on this PostgreSQL database instead, in a transaction that is rolled back')
     .option(
       '--rename <old:new>',
       'first write into the configuration that new was called old: table.old:new, or old:new for a table',
@@ -93,6 +84,15 @@ function addStatus(migrate: Command, context: CliContext): void {
     .action(async (options: StatusOptions) => context.finish(await status(context, options)))
 }
 
+function addAdopt(migrate: Command, context: CliContext): void {
+  migrate
+    .command('adopt')
+    .description('take something over that exists only in the database: a column, constraint or index with its table')
+    .argument('<object>', 'table.column, as `migrate status` names it')
+    .addHelpText('after', '\nExamples:\n  $ snippetctl migrate adopt books.tmp')
+    .action(async (object: string, options: CommonOptions) => context.finish(await adopt(context, object, options)))
+}
+
 function parseSteps(text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('The number of steps is a number from 1.')
@@ -124,70 +124,4 @@ async function down(context: CliContext, options: DownOptions): Promise<ExitCode
 
 function reportDone({ err }: CliContext, verb: string, { name, milliseconds }: MigrationDone): void {
   err.line(`${err.colors.green(verb)}  ${name}   ${milliseconds} ms`)
-}
-
-async function status(context: CliContext, options: StatusOptions): Promise<ExitCode> {
-  return withDatabase(context, options, async (database, { spec, folder }) => {
-    const migrations = await migrationStatus(database, folder)
-    const applied = migrations.every(({ state }) => state === 'applied')
-    // Before the last migration is applied, differences are what one expects.
-    const differences = applied ? await schemaDifferences(spec, database) : []
-    const ok = applied && differences.length === 0
-    if (options.json)
-      context.out.line(JSON.stringify({ schemaVersion: 1, ok, migrations: migrations.map(toJson), differences }))
-    else printStatus(context, migrations, differences)
-    return ok ? 0 : 1
-  })
-}
-
-const toJson = ({ name, state, appliedAt }: MigrationStatus) => ({ name, state, appliedAt: appliedAt ?? null })
-
-function printStatus(
-  { out, err }: CliContext,
-  migrations: readonly MigrationStatus[],
-  differences: readonly string[],
-): void {
-  const rows = migrations.map(({ name, state, appliedAt }) => [state, name, appliedAt ?? '-', FILES[state]])
-  const [header = '', ...lines] = alignColumns([['STATUS', 'MIGRATION', 'APPLIED (UTC)', 'FILE'], ...rows])
-  if (rows.length === 0) err.line('there are no migrations')
-  else for (const line of [out.colors.dim(header), ...lines]) out.line(line)
-  if (differences.length === 0) return
-  out.line()
-  for (const difference of differences) out.line(`${out.colors.red('drift')}    ${difference}`)
-  err.line('  = help: see what is missing: snippetctl migrate plan')
-}
-
-/** What a state says about the file of a migration. */
-const FILES: Readonly<Record<MigrationStatus['state'], string>> = {
-  applied: 'ok',
-  pending: 'ok',
-  changed: 'changed on disk since it was applied',
-  missing: 'missing',
-}
-
-interface Project {
-  readonly spec: AppSpec
-  /** Of the migrations. */
-  readonly folder: string
-}
-
-/** @throws Failure 2 when the database cannot be reached */
-async function withDatabase(
-  context: CliContext,
-  options: CommonOptions,
-  work: (database: Database, project: Project) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const { spec } = await requireApplication(context, options)
-  const { migrations, embedded } = projectFolders(spec.file)
-  const database = await openDatabase({ url: context.env['DATABASE_URL'], directory: embedded }, context.env)
-  try {
-    if (!(await isReachable(database))) {
-      throw new Failure(2, `cannot reach the database: ${database.description}`, [
-        'is it running? DATABASE_URL says where it is looked for',
-      ])
-    }
-    return await work(database, { spec, folder: migrations })
-  } finally {
-    await database.close()
-  }
 }

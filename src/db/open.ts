@@ -1,5 +1,10 @@
+import { existsSync } from 'node:fs'
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { type Database, DatabaseRefused } from './database.js'
 import { openMemory, openPglite } from './pglite.js'
+import { lockDirectory } from './pglite-lock.js'
 import { openPostgres } from './postgres.js'
 
 /** Which database: `url` is DATABASE_URL; without it the embedded one in `directory`. */
@@ -37,6 +42,51 @@ export async function openDatabase(choice: DatabaseChoice, environment: Environm
 /** An empty database in memory, for comparing schemas. */
 export function openScratch(): Promise<Database> {
   return openMemory()
+}
+
+/**
+ * A copy of an embedded database, gone when it is closed, for what must not happen to the original.
+ * @throws DatabaseRefused when another process has the original
+ */
+export async function openCopy(directory: string): Promise<Database> {
+  const folder = await mkdtemp(join(tmpdir(), 'snippetctl-copy-'))
+  const remove = () => rm(folder, { recursive: true, force: true })
+  try {
+    const unlock = lockDirectory(resolve(directory))
+    try {
+      await cp(directory, join(folder, 'pg'), { recursive: true })
+    } finally {
+      unlock()
+    }
+    const copy = await openPglite(join(folder, 'pg'))
+    const close = () => copy.close().finally(remove)
+    return Object.create(copy, {
+      description: { value: 'a copy of the embedded database' },
+      close: { value: close },
+    }) as Database
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+/**
+ * Puts an embedded database aside, so that the next one starts empty. Nothing is deleted.
+ * @returns where its files are now
+ * @throws DatabaseRefused when another process has it
+ */
+export async function putAside(directory: string): Promise<string> {
+  const unlock = lockDirectory(resolve(directory))
+  try {
+    for (let number = 1; ; number++) {
+      const aside = `${directory}.before-reset-${number}`
+      if (existsSync(aside)) continue
+      await rename(directory, aside)
+      return aside
+    }
+  } finally {
+    unlock()
+  }
 }
 
 function openEmbedded(directory: string, mode: string | undefined): Promise<Database> {

@@ -3,14 +3,15 @@ import { join } from 'node:path'
 import type { AppSpec } from '../config/spec.js'
 import type { Connection, Database } from '../db/database.js'
 import { openScratch } from '../db/open.js'
-import { type Catalog, readCatalog } from './catalog.js'
+import type { Catalog } from './catalog.js'
 import { compareSchemas, type Difference } from './diff.js'
 import { MigrationError } from './error.js'
 import { type Migration, readMigrations } from './files.js'
 import { type Proof, proveRoundTrip } from './prove.js'
 import { findRenames } from './renames.js'
 import { planName, render } from './render.js'
-import { inDiscardedTransaction, rolledBack, runStatements } from './session.js'
+import { build, catalogOf, FROM, replay, runAll, TO } from './scratch.js'
+import { inDiscardedTransaction, rolledBack } from './session.js'
 import { createAll, nameClashes, type WantedTable, wantedTables } from './sql.js'
 
 /** What would bring the migration files to what resources.yaml says. */
@@ -24,9 +25,6 @@ export interface Plan extends Difference {
   /** What was seen when the text was run; undefined with the text. */
   readonly proof: Proof | undefined
 }
-
-const FROM = 'made_by_files'
-const TO = 'wanted'
 
 /**
  * Compares the migration files with a configuration, in a scratch database that is left as it was. The planned text has been
@@ -126,29 +124,4 @@ export async function writeNext(directory: string, name: string, text: string): 
   await mkdir(directory, { recursive: true })
   await writeFile(file, text, { flag: 'wx' })
   return file
-}
-
-async function build(session: Connection, schema: string, fill: () => Promise<void>): Promise<Catalog> {
-  await runAll(session, [`create schema ${schema}`, `set local search_path = ${schema}`])
-  await fill()
-  return catalogOf(session, schema)
-}
-
-/** The search path is set anew, because a file may have changed it; without it, definitions would name the schema. */
-async function catalogOf(session: Connection, schema: string): Promise<Catalog> {
-  await runAll(session, [`set local search_path = ${schema}`])
-  return readCatalog(session, schema)
-}
-
-async function replay(session: Connection, files: readonly Migration[]): Promise<void> {
-  for (const { file, up } of files) {
-    await runAll(session, [`set local search_path = ${FROM}`])
-    await runStatements(session, file, up)
-    // What would have happened at the end of the migration's own transaction.
-    await runAll(session, ['set constraints all immediate'])
-  }
-}
-
-async function runAll(session: Connection, statements: readonly string[]): Promise<void> {
-  for (const text of statements) await session.query({ text, values: [] })
 }

@@ -73,6 +73,23 @@ export async function migrateDown(
   return repeat(database, { ...options, files, direction: 'down', names: applied.slice(-steps).reverse() })
 }
 
+/**
+ * Records a migration as applied without running it, because the database has what it makes.
+ * @throws MigrationError when the files and the journal disagree, or another one would have to be applied before
+ */
+export async function recordMigration(database: Database, directory: string, name: string): Promise<void> {
+  const files = await readMigrations(directory)
+  await asOnlyMigrator(database, async (session) => {
+    await createJournal(session)
+    const statuses = await compareJournal(session, files)
+    refuseDisagreement(statuses)
+    const file = files.find((each) => each.name === name)
+    if (!file || NEXT.up(statuses)?.name !== name)
+      throw new MigrationError([`${name} is not the next migration`], ['Apply what is pending first'])
+    await MIGRATE.up(session, { ...file, up: [] }, files)
+  })
+}
+
 interface Run extends RunOptions {
   readonly files: readonly Migration[]
   readonly direction: Direction
@@ -164,7 +181,7 @@ function knexConfig(
     // Missing files are refused before, by name.
     disableMigrationsListValidation: true,
     migrationSource: {
-      getMigrations: async () => [...files],
+      getMigrations: async () => files.map((each) => (each.name === file.name ? file : each)),
       getMigrationName: ({ name }: Migration) => name,
       getMigration: async (migration: Migration) => ({
         up: () => runPart(session, migration.file, migration.up),

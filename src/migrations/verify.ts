@@ -55,7 +55,8 @@ function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, s
 }
 
 function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Server): readonly string[] {
-  const { name, size, collation } = readType(wanted.type)
+  const { name, size, collation: given } = readType(wanted.type)
+  const collation = given === 'default' ? null : given
   const type = `${server.types[name] ?? name}${size}`
   const actual = live.collation ?? (collation === null ? null : server.collation)
   const orders = [actual, collation].map((each) =>

@@ -1,0 +1,26 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { adoptDrift, declareField } from '../src/index.js'
+import { type CliContext, type CommonOptions, shownPath } from './context.js'
+import type { ExitCode } from './failure.js'
+import { withDatabase } from './with-database.js'
+
+/** `migrate adopt`: what exists only in the database becomes part of the files, and stays as it is. */
+export async function adopt(context: CliContext, object: string, options: CommonOptions): Promise<ExitCode> {
+  return withDatabase(context, options, async (database, { spec, folder }) => {
+    const { file, column } = await adoptDrift(database, folder, { object })
+    context.err.line(`wrote ${shownPath(context, file)}, and recorded it as applied: ${object} is there already`)
+    if (column === undefined) return 0
+    const text = await readFile(spec.file, 'utf8')
+    const written = declareField(text, spec.file, column)
+    const shown = shownPath(context, spec.file)
+    if (written === undefined) {
+      context.err.line(
+        `  ! ${shown} has no words for ${column.type}: write the field yourself, or the next plan drops it`,
+      )
+      return 0
+    }
+    await writeFile(spec.file, written)
+    context.err.line(`wrote the field ${column.name} into ${shown}, private for now`)
+    return 0
+  })
+}

@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs'
+import {
+  type AppSpec,
+  type Database,
+  lockMeaning,
+  measureMigration,
+  type MigrationPlan,
+  openCopy,
+  openDatabase,
+  openScratch,
+} from '../src/index.js'
+import { type CliContext, projectFolders } from './context.js'
+import { alignColumns } from './output.js'
+
+interface Measurement {
+  readonly spec: AppSpec
+  readonly planned: MigrationPlan
+  /** The URL of the database to measure on; a copy of the embedded one when left out. */
+  readonly on: string | undefined
+}
+
+/** `--measure`: what the pending migrations and the plan do to a database, seen on one where nothing of it is kept. */
+export async function measure(context: CliContext, { spec, planned, on }: Measurement): Promise<void> {
+  const { migrations, embedded } = projectFolders(spec.file)
+  const database = await openForMeasuring(context, embedded, on)
+  try {
+    const measured = await measureMigration(database, migrations, planned)
+    const rows = measured.map(({ subject, milliseconds, locks, rewritten, failure }) => [
+      subject,
+      `${milliseconds} ms`,
+      locks.map(({ table, mode }) => `${table}: ${mode}, ${lockMeaning(mode)}`).join('; ') || 'no new lock',
+      rewritten.length > 0 ? `rewrites ${rewritten.join(', ')}` : 'rewrites nothing',
+      failure === undefined ? '' : `failed: ${failure}`,
+    ])
+    context.out.line()
+    context.out.line(`measured on ${database.description}, and rolled back:`)
+    for (const row of alignColumns(rows)) context.out.line(`  ${row}`)
+  } finally {
+    await database.close()
+  }
+}
+
+function openForMeasuring({ env }: CliContext, embedded: string, on: string | undefined): Promise<Database> {
+  if (on !== undefined) return openDatabase({ url: on, directory: embedded }, env)
+  return existsSync(embedded) ? openCopy(embedded) : openScratch()
+}

@@ -1,0 +1,57 @@
+import { type Drift, type MigrationStatus, migrationStatus, readDrift, schemaDifferences } from '../src/index.js'
+import type { CliContext, CommonOptions } from './context.js'
+import type { ExitCode } from './failure.js'
+import { alignColumns } from './output.js'
+import { withDatabase } from './with-database.js'
+
+export interface StatusOptions extends CommonOptions {
+  readonly json?: true
+}
+
+/** `migrate status`: what is applied, what is not, and in what the database is another than the files make. */
+export async function status(context: CliContext, options: StatusOptions): Promise<ExitCode> {
+  return withDatabase(context, options, async (database, { spec, folder }) => {
+    const migrations = await migrationStatus(database, folder)
+    const applied = migrations.every(({ state }) => state === 'applied')
+    // Before the last migration is applied, differences are what one expects.
+    const differences = applied ? await schemaDifferences(spec, database) : []
+    const drift = applied && migrations.length > 0 ? await readDrift(database, folder) : []
+    const ok = applied && differences.length === 0 && drift.length === 0
+    if (options.json)
+      context.out.line(JSON.stringify({ schemaVersion: 1, ok, migrations: migrations.map(toJson), differences, drift }))
+    else printStatus(context, { migrations, differences, drift })
+    return ok ? 0 : 1
+  })
+}
+
+const toJson = ({ name, state, appliedAt }: MigrationStatus) => ({ name, state, appliedAt: appliedAt ?? null })
+
+interface Shown {
+  readonly migrations: readonly MigrationStatus[]
+  readonly differences: readonly string[]
+  readonly drift: readonly Drift[]
+}
+
+function printStatus({ out, err }: CliContext, { migrations, differences, drift }: Shown): void {
+  const rows = migrations.map(({ name, state, appliedAt }) => [state, name, appliedAt ?? '-', FILES[state]])
+  const [header = '', ...lines] = alignColumns([['STATUS', 'MIGRATION', 'APPLIED (UTC)', 'FILE'], ...rows])
+  if (rows.length === 0) err.line('there are no migrations')
+  else for (const line of [out.colors.dim(header), ...lines]) out.line(line)
+  if (drift.length + differences.length > 0) out.line()
+  for (const { text, repair } of drift) {
+    out.line(`${out.colors.red('drift')}    ${text}`)
+    out.line(
+      `  = help: ${'adopt' in repair ? `keep it: snippetctl migrate adopt ${repair.adopt}` : `put it back: ${repair.sql}`}`,
+    )
+  }
+  for (const difference of differences) out.line(`${out.colors.red('lacks')}    ${difference}`)
+  if (differences.length > 0) err.line('  = help: see what is missing: snippetctl migrate plan')
+}
+
+/** What a state says about the file of a migration. */
+const FILES: Readonly<Record<MigrationStatus['state'], string>> = {
+  applied: 'ok',
+  pending: 'ok',
+  changed: 'changed on disk since it was applied',
+  missing: 'missing',
+}

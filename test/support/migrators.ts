@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { build } from 'esbuild'
+import { openDatabase } from '../../src/db/open.js'
+import type { TestDatabase } from './database.js'
+
+const MIGRATOR = `
+  import { openDatabase } from './src/db/open.ts'
+  import { migrateUp } from './src/migrations/run.ts'
+  const database = await openDatabase({ url: process.env.URL, directory: '' }, {})
+  await migrateUp(database, process.env.FOLDER)
+  await database.close()`
+
+/** The program of a migrator that is a process of its own. */
+export async function buildMigrator(): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents: MIGRATOR, resolveDir: process.cwd(), loader: 'ts' },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    write: false,
+  })
+  return outputFiles[0]?.text ?? ''
+}
+
+/** Starts it on a database and a folder of migrations. */
+export function startMigrator(program: string, url: string, folder: string): ChildProcess {
+  const child = spawn(process.execPath, ['--input-type=module'], {
+    env: { ...process.env, URL: url, FOLDER: folder },
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+  child.stdin.end(program)
+  return child
+}
+
+/** Ends a process as a power cut would. */
+export async function killNow(child: ChildProcess): Promise<void> {
+  const exit = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exit
+}
+
+/** Waits until a condition holds in a database. */
+export async function until(database: TestDatabase, condition: string): Promise<void> {
+  for (;;) {
+    const { rows } = await database.query({ text: `select (${condition})::text`, values: [] })
+    if (rows[0]?.[0] === 'true') return
+    // A busy look would take the processor from the migrator that it looks for.
+    await delay(20)
+  }
+}
+
+/** Starts work while another session holds what `lock` takes, and lets go as soon as the condition is met. */
+export async function whileHeld<T>(
+  database: TestDatabase,
+  { lock, condition }: { readonly lock: string; readonly condition: string },
+  start: () => Promise<T>,
+): Promise<T> {
+  const holder = await openDatabase({ url: database.url, directory: '' }, {})
+  try {
+    const [work] = await holder.transaction(async (connection) => {
+      await connection.query({ text: lock, values: [] })
+      const started = start()
+      await until(database, condition)
+      return [started]
+    })
+    return await work
+  } finally {
+    await holder.close()
+  }
+}
