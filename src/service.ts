@@ -9,6 +9,7 @@ import type { Log } from './http/log.js'
 import { createServer, type HttpServer } from './http/server.js'
 import type { Row } from './resource/plan.js'
 import type { Resource } from './resource/resource.js'
+import { remember } from './remember.js'
 import type { RouteTable } from './http/routes.js'
 
 interface ServiceOptions {
@@ -28,10 +29,10 @@ interface Stores {
 /** The records of every resource; statements are compiled at a resource's first use and kept. */
 function bindRecords(app: App, database: Database): Records {
   const graphs = compileGraphs(app.spec.models)
-  const storesOf = once((resource: Resource): Stores => compileStores(resource, app.routes))
+  const storesOf = remember((resource: Resource): Stores => compileStores(resource, app.routes))
   const on = (connection: Connection, transaction: Records['transaction']): Records => ({
-    store: once((resource: Resource) => storesOf(resource).rows(connection)),
-    documents: once((resource: Resource) => storesOf(resource).documents(connection)),
+    store: remember((resource: Resource) => storesOf(resource).rows(connection)),
+    documents: remember((resource: Resource) => storesOf(resource).documents(connection)),
     graph: graphs(connection),
     transaction,
   })
@@ -41,18 +42,6 @@ function bindRecords(app: App, database: Database): Records {
   }
   const transaction = guardTransactions(database, app.spec.models)
   return on(database, (work) => transaction((connection) => work(inside(connection))))
-}
-
-/** Makes the value of each key at its first use, and keeps it. */
-function once<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
-  const made = new Map<Key, Value>()
-  return (key) => {
-    const known = made.get(key)
-    if (known !== undefined) return known
-    const value = make(key)
-    made.set(key, value)
-    return value
-  }
 }
 
 function compileStores(resource: Resource, routes: RouteTable): Stores {

@@ -4,6 +4,7 @@ import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { type Cell, writeCell } from '../fields/cell.js'
 import { JsonMergePatch } from '../fields/json-text.js'
 import { identifier } from '../fields/sql-literal.js'
+import { remember } from '../remember.js'
 import type { ListPlan, Row } from '../resource/plan.js'
 import { COUNT_CAP, isCounted } from './count.js'
 import type { Statement } from './database.js'
@@ -125,9 +126,9 @@ export function compileStatements(
   const destroy = { text: `delete from ${table} where ${key} = $1`, values: [String], kind: WRITE }
 
   return {
-    list: (plan) => serve(`list ${shapeOf(plan)}`, list, plan),
+    list: remember((plan) => serve(`list ${shapeOf(plan)}`, list, plan)),
     count: (plan) => serve(`count ${shapeOf(plan)}`, count, plan),
-    estimate: (plan) => serve(`estimate ${shapeOf(plan)}`, estimate, plan),
+    estimate: remember((plan) => serve(`estimate ${shapeOf(plan)}`, estimate, plan)),
     retrieve: (id) => serve('retrieve', () => retrieve, id),
     create: (row) => serve(`create ${Object.keys(row).join()}`, create, { id: '', row }),
     update: (id, row) =>

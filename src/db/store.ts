@@ -1,5 +1,6 @@
 import type { ModelSpec, OrderSpec } from '../config/spec.js'
 import { type Cell, readCell } from '../fields/cell.js'
+import { remember } from '../remember.js'
 import type { Id, ListPage, ListPlan, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import { COUNT_CAP, createEstimates, type Estimates, isCounted } from './count.js'
@@ -30,7 +31,8 @@ export function compileStore<Item, Items>(
 ): (connection: Connection) => Store<Item, Items> {
   const { model } = resource.spec
   const statements = compileStatements(model, form)
-  const parts = { model, form, statements, guards: guardsOf(model), estimates: createEstimates() }
+  const uncounted = remember((plan: ListPlan): ListPlan => ({ ...plan, total: 'none' }))
+  const parts = { model, form, statements, guards: guardsOf(model), estimates: createEstimates(), uncounted }
   return (connection) => bindStore(parts, connection)
 }
 
@@ -40,10 +42,11 @@ interface StoreParts<Item, Items> {
   readonly statements: Statements
   readonly guards: Guards
   readonly estimates: Estimates
+  readonly uncounted: (plan: ListPlan) => ListPlan
 }
 
 function bindStore<Item, Items>(
-  { model, form, statements, guards, estimates }: StoreParts<Item, Items>,
+  { model, form, statements, guards, estimates, uncounted }: StoreParts<Item, Items>,
   connection: Connection,
 ): Store<Item, Items> {
   const { primaryKey } = model
@@ -72,7 +75,7 @@ function bindStore<Item, Items>(
   const store: Store<Item, Items> = {
     async list(plan) {
       const estimate = plan.total === 'capped' ? estimates.find(() => statements.estimate(plan)) : undefined
-      const page = await readPage(estimate === undefined ? plan : { ...plan, total: 'none' })
+      const page = await readPage(estimate === undefined ? plan : uncounted(plan))
       const { items, first, last, more } = page
       return {
         items,

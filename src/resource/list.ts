@@ -25,7 +25,7 @@ export function compileList(spec: ResourceSpec): (search: string) => ListRequest
   const filtersOf = (query: Query) => [...query].filter(([name]) => known.has(name) && !style.parameters.includes(name))
   const isIgnored = (name: string) => spec.unknownQuery === 'ignore' && !known.has(name)
 
-  return (search) => {
+  const read = (search: string): ListRequest => {
     const query = parseQuery(search, isIgnored)
     if (spec.unknownQuery === 'refuse') {
       const unknown = [...query.keys()].find((name) => !known.has(name))
@@ -37,10 +37,28 @@ export function compileList(spec: ResourceSpec): (search: string) => ListRequest
     const order = readOrder(ordering.length > 0 ? query.get('ordering') : undefined)
     const { start, limit, keyset, links, linkLength } = style.read(query, order, spec.pagination)
     refuseLong(search, linkLength, () => filtersOf(query))
-    const plan = { where, order, start, limit, keyset, total: spec.pagination.count }
-    return { plan, links: (page) => spell(filtersOf(query), links(page)) }
+    const plan = Object.freeze({ where, order, start, limit, keyset, total: spec.pagination.count })
+    const kept = spellFilters(filtersOf(query))
+    return { plan, links: (page) => spell(kept, links(page)) }
+  }
+
+  // Most clients ask for the same few pages.
+  const recent = new Map<string, ListRequest>()
+  return (search) => {
+    const known = recent.get(search)
+    if (known) return known
+    const request = read(search)
+    if (search.length > LONGEST_KEPT) return request
+    const [oldest] = recent.keys()
+    if (oldest !== undefined && recent.size >= MOST_KEPT) recent.delete(oldest)
+    recent.set(search, request)
+    return request
   }
 }
+
+/** Query strings that are kept with what they mean: so many, and no longer ones. */
+const MOST_KEPT = 64
+const LONGEST_KEPT = 200
 
 type Parameters = readonly (readonly [name: string, value: string])[]
 
@@ -59,18 +77,21 @@ function refuseLong(search: string, linkLength: number, parameters: () => Parame
   )
 }
 
+function spellFilters(kept: Parameters): string {
+  return kept.length === 0 ? '' : `${new URLSearchParams(kept as [string, string][]).toString()}&`
+}
+
 /**
  * Each link keeps the filters and the order of the request, and has the parameters of its own page; what was ignored is not carried on.
  * Where there is no room for all of them, the first and the last page are left to the client.
  */
-function spell(kept: Parameters, pages: PageLinks): ReadonlyMap<Rel, string> {
-  const before = kept.length === 0 ? '' : `${new URLSearchParams(kept as [string, string][]).toString()}&`
+function spell(kept: string, pages: PageLinks): ReadonlyMap<Rel, string> {
   const links = new Map<Rel, string>()
   let length = 0
   for (const [rel, parameters] of pages) {
     // Numbers and cursors need no escaping.
     const own = Object.keys(parameters).map((name) => `${name}=${parameters[name]}`)
-    const link = before + own.join('&')
+    const link = kept + own.join('&')
     length += link.length
     links.set(rel, link)
   }
