@@ -159,11 +159,6 @@ export function isUnsent(error: unknown): boolean {
   return cause !== undefined && meaningOf(cause)?.unsent === true
 }
 
-/** Whether the server gave the statement up because it, or a lock that it needed, took too long. */
-export function isHurried(error: unknown): boolean {
-  return ['57014', '55P03'].includes(codeOf(error))
-}
-
 /** Whether the prepared form of a statement no longer fits: a table was altered, or a pooler mixed the sessions up. */
 export function isStale(error: unknown): boolean {
   const code = codeOf(error)

@@ -1,12 +1,14 @@
 import pg from 'pg'
+import { type Answer, CellQuery, type Sending } from './cell-query.js'
 import type { Statement } from './database.js'
 import { isBroken } from './errors.js'
-import type { Answer, Sending } from './cell-query.js'
-import { send } from './send.js'
 
 /** Connections on which quick reads follow each other without waiting for answers. */
 export interface Lanes {
-  /** @throws the driver's error */
+  /**
+   * @throws LaneStalled when the statement waits behind one that is not quick, and the driver's error; the statement only reads, so
+   * that it may be sent once more
+   */
   query(statement: Statement): Promise<TimedAnswer>
   close(): Promise<void>
 }
@@ -25,32 +27,54 @@ export interface LanesOptions {
   readonly sending: Sending
 }
 
+/** Another statement holds the lane up. */
+export class LaneStalled extends Error {
+  override name = 'LaneStalled'
+}
+
+/** A statement without its answer. */
+interface Pending {
+  readonly giveUp: () => void
+  /** How often it was found to be the next that is answered. */
+  looks: number
+}
+
 interface Lane {
   readonly client: pg.Client
   readonly ready: Promise<unknown>
-  /** Statements that wait for an answer. */
+  readonly pending: Set<Pending>
+  /** Statements on their way to this lane, those without a connection yet too. */
   waiting: number
   /** When the last answer came. */
   answered: number
+  /** Its first statement is not quick; nobody else is sent behind it. */
+  stalled: boolean
 }
+
+/** A statement may hold up those behind it for so many looks, in milliseconds between them. By the clock alone, a busy process would be to blame. */
+const LOOKS = 5
+const BETWEEN = 50
 
 /**
  * Several statements on the way at once cost both sides far fewer system calls than one at a time. The price is that a
- * statement waits for those before it, so only reads that an index answers belong here.
+ * statement waits for those before it, so only reads that an index answers belong here; should one take long after all, those behind
+ * it are given back.
  */
 export function openLanes({ client: config, most, prepare, sending: common }: LanesOptions): Lanes {
   const sending = { ...common, gather: true }
   const lanes = new Set<Lane>()
+  let watch: NodeJS.Timeout | undefined
 
   function open(): Lane {
     const client = new pg.Client({ ...config, pipeline: true })
-    const lane: Lane = { client, ready: client.connect().then(() => prepare(client)), waiting: 0, answered: 0 }
+    const ready = client.connect().then(() => prepare(client))
+    const lane: Lane = { client, ready, pending: new Set(), waiting: 0, answered: 0, stalled: false }
     lanes.add(lane)
     // Without a listener a dropped connection would end the process.
     client.on('error', () => discard(lane))
     client.on('end', () => lanes.delete(lane))
     // Whoever waits for the lane is told; nobody may be waiting any more.
-    lane.ready.catch(() => discard(lane))
+    ready.catch(() => discard(lane))
     return lane
   }
 
@@ -59,31 +83,63 @@ export function openLanes({ client: config, most, prepare, sending: common }: La
     lane.client.end().catch(() => undefined)
   }
 
-  function choose(): Lane {
+  function choose(): Lane | undefined {
     let idlest: Lane | undefined
-    for (const lane of lanes) if (!idlest || lane.waiting < idlest.waiting) idlest = lane
-    return idlest && (idlest.waiting === 0 || lanes.size >= most) ? idlest : open()
+    for (const lane of lanes) if (!lane.stalled && (!idlest || lane.waiting < idlest.waiting)) idlest = lane
+    return lanes.size < most && idlest?.waiting !== 0 ? open() : idlest
+  }
+
+  function look(): void {
+    let busy = false
+    for (const lane of lanes) {
+      const [first, ...behind] = lane.pending
+      if (!first) continue
+      busy = true
+      first.looks += 1
+      if (first.looks < LOOKS) continue
+      lane.stalled = true
+      for (const pending of behind) pending.giveUp()
+    }
+    if (busy) return
+    clearInterval(watch)
+    watch = undefined
+  }
+
+  function ask(lane: Lane, statement: Statement): Promise<TimedAnswer> {
+    watch ??= setInterval(look, BETWEEN).unref()
+    return new Promise((resolve, reject) => {
+      const sent = performance.now()
+      const pending = { giveUp: () => reject(new LaneStalled('a statement before it takes long')), looks: 0 }
+      lane.pending.add(pending)
+      const query = new CellQuery(statement, sending, (error, answer) => {
+        lane.pending.delete(pending)
+        lane.stalled &&= lane.pending.size > 0
+        const since = Math.max(sent, lane.answered)
+        lane.answered = performance.now()
+        if (error) reject(error)
+        else resolve({ ...answer, time: lane.answered - since })
+      })
+      lane.client.query(query)
+    })
   }
 
   return {
     async query(statement) {
       const lane = choose()
+      if (!lane) throw new LaneStalled('every lane is held up')
       lane.waiting += 1
       try {
         await lane.ready
-        const sent = performance.now()
-        const answer = await send(lane.client, statement, sending)
-        const since = Math.max(sent, lane.answered)
-        lane.answered = performance.now()
-        return { ...answer, time: lane.answered - since }
+        return await ask(lane, statement)
       } catch (error) {
-        if (isBroken(error)) discard(lane)
+        if (!(error instanceof LaneStalled) && isBroken(error)) discard(lane)
         throw error
       } finally {
         lane.waiting -= 1
       }
     },
     close: async () => {
+      clearInterval(watch)
       await Promise.all([...lanes].map(({ client }) => client.end().catch(() => undefined)))
     },
   }

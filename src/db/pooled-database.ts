@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import pg from 'pg'
 import type { Connection, Database, Result, Statement } from './database.js'
-import { isBroken, isHurried, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from './errors.js'
+import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from './errors.js'
 import { makeKnex } from './knex.js'
-import { type LanesOptions, openLanes, type TimedAnswer } from './lanes.js'
+import { LaneStalled, type LanesOptions, openLanes, type TimedAnswer } from './lanes.js'
 import { createPace } from './pace.js'
 import { driverTypes } from './parsers.js'
 import { type Answer, CellQuery, type Sending } from './cell-query.js'
@@ -77,7 +77,8 @@ export function poolDatabase({
       pace.note(name, answer.time)
       return answer
     } catch (error) {
-      pace.note(name, Infinity)
+      // Of one that only waited, nothing new is known.
+      if (!(error instanceof LaneStalled)) pace.note(name, Infinity)
       throw error
     }
   }
@@ -138,8 +139,7 @@ export function poolDatabase({
 function secondTry(statement: Statement, error: unknown): Statement | undefined {
   if (isStale(error)) return { text: statement.text, values: statement.values }
   if (isUnsent(error) || (statement.retry && isLost(error))) return statement
-  // It was not as quick as it seemed, and may take its full time where nobody waits behind it.
-  if (statement.quick && isHurried(error)) return statement
+  if (error instanceof LaneStalled) return statement
   return undefined
 }
 

@@ -12,7 +12,7 @@ const MOST_LANES = 3
  * Set by a statement on each new connection, and not as startup options, because poolers refuse those that they do
  * not know. The text forms are fixed here too, so that a cell reads alike on every server.
  */
-const SETTINGS = `
+const SESSION = `
   set statement_timeout = '5s';
   set lock_timeout = '2s';
   set idle_in_transaction_session_timeout = '10s';
@@ -22,13 +22,7 @@ const SETTINGS = `
   set intervalstyle = 'postgres';
   set bytea_output = 'hex';
   set extra_float_digits = 1;
-`
-/** A quick read that is not quick after all must not keep those behind it waiting; it is sent again on a connection of its own. */
-const HURRIED = `
-  set statement_timeout = '250ms';
-  set lock_timeout = '100ms';
-`
-
+  select version()`
 /** Longer than the server's own limit: it strikes only when the server is frozen or the network swallows packets. */
 const PATIENCE = 6_000
 
@@ -57,26 +51,20 @@ export function openPostgres(url: string, { connections, prepare }: PostgresOpti
     description: describe(url),
     whenPending: 'refuse',
     sending,
-    ...(lanes > 0 && { quick: { client, most: lanes, prepare: prepareSession(SETTINGS + HURRIED), sending } }),
+    ...(lanes > 0 && { quick: { client, most: lanes, prepare: prepareSession, sending } }),
     pool: {
       ...client,
       max: connections - lanes,
       idleTimeoutMillis: 60_000,
       maxLifetimeSeconds: 30 * 60,
       // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
-      onConnect: prepareSession(SETTINGS),
+      onConnect: prepareSession,
     },
   })
 }
 
-function prepareSession(settings: string): (client: pg.ClientBase) => Promise<void> {
-  return (client) => prepare(client, { text: `${settings}select version()`, query_timeout: CONNECT_TIMEOUT })
-}
-
-async function prepare(
-  client: pg.ClientBase,
-  config: pg.QueryConfig & { readonly query_timeout: number },
-): Promise<void> {
+async function prepareSession(client: pg.ClientBase): Promise<void> {
+  const config = { text: SESSION, query_timeout: CONNECT_TIMEOUT }
   // One result for each statement, which the driver's types do not say.
   const results = [await client.query<{ version: string }>(config)].flat()
   const version = results.at(-1)?.rows[0]?.version ?? ''
