@@ -24,6 +24,7 @@ export function gateDatabase(database: Database): Gate {
     database: {
       description: database.description,
       whenPending: database.whenPending,
+      concurrent: database.concurrent,
       get knex() {
         return database.knex
       },

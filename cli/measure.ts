@@ -35,6 +35,8 @@ export async function measure(context: CliContext, { spec, planned, on }: Measur
     context.out.line()
     context.out.line(`measured on ${database.description}, and rolled back:`)
     for (const row of alignColumns(rows)) context.out.line(`  ${row}`)
+    for (const { subject } of planned.steps.filter(({ outside }) => outside))
+      context.out.line(`  ${subject}  not measured, because nothing of it could be rolled back`)
   } finally {
     await database.close()
   }

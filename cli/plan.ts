@@ -8,6 +8,7 @@ import {
   type MigrationPlan,
   type MigrationStep,
   openScratch,
+  planConcurrently,
   planMigration,
   wantsRows,
   writeMigration,
@@ -22,6 +23,7 @@ export interface PlanOptions extends CommonOptions {
   /** `true` without a name. */
   readonly write?: string | true
   readonly rename?: string
+  readonly concurrently?: true
   readonly measure?: true
   /** The URL of a database to measure on. */
   readonly on?: string
@@ -35,7 +37,8 @@ export async function plan(context: CliContext, options: PlanOptions): Promise<E
   if (options.rename !== undefined) await writeRename(context, options.config, options.rename)
   const { spec } = await requireApplication(context, options)
   const { migrations } = projectFolders(spec.file)
-  const planned = await countIn(context, spec, await planInScratch(spec, migrations))
+  const made = await planInScratch(spec, migrations)
+  const planned = await countIn(context, spec, options.concurrently ? planConcurrently(made) : made)
   if (options.json) context.out.line(JSON.stringify({ schemaVersion: 1, ...toJson(planned) }))
   else if (options.sql) printSql(context.out, planned)
   else printPlan(context.out, planned)
@@ -131,8 +134,8 @@ async function write(context: CliContext, folder: string, name: string | true, p
   if (isEmpty(planned)) throw new Failure(1, 'nothing was written: there is nothing to migrate')
   const { length } = planned.refusals
   if (length > 0) throw new Failure(1, `nothing was written: ${count(length, 'change')} cannot be made safely`)
-  const file = await writeMigration(planned, folder, name === true ? undefined : name)
-  context.err.line(`wrote ${shownPath(context, file)}`)
+  const files = await writeMigration(planned, folder, name === true ? undefined : name)
+  for (const file of files) context.err.line(`wrote ${shownPath(context, file)}`)
   for (const loss of planned.proof?.losses ?? []) context.err.line(`  ! \`migrate down\` cannot bring back ${loss}`)
   context.err.line('  next   read it, then apply it: snippetctl migrate up')
 }

@@ -163,6 +163,7 @@ describeWithServer('when the server', () => {
     const impatient = poolDatabase({
       description: '',
       whenPending: 'refuse',
+      concurrent: true,
       sending: { patience: 300, prepare: true },
       pool,
     })

@@ -35,7 +35,8 @@ afterEach(() => database.close())
 
 async function write(spec: ReturnType<typeof specOf>, folder: Folder) {
   const planned = await planMigration(spec, folder.path, scratch)
-  return { planned, file: await writeMigration(planned, folder.path) }
+  const [file = ''] = await writeMigration(planned, folder.path)
+  return { planned, file }
 }
 
 async function see(columns: string) {

@@ -57,9 +57,11 @@ onServer('migrators of one server', () => {
     const other = await openDatabase({ url: database.url, directory: '' }, {})
     const both = () => Promise.all([migrateUp(database, folder.path), migrateUp(other, folder.path)])
     try {
-      const waiting = `select count(*) from pg_locks where locktype = 'advisory' and not granted and database =
+      const asking = `select from pg_stat_activity where datname = current_database() and query ~ '^select pg_try_advisory'`
+      const waiting = `select from pg_locks where locktype = 'advisory' and not granted and database =
         (select oid from pg_database where datname = current_database())`
-      const held = { lock: 'select pg_advisory_xact_lock(1, 1)', condition: `(${waiting}) = 2` }
+      const condition = `exists (${asking}) and exists (${waiting})`
+      const held = { lock: 'select pg_advisory_xact_lock(1, 1)', condition }
       const done = await whileHeld(database, held, both)
       expect(done.flat()).toMatchObject([{ name: '0001_one' }])
     } finally {

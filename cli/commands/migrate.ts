@@ -34,6 +34,7 @@ function addPlan(migrate: Command, context: CliContext): void {
     .command('plan')
     .description('show what the migrations lack to make the schema of the configuration; changes no database')
     .option('--write [name]', 'write it as the next migration, by this name or one that is made for it')
+    .option('--concurrently', 'build indexes while others write, by a file of their own')
     .option('--sql', 'print the SQL')
     .option('--json', 'print one JSON document')
     .option('--exit-code', 'exit with 1 when there is something to migrate')

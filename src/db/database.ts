@@ -35,6 +35,8 @@ export interface Database extends Connection {
   readonly description: string
   /** What `serve` does when migrations are pending and nobody said `--migrate`. */
   readonly whenPending: 'apply' | 'refuse'
+  /** Whether several connections work at the same time. Where not, nothing is built while others write. */
+  readonly concurrent: boolean
   /** For migrations and tests. Requests never pass through it. */
   readonly knex: Knex
   /**

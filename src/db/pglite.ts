@@ -66,6 +66,7 @@ export function pgliteDatabase(pglite: PGlite, description: string, closed?: () 
   return poolDatabase({
     description,
     whenPending: 'apply',
+    concurrent: false,
     // PGlite blocks the event loop, so a limit could only strike after the answer is there.
     sending: { patience: undefined, prepare: true },
     pool: {

@@ -10,7 +10,7 @@ import { driverTypes } from './parsers.js'
 import { type Answer, CellQuery, type Sending } from './cell-query.js'
 import { send } from './send.js'
 
-interface PooledOptions extends Pick<Database, 'description' | 'whenPending'> {
+interface PooledOptions extends Pick<Database, 'description' | 'whenPending' | 'concurrent'> {
   /** How a connection is made, and how many of them there may be. */
   readonly pool: pg.PoolConfig
   readonly sending: Sending
@@ -35,6 +35,7 @@ export function poolDatabase({
   closed,
   description,
   whenPending,
+  concurrent,
 }: PooledOptions): Database {
   const pool = new pg.Pool({ types: driverTypes, ...config })
   // Without listeners a dropped connection would end the process, whether it is idle or in use.
@@ -125,6 +126,7 @@ export function poolDatabase({
   return {
     description,
     whenPending,
+    concurrent,
     get knex() {
       return (knex ??= makeKnex(pool))
     },

@@ -50,6 +50,7 @@ export function openPostgres(url: string, { connections, prepare }: PostgresOpti
   return poolDatabase({
     description: describe(url),
     whenPending: 'refuse',
+    concurrent: true,
     sending,
     ...(lanes > 0 && { quick: { client, most: lanes, prepare: prepareSession, sending } }),
     pool: {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { mixtureFaults, readConcurrent } from './concurrent.js'
 import { MigrationError } from './error.js'
 import { type FileStatement, splitStatements } from './statements.js'
 
@@ -63,7 +64,7 @@ export function parseMigration(
   }
   const [up, down] = marks.map(({ index }, position) => {
     const end = marks[position + 1]?.index ?? lines.length
-    return splitStatements(lines.slice(index + 1, end).join('\n'), index + 2)
+    return splitStatements(lines.slice(index + 1, end).join('\n'), index + 2).map(readConcurrent)
   })
   const before = splitStatements(lines.slice(0, marks[0]?.index).join('\n'))
   const faults = [
@@ -74,6 +75,7 @@ export function parseMigration(
         ({ text, line }) =>
           `${file}:${line}: \`${text}\` cannot stand here: a migration runs in one transaction of its own`,
       ),
+    ...[up, down].flatMap((part) => mixtureFaults(file, part)),
   ]
   if (faults.length > 0) return { faults }
   const checksum = createHash('sha256').update(text).digest('hex')

@@ -18,6 +18,8 @@ import { createAll, nameClashes, type WantedTable, wantedTables } from './sql.js
 export interface Plan extends Difference {
   /** The text of the next file; undefined when there is nothing to do, or something is refused. */
   readonly text: string | undefined
+  /** The text of the file after it, when there are both steps that need a transaction and steps that no transaction takes. */
+  readonly outsideText?: string
   /** A name for it. */
   readonly name: string
   /** How many files the plan was made from. */
@@ -94,18 +96,20 @@ async function differ(session: Connection, { wanted, dropped, from, to }: Compar
 }
 
 /**
- * Writes the planned migration as the next file.
- * @returns its path
+ * Writes the planned migration as the next file, or as the next two.
+ * @returns their paths
  * @throws MigrationError when there is nothing to write, when the name is none, or when the files changed since the plan.
  */
-export async function writeMigration(plan: Plan, directory: string, name = plan.name): Promise<string> {
+export async function writeMigration(plan: Plan, directory: string, name = plan.name): Promise<readonly string[]> {
   if (plan.refusals.length > 0) throw new MigrationError(plan.refusals)
   if (plan.text === undefined)
     throw new MigrationError(['the migration files make what resources.yaml wants; there is nothing to write'])
   const { length } = await readMigrations(directory)
   if (length !== plan.files)
     throw new MigrationError(['the migration files changed since the plan was made'], ['Plan again'])
-  return writeNext(directory, name, plan.text)
+  const file = await writeNext(directory, name, plan.text)
+  if (plan.outsideText === undefined) return [file]
+  return [file, await writeNext(directory, `${name}_indexes`, plan.outsideText)]
 }
 
 /**

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection, Database } from '../db/database.js'
 import { MigrationError } from './error.js'
-import { inTransaction, type Session, sqlState } from './session.js'
+import { inTransaction, onOwnConnection, type Session, sqlState } from './session.js'
 
 /** The key of the lock that all migrators of a database share: "snip" and "mig" as numbers. */
 const LOCK = '1936615792, 7170407'
-const WAIT = '60s'
+const WAIT_MS = 60_000
+const PAUSE_MS = 50
 const TRIES = 3
 
 const WITHIN = {
@@ -17,6 +18,9 @@ const WITHIN = {
   // The server ends the transaction of a killed migrator, although a statement of it is running.
   client_connection_check_interval: '500ms',
 }
+
+/** Building an index beside others waits for their transactions, and nobody waits for it. */
+const OUTSIDE = { ...WITHIN, lock_timeout: '0' }
 
 const LOCK_NOT_AVAILABLE = '55P03'
 const DEADLOCK = '40P01'
@@ -43,7 +47,7 @@ export async function asOnlyMigrator<T>(
     try {
       return await inTransaction(database, async (session) => {
         const before = await readSettings(session)
-        await takeLock(session)
+        await takeLock(session, 'pg_try_advisory_xact_lock')
         await setWithin(session, WITHIN)
         return work({ ...session, restoreSettings: () => restore(session, before) })
       })
@@ -58,25 +62,54 @@ export async function asOnlyMigrator<T>(
 
 class LockHeld extends MigrationError {}
 
-async function takeLock(session: Connection): Promise<void> {
-  await setWithin(session, { ...WITHIN, lock_timeout: WAIT })
-  try {
-    await session.query({ text: `select pg_advisory_xact_lock(${LOCK})`, values: [] })
-  } catch (error) {
-    if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
-    throw new LockHeld(
-      ['another process has been migrating this database for more than 60 seconds'],
-      ['Wait for it to end; a process that was killed holds nothing'],
-      error,
-    )
+const HELD = [
+  ['another process has been migrating this database for more than 60 seconds'],
+  ['Wait for it to end; a process that was killed holds nothing'],
+] as const
+
+/**
+ * Runs `work` as the only migrator of the database, on a connection that is in no transaction. The lock is the connection's, so
+ * that it is gone with it, also when the process is killed.
+ * @throws MigrationError when another migrator is at work for longer than 60 s; whatever `work` throws.
+ */
+export function asOnlyMigratorOutside<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
+  return onOwnConnection(database, async (connection) => {
+    await takeLock(connection, 'pg_try_advisory_lock')
+    const before = await readSettings(connection)
+    try {
+      await setWithin(connection, OUTSIDE, 'session')
+      return await work(connection)
+    } finally {
+      // A connection that broke has neither settings nor locks any more.
+      await restore(connection, before).catch(() => undefined)
+      await connection.query({ text: `select pg_advisory_unlock(${LOCK})`, values: [] }).catch(() => undefined)
+    }
+  })
+}
+
+/** Asks again and again: a statement that waits is a reader for whom an index that another migrator builds would wait in turn. */
+async function takeLock(
+  session: Connection,
+  call: 'pg_try_advisory_lock' | 'pg_try_advisory_xact_lock',
+): Promise<void> {
+  const until = performance.now() + WAIT_MS
+  for (;;) {
+    const { rows } = await session.query({ text: `select ${call}(${LOCK})::text`, values: [] })
+    if (rows[0]?.[0] === 'true') return
+    if (performance.now() > until) throw new LockHeld(...HELD)
+    await delay(PAUSE_MS)
   }
 }
 
-/** Settings until the end of the transaction; those that this server does not have are left out. */
-async function setWithin(session: Connection, settings: Readonly<Record<string, string>>): Promise<void> {
+/** Settings until the end of the transaction or the session; those that this server does not have are left out. */
+async function setWithin(
+  session: Connection,
+  settings: Readonly<Record<string, string>>,
+  scope: 'transaction' | 'session' = 'transaction',
+): Promise<void> {
   await session.query({
-    text: `select set_config(s.name, w.value, true) from jsonb_each_text($1) w(name, value) join pg_settings s on s.name = w.name`,
-    values: [JSON.stringify(settings)],
+    text: `select set_config(s.name, w.value, $2) from jsonb_each_text($1) w(name, value) join pg_settings s on s.name = w.name`,
+    values: [JSON.stringify(settings), String(scope === 'transaction')],
   })
 }
 

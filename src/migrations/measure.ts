@@ -47,7 +47,7 @@ interface Work {
   readonly statements: readonly FileStatement[]
 }
 
-/** Measures what a directory has pending on a database, and then the steps of a plan. */
+/** Measures what a directory has pending on a database, and then the steps of a plan but those that no transaction takes. */
 export async function measureMigration(
   database: Database,
   directory: string,
@@ -59,7 +59,7 @@ export async function measureMigration(
   return measureSteps(
     database,
     files.filter(({ name }) => pending.has(name)),
-    steps,
+    steps.filter(({ outside }) => !outside),
   )
 }
 

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import type { Database } from '../db/database.js'
+import { buildIndexes } from './build-indexes.js'
 import {
   type Allows,
   ConsentNeeded,
@@ -9,6 +10,7 @@ import {
   lossesOfFiles,
   takeInventory,
 } from './consent.js'
+import { isOutside } from './concurrent.js'
 import { MigrationError } from './error.js'
 import { type Migration, readMigrations } from './files.js'
 import { compareJournal, createJournal, JOURNAL, type MigrationStatus, refuseDisagreement } from './journal.js'
@@ -37,7 +39,7 @@ export interface RunOptions {
 }
 
 /**
- * Applies every pending migration, each in a transaction of its own.
+ * Applies every pending migration, each in a transaction of its own; indexes that are built `concurrently` outside of one.
  * @throws ConsentNeeded when one of them destroys what nobody allowed: nothing is applied, unless a file hides it. MigrationError
  * when the files and the journal disagree (nothing is applied), or when one fails: it is rolled back whole, and later ones are not run.
  */
@@ -104,13 +106,21 @@ async function repeat(database: Database, run: Run): Promise<readonly Done[]> {
   const unasked = (await lossesOfFiles(database, affected, direction)).filter(({ object }) => !allows(object))
   if (unasked.length > 0) throw new ConsentNeeded(unasked)
   const start = await takeInventory(database)
+  let began = performance.now()
+  let built: Migration | undefined
   while (direction === 'up' || all.length < names.length) {
-    const began = performance.now()
-    const name = await asOnlyMigrator(database, (session) => step(session, files, { direction, start, allows }))
-    if (name === undefined) break
-    const done = { name, milliseconds: Math.round(performance.now() - began) }
+    const turn = { direction, start, allows, canBuild: database.concurrent, built: built?.name }
+    const taken = await asOnlyMigrator(database, (session) => step(session, files, turn))
+    if (taken === undefined) break
+    built = taken.recorded ? undefined : taken.file
+    if (built) {
+      await buildIndexes(database, built.file, built[direction] ?? [])
+      continue
+    }
+    const done = { name: taken.file.name, milliseconds: Math.round(performance.now() - began) }
     all.push(done)
     report?.(done)
+    began = performance.now()
   }
   return all
 }
@@ -119,14 +129,24 @@ interface Turn {
   readonly direction: Direction
   readonly start: Inventory
   readonly allows: Allows
+  /** Whether indexes are built outside of the transaction. */
+  readonly canBuild: boolean
+  /** The migration whose indexes have been built just now, and which is to be recorded. */
+  readonly built: string | undefined
+}
+
+/** What one turn came to: a migration that is recorded, or one whose indexes must be built before that. */
+interface Taken {
+  readonly file: Migration
+  readonly recorded: boolean
 }
 
 /** One migration, or undefined when there is none left: another migrator may have been faster. */
 async function step(
   session: MigratingSession,
   files: readonly Migration[],
-  { direction, start, allows }: Turn,
-): Promise<string | undefined> {
+  { direction, start, allows, canBuild, built }: Turn,
+): Promise<Taken | undefined> {
   await createJournal(session)
   const statuses = await compareJournal(session, files)
   refuseDisagreement(statuses)
@@ -139,13 +159,15 @@ async function step(
       ['Write what reverts it into a new migration, and apply that'],
     )
   }
+  const outside = canBuild && isOutside(file[direction])
+  if (outside && built !== file.name) return { file, recorded: false }
   const before = await takeInventory(session)
-  await MIGRATE[direction](session, file, files)
+  await MIGRATE[direction](session, outside ? { ...file, [direction]: [] } : file, files)
   // However a file spells it: what is gone now would be gone for good.
   const losses = lossesBetween(file.name, { start, before, after: await takeInventory(session) })
   const unasked = losses.filter((loss) => !isAllowed(loss, file[direction] ?? [], allows))
   if (unasked.length > 0) throw new ConsentNeeded(unasked)
-  return name
+  return { file, recorded: true }
 }
 
 const NEXT: Readonly<Record<Direction, (statuses: readonly MigrationStatus[]) => MigrationStatus | undefined>> = {

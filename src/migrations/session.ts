@@ -45,12 +45,26 @@ export async function rolledBack<T>(session: Connection, work: () => Promise<T>)
   }
 }
 
+/** Lends one connection, outside of any transaction. */
+export async function onOwnConnection<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
+  const { client: lender } = database.knex
+  const client: RawClient = await lender.acquireConnection()
+  try {
+    return await work(connectionOf(client))
+  } finally {
+    await lender.releaseConnection(client)
+  }
+}
+
 /** Knex would take each question mark in a file for a binding, and lose a backslash before it; so files go past it. */
 async function openSession(trx: Knex.Transaction): Promise<Session> {
   // Knex declares its client as any; within a transaction this is the one connection of it.
   const client: RawClient = await trx.client.acquireConnection()
+  return { trx, ...connectionOf(client) }
+}
+
+function connectionOf(client: RawClient): Connection {
   return {
-    trx,
     async query({ text, values }) {
       const { rows, fields, rowCount } = await client.query({ text, values, rowMode: 'array' })
       return { rows, columns: fields, count: rowCount ?? 0 }

@@ -1,7 +1,18 @@
+/** What a statement that runs outside of a transaction does to an index. */
+export interface ConcurrentIndex {
+  /** The statement as it is written; the `text` beside it is the same without the word that no transaction takes. */
+  readonly sql: string
+  /** The name of the index as SQL, with that of its schema where the statement says one. */
+  readonly name: string
+  readonly makes: boolean
+}
+
 /** One SQL statement of a file, without its semicolon, and the line of the file on which its first word stands. */
 export interface FileStatement {
   readonly text: string
   readonly line: number
+  /** For a statement that runs outside of a transaction where the database can do so. */
+  readonly concurrent?: ConcurrentIndex
 }
 
 /** What PostgreSQL's scanner takes as one piece: a semicolon inside ends nothing. */

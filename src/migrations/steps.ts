@@ -19,6 +19,8 @@ export interface Step {
   readonly risk?: string
   /** What `down` does not bring back. */
   readonly loss?: string
+  /** It runs outside of a transaction, so it is written into a file of its own. */
+  readonly outside?: true
   /** Counts the rows that bear the risk out. */
   readonly rows?: RowQuery
   readonly up: readonly string[]

@@ -1,0 +1,51 @@
+import type { FileStatement } from './statements.js'
+
+const NAME = String.raw`(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\w$]*)`
+const CREATE = new RegExp(
+  String.raw`^create\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?(${NAME})\s+on\s+(?:only\s+)?(?:(${NAME})\s*\.)?`,
+  'isu',
+)
+const DROP = new RegExp(
+  String.raw`^drop\s+index\s+concurrently\s+(?:if\s+exists\s+)?((?:${NAME}\s*\.\s*)?${NAME})(?:\s+(?:restrict|cascade))?\s*$`,
+  'isu',
+)
+const WORD = /^((?:create\s+(?:unique\s+)?|drop\s+)index\s+)concurrently\b/is
+
+/** The statement, and with it what it does outside of a transaction, if it says so. */
+export function readConcurrent(statement: FileStatement): FileStatement {
+  const { text: sql } = statement
+  if (!WORD.test(sql)) return statement
+  // Blanks, so that the places in errors stay what they are.
+  const text = sql.replace(WORD, (_all, before: string) => before + ' '.repeat('concurrently'.length))
+  const [, made, schema] = CREATE.exec(sql) ?? []
+  if (made !== undefined) {
+    const name = schema === undefined ? made : `${schema}.${made}`
+    return { ...statement, text, concurrent: { sql, name, makes: true } }
+  }
+  const [, dropped] = DROP.exec(sql) ?? []
+  return dropped === undefined ? statement : { ...statement, text, concurrent: { sql, name: dropped, makes: false } }
+}
+
+/** Whether a part of a file runs outside of a transaction. */
+export function isOutside(part: readonly FileStatement[] | undefined): boolean {
+  return part?.some(({ concurrent }) => concurrent !== undefined) === true
+}
+
+/** What is wrong with a part that mixes what no transaction takes with what needs one. */
+export function mixtureFaults(file: string, part: readonly FileStatement[] = []): readonly string[] {
+  const nameless = part
+    .filter(({ text, concurrent }) => WORD.test(text) && concurrent === undefined)
+    .map(
+      ({ line }) =>
+        `${file}:${line}: \`concurrently\` needs the name of one index, by which it is found again after an interruption`,
+    )
+  if (!isOutside(part)) return nameless
+  const others = part.filter(({ text, concurrent }) => concurrent === undefined && !WORD.test(text))
+  return [
+    ...nameless,
+    ...others.map(
+      ({ line }) =>
+        `${file}:${line}: this statement stands beside \`concurrently\`, which no transaction takes: give the indexes a migration of their own`,
+    ),
+  ]
+}
