@@ -8,6 +8,8 @@ import {
   type LoadedSpec,
   loadApplication,
   loadSpec,
+  type MigrationFolder,
+  migrationFolder,
 } from '../src/index.js'
 import { printFrames } from './diagnostics.js'
 import { type ExitCode, Failure, Finished } from './failure.js'
@@ -171,6 +173,10 @@ function refuse(context: CliContext, loaded: Extract<LoadedSpec, { readonly ok: 
 }
 
 /** Where the migrations and the embedded database of a configuration live: beside it. */
-export function projectFolders(file: string): { readonly migrations: string; readonly embedded: string } {
-  return { migrations: join(dirname(file), 'migrations'), embedded: join(dirname(file), '.snippetctl', 'pg') }
+export function projectFolders(file: string): {
+  readonly migrations: MigrationFolder
+  readonly embedded: string
+} {
+  const folder = dirname(file)
+  return { migrations: migrationFolder(join(folder, 'migrations')), embedded: join(folder, '.snippetctl', 'pg') }
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { type AppSpec, type Database, DatabaseRefused, openDatabase } from '../src/index.js'
+import { type AppSpec, type Database, DatabaseRefused, type MigrationFolder, openDatabase } from '../src/index.js'
 import { type CliContext, projectFolders, shownPath } from './context.js'
 import { Failure } from './failure.js'
 import { isReachable } from './schema.js'
@@ -20,7 +20,7 @@ export async function openProjectDatabase(context: CliContext, file: string, env
   }
 }
 
-type Work<T> = (database: Database, migrations: string) => Promise<T>
+type Work<T> = (database: Database, migrations: MigrationFolder) => Promise<T>
 
 /**
  * Opens the database of a configuration, does the work, and closes it again.

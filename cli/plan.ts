@@ -5,6 +5,7 @@ import {
   type CountedPlan,
   countRows,
   declareRename,
+  type MigrationFolder,
   type MigrationPlan,
   type MigrationStep,
   openScratch,
@@ -47,7 +48,7 @@ export async function plan(context: CliContext, options: PlanOptions): Promise<E
   return options.exitCode && !isEmpty(planned) ? 1 : 0
 }
 
-async function planInScratch(spec: AppSpec, folder: string): Promise<MigrationPlan> {
+async function planInScratch(spec: AppSpec, folder: MigrationFolder): Promise<MigrationPlan> {
   const scratch = await openScratch()
   try {
     return await planMigration(spec, folder, scratch)
@@ -130,7 +131,12 @@ function summary({ steps, refusals }: MigrationPlan): string {
 }
 
 /** @throws Failure 1 when there is nothing that may be written */
-async function write(context: CliContext, folder: string, name: string | true, planned: MigrationPlan): Promise<void> {
+async function write(
+  context: CliContext,
+  folder: MigrationFolder,
+  name: string | true,
+  planned: MigrationPlan,
+): Promise<void> {
   if (isEmpty(planned)) throw new Failure(1, 'nothing was written: there is nothing to migrate')
   const { length } = planned.refusals
   if (length > 0) throw new Failure(1, `nothing was written: ${count(length, 'change')} cannot be made safely`)

@@ -4,6 +4,7 @@ import {
   ConsentNeeded,
   type Database,
   describeLoss,
+  type MigrationFolder,
   migrateUp,
   migrationStatus,
   objectsOf,
@@ -89,14 +90,14 @@ export async function prepareSchema({ spec, database, migrate, log }: Preparatio
  * Makes sure that the schema of the database is the one of the configuration, changing nothing.
  * @throws Failure 2 when migrations are pending, or did not lead to it
  */
-export async function requireSchema(spec: AppSpec, database: Database, migrations: string): Promise<void> {
+export async function requireSchema(spec: AppSpec, database: Database, migrations: MigrationFolder): Promise<void> {
   const pending = await pendingOf(database, migrations)
   if (pending.length > 0) throw pendingFailure(pending)
   const differences = await schemaDifferences(spec, database)
   if (differences.length > 0) throw differenceFailure(differences)
 }
 
-async function pendingOf(database: Database, folder: string): Promise<readonly string[]> {
+async function pendingOf(database: Database, folder: MigrationFolder): Promise<readonly string[]> {
   const states = await migrationStatus(database, folder)
   return states.filter(({ state }) => state === 'pending').map(({ name }) => name)
 }

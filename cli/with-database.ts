@@ -1,4 +1,4 @@
-import type { AppSpec, Database } from '../src/index.js'
+import type { AppSpec, Database, MigrationFolder } from '../src/index.js'
 import { type CliContext, type CommonOptions, requireApplication } from './context.js'
 import { onDatabase } from './database.js'
 import type { ExitCode } from './failure.js'
@@ -7,7 +7,7 @@ import type { ExitCode } from './failure.js'
 export interface Project {
   readonly spec: AppSpec
   /** Of the migrations. */
-  readonly folder: string
+  readonly folder: MigrationFolder
 }
 
 /**

@@ -4,7 +4,7 @@ import type { CatalogColumn, CatalogTable } from './catalog.js'
 import { changeDefault, changeNullable, changeType, definitionOf } from './column-steps.js'
 import { type Drifted, findDrift, readBoth } from './drift.js'
 import { MigrationError } from './error.js'
-import { readMigrations } from './files.js'
+import { type MigrationFolder, readMigrations } from './files.js'
 import { writeNext } from './generate.js'
 import { compareJournal, refuseDisagreement } from './journal.js'
 import { find } from './pair.js'
@@ -37,7 +37,11 @@ interface Parts {
  * Nothing in the database changes but the journal.
  * @throws MigrationError when it is no drift, or when migrations are pending
  */
-export async function adoptDrift(database: Database, directory: string, { object, scratch }: Wish): Promise<Adopted> {
+export async function adoptDrift(
+  database: Database,
+  directory: MigrationFolder,
+  { object, scratch }: Wish,
+): Promise<Adopted> {
   const files = await readMigrations(directory)
   const statuses = await compareJournal(database, files)
   refuseDisagreement(statuses)

@@ -3,7 +3,7 @@ import { openScratch } from '../db/open.js'
 import { identifier } from '../fields/sql-literal.js'
 import { type Catalog, type CatalogColumn, type CatalogTable, readCatalog } from './catalog.js'
 import { definitionOf } from './column-steps.js'
-import { type Migration, readMigrations } from './files.js'
+import { type Migration, type MigrationFolder, readMigrations } from './files.js'
 import { both, extra, find } from './pair.js'
 import { build, FROM, replay } from './scratch.js'
 import { inDiscardedTransaction } from './session.js'
@@ -27,7 +27,11 @@ export interface Drifted {
  * In what a database is not what the files of a directory made, all of which are applied.
  * @param scratch left out, one in memory
  */
-export async function readDrift(database: Database, directory: string, scratch?: Database): Promise<readonly Drift[]> {
+export async function readDrift(
+  database: Database,
+  directory: MigrationFolder,
+  scratch?: Database,
+): Promise<readonly Drift[]> {
   return findDrift(await readBoth(database, await readMigrations(directory), scratch))
 }
 

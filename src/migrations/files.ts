@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { mixtureFaults, readConcurrent } from './concurrent.js'
 import { MigrationError } from './error.js'
 import { type FileStatement, splitStatements } from './statements.js'
 
 /** One numbered file. */
 export interface Migration {
-  /** The file's name without `.sql`: `0001_create_books`. */
+  /** The file's name without its extension: `0001_create_books`. */
   readonly name: string
   /** Where it stands, for messages. */
   readonly file: string
@@ -16,30 +16,52 @@ export interface Migration {
   readonly up: readonly FileStatement[]
   /** Undefined when the file has no down part, so that it cannot be reverted. */
   readonly down: readonly FileStatement[] | undefined
+  /** Imports the module of a migration in TypeScript, which has no statements of its own. */
+  readonly load?: (() => Promise<unknown>) | undefined
 }
+
+/** Where migrations are: a folder, and how a module in it is imported; one without that has files of SQL only. */
+export type MigrationFolder = string | { readonly path: string; readonly load: (file: string) => Promise<unknown> }
+
+/** The path of a folder of migrations. */
+export function pathOf(folder: MigrationFolder): string {
+  return typeof folder === 'string' ? folder : folder.path
+}
+
+const EXTENSION = /\.(?:sql|ts)$/
 
 const NAME = /^(\d{4})_[a-z0-9_]+$/
 
 /** Each of these would end the one transaction that a migration runs in. */
-const TRANSACTION =
+export const TRANSACTION =
   /^(?:begin|commit|end|rollback|abort|savepoint|release|start\s+transaction|prepare\s+transaction)\b/i
 
 /**
  * The migrations of a directory, in order; none when there is no such directory.
  * @throws MigrationError with everything that is wrong: a name, a gap in the numbers, a file without an up part.
  */
-export async function readMigrations(directory: string): Promise<readonly Migration[]> {
-  const names = (await list(directory)).filter((name) => name.endsWith('.sql') && !name.startsWith('.')).sort()
+export async function readMigrations(folder: MigrationFolder): Promise<readonly Migration[]> {
+  const directory = pathOf(folder)
+  const names = (await list(directory)).filter((name) => EXTENSION.test(name) && !name.startsWith('.')).sort()
   const faults = numberFaults(names)
   const migrations: Migration[] = []
   for (const name of names) {
     const file = join(directory, name)
-    const read = parseMigration(name.slice(0, -'.sql'.length), file, await readFile(file))
+    const bytes = await readFile(file)
+    const read = file.endsWith('.ts') ? readModule(folder, file, bytes) : parseMigration(stemOf(name), file, bytes)
     if ('faults' in read) faults.push(...read.faults)
     else migrations.push(read)
   }
   if (faults.length > 0) throw new MigrationError(faults)
   return migrations
+}
+
+/** A migration in TypeScript. It is compiled and imported only when it is run. */
+function readModule(folder: MigrationFolder, file: string, bytes: Uint8Array) {
+  if (typeof folder === 'string') return { faults: [`${file} is TypeScript, and only SQL can be read here`] }
+  const text = decode(bytes)
+  if (text === undefined) return { faults: [`${file} is not UTF-8 text`] }
+  return { name: stemOf(basename(file)), file, checksum: hashOf(text), up: [], down: [], load: () => folder.load(file) }
 }
 
 /** A migration from the bytes of its file, or what is wrong with them. */
@@ -78,9 +100,12 @@ export function parseMigration(
     ...[up, down].flatMap((part) => mixtureFaults(file, part)),
   ]
   if (faults.length > 0) return { faults }
-  const checksum = createHash('sha256').update(text).digest('hex')
-  return { name, file, checksum, up: up ?? [], down: down && down.length > 0 ? down : undefined }
+  return { name, file, checksum: hashOf(text), up: up ?? [], down: down && down.length > 0 ? down : undefined }
 }
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+const stemOf = (name: string): string => name.replace(EXTENSION, '')
 
 /** The text, with line ends as git would normalise them, so that a checkout on another system is the same migration. */
 function decode(bytes: Uint8Array): string | undefined {
@@ -92,7 +117,7 @@ function decode(bytes: Uint8Array): string | undefined {
 }
 
 function numberFaults(names: readonly string[]): string[] {
-  const misnamed = names.filter((name) => !NAME.test(name.slice(0, -'.sql'.length)))
+  const misnamed = names.filter((name) => !NAME.test(stemOf(name)))
   if (misnamed.length > 0) {
     return misnamed.map(
       (name) => `${name} is no name of a migration: 0001_create_books.sql is one, in lower case with four digits`,

@@ -6,7 +6,7 @@ import { openScratch } from '../db/open.js'
 import type { Catalog } from './catalog.js'
 import { compareSchemas, type Difference } from './diff.js'
 import { MigrationError } from './error.js'
-import { type Migration, readMigrations } from './files.js'
+import { type Migration, type MigrationFolder, pathOf, readMigrations } from './files.js'
 import { type Proof, proveRoundTrip } from './prove.js'
 import { findRenames } from './renames.js'
 import { planName, render } from './render.js'
@@ -34,7 +34,7 @@ export interface Plan extends Difference {
  * @param scratch left out, one in memory
  * @throws MigrationError when a file cannot be read or run.
  */
-export async function planMigration(spec: AppSpec, directory: string, scratch?: Database): Promise<Plan> {
+export async function planMigration(spec: AppSpec, directory: MigrationFolder, scratch?: Database): Promise<Plan> {
   const files = await readMigrations(directory)
   if (scratch) return compare(spec, files, scratch)
   const own = await openScratch()
@@ -100,7 +100,11 @@ async function differ(session: Connection, { wanted, dropped, from, to }: Compar
  * @returns their paths
  * @throws MigrationError when there is nothing to write, when the name is none, or when the files changed since the plan.
  */
-export async function writeMigration(plan: Plan, directory: string, name = plan.name): Promise<readonly string[]> {
+export async function writeMigration(
+  plan: Plan,
+  directory: MigrationFolder,
+  name = plan.name,
+): Promise<readonly string[]> {
   if (plan.refusals.length > 0) throw new MigrationError(plan.refusals)
   if (plan.text === undefined)
     throw new MigrationError(['the migration files make what resources.yaml wants; there is nothing to write'])
@@ -117,15 +121,15 @@ export async function writeMigration(plan: Plan, directory: string, name = plan.
  * @returns its path
  * @throws MigrationError when the name is none
  */
-export async function writeNext(directory: string, name: string, text: string): Promise<string> {
+export async function writeNext(directory: MigrationFolder, name: string, text: string): Promise<string> {
   if (!/^[a-z0-9_]+$/.test(name)) {
     throw new MigrationError([
       `${JSON.stringify(name)} is no name of a migration: lower-case letters, digits and _ make one`,
     ])
   }
   const { length } = await readMigrations(directory)
-  const file = join(directory, `${String(length + 1).padStart(4, '0')}_${name}.sql`)
-  await mkdir(directory, { recursive: true })
+  const file = join(pathOf(directory), `${String(length + 1).padStart(4, '0')}_${name}.sql`)
+  await mkdir(pathOf(directory), { recursive: true })
   await writeFile(file, text, { flag: 'wx' })
   return file
 }

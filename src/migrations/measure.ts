@@ -1,9 +1,9 @@
 import type { Database } from '../db/database.js'
-import { type Migration, readMigrations } from './files.js'
+import { runPart } from './code.js'
+import { type Migration, type MigrationFolder, readMigrations } from './files.js'
 import type { Plan } from './generate.js'
 import { compareJournal } from './journal.js'
 import { inDiscardedTransaction, runStatements, type Session, sqlState } from './session.js'
-import type { FileStatement } from './statements.js'
 
 /** What was seen while one step was made. */
 export interface Measured {
@@ -44,13 +44,13 @@ const strength = (mode: string): number => LOCKS.findIndex(([name]) => name === 
 
 interface Work {
   readonly subject: string
-  readonly statements: readonly FileStatement[]
+  run(session: Session): Promise<void>
 }
 
 /** Measures what a directory has pending on a database, and then the steps of a plan but those that no transaction takes. */
 export async function measureMigration(
   database: Database,
-  directory: string,
+  directory: MigrationFolder,
   { steps }: Pick<Plan, 'steps'>,
 ): Promise<readonly Measured[]> {
   const files = await readMigrations(directory)
@@ -73,8 +73,16 @@ function measureSteps(
   steps: Plan['steps'],
 ): Promise<readonly Measured[]> {
   const works: readonly Work[] = [
-    ...pending.map(({ name, up }) => ({ subject: name, statements: up })),
-    ...steps.map(({ subject, up }) => ({ subject, statements: up.map((text) => ({ text, line: 1 })) })),
+    ...pending.map((file) => ({ subject: file.name, run: (session: Session) => runPart(session, file, 'up') })),
+    ...steps.map(({ subject, up }) => ({
+      subject,
+      run: (session: Session) =>
+        runStatements(
+          session,
+          subject,
+          up.map((text) => ({ text, line: 1 })),
+        ),
+    })),
   ]
   return inDiscardedTransaction(database, async (session) => {
     for (const setting of [
@@ -92,10 +100,10 @@ function measureSteps(
   })
 }
 
-async function measure(session: Session, { subject, statements }: Work): Promise<Measured> {
+async function measure(session: Session, { subject, run }: Work): Promise<Measured> {
   const [held, files] = [await readLocks(session), await readFiles(session)]
   const start = performance.now()
-  const failure = await attempt(session, subject, statements)
+  const failure = await attempt(session, run)
   const milliseconds = Math.round(performance.now() - start)
   if (failure !== undefined) return { subject, milliseconds, locks: [], rewritten: [], failure }
   const now = await readFiles(session)
@@ -115,14 +123,10 @@ async function measure(session: Session, { subject, statements }: Work): Promise
 }
 
 /** A failed statement would end the transaction, and with it the look at what was held. */
-async function attempt(
-  session: Session,
-  subject: string,
-  statements: readonly FileStatement[],
-): Promise<string | undefined> {
+async function attempt(session: Session, run: Work['run']): Promise<string | undefined> {
   await session.query({ text: 'savepoint measured', values: [] })
   try {
-    await runStatements(session, subject, statements)
+    await run(session)
     await session.query({ text: 'release savepoint measured', values: [] })
     return undefined
   } catch (error) {

@@ -10,12 +10,12 @@ import {
   lossesOfFiles,
   takeInventory,
 } from './consent.js'
+import { runPart } from './code.js'
 import { isOutside } from './concurrent.js'
 import { MigrationError } from './error.js'
-import { type Migration, readMigrations } from './files.js'
+import { type Migration, type MigrationFolder, readMigrations } from './files.js'
 import { compareJournal, createJournal, JOURNAL, type MigrationStatus, refuseDisagreement } from './journal.js'
 import { asOnlyMigrator, type MigratingSession } from './lock.js'
-import { runStatements } from './session.js'
 
 /** A migration that was applied or reverted just now. */
 export interface Done {
@@ -26,7 +26,10 @@ export interface Done {
 type Direction = 'up' | 'down'
 
 /** Each migration of a directory and whether it is applied. Writes nothing. */
-export async function migrationStatus(database: Database, directory: string): Promise<readonly MigrationStatus[]> {
+export async function migrationStatus(
+  database: Database,
+  directory: MigrationFolder,
+): Promise<readonly MigrationStatus[]> {
   return compareJournal(database, await readMigrations(directory))
 }
 
@@ -45,7 +48,7 @@ export interface RunOptions {
  */
 export async function migrateUp(
   database: Database,
-  directory: string,
+  directory: MigrationFolder,
   options: RunOptions = {},
 ): Promise<readonly Done[]> {
   const files = await readMigrations(directory)
@@ -64,7 +67,7 @@ export async function migrateUp(
  */
 export async function migrateDown(
   database: Database,
-  directory: string,
+  directory: MigrationFolder,
   { steps = 1, ...options }: RunOptions & { readonly steps?: number } = {},
 ): Promise<readonly Done[]> {
   const files = await readMigrations(directory)
@@ -79,7 +82,7 @@ export async function migrateDown(
  * Records a migration as applied without running it, because the database has what it makes.
  * @throws MigrationError when the files and the journal disagree, or another one would have to be applied before
  */
-export async function recordMigration(database: Database, directory: string, name: string): Promise<void> {
+export async function recordMigration(database: Database, directory: MigrationFolder, name: string): Promise<void> {
   const files = await readMigrations(directory)
   await asOnlyMigrator(database, async (session) => {
     await createJournal(session)
@@ -88,7 +91,7 @@ export async function recordMigration(database: Database, directory: string, nam
     const file = files.find((each) => each.name === name)
     if (!file || NEXT.up(statuses)?.name !== name)
       throw new MigrationError([`${name} is not the next migration`], ['Apply what is pending first'])
-    await MIGRATE.up(session, { ...file, up: [] }, files)
+    await MIGRATE.up(session, { ...file, up: [], load: undefined }, files)
   })
 }
 
@@ -206,14 +209,14 @@ function knexConfig(
       getMigrations: async () => files.map((each) => (each.name === file.name ? file : each)),
       getMigrationName: ({ name }: Migration) => name,
       getMigration: async (migration: Migration) => ({
-        up: () => runPart(session, migration.file, migration.up),
-        down: () => runPart(session, migration.file, migration.down ?? []),
+        up: () => runOne(session, migration, 'up'),
+        down: () => runOne(session, migration, 'down'),
       }),
     },
   }
 }
 
-async function runPart(session: MigratingSession, file: string, statements: Migration['up']): Promise<void> {
-  await runStatements(session, file, statements)
+async function runOne(session: MigratingSession, migration: Migration, direction: Direction): Promise<void> {
+  await runPart(session, migration, direction)
   await session.restoreSettings()
 }

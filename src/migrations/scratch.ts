@@ -1,7 +1,7 @@
 import type { Connection } from '../db/database.js'
 import { type Catalog, readCatalog } from './catalog.js'
+import { runPart } from './code.js'
 import type { Migration } from './files.js'
-import { runStatements } from './session.js'
 
 /** The schemas of a scratch database: what the files make, and what resources.yaml wants. */
 export const FROM = 'made_by_files'
@@ -22,9 +22,9 @@ export async function catalogOf(session: Connection, schema: string): Promise<Ca
 
 /** Runs the up parts of files, as if each had a transaction of its own. */
 export async function replay(session: Connection, files: readonly Migration[]): Promise<void> {
-  for (const { file, up } of files) {
+  for (const file of files) {
     await runAll(session, [`set local search_path = ${FROM}`])
-    await runStatements(session, file, up)
+    await runPart(session, file, 'up')
     // What would have happened at the end of the migration's own transaction.
     await runAll(session, ['set constraints all immediate'])
   }
