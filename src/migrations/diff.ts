@@ -191,7 +191,7 @@ function createdTables(created: readonly WantedTable[], known: ReadonlyMap<strin
     const earlier = new Set(created.slice(0, index).map(({ name }) => name))
     return tables.addTable(table, (target) => known.has(target) || earlier.has(target))
   })
-  const fresh = (table: WantedTable) => ({ isNew: () => true, relation: table.name })
+  const fresh = (table: WantedTable) => ({ isNew: () => true, relation: table.name, target: undefined })
   return [
     ...made,
     ...lateForeignKeys(created).map(({ table, constraint }) =>
@@ -218,9 +218,12 @@ function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly AddedPar
   const stepOf = (constraint: WantedConstraint): Step | undefined => {
     const [old, now] = [find(from.constraints, constraint.name), find(to.constraints, constraint.name)]
     const isNew = constraint.columns.every(isEmpty)
+    const target = pairs.find((other) => other.wanted.name === constraint.target)?.relation
     if (!old || isAside(old, pair, pairs) || isGoneFirst(pair, old))
-      return parts.addConstraint(wanted.name, constraint, { isNew: () => isNew, relation })
-    return isSame(old, now) ? undefined : parts.changeConstraint(wanted.name, old, constraint, relation)
+      return parts.addConstraint(wanted.name, constraint, { isNew: () => isNew, relation, target })
+    return isSame(old, now)
+      ? undefined
+      : parts.changeConstraint(wanted.name, { from: old, to: constraint }, { relation, target })
   }
   return wanted.constraints
     .filter(({ kind, name }) => kind !== 'primary_key' && !named.has(name))

@@ -56,7 +56,8 @@ export async function countRows(plan: Plan, database: Database): Promise<Counted
   return { ...plan, steps, refusals: [...plan.refusals, ...hopeless], text: undefined, proof: undefined }
 }
 
-const MISSING = ['42P01', '42703']
+/** A table or column that is not there yet, and types that do not compare before the plan has changed one. */
+const MISSING = ['42P01', '42703', '42883']
 
 async function countFor(session: Session, { sql, says }: RowQuery): Promise<RowCount | undefined> {
   try {

@@ -10,6 +10,13 @@ import {
 } from './sql.js'
 import { alter, risky, safe, type Step } from './steps.js'
 
+/** The tables before the plan, under the names of after, for counting. */
+interface Relations {
+  readonly relation: string
+  /** The table that a foreign key points to; undefined when it is new, and has no row yet. */
+  readonly target: string | undefined
+}
+
 /** Whether the columns of a constraint are new in the same plan, so that there is no value yet that could break it. */
 type IsNew = (column: string) => boolean
 
@@ -36,13 +43,13 @@ export function renamePart(
 export function addConstraint(
   table: string,
   constraint: WantedConstraint,
-  { isNew, relation }: { readonly isNew: IsNew; readonly relation: string },
+  { isNew, ...relations }: Relations & { readonly isNew: IsNew },
 ): Step {
   return {
     change: 'add',
     subject: `${table}.${constraint.name}`,
     detail: constraint.definition,
-    ...(constraint.columns.every(isNew) ? safe : { ...risky(BREAKS), ...breakers(constraint, relation) }),
+    ...(constraint.columns.every(isNew) ? safe : { ...risky(BREAKS), ...breakers(constraint, relations) }),
     up: [addConstraintSql(table, constraint)],
     down: [dropConstraintSql(table, constraint.name)],
   }
@@ -51,7 +58,7 @@ export function addConstraint(
 const BREAKS = 'fails when a row that is there breaks it; writes wait while the rows are read'
 
 /** The rows that a constraint would refuse. */
-function breakers(constraint: WantedConstraint, relation: string): { readonly rows?: RowQuery } {
+function breakers(constraint: WantedConstraint, { relation, target }: Relations): { readonly rows?: RowQuery } {
   const columns = constraint.columns.map(identifier)
   const present = columns.map((column) => `${column} is not null`).join(' and ')
   const says = (count: string, total: string) => `${count} of ${total} rows break it`
@@ -63,6 +70,13 @@ function breakers(constraint: WantedConstraint, relation: string): { readonly ro
     const each = `select count(*) over (partition by ${columns.join(', ')}) as n from ${relation} where ${present}`
     const sql = `select count(*) filter (where n > 1), (select count(*) from ${relation}) from (${each}) twins`
     return { rows: { sql, says: (count, total) => `${count} of ${total} rows have the same value as another` } }
+  }
+  if (constraint.kind === 'foreign_key') {
+    const [column = ''] = columns
+    const found = `select from ${target} where ${identifier(constraint.targetColumn ?? '')} = own.value`
+    const orphan = `own.value is not null${target === undefined ? '' : ` and not exists (${found})`}`
+    const values = rowsOf(`(select ${column} as value from ${relation}) own`, orphan)
+    return { rows: { ...values, says: (count, total) => `${count} of ${total} rows refer to a row that is not there` } }
   }
   return {}
 }
@@ -78,13 +92,17 @@ export function dropConstraint(table: string, constraint: CatalogConstraint): St
   }
 }
 
-export function changeConstraint(table: string, from: CatalogConstraint, to: WantedConstraint, relation: string): Step {
+export function changeConstraint(
+  table: string,
+  { from, to }: { readonly from: CatalogConstraint; readonly to: WantedConstraint },
+  relations: Relations,
+): Step {
   return {
     change: 'change',
     subject: `${table}.${to.name}`,
     detail: `${from.definition} -> ${to.definition}`,
     ...risky(BREAKS),
-    ...breakers(to, relation),
+    ...breakers(to, relations),
     up: [dropConstraintSql(table, from.name), addConstraintSql(table, to)],
     down: [dropConstraintSql(table, to.name), addConstraintSql(table, from)],
   }

@@ -38,6 +38,8 @@ export interface WantedConstraint {
   readonly definition: string
   /** The table that a foreign key points to. */
   readonly target: string | undefined
+  /** The column of it. */
+  readonly targetColumn?: string
 }
 
 export interface WantedIndex {
@@ -160,9 +162,8 @@ function foreignKeyOf(table: string, { column, target }: FieldSpec): readonly Wa
   if (!target) return []
   const reference = `references ${identifier(target.table)} (${columnList([target.column])})`
   const definition = `foreign key (${columnList([column])}) ${reference} on delete ${ON_DELETE[target.onDelete]}`
-  return [
-    { name: foreignKeyName(table, column), kind: 'foreign_key', columns: [column], definition, target: target.table },
-  ]
+  const points = { target: target.table, targetColumn: target.column }
+  return [{ name: foreignKeyName(table, column), kind: 'foreign_key', columns: [column], definition, ...points }]
 }
 
 /** The declared indexes, and one for each foreign key: without it, deleting a target reads the whole table. */
