@@ -10,6 +10,8 @@ export interface Output {
   readonly colors: Colors
   /** Writes the text and ends the line; whoever has stopped reading misses it. */
   line(text?: string): void
+  /** Writes the text and waits for a slow reader; answers whether there still is one. */
+  write(text: string): Promise<boolean>
   /** For lines that come for as long as the process runs. */
   readonly offer: Offer
 }
@@ -29,7 +31,16 @@ export function createOutput(stream: Writable & { readonly isTTY?: boolean }, wi
     line: (text = '') => {
       if (stream.writable) stream.write(`${text}\n`)
     },
+    write: (text: string) => writeTo(stream, text),
     offer: offerTo(stream),
+  })
+}
+
+/** A stream that fails ends the wait as well; what that means is decided where its errors are listened for. */
+function writeTo(stream: Writable, text: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (!stream.writable) return resolve(false)
+    stream.write(text, (error) => resolve(!error))
   })
 }
 

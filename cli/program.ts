@@ -1,9 +1,11 @@
 import { Command, Option } from 'commander'
 import { addCheck } from './commands/check.js'
 import { addDb } from './commands/db.js'
+import { addDump } from './commands/dump.js'
 import { addExplain } from './commands/explain.js'
 import { addMigrate } from './commands/migrate.js'
 import { addRoutes } from './commands/routes.js'
+import { addSeed } from './commands/seed.js'
 import { addServe } from './commands/serve.js'
 import { addUrl } from './commands/url.js'
 import type { CliContext } from './context.js'
@@ -17,6 +19,8 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   addExplain,
   addMigrate,
   addDb,
+  addSeed,
+  addDump,
 ]
 
 /**
@@ -39,7 +43,7 @@ export function createProgram(context: CliContext): Command {
 const EXIT_CODES = `
 Exit codes:
   0  done
-  1  ran, and the answer is no: errors in the configuration, an unknown route name, pending migrations
+  1  ran, and the answer is no: errors in the configuration or in data, an unknown route name, pending migrations
   2  could not run: a bad flag, a missing file, a port that is taken, a database that refuses
   3  refused: it needs a confirmation, and there was no terminal to ask`
 

@@ -22,7 +22,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/config/'],
   ['src/resource/'],
   ['src/db/'],
-  ['src/migrations/', 'src/http/'],
+  ['src/migrations/', 'src/data/', 'src/http/'],
   ['src/settings.ts', 'src/plugins/'],
   ['src/application.ts'],
   ['src/load.ts', 'src/service.ts'],

@@ -11,6 +11,8 @@ const COMMANDS = [
   ['migrate', 'up'],
   ['migrate', 'down'],
   ['migrate', 'status'],
+  ['seed'],
+  ['dump'],
 ]
 const ESCAPE = '\u001b['
 

@@ -25,7 +25,7 @@ interface Member {
  * @returns the reader of bodies: a member for each writable field, by the field's rules, in the order of the fields.
  * It throws Problem `validation` with every fault.
  */
-export function compileBody(spec: ResourceSpec, readLink: LinkReader, compile: CompileSchema) {
+export function compileBody(spec: Pick<ResourceSpec, 'model' | 'url'>, readLink: LinkReader, compile: CompileSchema) {
   const fields = spec.model.fields.filter(isWritable)
   const members = fields.map(
     (field): Member => ({ field, read: compileMember(field, readLink, compile), missing: isMissing(field) }),

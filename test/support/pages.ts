@@ -66,7 +66,8 @@ const LAUNCHER = resolve('bin', 'snippetctl.js')
 /** So that the program behaves as at a terminal, which is where readers are. */
 const TERMINAL = '--import data:text/javascript,process.stdout.isTTY=process.stderr.isTTY=true'
 const PORT = 8000
-const PROGRAM = /\bnode bin\/snippetctl\.js\b|(?:npx )?\bsnippetctl(?= (?:serve|routes|url|check|explain|migrate)\b)/g
+const PROGRAM =
+  /\bnode bin\/snippetctl\.js\b|(?:npx )?\bsnippetctl(?= (?:serve|routes|url|check|explain|migrate|seed|dump|db)\b)/g
 
 export async function openShell(): Promise<Shell> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'snippetctl-docs-')))
@@ -101,6 +102,8 @@ export async function openShell(): Promise<Shell> {
   /** What differs from run to run, as the pages write it. The one place that knows. */
   const settle = (output: string): string =>
     output
+      // The bar of work that takes long.
+      .replaceAll(/\r\u001b\[K(?:\[[#.]+\] \d+ % {2}\d+ \w+)?/g, '')
       .replaceAll('\r', '')
       .replaceAll(folder, '<project>')
       .replaceAll(new RegExp(`(127\\.0\\.0\\.1|localhost):${port}\\b`, 'g'), `$1:${PORT}`)

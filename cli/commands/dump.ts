@@ -1,0 +1,110 @@
+import { open, rename, rm } from 'node:fs/promises'
+import { extname, resolve } from 'node:path'
+import { type Command, Option } from 'commander'
+import { dump as write, DUMP_FORMATS, type DumpFormatName, modelOf, UnreadableData } from '../../src/index.js'
+import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
+import { onExistingDatabase } from '../database.js'
+import { type ExitCode, Failure } from '../failure.js'
+import { count } from '../output.js'
+import { requireSchema } from '../schema.js'
+
+interface DumpOptions extends CommonOptions {
+  readonly format?: DumpFormatName
+  readonly output?: string
+}
+
+const EXAMPLES = `
+Examples:
+  $ snippetctl dump snippet > snippet.ndjson
+  $ snippetctl dump snippet --output snippet.csv
+  $ snippetctl dump snippet --format csv | head`
+
+/** `dump`: all records of a resource, every field of them, as `seed` reads them again. */
+export function addDump(program: Command, context: CliContext): void {
+  program
+    .command('dump')
+    .description(
+      'write all records of a resource, private fields too, as they are at one moment, in the order of their keys',
+    )
+    .argument('<resource>', 'the name of a resource or a model')
+    .addOption(new Option('--format <format>', 'else the extension of the output says it').choices(DUMP_FORMATS))
+    .option('--output <file>', 'write it there, once it is complete, and not to stdout')
+    .addHelpText('after', EXAMPLES)
+    .action(async (name: string, options: DumpOptions) => context.finish(await dump(context, name, options)))
+}
+
+/** @throws Failure 2 for a name that nothing has, and when the database has not the schema of the configuration */
+async function dump(context: CliContext, name: string, options: DumpOptions): Promise<ExitCode> {
+  const spec = await requireSpec(context, options)
+  const model = findModel(() => modelOf(spec, name))
+  const format = options.format ?? formatOf(options.output)
+  const sink = await openSink(context, options.output)
+  try {
+    const records = await onExistingDatabase(context, spec, async (database, migrations) => {
+      await requireSchema(spec, database, migrations)
+      return write(database, { model, format, write: sink.write })
+    })
+    await sink.finish()
+    if (options.output !== undefined)
+      context.err.line(
+        `wrote ${count(records, 'record')} to ${shownPath(context, resolve(context.cwd, options.output))}`,
+      )
+    return 0
+  } catch (error) {
+    await sink.discard()
+    if (error instanceof ReaderGone) return 0
+    throw error
+  }
+}
+
+function findModel<T>(find: () => T): T {
+  try {
+    return find()
+  } catch (error) {
+    if (error instanceof UnreadableData) throw new Failure(2, error.message)
+    throw error
+  }
+}
+
+function formatOf(output = ''): DumpFormatName {
+  return DUMP_FORMATS.find((format) => extname(output).toLowerCase() === `.${format}`) ?? 'ndjson'
+}
+
+/** Where a dump goes. */
+interface Sink {
+  readonly write: (text: string) => Promise<void>
+  readonly finish: () => Promise<void>
+  readonly discard: () => Promise<void>
+}
+
+/** Whoever read stdout has seen enough, as `head` has. */
+class ReaderGone extends Error {}
+
+async function openSink({ out, cwd }: CliContext, output: string | undefined): Promise<Sink> {
+  const nothing = async () => {}
+  if (output !== undefined) return openFile(resolve(cwd, output), output)
+  const write = async (text: string) => {
+    if (!(await out.write(text))) throw new ReaderGone()
+  }
+  return { write, finish: nothing, discard: nothing }
+}
+
+/** A file that is there as a whole or not at all: it is written beside its place. */
+async function openFile(file: string, shown: string): Promise<Sink> {
+  const beside = `${file}.${process.pid}.part`
+  const handle = await open(beside, 'wx', 0o600).catch((cause: Error) => {
+    throw new Failure(2, `cannot write \`${shown}\`: ${cause.message}`, [], cause)
+  })
+  return {
+    write: async (text) => void (await handle.writeFile(text)),
+    async finish() {
+      await handle.sync()
+      await handle.close()
+      await rename(beside, file)
+    },
+    async discard() {
+      await handle.close().catch(() => undefined)
+      await rm(beside, { force: true })
+    },
+  }
+}

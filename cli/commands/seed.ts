@@ -1,0 +1,148 @@
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import {
+  type AppSpec,
+  DATA_FORMATS,
+  type DataFault,
+  type Database,
+  seed as load,
+  type SeedCounts,
+  type Seeded,
+  UnreadableData,
+} from '../../src/index.js'
+import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
+import { onExistingDatabase } from '../database.js'
+import { type ExitCode, Failure } from '../failure.js'
+import { count } from '../output.js'
+import { createProgress } from '../progress.js'
+import { requireSchema } from '../schema.js'
+
+interface SeedOptions extends CommonOptions {
+  readonly resource?: string
+  readonly key?: readonly string[]
+  readonly dryRun?: true
+  readonly json?: true
+}
+
+const EXAMPLES = `
+Examples:
+  $ snippetctl seed fixtures.yaml
+  $ snippetctl seed snippet.ndjson --dry-run
+  $ snippetctl seed export.csv --resource snippet --key id --json
+
+The extension says the format: ${DATA_FORMATS.join(', ')}.`
+
+/** `seed`: a file of records, through the validators into the database. */
+export function addSeed(program: Command, context: CliContext): void {
+  program
+    .command('seed')
+    .description('load a file of records in one transaction: add those whose key is new, change those that differ')
+    .argument('<file>', 'YAML, JSON, NDJSON or CSV')
+    .option('--resource <name>', 'of which resource the records are; else the name of an NDJSON or CSV file says it')
+    .option('--key <fields>', 'the unique field, or fields with commas between them, by which records are found', split)
+    .option('--dry-run', 'do all of it and keep nothing')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async (file: string, options: SeedOptions) => context.finish(await seed(context, file, options)))
+}
+
+function split(fields: string): readonly string[] {
+  return fields.split(',').map((field) => field.trim())
+}
+
+/** @throws Failure 2 for a file that cannot be read, and when the database has not the schema of the configuration */
+async function seed(context: CliContext, given: string, options: SeedOptions): Promise<ExitCode> {
+  const spec = await requireSpec(context, options)
+  const file = resolve(context.cwd, given)
+  const shown = shownPath(context, file)
+  const size = await sizeOf(file, shown)
+  const seeded = await onExistingDatabase(context, spec, async (database, migrations) => {
+    await requireSchema(spec, database, migrations)
+    return runSeed({ context, database, spec, options, file, size })
+  })
+  if (options.json) printJson(context, seeded, options)
+  else print(context, seeded, { ...options, shown })
+  return seeded.faultCount === 0 ? 0 : 1
+}
+
+async function sizeOf(file: string, shown: string): Promise<number> {
+  const found = await stat(file).catch((cause: NodeJS.ErrnoException) => cause)
+  if (!(found instanceof Error) && found.isFile()) return found.size
+  const cause = found instanceof Error ? found : undefined
+  const reason = !cause ? 'it is not a file' : cause.code === 'ENOENT' ? 'there is no such file' : cause.message
+  throw new Failure(2, `cannot read \`${shown}\`: ${reason}`, [], cause)
+}
+
+interface Run {
+  readonly context: CliContext
+  readonly database: Database
+  readonly spec: AppSpec
+  readonly options: SeedOptions
+  readonly file: string
+  readonly size: number
+}
+
+async function runSeed({ context, database, spec, options, file, size }: Run): Promise<Seeded> {
+  const progress = createProgress(context, size)
+  try {
+    return await load(database, {
+      spec,
+      file,
+      resource: options.resource,
+      key: options.key,
+      dryRun: options.dryRun === true,
+      onProgress: (bytes, records) => progress.at(bytes, count(records, 'record')),
+    })
+  } catch (error) {
+    if (!(error instanceof UnreadableData)) throw error
+    return { resources: new Map(), faults: [{ line: error.line, message: error.message }], faultCount: 1 }
+  } finally {
+    progress.end()
+  }
+}
+
+function printJson(
+  { out }: CliContext,
+  { resources, faults, faultCount }: Seeded,
+  { dryRun = false }: { dryRun?: boolean },
+) {
+  const ok = faultCount === 0
+  const counts = Object.fromEntries(ok ? resources : [])
+  out.line(
+    JSON.stringify({
+      schemaVersion: 1,
+      ok,
+      dryRun,
+      ...totalOf(ok ? [...resources.values()] : []),
+      resources: counts,
+      faults,
+      faultCount,
+    }),
+  )
+}
+
+function print(
+  { err }: CliContext,
+  { resources, faults, faultCount }: Seeded,
+  { shown, dryRun }: { readonly shown: string; readonly dryRun?: boolean },
+): void {
+  for (const fault of faults) err.line(`${err.colors.red('error:')} ${place(shown, fault)}: ${fault.message}`)
+  if (faultCount > faults.length) err.line(`and ${faultCount - faults.length} more`)
+  if (faultCount > 0) return err.line(`nothing was written: ${shown} has ${count(faultCount, 'fault')}`)
+  if (resources.size > 1) for (const [name, counts] of resources) err.line(`${name}: ${describe(counts)}`)
+  err.line(`${describe(totalOf([...resources.values()]))}${dryRun ? ', and nothing of it was kept: --dry-run' : ''}`)
+}
+
+function place(shown: string, { line, field }: DataFault): string {
+  return `${shown}:${line}${field === undefined ? '' : `: ${field}`}`
+}
+
+function describe({ created, updated, unchanged }: SeedCounts): string {
+  return `created ${created}, updated ${updated}, unchanged ${unchanged}`
+}
+
+function totalOf(all: readonly SeedCounts[]): SeedCounts {
+  const sum = (name: keyof SeedCounts) => all.reduce((total, counts) => total + counts[name], 0)
+  return { created: sum('created'), updated: sum('updated'), unchanged: sum('unchanged') }
+}

@@ -1,0 +1,109 @@
+import type { FieldSpec, ModelSpec } from '../config/spec.js'
+import { writeCell } from '../fields/cell.js'
+import { Problem } from '../problem.js'
+import type { Row } from '../resource/plan.js'
+import { compileRecord, type DataFault, type EntryOrFault, faultsAt } from './record.js'
+
+/** Records that are written by one statement: they have the same fields. */
+export interface Batch {
+  readonly fields: readonly FieldSpec[]
+  readonly rows: readonly Row[]
+  /** Where each of them stands. */
+  readonly lines: readonly number[]
+}
+
+const MOST_ROWS = 500
+/** Characters of a batch, so that long records do not fill the memory. */
+const MOST_TEXT = 2 ** 20
+
+interface Checked {
+  readonly model: ModelSpec
+  readonly key: readonly FieldSpec[]
+  readonly refuse: (faults: readonly DataFault[]) => void
+}
+
+/** The records of a section that are in order, in batches; what is wrong with others goes to `refuse`. */
+export async function* batchesOf(
+  entries: AsyncIterable<EntryOrFault>,
+  { model, key, refuse }: Checked,
+): AsyncIterable<Batch> {
+  const read = compileRecord(model)
+  let batch = emptyBatch()
+  for await (const entry of entries) {
+    const record = 'fault' in entry ? { faults: [entry.fault] } : readEntry(entry, read, { model, key })
+    if ('faults' in record) {
+      refuse(record.faults)
+      continue
+    }
+    const { row, line } = record
+    const shape = Object.keys(row).join()
+    const id = key.map((field) => JSON.stringify(writeCell(field, row[field.name]))).join()
+    const known = batch.ids.get(id)
+    if (known !== undefined) {
+      refuse([{ line, message: `${namesOf(key)} is that of line ${known} too; each record stands once` }])
+      continue
+    }
+    if (
+      batch.lines.length > 0 &&
+      (shape !== batch.shape || batch.lines.length === MOST_ROWS || batch.length > MOST_TEXT)
+    ) {
+      yield finish(batch, model)
+      batch = emptyBatch()
+    }
+    batch.shape = shape
+    batch.ids.set(id, line)
+    batch.rows.push(row)
+    batch.lines.push(line)
+    batch.length += record.length
+  }
+  if (batch.lines.length > 0) yield finish(batch, model)
+}
+
+function emptyBatch() {
+  return { shape: '', ids: new Map<string, number>(), rows: [] as Row[], lines: [] as number[], length: 0 }
+}
+
+function finish({ rows, lines }: ReturnType<typeof emptyBatch>, { fields }: ModelSpec): Batch {
+  const [first = {}] = rows
+  return { fields: fields.filter(({ name }) => Object.hasOwn(first, name)), rows, lines }
+}
+
+type ReadEntry =
+  | { readonly row: Row; readonly line: number; readonly length: number }
+  | { readonly faults: readonly DataFault[] }
+
+function readEntry(
+  { line, body }: Exclude<EntryOrFault, { readonly fault: DataFault }>,
+  read: ReturnType<typeof compileRecord>,
+  { model, key }: Pick<Checked, 'model' | 'key'>,
+): ReadEntry {
+  try {
+    const row = read(body)
+    const faults = keyFaults(row, { model, key })
+    if (faults.length > 0) return { faults: faultsAt(line, faults) }
+    return { row, line, length: body.keys.reduce((sum, name) => sum + body.source(name).length, 0) }
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return { faults: error.faults.length > 0 ? faultsAt(line, error.faults) : [{ line, message: error.message }] }
+  }
+}
+
+/** A record that cannot be found again would be added by every run. */
+function keyFaults(row: Row, { model, key }: Pick<Checked, 'model' | 'key'>) {
+  const missing = key.filter(({ name }) => row[name] == null)
+  const { name, label } = model.primaryKey
+  const second = !key.includes(model.primaryKey) && Object.hasOwn(row, name)
+  return [
+    ...missing.map((field) => ({
+      field: field.name,
+      message: `${field.label} is the key, by which records find what is there, and is required`,
+    })),
+    ...(second
+      ? [{ field: name, message: `${label} is set by the server when ${namesOf(key)} is the key; leave it out` }]
+      : []),
+  ]
+}
+
+function namesOf(key: readonly FieldSpec[]): string {
+  return key.map(({ name }) => `\`${name}\``).join(', ')
+}

@@ -1,0 +1,76 @@
+import type { FieldSpec, ModelSpec } from '../config/spec.js'
+import { createCsvReader, type CsvCell, type CsvRow } from './csv.js'
+import { readRecord } from './ndjson.js'
+import { type EntryOrFault, UnreadableData } from './record.js'
+
+/**
+ * The records of a CSV file, whose first row names the fields.
+ * @throws UnreadableData for what is no CSV, and for a first row that names a field twice
+ */
+export async function* csvRecords(bytes: AsyncIterable<Uint8Array>, model: ModelSpec): AsyncIterable<EntryOrFault> {
+  let header: readonly string[] | undefined
+  for await (const row of csvRows(bytes)) {
+    if (header === undefined) header = readHeader(row)
+    else yield readRow(row, header, model)
+  }
+}
+
+async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncIterable<CsvRow> {
+  const reader = createCsvReader()
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const decode = (work: () => string): string => {
+    try {
+      return work()
+    } catch (error) {
+      throw error instanceof TypeError ? new UnreadableData(1, 'the file is not valid UTF-8') : error
+    }
+  }
+  for await (const chunk of bytes) yield* reader.read(decode(() => decoder.decode(chunk, { stream: true })))
+  yield* reader.read(decode(() => decoder.decode()))
+  yield* reader.end()
+}
+
+function readHeader({ cells, line }: CsvRow): readonly string[] {
+  const names = cells.map((cell) => cell ?? '')
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice === undefined) return names
+  throw new UnreadableData(line, `the first row has ${JSON.stringify(twice)} twice; it names each field once`)
+}
+
+function readRow({ cells, line }: CsvRow, header: readonly string[], model: ModelSpec): EntryOrFault {
+  if (cells.length !== header.length)
+    return { fault: { line, message: `the row has ${cells.length} cells, and the first row ${header.length}` } }
+  const fields = header.map((name) => model.fields.find((field) => field.name === name))
+  const members: string[] = []
+  for (const [index, name] of header.entries()) {
+    const source = sourceOf(cells[index] ?? null, fields[index])
+    if (source === undefined) {
+      const field = fields[index]
+      return { fault: { line, field: name, message: `${field?.label ?? name} ${typeRule(field)}` } }
+    }
+    members.push(`${JSON.stringify(name)}:${source}`)
+  }
+  return readRecord(Buffer.from(`{${members.join(',')}}`), line)
+}
+
+/** The JSON text that a cell stands for; undefined when it stands for none of its field's type. */
+function sourceOf(cell: CsvCell, field: FieldSpec | undefined): string | undefined {
+  if (cell === null) return 'null'
+  if (field === undefined || isText(field)) return JSON.stringify(cell)
+  try {
+    JSON.parse(cell)
+    return cell
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether bodies have the values of a field as JSON strings. */
+function isText({ type, options }: FieldSpec): boolean {
+  return type.rules(options).some(({ schema }) => schema['type'] === 'string')
+}
+
+/** What the first of a field's rules, its type, says. */
+function typeRule(field: FieldSpec | undefined): string {
+  return field?.type.rules(field.options)[0]?.message ?? 'is not valid'
+}

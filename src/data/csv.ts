@@ -1,0 +1,92 @@
+import { UnreadableData } from './record.js'
+
+/** A cell of a file: null where nothing stands between the commas, text otherwise. `""` is the empty text. */
+export type CsvCell = string | null
+
+export interface CsvRow {
+  /** On which it starts. */
+  readonly line: number
+  readonly cells: readonly CsvCell[]
+}
+
+/** The cells of one row as RFC 4180 writes them, with the end of the line. */
+export function writeCsvRow(cells: readonly CsvCell[]): string {
+  return `${cells.map(writeCell).join(',')}\r\n`
+}
+
+function writeCell(cell: CsvCell): string {
+  if (cell === null) return ''
+  return cell === '' || /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
+}
+
+type State = 'start' | 'plain' | 'quoted' | 'closing' | 'return'
+
+/**
+ * @returns a reader of CSV (RFC 4180; lines may end with LF alone) that is fed with pieces of the text and answers the rows that they
+ * complete. A line without anything is no row.
+ * It throws UnreadableData for a quote where none may stand.
+ */
+export function createCsvReader() {
+  let state: State = 'start'
+  let cell = ''
+  let cells: CsvCell[] = []
+  let line = 1
+  let begun = 1
+
+  const endCell = (value: CsvCell) => {
+    cells.push(value)
+    cell = ''
+    state = 'start'
+  }
+  const endRow = (rows: CsvRow[]) => {
+    if (cells.length > 1 || cells[0] !== null) rows.push({ line: begun, cells })
+    cells = []
+    begun = line
+  }
+  const refuse = (message: string): never => {
+    throw new UnreadableData(line, message)
+  }
+
+  const take = (character: string, rows: CsvRow[]): void => {
+    if (character === '\n') line += 1
+    if (state === 'quoted') {
+      if (character === '"') state = 'closing'
+      else cell += character
+    } else if (state === 'return' && character !== '\n') {
+      refuse('a carriage return stands alone; in a quoted cell it may')
+    } else if (character === '"') {
+      if (state === 'plain') refuse('a quote stands inside a cell that does not start with one')
+      if (state === 'closing') cell += '"'
+      state = 'quoted'
+    } else if (character === ',') {
+      endCell(state === 'start' ? null : cell)
+    } else if (character === '\n') {
+      if (state !== 'return') endCell(state === 'start' ? null : cell)
+      endRow(rows)
+      state = 'start'
+    } else if (character === '\r') {
+      endCell(state === 'start' ? null : cell)
+      state = 'return'
+    } else {
+      if (state === 'closing') refuse('text follows the closing quote of a cell')
+      cell += character
+      state = 'plain'
+    }
+  }
+
+  return {
+    read(text: string): readonly CsvRow[] {
+      const rows: CsvRow[] = []
+      for (const character of text) take(character, rows)
+      return rows
+    },
+    end(): readonly CsvRow[] {
+      const rows: CsvRow[] = []
+      if (state === 'quoted') refuse(`the quoted cell that this row, of line ${begun}, has is never closed`)
+      if (state === 'return' || (state === 'start' && cells.length === 0)) return rows
+      endCell(state === 'start' ? null : cell)
+      endRow(rows)
+      return rows
+    },
+  }
+}

@@ -1,0 +1,41 @@
+import type { ModelSpec } from '../config/spec.js'
+import type { Database } from '../db/database.js'
+import { dumpRecords, type DumpForm } from '../db/dump.js'
+import { writeCsvRow } from './csv.js'
+
+interface DumpFormat {
+  readonly form: DumpForm
+  readonly header: (model: ModelSpec) => string
+  readonly row: (cells: readonly (string | null)[]) => string
+}
+
+const FORMATS = {
+  ndjson: { form: 'document', header: () => '', row: ([document]) => `${document}\n` },
+  csv: { form: 'cells', header: ({ fields }) => writeCsvRow(fields.map(({ name }) => name)), row: writeCsvRow },
+} as const satisfies Record<string, DumpFormat>
+
+export type DumpFormatName = keyof typeof FORMATS
+export const DUMP_FORMATS = Object.keys(FORMATS) as readonly DumpFormatName[]
+
+interface Dumping {
+  readonly model: ModelSpec
+  readonly format: DumpFormatName
+  /** Takes a piece of the text, and is waited for. */
+  readonly write: (text: string) => Promise<void>
+}
+
+/**
+ * Writes every record of a model, in the order of its primary key and as they were at one moment, in a form that `seed` reads again.
+ * @returns how many there were
+ * @throws what `write` throws, and a Problem when the database fails
+ */
+export async function dump(database: Database, { model, format, write }: Dumping): Promise<number> {
+  const { form, header, row } = FORMATS[format]
+  let records = 0
+  await write(header(model))
+  await dumpRecords(database, { model, form }, async (rows) => {
+    records += rows.length
+    await write(rows.map(row).join(''))
+  })
+  return records
+}

@@ -1,0 +1,84 @@
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { basename, extname } from 'node:path'
+import type { ModelSpec } from '../config/spec.js'
+import { csvRecords } from './csv-records.js'
+import { readJsonTree } from './json-tree.js'
+import { ndjsonRecords } from './ndjson.js'
+import { type EntryOrFault, UnreadableData } from './record.js'
+import { readSections, type Section } from './tree.js'
+import { readYamlTree } from './yaml-tree.js'
+
+/** What a file of data needs to be understood. */
+export interface DataSource {
+  /** Its path; the extension says the format. */
+  readonly file: string
+  /** Of which resource its records are, where the file itself does not say. */
+  readonly resource: string | undefined
+  /** @throws UnreadableData for a name that nothing has */
+  readonly model: (name: string, line: number) => ModelSpec
+  /** Is told how many more bytes were read. */
+  readonly onBytes: (count: number) => void
+}
+
+/** A document is in memory as a whole. */
+const LARGEST_DOCUMENT = 64 * 1024 * 1024
+
+type Reader = (source: DataSource) => Promise<readonly Section[]>
+
+const READERS: Readonly<Record<string, Reader>> = {
+  '.yaml': (source) => readDocument(source, (bytes) => readYamlTree(bytes, source.file)),
+  '.yml': (source) => readDocument(source, (bytes) => readYamlTree(bytes, source.file)),
+  '.json': (source) => readDocument(source, readJsonTree),
+  '.ndjson': (source) => readStream(source, ndjsonRecords),
+  '.jsonl': (source) => readStream(source, ndjsonRecords),
+  '.csv': (source) => readStream(source, csvRecords),
+}
+
+/** The extensions of files of data. */
+export const DATA_FORMATS: readonly string[] = Object.keys(READERS)
+
+/**
+ * The sections of a file of data.
+ * @throws UnreadableData for what is not of its format, and the system's error where it cannot be read
+ */
+export async function readData(source: DataSource): Promise<readonly Section[]> {
+  const reader = READERS[extname(source.file).toLowerCase()]
+  if (reader) return reader(source)
+  throw new UnreadableData(1, `the name of the file says no format; known are ${DATA_FORMATS.join(', ')}`)
+}
+
+async function readDocument(
+  { file, onBytes }: DataSource,
+  parse: (bytes: Uint8Array) => Parameters<typeof readSections>[0],
+): Promise<readonly Section[]> {
+  const handle = await open(file)
+  try {
+    const { size } = await handle.stat()
+    if (size > LARGEST_DOCUMENT)
+      throw new UnreadableData(1, `the file has more than ${LARGEST_DOCUMENT} bytes; NDJSON and CSV have no limit`)
+    const bytes = await handle.readFile()
+    onBytes(bytes.length)
+    return readSections(parse(bytes))
+  } finally {
+    await handle.close()
+  }
+}
+
+async function readStream(
+  { file, resource, model, onBytes }: DataSource,
+  parse: (bytes: AsyncIterable<Uint8Array>, model: ModelSpec) => AsyncIterable<EntryOrFault>,
+): Promise<readonly Section[]> {
+  const name = resource ?? basename(file).replace(/\..*$/, '')
+  const found = model(name, 1)
+  // Opened here, so that a file that is not there is told before the database is asked.
+  await (await open(file)).close()
+  return [{ line: 1, resource: name, key: undefined, records: () => parse(countBytes(file, onBytes), found) }]
+}
+
+async function* countBytes(file: string, onBytes: (count: number) => void): AsyncIterable<Uint8Array> {
+  for await (const chunk of createReadStream(file, { highWaterMark: 256 * 1024 }) as AsyncIterable<Buffer>) {
+    onBytes(chunk.length)
+    yield chunk
+  }
+}

@@ -1,0 +1,47 @@
+import type { FieldSpec, ModelSpec } from '../config/spec.js'
+import { suggest } from '../config/words.js'
+import { UnreadableData } from './record.js'
+
+/**
+ * The fields by which records find what is there: those of these names, or the primary key.
+ * @throws UnreadableData for a name that no field has, and for fields that several records may share
+ */
+export function readKey(model: ModelSpec, names: readonly string[] | undefined, line: number): readonly FieldSpec[] {
+  if (names === undefined) return [model.primaryKey]
+  const fields = names.map((name) => {
+    const field = model.fields.find((each) => each.name === name)
+    if (field) return field
+    const known = suggest(
+      name,
+      model.fields.map((each) => each.name),
+      'field',
+    )
+    throw new UnreadableData(
+      line,
+      `the key names ${JSON.stringify(name)}, which ${model.name} has not; ${known.join('; ')}`,
+    )
+  })
+  if (isUnique(model, fields)) return fields
+  throw new UnreadableData(
+    line,
+    `several records may have the same ${names.join(', ')}; a key is one of: ${keysOf(model).join(' | ')}`,
+  )
+}
+
+function isUnique({ indexes }: ModelSpec, fields: readonly FieldSpec[]): boolean {
+  const [first, ...more] = fields
+  if (first && more.length === 0 && (first.primaryKey || first.unique)) return true
+  const columns = new Set(fields.map(({ column }) => column))
+  return indexes.some(
+    (index) =>
+      index.unique && index.columns.length === columns.size && index.columns.every((each) => columns.has(each)),
+  )
+}
+
+function keysOf({ fields, indexes }: ModelSpec): readonly string[] {
+  const nameOf = (column: string) => fields.find((field) => field.column === column)?.name ?? column
+  return [
+    ...fields.filter((field) => field.primaryKey || field.unique).map(({ name }) => name),
+    ...indexes.filter(({ unique }) => unique).map(({ columns }) => columns.map(nameOf).join(', ')),
+  ]
+}

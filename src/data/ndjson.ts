@@ -1,0 +1,51 @@
+import { readJsonBody } from '../json-body.js'
+import { Problem } from '../problem.js'
+import type { EntryOrFault } from './record.js'
+
+const NEWLINE = 10
+const BLANKS = [9, 13, 32]
+/** A line is a record, and no record that fits into memory several times over is longer. */
+const LONGEST_LINE = 64 * 1024 * 1024
+
+/** The records of a file with one JSON object a line; lines with blanks alone are passed over. */
+export async function* ndjsonRecords(bytes: AsyncIterable<Uint8Array>): AsyncIterable<EntryOrFault> {
+  let line = 0
+  for await (const text of linesOf(bytes)) {
+    line += 1
+    if (text.length > LONGEST_LINE) {
+      yield { fault: { line, message: `the line has more than ${LONGEST_LINE} bytes` } }
+      return
+    }
+    if (!text.every((byte) => BLANKS.includes(byte))) yield readRecord(text, line)
+  }
+}
+
+/** The record that a JSON text is, or why it is none. */
+export function readRecord(text: Uint8Array, line: number): EntryOrFault {
+  try {
+    return { line, body: readJsonBody(text) }
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return { fault: { line, message: error.message.replace(/^the body/, 'the record') } }
+  }
+}
+
+async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
+  let begun: Buffer[] = []
+  let length = 0
+  for await (const chunk of bytes) {
+    let from = 0
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
+      const part = Buffer.from(chunk.subarray(from, end))
+      yield begun.length === 0 ? part : Buffer.concat([...begun, part])
+      begun = []
+      length = 0
+      from = end + 1
+    }
+    if (from === chunk.length) continue
+    begun.push(Buffer.from(chunk.subarray(from)))
+    length += chunk.length - from
+    if (length > LONGEST_LINE) break
+  }
+  if (begun.length > 0) yield Buffer.concat(begun)
+}

@@ -1,0 +1,258 @@
+import type { AppSpec, FieldSpec, ModelSpec } from '../config/spec.js'
+import { suggest } from '../config/words.js'
+import type { Connection, Database } from '../db/database.js'
+import { deferForeignKeys } from '../db/deferral.js'
+import { advanceCounter, compileUpsert } from '../db/upsert.js'
+import { Problem } from '../problem.js'
+import { type Batch, batchesOf } from './batches.js'
+import { readData } from './file.js'
+import { readKey } from './key.js'
+import { type DataFault, faultsAt, UnreadableData } from './record.js'
+import type { Section } from './tree.js'
+
+/** What became of the records of one resource. */
+export interface SeedCounts {
+  readonly created: number
+  readonly updated: number
+  readonly unchanged: number
+}
+
+export interface Seeding {
+  readonly spec: AppSpec
+  readonly file: string
+  /** Of files of lines, whose name does not say it. */
+  readonly resource?: string | undefined
+  /** The names of the fields by which records find what is there, where the file itself does not say. */
+  readonly key?: readonly string[] | undefined
+  /** Everything is done, and nothing of it kept. */
+  readonly dryRun: boolean
+  /** Is told now and then how far the file is read, in bytes, and how many records are written. */
+  readonly onProgress: (bytes: number, records: number) => void
+}
+
+export interface Seeded {
+  /** By the name in the file, in its order. */
+  readonly resources: ReadonlyMap<string, SeedCounts>
+  /** The first of what is wrong; with one fault nothing is written. */
+  readonly faults: readonly DataFault[]
+  /** How many there are in all. */
+  readonly faultCount: number
+}
+
+const MOST_FAULTS = 100
+
+/** Ends a transaction that has done what it should, and of which nothing is kept. */
+class Undo extends Error {}
+
+/** The database refused a batch, without saying which record. */
+class RefusedBatch extends Error {
+  readonly place: number
+  /** Whether its records may refer to some that come after them. */
+  readonly refersLater: boolean
+
+  constructor({ place, refersLater }: Pick<RefusedBatch, 'place' | 'refersLater'>, cause: unknown) {
+    super('a batch was refused', { cause })
+    this.place = place
+    this.refersLater = refersLater
+  }
+}
+
+/** How a try goes about it: as it comes; with references to what comes later; or with the records of one batch, and of those after it, written one by one. */
+type Way = { readonly careful?: number; readonly deferred?: true }
+
+/**
+ * Loads a file of data through the validators, in one transaction: each record is added, changed where it differs, or left alone.
+ * Everything that is wrong is found, and then nothing is written.
+ * @throws UnreadableData for a file that is not of its format, the system's error, and a Problem when the database fails
+ */
+export async function seed(database: Database, seeding: Seeding): Promise<Seeded> {
+  try {
+    return await attempt(database, seeding, {})
+  } catch (error) {
+    if (!(error instanceof RefusedBatch)) throw error
+    const later = error.refersLater ? await attemptDeferred(database, seeding) : undefined
+    return later ?? attempt(database, seeding, { careful: error.place })
+  }
+}
+
+/** Undefined where that does not help either. */
+async function attemptDeferred(database: Database, seeding: Seeding): Promise<Seeded | undefined> {
+  try {
+    return await attempt(database, seeding, { deferred: true })
+  } catch (error) {
+    // Without the right to alter the tables it cannot be done, and records must stand in the order of their references.
+    if (error instanceof RefusedBatch || error instanceof Problem) return undefined
+    throw error
+  }
+}
+
+async function attempt(database: Database, seeding: Seeding, way: Way): Promise<Seeded> {
+  const run = createRun(seeding, way)
+  try {
+    await database.transaction(async (connection) => {
+      await run.begin(connection)
+      if (seeding.dryRun || run.result().faultCount > 0) throw new Undo()
+    })
+  } catch (error) {
+    if (!(error instanceof Undo)) throw error
+  }
+  return run.result()
+}
+
+/** One try, from the start of the file. */
+function createRun(seeding: Seeding, { careful, deferred }: Way) {
+  const state = { bytes: 0, records: 0, batches: 0, faultCount: 0 }
+  const resources = new Map<string, SeedCounts>()
+  const faults: DataFault[] = []
+  const refuse = (found: readonly DataFault[]) => {
+    state.faultCount += found.length
+    faults.push(...found.slice(0, MOST_FAULTS - faults.length))
+  }
+  const result = (): Seeded => ({ resources, faults, faultCount: state.faultCount })
+  const tell = () => seeding.onProgress(state.bytes, state.records)
+
+  async function begin(connection: Connection): Promise<void> {
+    // A transaction that is run again starts anew.
+    Object.assign(state, { bytes: 0, records: 0, batches: 0, faultCount: 0 })
+    resources.clear()
+    faults.length = 0
+    const sections = await readData({
+      file: seeding.file,
+      resource: seeding.resource,
+      model: (name, line) => modelOf(seeding.spec, name, line),
+      onBytes: (count) => {
+        state.bytes += count
+        tell()
+      },
+    })
+    const planned = sections.map((section) => {
+      const model = modelOf(seeding.spec, section.resource, section.line)
+      return { ...section, model, key: readKey(model, section.key ?? seeding.key, section.line) }
+    })
+    for (const { resource } of planned) resources.set(resource, { created: 0, updated: 0, unchanged: 0 })
+    const tables = planned.map(({ model }) => model.table)
+    const deferral = deferred && (await deferForeignKeys(connection, tables))
+    for (const section of inOrder(planned)) await load(connection, section)
+    await deferral?.settle()
+  }
+
+  async function load(connection: Connection, { model, key, resource, records }: Planned): Promise<void> {
+    let counts = resources.get(resource) ?? { created: 0, updated: 0, unchanged: 0 }
+    for await (const batch of batchesOf(records(), { model, key, refuse })) {
+      const place = state.batches++
+      const work = { connection, model, key, batch }
+      if (careful !== undefined && place >= careful) {
+        if (state.faultCount < MOST_FAULTS) refuse(await faultsOfEach(work))
+        if (place === careful && state.faultCount === 0) refuse([conflictFault(batch)])
+        continue
+      }
+      // What is wrong is still looked for, but nothing will be kept.
+      if (state.faultCount > 0) continue
+      counts = add(counts, await write(work, place, refuse))
+      state.records += batch.rows.length
+      tell()
+    }
+    resources.set(resource, counts)
+    if (!seeding.dryRun && state.faultCount === 0) await connection.query(advanceCounter(model))
+  }
+
+  return { begin, result }
+}
+
+interface Planned extends Omit<Section, 'key'> {
+  readonly model: ModelSpec
+  readonly key: readonly FieldSpec[]
+}
+
+interface Work {
+  readonly connection: Connection
+  readonly model: ModelSpec
+  readonly key: readonly FieldSpec[]
+  readonly batch: Batch
+}
+
+async function write(
+  { connection, model, key, batch }: Work,
+  place: number,
+  refuse: (faults: readonly DataFault[]) => void,
+): Promise<SeedCounts> {
+  const { rows, fields, lines } = batch
+  try {
+    const { created, updated, repeated } = await compileUpsert({ model, fields, key })(connection, rows)
+    if (repeated !== undefined) refuse([repeatedFault(lines[repeated] ?? 0)])
+    return { created, updated, unchanged: rows.length - created - updated }
+  } catch (error) {
+    if (!isAboutData(error)) throw error
+    throw new RefusedBatch({ place, refersLater: model.fields.some(({ target }) => target !== undefined) }, error)
+  }
+}
+
+/** What the database has to say of each record of a batch that it refused. */
+async function faultsOfEach({ connection, model, key, batch }: Work): Promise<readonly DataFault[]> {
+  const upsert = compileUpsert({ model, fields: batch.fields, key })
+  const found: DataFault[] = []
+  for (const [index, row] of batch.rows.entries()) {
+    const line = batch.lines[index] ?? 0
+    await connection.query({ text: 'savepoint record', values: [] })
+    try {
+      await upsert(connection, [row])
+      await connection.query({ text: 'release savepoint record', values: [] })
+    } catch (error) {
+      if (!isAboutData(error)) throw error
+      const { faults, message } = error
+      found.push(...(faults.length > 0 ? faultsAt(line, faults) : [{ line, message }]))
+      await connection.query({ text: 'rollback to savepoint record', values: [] })
+    }
+  }
+  return found
+}
+
+function isAboutData(error: unknown): error is Problem {
+  return error instanceof Problem && (error.type === 'conflict' || error.type === 'validation')
+}
+
+function conflictFault({ lines }: Batch): DataFault {
+  return { line: lines[0] ?? 0, message: 'the records from here on conflict with each other' }
+}
+
+function repeatedFault(line: number): DataFault {
+  return { line, message: 'this record stands in the file a second time; each record stands once' }
+}
+
+function add(one: SeedCounts, other: SeedCounts): SeedCounts {
+  return {
+    created: one.created + other.created,
+    updated: one.updated + other.updated,
+    unchanged: one.unchanged + other.unchanged,
+  }
+}
+
+/**
+ * The model of a resource, or the model itself, by name.
+ * @throws UnreadableData when nothing has the name
+ */
+export function modelOf({ resources, models }: AppSpec, name: string, line = 1): ModelSpec {
+  const found =
+    resources.find((resource) => resource.name === name)?.model ?? models.find((model) => model.name === name)
+  if (found) return found
+  const names = [...new Set([...resources, ...models].map((each) => each.name))]
+  throw new UnreadableData(
+    line,
+    `no resource or model is named ${JSON.stringify(name)}; ${suggest(name, names, 'resource').join('; ')}`,
+  )
+}
+
+/** Sections after those that their records refer to; otherwise in the order of the file. */
+function inOrder(sections: readonly Planned[]): readonly Planned[] {
+  const ordered = new Set<Planned>()
+  const visiting = new Set<Planned>()
+  const visit = (section: Planned) => {
+    if (visiting.has(section)) return
+    visiting.add(section)
+    const targets = section.model.fields.map(({ target }) => target?.model)
+    for (const other of sections) if (targets.includes(other.model.name)) visit(other)
+    ordered.add(section)
+  }
+  sections.forEach(visit)
+  return [...ordered]
+}

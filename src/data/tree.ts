@@ -1,0 +1,75 @@
+import type { Json } from '../json.js'
+import { type DataFault, type EntryOrFault, UnreadableData } from './record.js'
+
+/** A value in a document of data, and its line. */
+export interface DataNode {
+  readonly line: number
+  readonly json: Json
+  /** Of an object. */
+  members(): readonly (readonly [name: string, node: DataNode])[]
+  /** Of a list. */
+  items(): readonly DataNode[]
+  entry(): EntryOrFault
+}
+
+/** The records of one resource in a file, and the fields by which they find what is there; undefined means the primary key. */
+export interface Section {
+  readonly line: number
+  readonly resource: string
+  readonly key: readonly string[] | undefined
+  readonly records: () => AsyncIterable<EntryOrFault>
+}
+
+/**
+ * The sections of a document: a list of records for each name of a resource, or, where a key is declared, an object of `key` and
+ * `records`; or the one object of `resource`, `key` and `records`.
+ * @throws UnreadableData for a document of another form
+ */
+export function readSections(root: DataNode): readonly Section[] {
+  if (!isObject(root.json)) throw new UnreadableData(root.line, FORM)
+  const { resource } = root.json
+  if (typeof resource === 'string') return [readSection(root, resource, ['resource', ...PARTS])]
+  return root.members().map(([name, node]) => {
+    if (Array.isArray(node.json)) return { line: node.line, resource: name, key: undefined, records: recordsOf(node) }
+    if (isObject(node.json)) return readSection(node, name, PARTS)
+    throw new UnreadableData(node.line, `under ${JSON.stringify(name)} stands no list of records; ${FORM}`)
+  })
+}
+
+const FORM = 'the file has a list of records for each name of a resource, or `resource`, `key` and `records`'
+const PARTS = ['key', 'records']
+
+function readSection(node: DataNode, resource: string, known: readonly string[]): Section {
+  const parts = new Map(node.members())
+  const strange = [...parts.keys()].find((name) => !known.includes(name))
+  if (strange !== undefined)
+    throw new UnreadableData(
+      parts.get(strange)?.line ?? node.line,
+      `${JSON.stringify(strange)} is not known here; known: ${known.join(', ')}`,
+    )
+  const records = parts.get('records')
+  if (!records || !Array.isArray(records.json))
+    throw new UnreadableData(records?.line ?? node.line, '`records` must be a list of records')
+  return { line: node.line, resource, key: readKey(parts.get('key')), records: recordsOf(records) }
+}
+
+function readKey(node: DataNode | undefined): readonly string[] | undefined {
+  if (node === undefined) return undefined
+  const names = [node.json].flat()
+  if (names.length > 0 && names.every((name) => typeof name === 'string')) return names
+  throw new UnreadableData(node.line, '`key` must be the name of a field, or a list of them')
+}
+
+function recordsOf(list: DataNode): Section['records'] {
+  return async function* () {
+    for (const item of list.items()) yield isObject(item.json) ? item.entry() : { fault: noRecord(item.line) }
+  }
+}
+
+function noRecord(line: number): DataFault {
+  return { line, message: 'a record must be a mapping of fields to values' }
+}
+
+function isObject(json: Json): json is { readonly [name: string]: Json } {
+  return typeof json === 'object' && json !== null && !Array.isArray(json)
+}

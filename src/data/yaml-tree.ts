@@ -1,0 +1,36 @@
+import { type ConfigDocument, readConfig } from '../config/document.js'
+import { findValue, type Path } from '../config/located.js'
+import type { Json } from '../json.js'
+import { UnreadableData } from './record.js'
+import type { DataNode } from './tree.js'
+
+/**
+ * A YAML document as a tree, read as strictly as a configuration.
+ * @throws UnreadableData for what the reader of configurations refuses
+ */
+export function readYamlTree(bytes: Uint8Array, file: string): DataNode {
+  const document = readConfig(bytes, file)
+  if (!Array.isArray(document)) return nodeAt(document, [])
+  const [first] = document
+  throw new UnreadableData(first?.range.start.line ?? 1, [first?.message, ...(first?.help ?? [])].join('; '))
+}
+
+function nodeAt(document: ConfigDocument, path: Path): DataNode {
+  const json = findValue(document.value, path) ?? null
+  const object = (json ?? {}) as Readonly<Record<string, Json>>
+  const { line } = document.locate(path, 'value').start
+  return {
+    line,
+    json,
+    members: () => Object.keys(object).map((name) => [name, nodeAt(document, [...path, name])]),
+    items: () => (json as readonly Json[]).map((_, index) => nodeAt(document, [...path, index])),
+    entry: () => ({
+      line,
+      body: {
+        keys: Object.keys(object),
+        value: (key) => object[key],
+        source: (key) => JSON.stringify(object[key] ?? null),
+      },
+    }),
+  }
+}

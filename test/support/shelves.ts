@@ -1,0 +1,67 @@
+import { createAll, wantedTables } from '../../src/migrations/sql.js'
+import { makeProject, type Outcome, type Project, runCli } from './cli.js'
+import { specOf } from './config.js'
+import { openTestDatabase, type TestDatabase, testDatabaseKind } from './database.js'
+
+/** A field of every type, relations, keys of their own, and what the server sets or keeps to itself. */
+export const SHELVES = `version: 1
+models:
+  author:
+    table: authors
+    fields:
+      id: { type: bigint, primary_key: true }
+      name: { type: string, min: 1, max: 80, unique: true }
+      mentor: { type: belongs_to, model: author, nullable: true }
+  book:
+    table: books
+    fields:
+      id: { type: bigint, primary_key: true }
+      author: { type: belongs_to, model: author, nullable: true }
+      title: { type: text }
+      isbn: { type: string, max: 20, nullable: true, unique: true }
+      shelf: { type: string, max: 20, default: A }
+      price: { type: decimal, precision: 38, scale: 2, nullable: true }
+      weight: { type: float, nullable: true }
+      copies: { type: bigint, nullable: true }
+      printed: { type: date, nullable: true }
+      lent: { type: boolean, default: false }
+      state: { type: choice, choices: [draft, published], default: draft }
+      extra: { type: json, nullable: true }
+      token: { type: uuid, nullable: true }
+      remark: { type: text, private: true, default: none }
+      created_at: { type: timestamp, auto: on_create }
+      updated_at: { type: timestamp, auto: on_update }
+    indexes:
+      - { fields: [shelf, title], unique: true }
+resources:
+  book: { model: book, path: /books/ }
+  author: { model: author, path: /authors/ }
+`
+
+/** A project of SHELVES with its tables made, on the kind of database that the tests run on. */
+export interface Shelves {
+  readonly project: Project
+  /** Runs the command there. */
+  run(...args: readonly string[]): Promise<Outcome>
+  remove(): Promise<void>
+}
+
+/** Makes the project; `embedded` keeps it on an embedded database whatever the tests run on. */
+export async function openShelves({ embedded = false } = {}): Promise<Shelves> {
+  const migration = `-- up\n\n${createAll(wantedTables(specOf(SHELVES))).join(';\n\n')};\n`
+  const project = await makeProject({ 'resources.yaml': SHELVES, 'migrations/0001_all.sql': migration })
+  const database: TestDatabase | undefined =
+    embedded || testDatabaseKind() === 'embedded' ? undefined : await openTestDatabase()
+  const env = database?.url === undefined ? {} : { DATABASE_URL: database.url }
+  const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder, env })
+  const { code, stderr } = await run('migrate', 'up')
+  if (code !== 0) throw new Error(stderr)
+  return {
+    project,
+    run,
+    async remove() {
+      await database?.close()
+      await project.remove()
+    },
+  }
+}
