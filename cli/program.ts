@@ -18,9 +18,9 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   addCheck,
   addExplain,
   addMigrate,
-  addDb,
   addSeed,
   addDump,
+  addDb,
 ]
 
 /**

@@ -13,6 +13,8 @@ const COMMANDS = [
   ['migrate', 'status'],
   ['seed'],
   ['dump'],
+  ['db'],
+  ['db', 'copy'],
 ]
 const ESCAPE = '\u001b['
 

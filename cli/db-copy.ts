@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs'
+import type { Command } from 'commander'
+import {
+  type AppSpec,
+  copyRecords,
+  CopyRefused,
+  type Database,
+  DatabaseRefused,
+  migrateUp,
+  openDatabase,
+  Problem,
+} from '../src/index.js'
+import { type CliContext, type CommonOptions, projectFolders, requireSpec, shownPath } from './context.js'
+import { openProjectDatabase } from './database.js'
+import { type ExitCode, Failure } from './failure.js'
+import { count } from './output.js'
+import { isReachable, requireSchema } from './schema.js'
+
+interface CopyOptions extends CommonOptions {
+  readonly to: string
+}
+
+/** `db copy`: from the embedded database to a server. */
+export function addDbCopy(db: Command, context: CliContext): void {
+  db.command('copy')
+    .description(
+      'copy the embedded database to a PostgreSQL server, and compare row by row; the tables there must be empty',
+    )
+    .requiredOption('--to <url>', 'the server, as DATABASE_URL would name it')
+    .addHelpText('after', '\nExamples:\n  $ snippetctl db copy --to postgres://app@db/app')
+    .action(async (options: CopyOptions) => context.finish(await copy(context, options)))
+}
+
+/** @throws Failure 2 when there is nothing to copy, or the target is not one to copy to */
+async function copy(context: CliContext, options: CopyOptions): Promise<ExitCode> {
+  const spec = await requireSpec(context, options)
+  const { embedded, migrations } = projectFolders(spec.file)
+  const shown = shownPath(context, embedded)
+  if (!existsSync(embedded)) throw new Failure(2, `there is no embedded database in ${shown}`)
+  const target = await openTarget(context, options.to)
+  try {
+    const source = await openProjectDatabase(context, spec.file, { ...context.env, DATABASE_URL: undefined })
+    try {
+      await requireSchema(spec, source, migrations)
+      await prepareTarget(context, spec, target)
+      await copyAll({ context, spec, source, target })
+    } finally {
+      await source.close()
+    }
+  } finally {
+    await target.close()
+  }
+  context.err.line('  next   serve from there: DATABASE_URL=postgres://… snippetctl serve')
+  return 0
+}
+
+async function openTarget(context: CliContext, url: string): Promise<Database> {
+  try {
+    const target = await openDatabase({ url, directory: '' }, context.env)
+    if (await isReachable(target)) return target
+    await target.close()
+    throw new Failure(2, `cannot reach the target: ${target.description}`)
+  } catch (error) {
+    if (!(error instanceof DatabaseRefused)) throw error
+    const name = (text: string) => text.replaceAll('DATABASE_URL', '--to')
+    throw new DatabaseRefused(name(error.message), error.help.map(name), error)
+  }
+}
+
+/** Makes the tables there, which are what the migrations say, as those here are. */
+async function prepareTarget(context: CliContext, spec: AppSpec, target: Database): Promise<void> {
+  const { migrations } = projectFolders(spec.file)
+  await migrateUp(target, migrations, {
+    report: ({ name, milliseconds }) =>
+      context.err.line(`${context.err.colors.green('applied')}  ${name}   ${milliseconds} ms`),
+  })
+  await requireSchema(spec, target, migrations)
+}
+
+interface Copying {
+  readonly context: CliContext
+  readonly spec: AppSpec
+  readonly source: Database
+  readonly target: Database
+}
+
+async function copyAll({ context, spec, source, target }: Copying): Promise<void> {
+  const { line, colors } = context.err
+  try {
+    const { tables, left } = await copyRecords(source, target, { spec, onRows: () => {} })
+    const rows = [...tables.values()].reduce((sum, each) => sum + each, 0)
+    line(
+      `copied ${count(rows, 'row')} of ${count(tables.size, 'table')} to ${target.description}, and compared each: all are the same`,
+    )
+    if (left.length > 0) line(`${colors.yellow('warning:')} not copied, because no model has them: ${left.join(', ')}`)
+  } catch (error) {
+    if (error instanceof CopyRefused) throw new Failure(2, `nothing was copied: ${error.message}`, error.help)
+    if (error instanceof Problem) throw new Failure(2, `nothing was copied: ${error.message}`, [], error)
+    throw error
+  }
+}

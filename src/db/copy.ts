@@ -1,0 +1,187 @@
+import type { AppSpec, ModelSpec } from '../config/spec.js'
+import type { Cell } from '../fields/cell.js'
+import { identifier } from '../fields/sql-literal.js'
+import type { Connection, Database } from './database.js'
+import { deferForeignKeys } from './deferral.js'
+import { holdSnapshot, readPages } from './pages.js'
+import { advanceCounter } from './upsert.js'
+
+/** Why the records of one database cannot be put into another; nothing was. */
+export class CopyRefused extends Error {
+  override readonly name = 'CopyRefused'
+  readonly help: readonly string[]
+
+  constructor(message: string, help: readonly string[] = []) {
+    super(message)
+    this.help = help
+  }
+}
+
+export interface Copied {
+  /** How many rows each table has, by name. */
+  readonly tables: ReadonlyMap<string, number>
+  /** Tables with rows that belong to no model, and stay where they are. */
+  readonly left: readonly string[]
+}
+
+interface Column {
+  readonly name: string
+  readonly type: string
+}
+
+/** Sessions may write times in their own ways. */
+const SPELLING = [
+  `set local timezone = 'UTC'`,
+  `set local datestyle = 'ISO, MDY'`,
+  `set local intervalstyle = 'postgres'`,
+  'set local extra_float_digits = 1',
+]
+
+/**
+ * Puts all records of a configuration's tables from one database into another that has the same tables without rows, in one
+ * transaction, and compares every cell of every row before it is committed.
+ * @throws CopyRefused when the other has rows, or lacks a column, and when a row is not the same there; a Problem when a database fails
+ */
+export function copyRecords(
+  source: Database,
+  target: Database,
+  { spec, onRows }: { readonly spec: AppSpec; readonly onRows: (rows: number) => void },
+): Promise<Copied> {
+  return source.transaction(async (from) => {
+    await holdSnapshot(from)
+    return target.transaction(async (to) => {
+      for (const text of SPELLING) for (const one of [from, to]) await one.query({ text, values: [] })
+      await lockEmpty(to, spec.models)
+      const deferral = await deferForeignKeys(
+        to,
+        spec.models.map(({ table }) => table),
+      )
+      const tables = new Map<string, number>()
+      for (const model of spec.models) {
+        const columns = await sameColumns(from, to, model)
+        await copyTable(from, to, { model, columns, onRows })
+        tables.set(model.table, await compareTable(from, to, { model, columns }))
+        await copyCounters(from, to, { model, columns })
+      }
+      await deferral.settle()
+      return { tables, left: await othersOf(from, spec.models) }
+    })
+  })
+}
+
+async function lockEmpty(to: Connection, models: readonly ModelSpec[]): Promise<void> {
+  const names = models.map(({ table }) => identifier(table))
+  if (names.length === 0) return
+  await to.query({ text: `lock table ${names.join(', ')} in share row exclusive mode`, values: [] })
+  const full: string[] = []
+  for (const { table } of models) if (await hasRows(to, identifier(table))) full.push(table)
+  if (full.length === 0) return
+  throw new CopyRefused(`the target has rows already, in ${full.join(', ')}`, [
+    'only empty tables are filled: name another database, or empty these yourself',
+  ])
+}
+
+async function hasRows(connection: Connection, table: string): Promise<boolean> {
+  const { rows } = await connection.query({ text: `select exists (select from ${table})::text`, values: [] })
+  return rows[0]?.[0] === 'true'
+}
+
+const COLUMNS = `
+  select attname, format_type(atttypid, atttypmod) from pg_attribute
+  where attrelid = to_regclass($1) and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`
+
+async function columnsOf(connection: Connection, { table }: ModelSpec): Promise<readonly Column[]> {
+  const { rows } = await connection.query({ text: COLUMNS, values: [identifier(table)] })
+  return rows.map(([name, type]) => ({ name: name ?? '', type: type ?? '' }))
+}
+
+/** The columns to copy: those of the source, which may have more than the model says. */
+async function sameColumns(from: Connection, to: Connection, model: ModelSpec): Promise<readonly Column[]> {
+  const [wanted, there] = [await columnsOf(from, model), await columnsOf(to, model)]
+  for (const { name, type } of wanted) {
+    const other = there.find((column) => column.name === name)
+    if (other?.type === type) continue
+    const state = other ? `is ${other.type} in the target and ${type} here` : 'is not in the target'
+    throw new CopyRefused(`the column ${model.table}.${name} ${state}`, [
+      'the migrations must make the same tables in both: snippetctl migrate status',
+    ])
+  }
+  return wanted
+}
+
+interface Copying {
+  readonly model: ModelSpec
+  readonly columns: readonly Column[]
+}
+
+const readingOf = ({ model: { table, primaryKey }, columns }: Copying) => ({
+  table,
+  key: primaryKey.column,
+  keyType: primaryKey.type.column(primaryKey.options),
+  select: columns.map(({ name }) => `${identifier(table)}.${identifier(name)}::text`),
+})
+
+async function copyTable(
+  from: Connection,
+  to: Connection,
+  { model, columns, onRows }: Copying & { readonly onRows: (rows: number) => void },
+): Promise<void> {
+  const names = columns.map(({ name }) => identifier(name)).join(', ')
+  const casts = columns.map(({ type }, index) => `(r ->> ${index})::${type}`).join(', ')
+  const text = `insert into ${identifier(model.table)} (${names}) overriding system value
+    select ${casts} from json_array_elements($1::json) as g(r)`
+  for await (const rows of readPages(from, readingOf({ model, columns }))) {
+    await to.query({ text, values: [JSON.stringify(rows)] })
+    onRows(rows.length)
+  }
+}
+
+/** @returns how many rows there are, when both sides have the same */
+async function compareTable(from: Connection, to: Connection, copying: Copying): Promise<number> {
+  const reading = readingOf(copying)
+  const theirs = readPages(to, reading)[Symbol.asyncIterator]()
+  let count = 0
+  for await (const rows of readPages(from, reading)) {
+    const { value = [] } = (await theirs.next()) as { readonly value?: readonly (readonly Cell[])[] }
+    const wrong = rows.findIndex((cells, index) => !cells.every((cell, at) => cell === value[index]?.[at]))
+    if (wrong >= 0 || rows.length !== value.length) throw different(copying.model, count + Math.max(0, wrong) + 1)
+    count += rows.length
+  }
+  if (!(await theirs.next()).done) throw different(copying.model, count + 1)
+  return count
+}
+
+function different({ table }: ModelSpec, place: number): CopyRefused {
+  return new CopyRefused(`row ${place} of ${table} is not the same in the target; nothing was kept`, [
+    'a trigger, a rule or another encoding there may change what is written',
+  ])
+}
+
+/** The next number that a counter gives is the same on both sides. */
+async function copyCounters(from: Connection, to: Connection, { model, columns }: Copying): Promise<void> {
+  const find = 'select pg_get_serial_sequence($1, $2)'
+  for (const { name } of columns) {
+    const values = [identifier(model.table), name]
+    const [here, there] = [await from.query({ text: find, values }), await to.query({ text: find, values })]
+    const [[counter] = []] = here.rows
+    const [[other] = []] = there.rows
+    if (counter == null || other == null) continue
+    const state = await from.query({ text: `select last_value::text, is_called::text from ${counter}`, values: [] })
+    const [[last = null, called = null] = []] = state.rows
+    await to.query({ text: 'select setval($1::regclass, $2::bigint, $3::boolean)', values: [other, last, called] })
+  }
+  await to.query(advanceCounter(model))
+}
+
+const OTHERS = `
+  select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where c.relkind = 'r' and n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and c.relname !~ '^snippetctl_migrations'
+  and c.oid <> all (select to_regclass(t) from json_array_elements_text($1) t) order by 1`
+
+async function othersOf(from: Connection, models: readonly ModelSpec[]): Promise<readonly string[]> {
+  const values = [JSON.stringify(models.map(({ table }) => identifier(table)))]
+  const { rows } = await from.query({ text: OTHERS, values })
+  const left: string[] = []
+  for (const [table] of rows) if (table != null && (await hasRows(from, table))) left.push(table)
+  return left
+}

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { openTestDatabase, type TestDatabase, testDatabaseKind } from './support/database.js'
+import { runCli } from './support/cli.js'
+import { openShelves, type Shelves } from './support/shelves.js'
+
+// The target is a server, which the embedded run of the tests has not.
+const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
+
+const RECORDS = `{"author": [{"id": 7, "name": "Émile", "mentor": 9}, {"id": 9, "name": "George"}],
+  "book": [
+    {"id": 9007199254740993, "title": "😀\\u0001\\n", "price": "-99999999999999999999999999999999.01", "weight": 5e-324,
+     "extra": {"a": 9223372036854775809}, "author": 7, "created_at": "0001-01-01T00:00:00.000001Z"},
+    {"id": 2, "title": "", "token": "0190163d-8694-739b-aea5-966c26f8ad91"}]}`
+
+onServer('db copy', () => {
+  let source: Shelves
+  let target: TestDatabase
+
+  beforeAll(async () => {
+    source = await openShelves({ embedded: true })
+    await source.project.write('records.json', RECORDS)
+    expect((await source.run('seed', 'records.json')).code).toBe(0)
+    target = await openTestDatabase()
+  })
+
+  afterAll(async () => {
+    await source.remove()
+    await target.close()
+  })
+
+  const copy = (url = target.url ?? '') => source.run('db', 'copy', '--to', url)
+  const onTarget = (...args: readonly string[]) =>
+    runCli(args, { cwd: source.project.folder, env: { DATABASE_URL: target.url ?? '' } })
+
+  test('keeps nothing when a row is changed on its way', async () => {
+    expect((await onTarget('migrate', 'up')).code).toBe(0)
+    await target.query({
+      text: `create function spoil() returns trigger language plpgsql as $$
+      begin new.title := new.title || 'x'; return new; end $$`,
+      values: [],
+    })
+    await target.query({
+      text: 'create trigger spoil before insert on books for each row execute function spoil()',
+      values: [],
+    })
+    const { code, stderr } = await copy()
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('nothing was copied: row 1 of books is not the same in the target'),
+    })
+    const { rows } = await target.query({ text: 'select count(*)::text from authors', values: [] })
+    expect(rows).toEqual([['0']])
+    await target.query({ text: 'drop trigger spoil on books', values: [] })
+  })
+
+  test('moves every record and counter, and says that it compared them', async () => {
+    const { code, stdout, stderr } = await copy()
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+    expect(stderr).toMatch(/copied 4 rows of 2 tables to PostgreSQL at .*, and compared each: all are the same\n/)
+    for (const resource of ['author', 'book'])
+      expect((await onTarget('dump', resource)).stdout).toBe((await source.run('dump', resource)).stdout)
+    const added = await target.query({
+      text: `insert into authors (name) values ('New') returning id::text`,
+      values: [],
+    })
+    expect(added.rows).toEqual([['10']])
+    const keys = await target.query({
+      text: `select count(*)::text from pg_constraint where contype = 'f' and condeferrable`,
+      values: [],
+    })
+    expect(keys.rows).toEqual([['0']])
+  })
+
+  test('refuses a target that has rows', async () => {
+    expect(await copy()).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the target has rows already, in authors, books\n'),
+    })
+  })
+
+  test.each([
+    { url: 'mysql://nowhere', says: '--to is malformed' },
+    { url: 'postgres://nobody@127.0.0.1:1/nowhere', says: 'cannot reach the target' },
+  ])('refuses the target $url', async ({ url, says }) => {
+    const { code, stderr } = await copy(url)
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(says) })
+  })
+})
