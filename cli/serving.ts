@@ -2,7 +2,8 @@ import process from 'node:process'
 import { createService, type Database } from '../src/index.js'
 import { refusedAddress } from './address.js'
 import { announce, describeListening, warnOfOpenHost } from './announce.js'
-import { type Application, type CliContext, type CommonOptions, requireApplication } from './context.js'
+import { answerBackups } from './backups.js'
+import { type Application, type CliContext, type CommonOptions, projectFolders, requireApplication } from './context.js'
 import { openProjectDatabase } from './database.js'
 import type { ExitCode } from './failure.js'
 import { gateDatabase } from './gate.js'
@@ -47,11 +48,13 @@ export async function serveHere(context: CliContext, options: ServeOptions): Pro
   const orders = await parent?.begin()
   const application = await requireApplication(context, options)
   const database = await open(context, application, orders)
+  const stopBackups = answerBackups(projectFolders(application.spec.file).embedded, database, log)
   const run = { context, options, application, database, log, stop, orders }
   try {
     const state = await Promise.race([prepare(run), stop.requested])
     return typeof state === 'number' ? state : await serveRequests(run, state)
   } finally {
+    await stopBackups()
     await database.close()
     sayLosses()
   }

@@ -15,6 +15,8 @@ const COMMANDS = [
   ['dump'],
   ['db'],
   ['db', 'copy'],
+  ['db', 'backup'],
+  ['db', 'restore'],
 ]
 const ESCAPE = '\u001b['
 

@@ -1,14 +1,23 @@
 import type { Command } from 'commander'
 import type { CliContext } from '../context.js'
+import { addDbBackup, addDbRestore } from '../db-backup.js'
 import { addDbCopy } from '../db-copy.js'
 import { addDbReset } from '../db-reset.js'
 
 /** What can be done to a database as a whole; each in a file of its own. */
-const PARTS: readonly ((db: Command, context: CliContext) => void)[] = [addDbReset, addDbCopy]
+const PARTS: readonly ((db: Command, context: CliContext) => void)[] = [
+  addDbReset,
+  addDbCopy,
+  addDbBackup,
+  addDbRestore,
+]
 
 /** `db`: the database as a whole. */
 export function addDb(program: Command, context: CliContext): void {
   const db = program.command('db').description('the database as a whole').helpCommand(false)
   for (const add of PARTS) add(db, context)
-  db.addHelpText('after', '\nExamples:\n  $ snippetctl db copy --to postgres://app@db/app')
+  db.addHelpText(
+    'after',
+    '\nExamples:\n  $ snippetctl db copy --to postgres://app@db/app\n  $ snippetctl db backup before.tar.gz',
+  )
 }

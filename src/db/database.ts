@@ -49,6 +49,8 @@ export interface Database extends Connection {
    * @throws DatabaseRefused when waiting cannot help (wrong password, unknown database); Problem `unavailable` when it may.
    */
   probe(): Promise<void>
+  /** Its files as they are between two statements, in one archive that can be restored; only an embedded database has them. */
+  readonly pack?: () => Promise<Uint8Array>
   close(): Promise<void>
 }
 
@@ -62,4 +64,9 @@ export class DatabaseRefused extends Error {
     super(message, { cause })
     this.help = help
   }
+}
+
+/** Another process on this machine has the embedded database. */
+export class DatabaseInUse extends DatabaseRefused {
+  override name = 'DatabaseInUse'
 }

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { types } from 'node:util'
-import { DatabaseRefused } from './database.js'
+import { DatabaseInUse, DatabaseRefused } from './database.js'
 
 /** Who holds a lock. A pid is given again after its process has ended, so its time of start belongs to it. */
 interface Holder {
@@ -77,8 +77,8 @@ function uncheckable(path: string, directory: string, holder: Holder | undefined
   ])
 }
 
-function inUse(directory: string, { pid }: Holder): DatabaseRefused {
-  return new DatabaseRefused(`${directory} is in use by process ${pid}, and only one process can have it`, [
+function inUse(directory: string, { pid }: Holder): DatabaseInUse {
+  return new DatabaseInUse(`${directory} is in use by process ${pid}, and only one process can have it`, [
     `Stop that process (kill ${pid}) and try again`,
     'If it is `snippetctl serve`: it applies pending migrations when it starts, so starting it again applies the change',
     'With DATABASE_URL=postgres://… several processes work side by side',

@@ -63,7 +63,7 @@ export async function startPglite(options: {
 
 /** The database that a running PGlite holds. */
 export function pgliteDatabase(pglite: PGlite, description: string, closed?: () => Promise<void>): Database {
-  return poolDatabase({
+  const database = poolDatabase({
     description,
     whenPending: 'apply',
     concurrent: false,
@@ -81,6 +81,15 @@ export function pgliteDatabase(pglite: PGlite, description: string, closed?: () 
     },
     ...(closed && { closed }),
   })
+  const pack = async () => {
+    // What is written since then has to be done again by whoever opens the archive.
+    await database.query({ text: 'checkpoint', values: [] })
+    // Within a transaction of its own nobody else has one: there is but one connection.
+    const archive = await database.transaction(() => pglite.dumpDataDir('gzip'))
+    return new Uint8Array(await archive.arrayBuffer())
+  }
+  // A copy would call its getters.
+  return Object.create(database, { pack: { value: pack, enumerable: true } }) as Database
 }
 
 function refuseOtherVersion(directory: string): void {

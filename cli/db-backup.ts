@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { DatabaseInUse, DatabaseRefused, restoreEmbedded } from '../src/index.js'
+import { askForBackup, writeWhole } from './backups.js'
+import { type CliContext, type CommonOptions, projectFolders, requireSpec, shownPath } from './context.js'
+import { openProjectDatabase } from './database.js'
+import { type ExitCode, Failure } from './failure.js'
+
+interface RestoreOptions extends CommonOptions {
+  readonly yes?: string
+}
+
+/** `db backup`: the embedded database in one file. */
+export function addDbBackup(db: Command, context: CliContext): void {
+  db.command('backup')
+    .description('write the embedded database into one file, also while a server has it')
+    .argument('<file>', 'a file that is not there yet')
+    .addHelpText('after', '\nExamples:\n  $ snippetctl db backup before.tar.gz')
+    .action(async (file: string, options: CommonOptions) => context.finish(await backup(context, file, options)))
+}
+
+/** `db restore`: the embedded database from such a file. */
+export function addDbRestore(db: Command, context: CliContext): void {
+  db.command('restore')
+    .description('make the embedded database what a backup holds; the one that is there is put aside')
+    .argument('<file>', 'what `snippetctl db backup` has written')
+    .option('--yes <name>', 'the name of the database that is replaced, so that no other is meant')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ snippetctl db restore before.tar.gz\n  $ snippetctl db restore before.tar.gz --yes .snippetctl/pg',
+    )
+    .action(async (file: string, options: RestoreOptions) => context.finish(await restore(context, file, options)))
+}
+
+async function embeddedOf(context: CliContext, options: CommonOptions) {
+  if (context.env['DATABASE_URL'] !== undefined)
+    throw new Failure(2, 'DATABASE_URL is set, and this is for the embedded database', [
+      'a server has commands of its own: pg_dump, pg_restore',
+    ])
+  const spec = await requireSpec(context, options)
+  const { embedded } = projectFolders(spec.file)
+  return { file: spec.file, embedded, shown: shownPath(context, embedded) }
+}
+
+/** @throws Failure 2 when there is nothing to back up, and when the file is there already */
+async function backup(context: CliContext, given: string, options: CommonOptions): Promise<ExitCode> {
+  const { file: config, embedded, shown } = await embeddedOf(context, options)
+  const file = resolve(context.cwd, given)
+  if (!existsSync(embedded)) throw new Failure(2, `there is no embedded database in ${shown}`)
+  if (existsSync(file)) throw new Failure(2, `\`${given}\` is there already, and backups replace nothing`)
+  const archive = (await packHere(context, config)) ?? (await askForBackup(embedded, shown))
+  await writeWhole(archive, { part: `${file}.${process.pid}.part`, file })
+  context.err.line(`wrote ${shown} to ${shownPath(context, file)}, ${archive.length} bytes`)
+  return 0
+}
+
+/** Undefined when another process has the database. */
+async function packHere(context: CliContext, config: string): Promise<Uint8Array | undefined> {
+  try {
+    const database = await openProjectDatabase(context, config)
+    try {
+      return await database.pack?.()
+    } finally {
+      await database.close()
+    }
+  } catch (error) {
+    if (error instanceof DatabaseRefused && error.cause instanceof DatabaseInUse) return undefined
+    throw error
+  }
+}
+
+/** @throws Failure 3 unless the database that would be replaced was named */
+async function restore(context: CliContext, given: string, options: RestoreOptions): Promise<ExitCode> {
+  const { embedded, shown } = await embeddedOf(context, options)
+  const file = resolve(context.cwd, given)
+  if (!existsSync(file)) throw new Failure(2, `cannot read \`${given}\`: there is no such file`)
+  if (existsSync(embedded)) await confirm(context, { shown, given, options })
+  const aside = await restoreEmbedded(embedded, file).catch((error: unknown) => {
+    if (!(error instanceof DatabaseRefused)) throw error
+    const shorten = (text: string) => text.replaceAll(embedded, shown).replaceAll(file, given)
+    throw new DatabaseRefused(shorten(error.message), error.help.map(shorten), error)
+  })
+  context.err.line(`restored ${shown} from ${given}`)
+  if (aside !== undefined)
+    context.err.line(`the old one is in ${shownPath(context, aside)}; delete it when nothing in it is needed`)
+  return 0
+}
+
+async function confirm(
+  context: CliContext,
+  { shown, given, options }: { readonly shown: string; readonly given: string; readonly options: RestoreOptions },
+): Promise<void> {
+  const answer = options.yes ?? (await context.ask(`type ${shown} to replace what is there: `))
+  if (answer?.trim() === shown) return
+  throw new Failure(3, `nothing was done: ${shown} holds a database, and that name was not given`, [
+    `say it: snippetctl db restore ${given} --yes ${shown}`,
+  ])
+}
