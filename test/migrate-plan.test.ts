@@ -142,7 +142,7 @@ drop table "authors";
       book({ pages: { type: 'integer', default: 7 } }),
       [`safe add books.pages: integer not null default '7'`],
     ],
-    ['an index', book(), book({}, [['title', 'id']]), ['safe add books.books_title_id_idx: index (title, id)']],
+    ['an index', book(), book({}, [['title', 'id']]), ['risky add books.books_title_id_idx: index (title, id)']],
     ['less of an index', book({}, [['title']]), book(), ['safe drop books.books_title_idx: index (title)']],
     [
       'a unique column',
@@ -249,7 +249,7 @@ drop table "authors";
       [
         'safe add books.author_id: bigint',
         'safe add books.books_author_id_fkey: foreign key ("author_id") references "authors" ("id") on delete set null',
-        'safe add books.books_author_id_idx: index (author_id)',
+        'risky add books.books_author_id_idx: index (author_id)',
       ],
     ],
   ])('shows %s', async (_what, from, to, shown) => {

@@ -113,8 +113,7 @@ export function addIndex(table: WantedTable, index: WantedIndex): Step {
     change: 'add',
     subject: `${table.name}.${index.name}`,
     detail: `index (${index.columns.join(', ')})`,
-    ...safe,
-    risk: 'writes wait while the index is built',
+    ...risky('writes wait while the index is built'),
     up: [createIndex(table, index)],
     down: [`drop index ${identifier(index.name)}`],
   }

@@ -1,6 +1,6 @@
 import type { Plan } from './generate.js'
 import { render } from './render.js'
-import type { Step } from './steps.js'
+import { safe, type Step } from './steps.js'
 
 /** The same plan, with the indexes of tables that are there already built while others write, in a file of their own. */
 export function planConcurrently(plan: Plan): Plan {
@@ -16,6 +16,7 @@ function toOutside(step: Step): Step {
   const concurrently = (statement: string) => statement.replace(/^(create|drop) index /, '$1 index concurrently ')
   return {
     ...step,
+    ...safe,
     outside: true,
     risk: 'is built while others write, outside of a transaction',
     up: step.up.map(concurrently),

@@ -1,0 +1,142 @@
+import { execFile } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import pg from 'pg'
+import { loadRows, startPostgres } from './cluster.js'
+import { HOME } from './contestants.js'
+
+/** What is done to the table while others read and write it. */
+interface Change {
+  readonly name: string
+  /** What it does to the text of the configuration. */
+  readonly edit: (yaml: string) => string
+  readonly flags: readonly string[]
+}
+
+const CREATED_AT = '      created_at: { type: timestamp, auto: on_create }'
+
+const CHANGES: readonly Change[] = [
+  {
+    name: 'add_stars',
+    edit: (yaml) => yaml.replace(CREATED_AT, `      stars: { type: integer, nullable: true }\n${CREATED_AT}`),
+    flags: [],
+  },
+  {
+    name: 'rename_code',
+    edit: (yaml) => yaml.replace(/^ {6}code: +\{ /m, '      source: { '),
+    flags: ['--rename', 'snippets.code:source'],
+  },
+  {
+    name: 'index_stars',
+    edit: (yaml) => yaml.replace('    indexes:\n', '    indexes:\n      - [stars, id]\n'),
+    flags: ['--concurrently'],
+  },
+  // Beside it, for the difference: nobody can write while this one is built.
+  {
+    name: 'index_plainly',
+    edit: (yaml) => yaml.replace('    indexes:\n', '    indexes:\n      - [stars, language, id]\n'),
+    flags: [],
+  },
+]
+
+/** Limits as the service has them, so that what would fail there fails here. */
+const LIMITS = "set lock_timeout = '2s'; set statement_timeout = '5s'"
+const READ = 'select id, title, language from snippets where id = $1'
+const WRITE = 'update snippets set language = language where id = $1'
+const CLIENTS = 4
+
+/** What clients saw of one kind of statement. */
+interface Seen {
+  count: number
+  longest: number
+  readonly errors: string[]
+}
+
+/** Reads and writes until it is stopped, each client one statement after the other. */
+function startLoad(url: string, rows: number) {
+  const state = { stopped: false }
+  const work = async (text: string, seen: Seen) => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await client.query(LIMITS)
+    while (!state.stopped) {
+      const sent = performance.now()
+      const id = 1 + Math.floor(Math.random() * rows)
+      await client.query(text, [id]).catch((error: Error) => seen.errors.push(error.message))
+      seen.count += 1
+      seen.longest = Math.max(seen.longest, performance.now() - sent)
+    }
+    await client.end()
+  }
+  const fresh = (): Seen => ({ count: 0, longest: 0, errors: [] })
+  const [reads, writes] = [fresh(), fresh()]
+  const clients = Array.from({ length: CLIENTS }, () => [work(READ, reads), work(WRITE, writes)]).flat()
+  return async () => {
+    state.stopped = true
+    await Promise.all(clients)
+    return { reads, writes }
+  }
+}
+
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+const shown = ({ count, longest, errors }: Seen): string =>
+  `${count.toLocaleString('en-US')}, the slowest ${Math.round(longest)} ms, ` +
+  (errors.length === 0 ? 'no error' : `${errors.length} errors: ${[...new Set(errors)].join('; ')}`)
+
+async function main(rows: number): Promise<void> {
+  const postgres = await startPostgres()
+  const folder = mkdtempSync(join(tmpdir(), 'bench-migrations-'))
+  process.once('SIGINT', () => void postgres.remove().then(() => process.exit(130)))
+  try {
+    say(`PostgreSQL ${postgres.version}, ${rows.toLocaleString('en-US')} rows, ${CLIENTS} readers, ${CLIENTS} writers`)
+    const url = await loadRows(postgres, rows)
+    const file = join(folder, 'resources.yaml')
+    cpSync(join(HOME, 'migrations'), join(folder, 'migrations'), { recursive: true })
+    writeFileSync(file, withoutPlugins(readFileSync(join(HOME, 'resources.yaml'), 'utf8')))
+    for (const change of CHANGES) await make(change, { folder, file, url, rows })
+  } finally {
+    rmSync(folder, { recursive: true })
+    await postgres.remove()
+  }
+}
+
+/** The models alone: what is renamed is used by name in the resource and the plugin. */
+function withoutPlugins(yaml: string): string {
+  return yaml.replace(/^(?:settings|plugins|resources):.*\n(?:(?: .*)?\n)*/gm, '')
+}
+
+interface Place {
+  readonly folder: string
+  readonly file: string
+  readonly url: string
+  readonly rows: number
+}
+
+async function make({ name, edit, flags }: Change, { folder, file, url, rows }: Place): Promise<void> {
+  writeFileSync(file, edit(readFileSync(file, 'utf8')))
+  const run = (...args: readonly string[]) =>
+    runCommand(['migrate', ...args], { cwd: folder, env: { ...process.env, DATABASE_URL: url } })
+  say(`\n${name}`)
+  say(await run('plan', ...flags, '--measure', '--on', url, '--write', name))
+  const stop = startLoad(url, rows)
+  const applied = await run('up')
+  const { reads, writes } = await stop()
+  say(`${applied}  meanwhile   reads: ${shown(reads)}\n              writes: ${shown(writes)}`)
+}
+
+/** In a process of its own, while this one is the load. */
+function runCommand(
+  args: readonly string[],
+  options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+): Promise<string> {
+  return new Promise((done, fail) => {
+    execFile(process.execPath, [resolve(HOME, 'bin/snippetctl.js'), ...args], options, (error, stdout, stderr) => {
+      if (error) fail(new Error(`${args.join(' ')}: ${stderr}`))
+      else done(args[1] === 'up' ? stderr : stdout)
+    })
+  })
+}
+
+await main(Number(process.argv[2] ?? 1_000_000))
