@@ -23,7 +23,7 @@ export function createService(app: App, database: Database, { log }: ServiceOpti
 
 interface Stores {
   readonly rows: (connection: Connection) => Store<Row>
-  readonly documents: (connection: Connection) => Store<string, string>
+  readonly documents: (connection: Connection) => Store<string, Uint8Array>
 }
 
 /** The records of every resource; statements are compiled at a resource's first use and kept. */

@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events'
 import type { Writable } from 'node:stream'
 import pg from 'pg'
 import type { Result, Statement } from './database.js'
+import type { RowMessage } from './row-messages.js'
 
 /** What a statement led to. */
 export interface Answer extends Result {
@@ -51,11 +52,13 @@ export class CellQuery extends DriverQuery {
   readonly query_timeout: number | undefined
   callback: Settle
   readonly #gather: boolean
+  readonly #raw: number | undefined
   #answer = EMPTY
   #rows: (readonly (string | null)[])[] = []
   #columns: Result['columns'] = []
+  #bytes: Uint8Array | undefined
 
-  constructor({ text, values, name }: Statement, { patience, prepare, gather = false }: Sending, settle: Settle) {
+  constructor({ text, values, name, raw }: Statement, { patience, prepare, gather = false }: Sending, settle: Settle) {
     super('')
     this.text = text
     this.values = values
@@ -63,6 +66,7 @@ export class CellQuery extends DriverQuery {
     this.query_timeout = patience
     this.callback = settle
     this.#gather = gather
+    this.#raw = raw
   }
 
   submit(connection: pg.Connection): void {
@@ -98,15 +102,23 @@ export class CellQuery extends DriverQuery {
     this.#columns = fields
   }
 
-  handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-    this.#rows.push(fields)
+  handleDataRow(row: RowMessage): void {
+    const { cells, bytes } = row.read(this.#raw)
+    this.#rows.push(cells)
+    this.#bytes = bytes
   }
 
   /** Of several statements in one text, the last one's answer counts. */
   handleCommandComplete({ text }: { readonly text: string }): void {
     const count = Number(text.slice(text.lastIndexOf(' ') + 1))
     const [command = ''] = text.split(' ', 1)
-    this.#answer = { rows: this.#rows, columns: this.#columns, count: Number.isNaN(count) ? 0 : count, command }
+    this.#answer = {
+      rows: this.#rows,
+      columns: this.#columns,
+      count: Number.isNaN(count) ? 0 : count,
+      command,
+      bytes: this.#bytes,
+    }
     this.#rows = []
     this.#columns = []
   }

@@ -13,6 +13,8 @@ export interface Statement {
    * only reads a page and has a name: how long it took lately will tell.
    */
   readonly quick?: boolean | 'perhaps'
+  /** The column of whose cell the bytes are wanted, rather than the text; for statements that answer one row. */
+  readonly raw?: number | undefined
 }
 
 /** Every cell is PostgreSQL's text form. */
@@ -22,6 +24,8 @@ export interface Result {
   readonly columns: readonly { readonly name: string }[]
   /** Rows returned, or rows touched by a statement that returns none. */
   readonly count: number
+  /** The cell that the statement wants raw. */
+  readonly bytes?: Uint8Array | undefined
 }
 
 export interface Connection {

@@ -35,8 +35,8 @@ export function rowForm(resource: Resource): Form<Row, readonly Row[]> {
 /** No column is named so: the name of a column would mean its value, not the whole record. */
 const DOCUMENT = identifier('@')
 
-/** Records as clients see them, JSON texts; a page of them is one text, in which they stand between commas. PostgreSQL builds it, so that no digit is lost. */
-export function documentForm(resource: Resource, links: Links): Form<string, string> {
+/** Records as clients see them, JSON texts; a page of them is the text of one array, in UTF-8. PostgreSQL builds it, so that no digit is lost. */
+export function documentForm(resource: Resource, links: Links): Form<string, Uint8Array> {
   const { url, links: linked, name, model } = resource.spec
   const members = resource.shown.map((field) => {
     const route = linked[field.name]

@@ -1,7 +1,8 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { type Answer, CellQuery, type Sending } from './cell-query.js'
 import type { Statement } from './database.js'
 import { isBroken } from './errors.js'
+import { RowClient } from './row-messages.js'
 
 /** Connections on which quick reads follow each other without waiting for answers. */
 export interface Lanes {
@@ -66,7 +67,7 @@ export function openLanes({ client: config, most, prepare, sending: common }: La
   let watch: NodeJS.Timeout | undefined
 
   function open(): Lane {
-    const client = new pg.Client({ ...config, pipeline: true })
+    const client = new RowClient({ ...config, pipeline: true })
     const ready = client.connect().then(() => prepare(client))
     const lane: Lane = { client, ready, pending: new Set(), waiting: 0, answered: 0, stalled: false }
     lanes.add(lane)

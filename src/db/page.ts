@@ -1,5 +1,6 @@
 import type { ListPlan } from '../resource/plan.js'
 import type { Cell } from '../fields/cell.js'
+import type { Result } from './database.js'
 
 /** The parts of which a statement for a page is made. */
 export interface PageParts {
@@ -17,8 +18,8 @@ export interface PageParts {
   readonly count: string | undefined
   /** The parameter that says how many rows the page has at most; undefined for all. */
   readonly size: string | undefined
-  /** Whether the row that is too many is the first, rather than the last. */
-  readonly backwards: boolean
+  /** The order in which they were cut, by which the row that is too many comes last. */
+  readonly cutOrder: string
 }
 
 /** A page as it came from the database. */
@@ -36,7 +37,9 @@ export interface PageCells<Items> {
 /** How a page leaves the database: the statement, and what is made of its rows. */
 export interface PageShape<Items> {
   text(parts: PageParts): string
-  read(rows: readonly (readonly Cell[])[], counts: PageCounts): PageCells<Items>
+  /** The column whose cell is read as bytes. */
+  raw?(counts: Pick<PageCounts, 'counted'>): number
+  read(result: Pick<Result, 'rows' | 'bytes'>, counts: PageCounts): PageCells<Items>
 }
 
 /** What the reader of an answer knows of the statement: the columns before the items. */
@@ -53,7 +56,7 @@ export function rowPage<Item>(read: (cells: readonly Cell[]) => Item): PageShape
       const columns = [...(count === undefined ? [] : [`(${count})`]), ...keys, ...selected]
       return `select ${columns.join(', ')} from (${cut}) ${table}${order}`
     },
-    read: (rows, { plan: { limit, start }, counted, keys }) => {
+    read: ({ rows }, { plan: { limit, start }, counted, keys }) => {
       const more = limit !== undefined && rows.length > limit
       const from = more && 'before' in start ? 1 : 0
       const wanted = more ? rows.slice(from, from + limit) : rows
@@ -75,24 +78,26 @@ export function rowPage<Item>(read: (cells: readonly Cell[]) => Item): PageShape
  * One row for the whole page, in which the records, one text each, stand between commas: a row for each costs the reader of the answer
  * more than all the rest of a list.
  */
-export const textPage: PageShape<string> = {
-  text: ({ cut, table, order, selected: [text], keys, count, size, backwards }) => {
+export const textPage: PageShape<Uint8Array> = {
+  text: ({ cut, table, order, selected: [text], keys, count, size, cutOrder }) => {
     const names = keys.map((_, index) => `k${index}`)
     const columns = [`${text} d`, ...keys.map((key, index) => `${key} ${names[index]}`)]
+    const number = size === undefined ? '' : `, row_number() over (${cutOrder}) n`
     // An aggregate takes rows in the order in which a sorted subquery gives them.
-    const rows = `select ${columns.join(', ')} from (${cut}) ${table}${order}`
-    const first = size !== undefined && backwards ? `greatest(1, count(*) - ${size} + 1)::int` : '1'
-    const last = size !== undefined && !backwards ? `least(${size}, count(*))::int` : 'count(*)::int'
-    const edges = names.flatMap((name) => [`(array_agg(${name}))[${first}]`, `(array_agg(${name}))[${last}]`])
+    const rows = `select ${columns.join(', ')}${number} from (${cut}) ${table}${order}`
+    const wanted = size === undefined ? '' : ` filter (where n <= ${size})`
+    const last = size === undefined ? 'count(*)::int' : `least(${size}, count(*))::int`
+    const edges = names.flatMap((name) => ['1', last].map((place) => `(array_agg(${name})${wanted})[${place}]`))
     const all = [
       ...(count === undefined ? [] : [`(${count})`]),
       'count(*)',
-      `array_to_string((array_agg(d))[${first}:${last}], ',')`,
+      `'[' || coalesce(string_agg(d, ',')${wanted}, '') || ']'`,
       ...edges,
     ]
     return `select ${all.join(', ')} from (${rows}) p`
   },
-  read: ([cells = []], { plan: { limit }, counted, keys }) => {
+  raw: ({ counted }) => (counted ? 2 : 1),
+  read: ({ rows: [cells = []], bytes }, { plan: { limit }, counted, keys }) => {
     const at = counted ? 1 : 0
     const rows = Number(cells[at])
     const more = limit !== undefined && rows > limit
@@ -103,7 +108,7 @@ export const textPage: PageShape<string> = {
       return values
     }
     return {
-      items: cells[at + 1] ?? '',
+      items: bytes ?? NOTHING,
       length: more ? limit : rows,
       more,
       first: edge(0),
@@ -112,3 +117,5 @@ export const textPage: PageShape<string> = {
     }
   },
 }
+
+const NOTHING = new Uint8Array()

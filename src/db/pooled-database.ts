@@ -8,6 +8,7 @@ import { LaneStalled, type LanesOptions, openLanes, type TimedAnswer } from './l
 import { createPace } from './pace.js'
 import { driverTypes } from './parsers.js'
 import { type Answer, CellQuery, type Sending } from './cell-query.js'
+import { RowClient } from './row-messages.js'
 import { send } from './send.js'
 
 interface PooledOptions extends Pick<Database, 'description' | 'whenPending' | 'concurrent'> {
@@ -37,7 +38,7 @@ export function poolDatabase({
   whenPending,
   concurrent,
 }: PooledOptions): Database {
-  const pool = new pg.Pool({ types: driverTypes, ...config })
+  const pool = new pg.Pool({ types: driverTypes, Client: RowClient, ...config })
   // Without listeners a dropped connection would end the process, whether it is idle or in use.
   pool.on('error', ignore)
   pool.on('connect', (client) => client.on('error', ignore))

@@ -2,6 +2,7 @@ import { types } from 'node:util'
 import pg from 'pg'
 import { type Database, DatabaseRefused } from './database.js'
 import { poolDatabase } from './pooled-database.js'
+import { makeSocket } from './row-messages.js'
 
 const OLDEST = 14
 const CONNECT_TIMEOUT = 2_000
@@ -43,6 +44,7 @@ export function openPostgres(url: string, { connections, prepare }: PostgresOpti
     // For making a connection, and in the pool for waiting until one is free.
     connectionTimeoutMillis: CONNECT_TIMEOUT,
     keepAlive: true,
+    stream: makeSocket,
     keepAliveInitialDelayMillis: 10_000,
   }
   const sending = { patience: PATIENCE, prepare }

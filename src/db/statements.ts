@@ -29,6 +29,7 @@ interface Template<Input> {
   readonly text: string
   readonly values: readonly ((input: Input) => Cell)[]
   readonly kind: Kind
+  readonly raw?: number | undefined
 }
 
 type Kind = Required<Pick<Statement, 'retry' | 'quick'>>
@@ -68,16 +69,16 @@ export function compileStatements(
     const params = parameters()
     const backwards = 'before' in plan.start
     const matching = whereClause(plan.where, params)
-    const order = orderClause(backwards ? reversed(plan.order) : plan.order, table)
+    const cutOrder = orderClause(backwards ? reversed(plan.order) : plan.order, table)
     const size = plan.limit === undefined ? undefined : `${params.add((given) => String(given.limit))}::int`
     const limit = size === undefined ? '' : ` limit ${size} + 1`
-    const started = startedRows(plan, { table, columns: stored, where: matching, order, limit }, params)
+    const started = startedRows(plan, { table, columns: stored, where: matching, order: cutOrder, limit }, params)
     const offset = offsetOf(plan) > 0 ? ` offset ${params.add((given) => String(offsetOf(given)))}` : ''
     // Where many rows are passed over, an index alone is read for them.
     const rows =
       offsetOf(plan) > FAR
-        ? `${table} where ${key} in (select ${key} from ${started}${order}${limit}${offset})`
-        : `${started}${order}${limit}${offset}`
+        ? `${table} where ${key} in (select ${key} from ${started}${cutOrder}${limit}${offset})`
+        : `${started}${cutOrder}${limit}${offset}`
     const text = page.text({
       // The page is cut out before anything is made of its rows: else it would be made of those that are passed over, too.
       cut: `select ${stored} from ${rows}`,
@@ -87,9 +88,10 @@ export function compileStatements(
       keys: plan.keyset ? keyColumns(plan.order) : [],
       count: isCounted(plan) ? counted(plan, matching) : undefined,
       size,
-      backwards,
+      cutOrder,
     })
-    return { text, values: params.readers, kind: isQuick(model, plan) ? QUICK : isPage(plan) ? PAGE : READ }
+    const kind = isQuick(model, plan) ? QUICK : isPage(plan) ? PAGE : READ
+    return { text, values: params.readers, kind, raw: page.raw?.({ counted: isCounted(plan) }) }
   }
   const count = (plan: ListPlan): Template<ListPlan> => {
     const params = parameters()
@@ -204,8 +206,8 @@ function templates() {
   }
 }
 
-function fill<Input>({ text, values, kind }: Template<Input>, input: Input, name?: string): Statement {
-  return { text, values: values.map((read) => read(input)), name, ...kind }
+function fill<Input>({ text, values, kind, raw }: Template<Input>, input: Input, name?: string): Statement {
+  return { text, values: values.map((read) => read(input)), name, raw, ...kind }
 }
 
 function fail(message: string): never {

@@ -68,8 +68,11 @@ function bindStore<Item, Items>(
   const readOne = ({ rows: [cells] }: Result): Item | undefined => cells && form.read(cells)
 
   const readPage = async (plan: ListPlan) => {
-    const { rows } = await ask(statements.list(plan))
-    return form.page.read(rows, { plan, counted: isCounted(plan), keys: plan.keyset ? plan.order.length : 0 })
+    return form.page.read(await ask(statements.list(plan)), {
+      plan,
+      counted: isCounted(plan),
+      keys: plan.keyset ? plan.order.length : 0,
+    })
   }
 
   const store: Store<Item, Items> = {

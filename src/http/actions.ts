@@ -59,24 +59,24 @@ function notFound(): never {
   throw new Problem('not_found')
 }
 
-function listReply(resource: Resource, request: ListRequest, page: ListPage<string>): Reply {
+function listReply(resource: Resource, request: ListRequest, page: ListPage<Uint8Array>): Reply {
   const { path, pagination } = resource.spec
   const links = [...request.links(page)].map(([rel, search]) => [rel, `${path}?${search}`] as const)
   const headers: Record<string, string> = {}
   if (links.length > 0) headers['Link'] = links.map(([rel, url]) => `<${url}>; rel="${rel}"`).join(', ')
   if (page.total) headers['X-Total-Count'] = String(page.total.rows)
   if (page.total?.estimated) headers['X-Total-Count-Estimated'] = 'true'
-  const items = `[${page.items}]`
   return {
     status: 200,
     headers,
-    text: pagination.envelope === 'results' ? envelope(items, page, new Map(links)) : items,
+    text: pagination.envelope === 'results' ? envelope(page, new Map(links)) : page.items,
   }
 }
 
-function envelope(items: string, page: ListPage<string>, links: ReadonlyMap<string, string>): string {
+function envelope(page: ListPage<Uint8Array>, links: ReadonlyMap<string, string>): Uint8Array {
   const [count, next, previous] = [page.total?.rows, links.get('next'), links.get('prev')].map((part) =>
     JSON.stringify(part ?? null),
   )
-  return `{"count":${count},"next":${next},"previous":${previous},"results":${items}}`
+  const head = `{"count":${count},"next":${next},"previous":${previous},"results":`
+  return Buffer.concat([Buffer.from(head), page.items, Buffer.from('}')])
 }

@@ -10,7 +10,7 @@ import type { Params } from './routes.js'
 /** Where handlers find records; inside a transaction, those of the transaction. */
 export interface Records {
   store(resource: Resource): Store<Row>
-  documents(resource: Resource): Store<string, string>
+  documents(resource: Resource): Store<string, Uint8Array>
   readonly graph: Context['graph']
   transaction<T>(work: (records: Records) => Promise<T>): Promise<T>
 }

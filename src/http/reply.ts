@@ -46,7 +46,7 @@ export function headersOf(requestId: string, reply: Reply, length: number | unde
   return headers
 }
 
-function textOf(reply: Reply): string | undefined {
+function textOf(reply: Reply): string | Uint8Array | undefined {
   const text = reply.text ?? ('body' in reply ? toJsonText(reply.body) : undefined)
   if (text !== undefined && BODYLESS.has(reply.status)) {
     throw new TypeError(`a handler answered with the status ${reply.status} and a body, which that status cannot have`)
@@ -54,7 +54,7 @@ function textOf(reply: Reply): string | undefined {
   return text
 }
 
-function sendText(exchange: Exchange, reply: Reply, text: string | undefined, situation: Situation): void {
+function sendText(exchange: Exchange, reply: Reply, text: string | Uint8Array | undefined, situation: Situation): void {
   const { request, response } = exchange
   const waits = exchange.awaitsContinue
   const length = text === undefined ? undefined : Buffer.byteLength(text)
@@ -87,7 +87,7 @@ function endsConnection(exchange: Exchange, { limits, draining }: Situation): bo
 }
 
 /** A connection that is closed with bytes unread is reset, and a reset may overtake the answer; so some of them are read. */
-function linger({ request, response }: Exchange, text: string, limits: Limits): void {
+function linger({ request, response }: Exchange, text: string | Uint8Array, limits: Limits): void {
   let left = limits.lingerBytes
   const timer = setTimeout(() => response.end(), limits.lingerTimeout)
   response.on('close', () => clearTimeout(timer))

@@ -14,8 +14,8 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>
   /** Becomes JSON; a bigint becomes its exact digits. */
   readonly body?: unknown
-  /** Is JSON text already. */
-  readonly text?: string
+  /** Is JSON text already, perhaps in UTF-8. */
+  readonly text?: string | Uint8Array
   /** JSON text in pieces, written as the client takes them. */
   readonly stream?: AsyncIterable<string>
 }
@@ -46,8 +46,8 @@ export interface Context {
   body(policy: BodyPolicy): Promise<JsonBody>
   /** The records of a resource; inside `transaction` those of the transaction. */
   store(resource: Resource): Store<Row>
-  /** The same records as JSON text in the resource's wire form. */
-  documents(resource: Resource): Store<string, string>
+  /** The same records as JSON text in the resource's wire form; several are one array, in UTF-8. */
+  documents(resource: Resource): Store<string, Uint8Array>
   /**
    * The records with these ids, in their order; a missing one is left out. The relations that are named, by dotted paths
    * between commas (`author.publisher, editor`), hold the related record, or null, in place of its id. However many
