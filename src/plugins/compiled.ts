@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { bundle, FRAMEWORK, hashOf, type Inputs } from './bundle.js'
 import { unloadable } from './unloadable.js'
 
@@ -16,11 +17,22 @@ interface Note {
 const FORMAT = 1
 
 /**
+ * Imports the compiled form of a file in or below `folder`.
+ * @throws Unloadable, and what the module throws while it is imported
+ */
+export const importCompiled = async (file: string, folder: string): Promise<unknown> => {
+  const compiled = await compiledPlugin(file, folder)
+  // From here on stacks speak of the file's own lines.
+  process.setSourceMapsEnabled(true)
+  return await import(pathToFileURL(compiled).href)
+}
+
+/**
  * The compiled form of a plugin, as a path: the one that is kept under `.snippetctl/plugins` in `folder` when every file it
  * was made from is still the same, else a new one. It is named by its content, so another content is another module.
  * @throws Unloadable
  */
-export const compiledPlugin = async (entry: string, folder: string): Promise<string> => {
+const compiledPlugin = async (entry: string, folder: string): Promise<string> => {
   const home = join(folder, '.snippetctl', 'plugins')
   const noteFile = join(home, `${basename(entry)}-${hashOf(relative(folder, entry)).slice(0, 8)}.json`)
   const circumstances = `${FORMAT} ${FRAMEWORK} ${folder}`

@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises'
 import { dirname, extname, isAbsolute, relative, resolve, sep } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { isNativeError } from 'node:util/types'
 import type { Refusal } from '../config/refusal.js'
 import type { AppSpec } from '../config/spec.js'
 import type { Plugin } from '../http/plugin.js'
 import { FRAMEWORK } from './bundle.js'
-import { compiledPlugin } from './compiled.js'
+import { importCompiled } from './compiled.js'
 import { Unloadable, unloadable } from './unloadable.js'
 
 /** A plugin with the place in resources.yaml that names it. */
@@ -55,13 +55,6 @@ export const loadPlugins = async (
     }
   }
   return { plugins, refusals }
-}
-
-const importCompiled: ImportModule = async (file, folder) => {
-  const compiled = await compiledPlugin(file, folder)
-  // From here on stacks speak of the plugin's own lines.
-  process.setSourceMapsEnabled(true)
-  return await import(pathToFileURL(compiled).href)
 }
 
 const findFile = async (path: string, folder: string): Promise<string> => {
