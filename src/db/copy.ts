@@ -3,7 +3,7 @@ import type { Cell } from '../fields/cell.js'
 import { identifier } from '../fields/sql-literal.js'
 import type { Connection, Database } from './database.js'
 import { deferForeignKeys } from './deferral.js'
-import { holdSnapshot, readPages } from './pages.js'
+import { holdSnapshot, type Reading, readPages } from './pages.js'
 import { advanceCounter } from './upsert.js'
 
 /** Why the records of one database cannot be put into another; nothing was. */
@@ -114,11 +114,9 @@ interface Copying {
   readonly columns: readonly Column[]
 }
 
-const readingOf = ({ model: { table, primaryKey }, columns }: Copying) => ({
-  table,
-  key: primaryKey.column,
-  keyType: primaryKey.type.column(primaryKey.options),
-  select: columns.map(({ name }) => `${identifier(table)}.${identifier(name)}::text`),
+const readingOf = ({ model, columns }: Copying): Reading => ({
+  model,
+  select: columns.map(({ name }) => `${identifier(model.table)}.${identifier(name)}::text`),
 })
 
 async function copyTable(

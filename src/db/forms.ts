@@ -20,13 +20,18 @@ export function wireColumn(field: FieldSpec): string {
   return field.type.select?.(column) ?? column
 }
 
+/** The text of a column, as `readCell` and files of records take it. */
+export function cellColumn(field: FieldSpec): string {
+  return `(${wireColumn(field)})::text`
+}
+
 /** Records as handlers see them: every stored field by name, private ones too. */
 export function rowForm(resource: Resource): Form<Row, readonly Row[]> {
   const { fields } = resource.spec.model
   const read = (cells: readonly Cell[]): Row =>
     Object.fromEntries(fields.map((field, index) => [field.name, readCell(field, cells[index])]))
   return {
-    select: fields.map((field) => `(${wireColumn(field)})::text`),
+    select: fields.map(cellColumn),
     read,
     page: rowPage(read),
   }
@@ -34,6 +39,12 @@ export function rowForm(resource: Resource): Form<Row, readonly Row[]> {
 
 /** No column is named so: the name of a column would mean its value, not the whole record. */
 const DOCUMENT = identifier('@')
+
+/** One JSON text of some members, each a name with the SQL expression of its value. */
+export function documentColumn(members: readonly (readonly [name: string, expression: string])[]): string {
+  const columns = members.map(([name, expression]) => `${expression} as ${identifier(name)}`)
+  return `(select row_to_json(${DOCUMENT})::text from (select ${columns.join(', ')}) ${DOCUMENT})`
+}
 
 /** Records as clients see them, JSON texts; a page of them is the text of one array, in UTF-8. PostgreSQL builds it, so that no digit is lost. */
 export function documentForm(resource: Resource, links: Links): Form<string, Uint8Array> {
@@ -43,9 +54,8 @@ export function documentForm(resource: Resource, links: Links): Form<string, Uin
     return [field.name, route === undefined ? wireColumn(field) : linkColumn(field, route, links)] as const
   })
   const all = url ? [['url', linkColumn(model.primaryKey, detailName(name), links)] as const, ...members] : members
-  const columns = all.map(([member, expression]) => `${expression} as ${identifier(member)}`)
   return {
-    select: [`(select row_to_json(${DOCUMENT})::text from (select ${columns.join(', ')}) ${DOCUMENT})`],
+    select: [documentColumn(all)],
     read: ([text]) => text ?? 'null',
     page: textPage,
   }

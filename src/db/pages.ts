@@ -1,13 +1,11 @@
+import type { ModelSpec } from '../config/spec.js'
 import type { Cell } from '../fields/cell.js'
 import { identifier } from '../fields/sql-literal.js'
 import type { Connection } from './database.js'
 
 /** What is read of a table, in the order of its key. */
 export interface Reading {
-  readonly table: string
-  readonly key: string
-  /** Of the key, as SQL names it. */
-  readonly keyType: string
+  readonly model: ModelSpec
   /** SQL expressions of text. */
   readonly select: readonly string[]
 }
@@ -20,10 +18,11 @@ const WANTED = 2 ** 21
 /** Every row of a table in the order of its key, a page at a time; long rows make short pages, so that memory is bounded. */
 export async function* readPages(
   connection: Connection,
-  { table, key, keyType, select }: Reading,
+  { model: { table, primaryKey }, select }: Reading,
 ): AsyncIterable<readonly (readonly Cell[])[]> {
   // With its table: alone, its name would mean the text that is selected, and texts have another order.
-  const column = `${identifier(table)}.${identifier(key)}`
+  const column = `${identifier(table)}.${identifier(primaryKey.column)}`
+  const type = primaryKey.type.column(primaryKey.options)
   const text = (where: string) =>
     `select ${column}::text, ${select.join(', ')} from ${identifier(table)} ${where} order by ${column} limit `
   let size = FIRST_PAGE
@@ -33,7 +32,7 @@ export async function* readPages(
     const { rows } = await connection.query(
       last === undefined
         ? { text: `${text('')}$1::int`, values: [String(asked)] }
-        : { text: `${text(`where ${column} > $2::${keyType}`)}$1::int`, values: [String(asked), last] },
+        : { text: `${text(`where ${column} > $2::${type}`)}$1::int`, values: [String(asked), last] },
     )
     if (rows.length > 0) yield rows.map(([, ...cells]) => cells)
     if (rows.length < asked) return

@@ -4,7 +4,7 @@ import { identifier } from '../fields/sql-literal.js'
 import { type Cell, writeCell } from '../fields/cell.js'
 import type { PageStart } from '../pagination/paginator.js'
 import type { Condition, ListPlan } from '../resource/plan.js'
-import { wireColumn } from './forms.js'
+import { cellColumn } from './forms.js'
 
 /** Numbers the parameters of one statement; each knows how its value is read from the plan that the statement serves. */
 export interface Parameters {
@@ -157,7 +157,7 @@ export function startedRows({ start, order }: ListPlan, source: Source, params: 
 
 /** The order's values as cells, for cursors. */
 export function keyColumns(order: readonly OrderSpec[]): readonly string[] {
-  return order.map(({ field }) => `(${wireColumn(field)})::text`)
+  return order.map(({ field }) => cellColumn(field))
 }
 
 /** PostgreSQL's text form of an array. */
