@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { types } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { DatabaseRefused } from './database.js'
+import { freeName } from './free-name.js'
 import { EMBEDDED_MAJOR, startPglite } from './pglite.js'
 import { lockDirectory } from './pglite-lock.js'
 
@@ -19,7 +20,7 @@ export async function restoreEmbedded(given: string, file: string): Promise<stri
   const fresh = `${directory}.restored-${process.pid}`
   try {
     await unpack(file, fresh)
-    const aside = existsSync(directory) ? freeName(directory) : undefined
+    const aside = existsSync(directory) ? freeName(directory, 'before-restore') : undefined
     if (aside !== undefined) await rename(directory, aside)
     await rename(fresh, directory)
     return aside
@@ -61,11 +62,4 @@ function readMember(archive: Buffer, wanted: string): string | undefined {
     at += BLOCK + Math.ceil(size / BLOCK) * BLOCK
   }
   return undefined
-}
-
-function freeName(directory: string): string {
-  for (let number = 1; ; number++) {
-    const name = `${directory}.before-restore-${number}`
-    if (!existsSync(name)) return name
-  }
 }

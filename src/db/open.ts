@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs'
 import { cp, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Database, DatabaseRefused } from './database.js'
+import { freeName } from './free-name.js'
 import { openMemory, openPglite } from './pglite.js'
 import { lockDirectory } from './pglite-lock.js'
 import { openPostgres } from './postgres.js'
@@ -78,12 +78,9 @@ export async function openCopy(directory: string): Promise<Database> {
 export async function putAside(directory: string): Promise<string> {
   const unlock = lockDirectory(resolve(directory))
   try {
-    for (let number = 1; ; number++) {
-      const aside = `${directory}.before-reset-${number}`
-      if (existsSync(aside)) continue
-      await rename(directory, aside)
-      return aside
-    }
+    const aside = freeName(directory, 'before-reset')
+    await rename(directory, aside)
+    return aside
   } finally {
     unlock()
   }
