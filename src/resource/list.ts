@@ -22,7 +22,7 @@ export function compileList(spec: ResourceSpec): (search: string) => ListRequest
   const known: ReadonlySet<string> = new Set([...style.parameters, ...ordering, ...filters.keys()])
   const allowed = known.size === 0 ? 'it takes none' : `allowed are ${[...known].join(', ')}`
 
-  const filtersOf = (query: Query) => [...query].filter(([name]) => known.has(name) && !style.parameters.includes(name))
+  const isKept = (name: string) => known.has(name) && !style.parameters.includes(name)
   const isIgnored = (name: string) => spec.unknownQuery === 'ignore' && !known.has(name)
 
   const read = (search: string): ListRequest => {
@@ -36,10 +36,10 @@ export function compileList(spec: ResourceSpec): (search: string) => ListRequest
     const where = [...query].flatMap(([name, text]) => filters.get(name)?.read(text) ?? [])
     const order = readOrder(ordering.length > 0 ? query.get('ordering') : undefined)
     const { start, limit, keyset, links, linkLength } = style.read(query, order, spec.pagination)
-    refuseLong(search, linkLength, () => filtersOf(query))
+    const kept = spellKept(query, isKept)
+    refuseLong(kept, linkLength)
     const plan = Object.freeze({ where, order, start, limit, keyset, total: spec.pagination.count })
-    const kept = spellFilters(filtersOf(query))
-    return { plan, links: (page) => spell(kept, links(page)) }
+    return { plan, links: (page) => spellLinks(kept, links(page)) }
   }
 
   // Most clients ask for the same few pages.
@@ -60,38 +60,34 @@ export function compileList(spec: ResourceSpec): (search: string) => ListRequest
 const MOST_KEPT = 64
 const LONGEST_KEPT = 200
 
-type Parameters = readonly (readonly [name: string, value: string])[]
-
-/** A byte of a query, written in a link: the two of `é`, when they stand bare, become six characters. */
-const GROWTH = 6
+/** What links say of a request, whatever their page: its filters and its order. */
+function spellKept(query: Query, isKept: (name: string) => boolean): string {
+  const kept = [...query].filter(([name]) => isKept(name))
+  return kept.length === 0 ? '' : new URLSearchParams(kept).toString()
+}
 
 /** Every link that an answer has is one that can be asked for. */
-function refuseLong(search: string, linkLength: number, parameters: () => Parameters): void {
-  if (linkLength === 0 || search.length * GROWTH + linkLength <= LONGEST_LINK) return
-  const { length } = new URLSearchParams([...new Map(parameters())]).toString()
+function refuseLong({ length }: string, linkLength: number): void {
   const room = LONGEST_LINK - linkLength
-  if (length <= room) return
+  if (linkLength === 0 || length <= room) return
   throw new Problem(
     'invalid_query',
     `the query takes ${length} characters in a link, and may take ${room}; ask for less at once`,
   )
 }
 
-function spellFilters(kept: Parameters): string {
-  return kept.length === 0 ? '' : `${new URLSearchParams(kept as [string, string][]).toString()}&`
-}
-
 /**
  * Each link keeps the filters and the order of the request, and has the parameters of its own page; what was ignored is not carried on.
  * Where there is no room for all of them, the first and the last page are left to the client.
  */
-function spell(kept: string, pages: PageLinks): ReadonlyMap<Rel, string> {
+function spellLinks(kept: string, pages: PageLinks): ReadonlyMap<Rel, string> {
   const links = new Map<Rel, string>()
+  const start = kept === '' ? '' : `${kept}&`
   let length = 0
   for (const [rel, parameters] of pages) {
     // Numbers and cursors need no escaping.
     const own = Object.keys(parameters).map((name) => `${name}=${parameters[name]}`)
-    const link = kept + own.join('&')
+    const link = start + own.join('&')
     length += link.length
     links.set(rel, link)
   }
