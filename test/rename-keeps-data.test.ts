@@ -150,7 +150,8 @@ describe('a rename is written into the file', () => {
       `  book:\r\n    renamed_from: tomes\r\n    fields: { id: { type: bigint, primary_key: true } }\r\n`,
     ],
   ])('%s, and every other character stays', (_what, rename, before, after) => {
-    expect(declareRename(file(before), 'resources.yaml', rename)).toBe(file(after))
+    for (const mark of ['', '\ufeff'])
+      expect(declareRename(mark + file(before), 'resources.yaml', rename)).toBe(mark + file(after))
   })
 
   test.each<[rename: string, says: string]>([

@@ -1,6 +1,6 @@
-import type { Json } from '../json.js'
-import { readConfig } from './document.js'
-import { findValue } from './located.js'
+import type { ConfigDocument } from './document.js'
+import { editConfig, modelTables } from './edit.js'
+import { findValue, type Path } from './located.js'
 import { membersOf } from './yaml-shape.js'
 
 /** A column that no field stands for yet, as the catalogue spells it. */
@@ -45,26 +45,30 @@ const DEFAULTS: readonly (readonly [sql: RegExp, spell: (text: string) => string
  */
 export const declareField = (text: string, file: string, column: UndeclaredColumn): string | undefined => {
   const spelled = spell(column)
-  const document = readConfig(new TextEncoder().encode(text), file)
-  if (spelled === undefined || Array.isArray(document)) return undefined
-  const models = membersOf(findValue(document.value, ['models']))
-  const [model] = models.find(([name, each]) => tableOf(name, each) === column.table) ?? []
-  if (model === undefined) return undefined
-  const fields = ['models', model, 'fields']
-  const last = membersOf(findValue(document.value, fields)).at(-1)?.[0] ?? ''
-  const shift = text.startsWith('\ufeff') ? 1 : 0
-  const end = text.slice(0, document.locate([...fields, last], 'value').end.offset + shift).trimEnd().length
-  const key = document.locate([...fields, last], 'key').start.offset + shift
-  const before = text.slice(text.lastIndexOf('\n', key - 1) + 1, key)
-  if (!/^ *$/.test(before)) return `${text.slice(0, end)}, ${column.name}: ${spelled}${text.slice(end)}`
-  const newline = text.indexOf('\n', end)
-  const at = newline < 0 ? text.length : newline
-  return `${text.slice(0, at).replace(/\r$/, '')}\n${before}${column.name}: ${spelled}${text.slice(at)}`
+  if (spelled === undefined) return undefined
+  return editConfig({ text, file }, (body, document) => {
+    const found = modelTables(document).find(({ table }) => table === column.table)
+    return found && append(body, document, { fields: ['models', found.model, 'fields'], key: column.name, spelled })
+  })
 }
 
-const tableOf = (name: string, model: Json): string => {
-  const given = findValue(model, ['table'])
-  return typeof given === 'string' ? given : name
+interface Field {
+  /** Where it goes. */
+  readonly fields: Path
+  readonly key: string
+  readonly spelled: string
+}
+
+/** After the last field, on its line within braces, else on a line of its own. */
+const append = (text: string, document: ConfigDocument, { fields, key, spelled }: Field): string => {
+  const last = membersOf(findValue(document.value, fields)).at(-1)?.[0] ?? ''
+  const end = text.slice(0, document.locate([...fields, last], 'value').end.offset).trimEnd().length
+  const start = document.locate([...fields, last], 'key').start.offset
+  const before = text.slice(text.lastIndexOf('\n', start - 1) + 1, start)
+  if (!/^ *$/.test(before)) return `${text.slice(0, end)}, ${key}: ${spelled}${text.slice(end)}`
+  const newline = text.indexOf('\n', end)
+  const at = newline < 0 ? text.length : newline
+  return `${text.slice(0, at).replace(/\r$/, '')}\n${before}${key}: ${spelled}${text.slice(at)}`
 }
 
 const spell = (column: UndeclaredColumn): string | undefined => {

@@ -1,5 +1,5 @@
-import type { Json } from '../json.js'
-import { type ConfigDocument, readConfig } from './document.js'
+import type { ConfigDocument } from './document.js'
+import { editConfig, modelTables } from './edit.js'
 import { findValue, type Path } from './located.js'
 import { show, suggest } from './words.js'
 import { membersOf } from './yaml-shape.js'
@@ -23,9 +23,13 @@ const RENAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?:([a-z][a-z0-9_]*)$/
  * Writes a rename into the text of a configuration as `renamed_from`, and leaves every other character as it is.
  * @param rename `books.size:pages` for a field that is called `pages` now, `books:volumes` for a table
  */
-export const declareRename = (text: string, file: string, rename: string): string | RenameRefusal => {
-  const document = readConfig(new TextEncoder().encode(text), file)
-  if (Array.isArray(document)) return { message: `${file} cannot be read`, help: ['run: snippetctl check'] }
+export const declareRename = (text: string, file: string, rename: string): string | RenameRefusal =>
+  editConfig({ text, file }, (body, document) => declare(body, document, rename)) ?? {
+    message: `${file} cannot be read`,
+    help: ['run: snippetctl check'],
+  }
+
+const declare = (text: string, document: ConfigDocument, rename: string): string | RenameRefusal => {
   const [, table, column, to] = RENAME.exec(rename) ?? []
   if (table === undefined || to === undefined) {
     const help = ['table.old:new for a field, old:new for a table']
@@ -35,20 +39,12 @@ export const declareRename = (text: string, file: string, rename: string): strin
   return 'message' in place ? place : insert(text, document, place)
 }
 
-const modelsOf = ({ value }: ConfigDocument): readonly { readonly name: string; readonly table: string }[] =>
-  membersOf(findValue(value, ['models'])).map(([name, model]) => ({ name, table: tableOf(name, model) }))
-
-const tableOf = (name: string, model: Json): string => {
-  const given = findValue(model, ['table'])
-  return typeof given === 'string' ? given : name
-}
-
 const placeOfTable = (document: ConfigDocument, from: string, to: string): Place | RenameRefusal => {
-  const models = modelsOf(document)
-  const model = models.find(({ table }) => table === to)
+  const models = modelTables(document)
   const tables = models.map(({ table }) => table)
-  if (!model) return { message: `no model has the table ${show(to)}`, help: suggest(to, tables, 'table') }
-  const mapping = ['models', model.name]
+  const found = models.find(({ table }) => table === to)
+  if (!found) return { message: `no model has the table ${show(to)}`, help: suggest(to, tables, 'table') }
+  const mapping = ['models', found.model]
   const anchor = findValue(document.value, [...mapping, 'table']) === undefined ? 'fields' : 'table'
   return freeOf(document, { mapping, anchor, from })
 }
@@ -57,14 +53,14 @@ const placeOfField = (
   document: ConfigDocument,
   { table, column, to }: { readonly table: string; readonly column: string; readonly to: string },
 ): Place | RenameRefusal => {
-  const models = modelsOf(document)
-  const model = models.find((each) => each.table === table)
+  const models = modelTables(document)
   const tables = models.map((each) => each.table)
-  if (!model) return { message: `no model has the table ${show(table)}`, help: suggest(table, tables, 'table') }
-  const fields = ['models', model.name, 'fields']
+  const found = models.find((each) => each.table === table)
+  if (!found) return { message: `no model has the table ${show(table)}`, help: suggest(table, tables, 'table') }
+  const fields = ['models', found.model, 'fields']
   const names = membersOf(findValue(document.value, fields)).map(([name]) => name)
   if (!names.includes(to)) {
-    const message = `the model ${show(model.name)} has no field ${show(to)}`
+    const message = `the model ${show(found.model)} has no field ${show(to)}`
     return { message, help: suggest(to, names, 'field') }
   }
   return freeOf(document, { mapping: [...fields, to], anchor: 'type', from: column })
@@ -78,12 +74,10 @@ const freeOf = (document: ConfigDocument, place: Place): Place | RenameRefusal =
 
 /** Before the anchor, where no comment can be in the way; on its line within braces, else on a line of its own. */
 const insert = (text: string, document: ConfigDocument, { mapping, anchor, from }: Place): string => {
-  const { offset, line } = document.locate([...mapping, anchor], 'key').start
-  // The mark at the start of a file, if any, is no part of the document.
-  const at = offset + (text.startsWith('\ufeff') ? 1 : 0)
+  const { offset: at, line } = document.locate([...mapping, anchor], 'key').start
   const start = text.slice(0, at)
   const indent = /^[ \t]*$/.test(start.slice(start.lastIndexOf('\n') + 1))
-  const inBraces = text[document.locate(mapping, 'value').start.offset + at - offset] === '{'
+  const inBraces = text[document.locate(mapping, 'value').start.offset] === '{'
   const key = `renamed_from: ${from}`
   if (inBraces || !indent) return `${start}${key}, ${text.slice(at)}`
   const blank = (document.lines[line - 1] ?? '').match(/^[ \t]*/)?.[0] ?? ''
