@@ -1,7 +1,17 @@
 import type { Catalog, CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
-import { both, extra, find, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair, pairTables } from './pair.js'
+import {
+  both,
+  extra,
+  type FormerNames,
+  find,
+  has,
+  isOfOneKind,
+  isOurConstraint,
+  isOurIndex,
+  type Pair,
+  pairTables,
+} from './pair.js'
 import { isUnclear, notesOf, refusalsOf, strandedTables } from './refusals.js'
-import type { FormerNames } from './renames.js'
 import { lateForeignKeys, type WantedConstraint, type WantedTable } from './sql.js'
 import * as columns from './column-steps.js'
 import * as parts from './part-steps.js'

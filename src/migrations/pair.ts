@@ -1,8 +1,13 @@
 import { identifier } from '../fields/sql-literal.js'
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
 import { isDerivedConstraint, isDerivedIndex } from './derived.js'
-import type { FormerNames } from './renames.js'
 import type { WantedTable } from './sql.js'
+
+/** What tables and columns were called before the renames of a plan, by their wanted names. */
+export interface FormerNames {
+  table(name: string): string
+  column(table: string, name: string): string
+}
 
 /** One table on both sides, after the renames of the plan. */
 export interface Pair {

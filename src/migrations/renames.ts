@@ -1,14 +1,9 @@
 import type { Catalog, CatalogTable } from './catalog.js'
 import type { WantedColumn, WantedTable } from './sql.js'
 import { renameColumn } from './column-steps.js'
+import { type FormerNames, has } from './pair.js'
 import type { Step } from './steps.js'
 import { renameTable } from './table-steps.js'
-
-/** What tables and columns were called before the renames of a plan, by their wanted names. */
-export interface FormerNames {
-  table(name: string): string
-  column(table: string, name: string): string
-}
 
 /** The renames that resources.yaml declares and the migration files have not made yet. */
 export interface Renames {
@@ -80,12 +75,4 @@ function strayTable({ name, formerly }: WantedTable, from: Catalog): readonly st
   if (formerly === undefined || from.length === 0) return []
   const known = from.map((table) => table.name).join(', ')
   return [`table ${name} is new, and its \`renamed_from\` names no table of the migrations, which have: ${known}`]
-}
-
-interface Named {
-  readonly name: string
-}
-
-function has(parts: readonly Named[], name: string): boolean {
-  return parts.some((part) => part.name === name)
 }
