@@ -1,12 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { adoptDrift, declareField } from '../src/index.js'
-import { type CliContext, type CommonOptions, shownPath } from './context.js'
+import { type CliContext, type CommonOptions, requireApplication, shownPath } from './context.js'
+import { onDatabase } from './database.js'
 import type { ExitCode } from './failure.js'
-import { withDatabase } from './with-database.js'
 
 /** `migrate adopt`: what exists only in the database becomes part of the files, and stays as it is. */
 export async function adopt(context: CliContext, object: string, options: CommonOptions): Promise<ExitCode> {
-  return withDatabase(context, options, async (database, { spec, folder }) => {
+  const { spec } = await requireApplication(context, options)
+  return onDatabase<ExitCode>(context, spec, async (database, folder) => {
     const { file, column } = await adoptDrift(database, folder, { object })
     context.err.line(`wrote ${shownPath(context, file)}, and recorded it as applied: ${object} is there already`)
     if (column === undefined) return 0

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../src/index.js'
 import { Failure } from './failure.js'
 import type { Log } from './log.js'
+import { writeWhole } from './whole-file.js'
 
 /** Milliseconds between two looks for a request, and for its answer. */
 const PAUSE = 300
@@ -60,7 +61,7 @@ async function answer({ embedded, id, pack, log }: Request): Promise<void> {
   await rm(nameOf(embedded, id, 'asked'), { force: true })
   try {
     const archive = await pack()
-    await writeWhole(archive, { part: nameOf(embedded, id, 'part'), file: nameOf(embedded, id, 'made') })
+    await writeWhole(archive, nameOf(embedded, id, 'made'), nameOf(embedded, id, 'part'))
     log.info({ event: 'backed_up', bytes: archive.length, msg: `made a backup of ${archive.length} bytes` })
   } catch (error) {
     log.error({ event: 'backup_failed', msg: `a backup failed: ${String(error)}` })
@@ -94,25 +95,4 @@ async function until(isDone: () => boolean, longest: number): Promise<boolean> {
     await delay(PAUSE)
   }
   return isDone()
-}
-
-/** Writes a file that only its owner reads, and that is there as a whole or not at all. */
-export async function writeWhole(
-  bytes: Uint8Array,
-  { part, file }: { readonly part: string; readonly file: string },
-): Promise<void> {
-  await mkdir(dirname(file), { recursive: true })
-  try {
-    const handle = await open(part, 'wx', 0o600)
-    try {
-      await handle.writeFile(bytes)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(part, file)
-  } catch (error) {
-    await rm(part, { force: true })
-    throw error
-  }
 }

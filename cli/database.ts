@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs'
 import { type AppSpec, type Database, DatabaseRefused, type MigrationFolder, openDatabase } from '../src/index.js'
-import { type CliContext, projectFolders, shownPath } from './context.js'
+import { type CliContext, projectFolders } from './context.js'
+import { embeddedOf, isThere } from './embedded.js'
 import { Failure } from './failure.js'
 import { isReachable } from './schema.js'
 
@@ -8,15 +8,42 @@ import { isReachable } from './schema.js'
  * Opens the database that belongs to a configuration. What is said about it names the embedded one as people write its path.
  * @throws DatabaseRefused when it can never be opened
  */
-export async function openProjectDatabase(context: CliContext, file: string, env = context.env): Promise<Database> {
-  const { embedded } = projectFolders(file)
-  const shown = shownPath(context, embedded)
+export function openProjectDatabase(context: CliContext, file: string, env = context.env): Promise<Database> {
+  const { path, shown } = embeddedOf(context, file)
+  return inWordsOf({ [path]: shown }, () => openDatabase({ url: env['DATABASE_URL'], directory: shown }, env))
+}
+
+/** Does work; when the database is refused, names of the inside are replaced by those that people know. */
+export async function inWordsOf<T>(names: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
   try {
-    return await openDatabase({ url: env['DATABASE_URL'], directory: shown }, env)
+    return await work()
   } catch (error) {
     if (!(error instanceof DatabaseRefused)) throw error
-    const shorten = (text: string) => text.replaceAll(embedded, shown)
-    throw new DatabaseRefused(shorten(error.message), error.help.map(shorten), error)
+    const replace = (text: string) =>
+      Object.entries(names).reduce((said, [inside, known]) => said.replaceAll(inside, known), text)
+    throw new DatabaseRefused(replace(error.message), error.help.map(replace), error)
+  }
+}
+
+/** Whether a configuration has a database; if not, opening it makes an embedded one. */
+export function hasDatabase(context: CliContext, file: string): boolean {
+  return context.env['DATABASE_URL'] !== undefined || isThere(embeddedOf(context, file))
+}
+
+/**
+ * Opens the database that belongs to a configuration, and makes sure that it answers.
+ * @throws DatabaseRefused when it can never be opened, and Failure 2 when it cannot be reached
+ */
+export async function openReachable(context: CliContext, file: string): Promise<Database> {
+  const database = await openProjectDatabase(context, file)
+  try {
+    if (await isReachable(database)) return database
+    throw new Failure(2, `cannot reach the database: ${database.description}`, [
+      'is it running? DATABASE_URL says where it is looked for',
+    ])
+  } catch (error) {
+    await database.close()
+    throw error
   }
 }
 
@@ -26,16 +53,10 @@ type Work<T> = (database: Database, migrations: MigrationFolder) => Promise<T>
  * Opens the database of a configuration, does the work, and closes it again.
  * @throws Failure 2 when it cannot be reached
  */
-export async function onDatabase<T>(context: CliContext, spec: AppSpec, work: Work<T>): Promise<T> {
-  const { migrations } = projectFolders(spec.file)
-  const database = await openProjectDatabase(context, spec.file)
+export async function onDatabase<T>(context: CliContext, { file }: AppSpec, work: Work<T>): Promise<T> {
+  const database = await openReachable(context, file)
   try {
-    if (!(await isReachable(database))) {
-      throw new Failure(2, `cannot reach the database: ${database.description}`, [
-        'is it running? DATABASE_URL says where it is looked for',
-      ])
-    }
-    return await work(database, migrations)
+    return await work(database, projectFolders(file).migrations)
   } finally {
     await database.close()
   }
@@ -46,12 +67,9 @@ export async function onDatabase<T>(context: CliContext, spec: AppSpec, work: Wo
  * @throws Failure 2 when there is none, and when it cannot be reached
  */
 export async function onExistingDatabase<T>(context: CliContext, spec: AppSpec, work: Work<T>): Promise<T> {
-  const { embedded } = projectFolders(spec.file)
-  if (context.env['DATABASE_URL'] === undefined && !existsSync(embedded)) {
-    const shown = shownPath(context, embedded)
-    throw new Failure(2, `there is no database yet: DATABASE_URL is not set, and nothing is in ${shown}`, [
-      'make it: snippetctl migrate up',
-    ])
-  }
-  return onDatabase(context, spec, work)
+  if (hasDatabase(context, spec.file)) return onDatabase(context, spec, work)
+  const { shown } = embeddedOf(context, spec.file)
+  throw new Failure(2, `there is no database yet: DATABASE_URL is not set, and nothing is in ${shown}`, [
+    'make it: snippetctl migrate up',
+  ])
 }

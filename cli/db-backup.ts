@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { DatabaseInUse, DatabaseRefused, restoreEmbedded } from '../src/index.js'
-import { askForBackup, writeWhole } from './backups.js'
-import { type CliContext, type CommonOptions, projectFolders, requireSpec, shownPath } from './context.js'
-import { openProjectDatabase } from './database.js'
+import { askForBackup } from './backups.js'
+import { type CliContext, type CommonOptions, shownPath } from './context.js'
+import { inWordsOf, openProjectDatabase } from './database.js'
+import { requireEmbedded, requireThere } from './embedded.js'
 import { type ExitCode, Failure } from './failure.js'
+import { writeWhole } from './whole-file.js'
 
 interface RestoreOptions extends CommonOptions {
   readonly yes?: string
@@ -33,24 +35,18 @@ export function addDbRestore(db: Command, context: CliContext): void {
     .action(async (file: string, options: RestoreOptions) => context.finish(await restore(context, file, options)))
 }
 
-async function embeddedOf(context: CliContext, options: CommonOptions) {
-  if (context.env['DATABASE_URL'] !== undefined)
-    throw new Failure(2, 'DATABASE_URL is set, and this is for the embedded database', [
-      'a server has commands of its own: pg_dump, pg_restore',
-    ])
-  const spec = await requireSpec(context, options)
-  const { embedded } = projectFolders(spec.file)
-  return { file: spec.file, embedded, shown: shownPath(context, embedded) }
-}
+/** The programs of PostgreSQL that do this with a server. */
+const INSTEAD = 'pg_dump, pg_restore'
 
 /** @throws Failure 2 when there is nothing to back up, and when the file is there already */
 async function backup(context: CliContext, given: string, options: CommonOptions): Promise<ExitCode> {
-  const { file: config, embedded, shown } = await embeddedOf(context, options)
+  const embedded = await requireEmbedded(context, options, INSTEAD)
+  const { config, path, shown } = embedded
   const file = resolve(context.cwd, given)
-  if (!existsSync(embedded)) throw new Failure(2, `there is no embedded database in ${shown}`)
+  requireThere(embedded)
   if (existsSync(file)) throw new Failure(2, `\`${given}\` is there already, and backups replace nothing`)
-  const archive = (await packHere(context, config)) ?? (await askForBackup(embedded, shown))
-  await writeWhole(archive, { part: `${file}.${process.pid}.part`, file })
+  const archive = (await packHere(context, config)) ?? (await askForBackup(path, shown))
+  await writeWhole(archive, file)
   context.err.line(`wrote ${shown} to ${shownPath(context, file)}, ${archive.length} bytes`)
   return 0
 }
@@ -72,15 +68,11 @@ async function packHere(context: CliContext, config: string): Promise<Uint8Array
 
 /** @throws Failure 3 unless the database that would be replaced was named */
 async function restore(context: CliContext, given: string, options: RestoreOptions): Promise<ExitCode> {
-  const { embedded, shown } = await embeddedOf(context, options)
+  const { path, shown } = await requireEmbedded(context, options, INSTEAD)
   const file = resolve(context.cwd, given)
   if (!existsSync(file)) throw new Failure(2, `cannot read \`${given}\`: there is no such file`)
-  if (existsSync(embedded)) await confirm(context, { shown, given, options })
-  const aside = await restoreEmbedded(embedded, file).catch((error: unknown) => {
-    if (!(error instanceof DatabaseRefused)) throw error
-    const shorten = (text: string) => text.replaceAll(embedded, shown).replaceAll(file, given)
-    throw new DatabaseRefused(shorten(error.message), error.help.map(shorten), error)
-  })
+  if (existsSync(path)) await confirm(context, { shown, given, options })
+  const aside = await inWordsOf({ [path]: shown, [file]: given }, () => restoreEmbedded(path, file))
   context.err.line(`restored ${shown} from ${given}`)
   if (aside !== undefined)
     context.err.line(`the old one is in ${shownPath(context, aside)}; delete it when nothing in it is needed`)

@@ -1,17 +1,16 @@
-import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import {
   type AppSpec,
   copyRecords,
   CopyRefused,
   type Database,
-  DatabaseRefused,
   migrateUp,
   openDatabase,
   Problem,
 } from '../src/index.js'
-import { type CliContext, type CommonOptions, projectFolders, requireSpec, shownPath } from './context.js'
-import { openProjectDatabase } from './database.js'
+import { type CliContext, type CommonOptions, projectFolders, requireSpec } from './context.js'
+import { inWordsOf, openProjectDatabase } from './database.js'
+import { embeddedOf, requireThere } from './embedded.js'
 import { type ExitCode, Failure } from './failure.js'
 import { count } from './output.js'
 import { isReachable, requireSchema } from './schema.js'
@@ -34,9 +33,8 @@ export function addDbCopy(db: Command, context: CliContext): void {
 /** @throws Failure 2 when there is nothing to copy, or the target is not one to copy to */
 async function copy(context: CliContext, options: CopyOptions): Promise<ExitCode> {
   const spec = await requireSpec(context, options)
-  const { embedded, migrations } = projectFolders(spec.file)
-  const shown = shownPath(context, embedded)
-  if (!existsSync(embedded)) throw new Failure(2, `there is no embedded database in ${shown}`)
+  const { migrations } = projectFolders(spec.file)
+  requireThere(embeddedOf(context, spec.file))
   const target = await openTarget(context, options.to)
   try {
     const source = await openProjectDatabase(context, spec.file, { ...context.env, DATABASE_URL: undefined })
@@ -54,17 +52,13 @@ async function copy(context: CliContext, options: CopyOptions): Promise<ExitCode
   return 0
 }
 
-async function openTarget(context: CliContext, url: string): Promise<Database> {
-  try {
+function openTarget(context: CliContext, url: string): Promise<Database> {
+  return inWordsOf({ DATABASE_URL: '--to' }, async () => {
     const target = await openDatabase({ url, directory: '' }, context.env)
     if (await isReachable(target)) return target
     await target.close()
     throw new Failure(2, `cannot reach the target: ${target.description}`)
-  } catch (error) {
-    if (!(error instanceof DatabaseRefused)) throw error
-    const name = (text: string) => text.replaceAll('DATABASE_URL', '--to')
-    throw new DatabaseRefused(name(error.message), error.help.map(name), error)
-  }
+  })
 }
 
 /** Makes the tables there, which are what the migrations say, as those here are. */

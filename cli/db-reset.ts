@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { putAside } from '../src/index.js'
-import { type CliContext, type CommonOptions, projectFolders, requireApplication, shownPath } from './context.js'
+import { type CliContext, type CommonOptions, shownPath } from './context.js'
+import { requireEmbedded } from './embedded.js'
 import { type ExitCode, Failure } from './failure.js'
 
 interface ResetOptions extends CommonOptions {
@@ -19,20 +20,15 @@ export function addDbReset(db: Command, context: CliContext): void {
 
 /** @throws Failure 3 unless the name of the database was given; Failure 2 where there is none that could be reset */
 async function reset(context: CliContext, options: ResetOptions): Promise<ExitCode> {
-  if (context.env['DATABASE_URL'] !== undefined)
-    throw new Failure(2, 'DATABASE_URL is set: only the embedded database can be reset', [
-      'a server has its own commands for that: dropdb, createdb',
-    ])
-  const { spec } = await requireApplication(context, options)
-  const { embedded } = projectFolders(spec.file)
-  const name = shownPath(context, embedded)
-  if (!existsSync(embedded)) throw new Failure(2, `there is no embedded database in ${name}`)
+  const { path, shown: name } = await requireEmbedded(context, options, 'dropdb, createdb')
+  // A folder without a database in it can be in the way of one.
+  if (!existsSync(path)) throw new Failure(2, `there is no embedded database in ${name}`)
   const answer = options.name ?? (await context.ask(`type ${name} to start again without its data: `))
   if (answer?.trim() !== name)
     throw new Failure(3, `nothing was done: ${name} is the name of the database`, [
       `say it: snippetctl db reset --name ${name}`,
     ])
-  const aside = await putAside(embedded)
+  const aside = await putAside(path)
   context.err.line(`put the old database aside in ${shownPath(context, aside)}; delete it when nothing in it is needed`)
   return 0
 }

@@ -4,6 +4,7 @@ import {
   type AppSpec,
   type CountedPlan,
   countRows,
+  DatabaseRefused,
   declareRename,
   type MigrationFolder,
   type MigrationPlan,
@@ -15,7 +16,7 @@ import {
   writeMigration,
 } from '../src/index.js'
 import { type CliContext, type CommonOptions, projectFolders, requireApplication, shownPath } from './context.js'
-import { openExisting } from './existing.js'
+import { hasDatabase, openReachable } from './database.js'
 import { measure } from './measure.js'
 import { type ExitCode, Failure } from './failure.js'
 import { alignColumns, count, type Output } from './output.js'
@@ -59,17 +60,16 @@ async function planInScratch(spec: AppSpec, folder: MigrationFolder): Promise<Mi
 
 /** Without a database that can be looked into, a plan is as good; it only knows less. */
 async function countIn(context: CliContext, { file }: AppSpec, planned: MigrationPlan): Promise<CountedPlan> {
-  if (!wantsRows(planned)) return planned
-  const opened = await openExisting(context, projectFolders(file).embedded)
-  if (opened === undefined) return planned
-  if ('reason' in opened) {
-    context.err.line(`rows were not counted: ${opened.reason}`)
-    return planned
-  }
+  if (!wantsRows(planned) || !hasDatabase(context, file)) return planned
+  const database = await openReachable(context, file).catch((error: unknown) => {
+    if (!(error instanceof DatabaseRefused || error instanceof Failure)) throw error
+    context.err.line(`rows were not counted: ${error.message}`)
+  })
+  if (!database) return planned
   try {
-    return await countRows(planned, opened)
+    return await countRows(planned, database)
   } finally {
-    await opened.close()
+    await database.close()
   }
 }
 

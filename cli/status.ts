@@ -1,8 +1,8 @@
 import { type Drift, type MigrationStatus, migrationStatus, readDrift, schemaDifferences } from '../src/index.js'
-import type { CliContext, CommonOptions } from './context.js'
+import { type CliContext, type CommonOptions, requireApplication } from './context.js'
+import { onDatabase } from './database.js'
 import type { ExitCode } from './failure.js'
 import { alignColumns } from './output.js'
-import { withDatabase } from './with-database.js'
 
 export interface StatusOptions extends CommonOptions {
   readonly json?: true
@@ -10,7 +10,8 @@ export interface StatusOptions extends CommonOptions {
 
 /** `migrate status`: what is applied, what is not, and in what the database is another than the files make. */
 export async function status(context: CliContext, options: StatusOptions): Promise<ExitCode> {
-  return withDatabase(context, options, async (database, { spec, folder }) => {
+  const { spec } = await requireApplication(context, options)
+  return onDatabase<ExitCode>(context, spec, async (database, folder) => {
     const migrations = await migrationStatus(database, folder)
     const applied = migrations.every(({ state }) => state === 'applied')
     // Before the last migration is applied, differences are what one expects.

@@ -1,4 +1,3 @@
-import { open, rename, rm } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { dump as write, DUMP_FORMATS, type DumpFormatName, modelOf, UnreadableData } from '../../src/index.js'
@@ -7,6 +6,7 @@ import { onExistingDatabase } from '../database.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { count } from '../output.js'
 import { requireSchema } from '../schema.js'
+import { openWhole, type WholeFile } from '../whole-file.js'
 
 interface DumpOptions extends CommonOptions {
   readonly format?: DumpFormatName
@@ -71,40 +71,19 @@ function formatOf(output = ''): DumpFormatName {
 }
 
 /** Where a dump goes. */
-interface Sink {
-  readonly write: (text: string) => Promise<void>
-  readonly finish: () => Promise<void>
-  readonly discard: () => Promise<void>
-}
+type Sink = Pick<WholeFile, 'finish' | 'discard'> & { readonly write: (text: string) => Promise<void> }
 
 /** Whoever read stdout has seen enough, as `head` has. */
 class ReaderGone extends Error {}
 
 async function openSink({ out, cwd }: CliContext, output: string | undefined): Promise<Sink> {
+  if (output !== undefined)
+    return openWhole(resolve(cwd, output)).catch((cause: Error) => {
+      throw new Failure(2, `cannot write \`${output}\`: ${cause.message}`, [], cause)
+    })
   const nothing = async () => {}
-  if (output !== undefined) return openFile(resolve(cwd, output), output)
   const write = async (text: string) => {
     if (!(await out.write(text))) throw new ReaderGone()
   }
   return { write, finish: nothing, discard: nothing }
-}
-
-/** A file that is there as a whole or not at all: it is written beside its place. */
-async function openFile(file: string, shown: string): Promise<Sink> {
-  const beside = `${file}.${process.pid}.part`
-  const handle = await open(beside, 'wx', 0o600).catch((cause: Error) => {
-    throw new Failure(2, `cannot write \`${shown}\`: ${cause.message}`, [], cause)
-  })
-  return {
-    write: async (text) => void (await handle.writeFile(text)),
-    async finish() {
-      await handle.sync()
-      await handle.close()
-      await rename(beside, file)
-    },
-    async discard() {
-      await handle.close().catch(() => undefined)
-      await rm(beside, { force: true })
-    },
-  }
 }

@@ -2,12 +2,12 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { migrateDown, type MigrationDone, migrationStatus, migrateUp } from '../../src/index.js'
 import { adopt } from '../adopt.js'
 import { CONSENT_FLAG, CONSENT_TEXT, type ConsentOptions, parseConsent, withConsent } from '../consent.js'
-import type { CliContext, CommonOptions } from '../context.js'
+import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
+import { onDatabase } from '../database.js'
 import type { ExitCode } from '../failure.js'
 import { count } from '../output.js'
 import { plan, type PlanOptions } from '../plan.js'
 import { status, type StatusOptions } from '../status.js'
-import { withDatabase } from '../with-database.js'
 
 interface UpOptions extends CommonOptions, ConsentOptions {}
 
@@ -100,7 +100,8 @@ function parseSteps(text: string): number {
 }
 
 async function up(context: CliContext, options: UpOptions): Promise<ExitCode> {
-  return withDatabase(context, options, async (database, { folder }) => {
+  const { spec } = await requireApplication(context, options)
+  return onDatabase<ExitCode>(context, spec, async (database, folder) => {
     const report = (one: MigrationDone) => reportDone(context, 'applied', one)
     const done = await withConsent(context, options, (allows) => migrateUp(database, folder, { report, allows }))
     const { length } = await migrationStatus(database, folder)
@@ -112,7 +113,8 @@ async function up(context: CliContext, options: UpOptions): Promise<ExitCode> {
 }
 
 async function down(context: CliContext, options: DownOptions): Promise<ExitCode> {
-  return withDatabase(context, options, async (database, { folder }) => {
+  const { spec } = await requireApplication(context, options)
+  return onDatabase<ExitCode>(context, spec, async (database, folder) => {
     const { steps } = options
     const report = (one: MigrationDone) => reportDone(context, 'reverted', one)
     const done = await withConsent(context, options, (allows) =>
