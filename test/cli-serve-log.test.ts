@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { makeProject, type Project, type Serving, startServe } from './support/cli.js'
+import { makeProject, PLUGGED, type Project, type Serving, startServe } from './support/cli.js'
 
 const PAD = 'x'.repeat(10_000)
 
@@ -14,23 +14,11 @@ export default (app) => {
 }
 `
 
-const CONFIG = `version: 1
-models:
-  book:
-    table: books
-    fields:
-      id: { type: bigint, primary_key: true }
-resources:
-  book: { model: book, path: /books/ }
-plugins:
-  - ./plugin.mjs
-`
-
 let project: Project
 let serving: Serving | undefined
 
 beforeAll(async () => {
-  project = await makeProject({ 'resources.yaml': CONFIG, 'plugin.mjs': PLUGIN })
+  project = await makeProject({ 'resources.yaml': PLUGGED, 'plugin.mjs': PLUGIN })
 })
 
 afterEach(() => serving?.stop('SIGKILL'))
@@ -72,7 +60,7 @@ describe('the log of serve', () => {
 })
 
 test('a command whose output nobody reads goes on to its own exit code, quietly', async () => {
-  await project.write('broken.yaml', CONFIG.replace('bigint', 'bigitn'))
+  await project.write('broken.yaml', PLUGGED.replace('bigint', 'bigitn'))
   const command = [resolve('bin', 'snippetctl.js'), 'check', '--config', 'broken.yaml']
   const child = spawn(process.execPath, command, { cwd: project.folder, stdio: ['ignore', 'pipe', 'pipe'] })
   child.stdout.destroy()

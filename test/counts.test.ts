@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from './support/api.js'
+import { linksOf } from './support/links.js'
 
 const CAP = 10_000
 const ROWS = 12_500
@@ -45,12 +46,11 @@ const list = async (path: string) => {
   const body: unknown = await response.json()
   expect([path, response.status]).toEqual([path, 200])
   const header = (name: string) => response.headers.get(name)
-  const links = [...(header('link') ?? '').matchAll(/<([^>]*)>; rel="(\w+)"/g)]
   return {
     body,
     total: header('x-total-count') === null ? undefined : Number(header('x-total-count')),
     estimated: header('x-total-count-estimated'),
-    links: Object.fromEntries(links.map(([, url = '', rel]) => [rel, withoutCursor(url)])),
+    links: Object.fromEntries(Object.entries(linksOf(response)).map(([rel, url]) => [rel, withoutCursor(url)])),
   }
 }
 

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { dump, DUMP_FORMATS, type DumpFormatName, modelOf, seed } from '../src/index.js'
-import { createAll, wantedTables } from '../src/migrations/sql.js'
-import { specOf } from './support/config.js'
+import { ddlOf, specOf } from './support/config.js'
 import { openTestDatabase, type TestDatabase } from './support/database.js'
 import { SHELVES } from './support/shelves.js'
 
@@ -16,7 +15,7 @@ let database: TestDatabase
 let folder: string
 
 beforeAll(async () => {
-  database = await openTestDatabase(createAll(wantedTables(spec)).join(';\n'))
+  database = await openTestDatabase(ddlOf(spec))
   folder = await mkdtemp(join(tmpdir(), 'snippetctl-'))
 })
 

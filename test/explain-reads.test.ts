@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Database, explainRead, loadApplication, Problem } from '../src/index.js'
 import type { Statement } from '../src/db/database.js'
-import { createAll, wantedTables } from '../src/migrations/sql.js'
 import { type Api, startApi } from './support/api.js'
-import { specOf } from './support/config.js'
-import { openTestDatabase } from './support/database.js'
+import { ddlOf, specOf } from './support/config.js'
+import { openTestDatabase, watchDatabase } from './support/database.js'
 
 const YAML = `version: 1
 api: { prefix: "" }
@@ -38,18 +37,12 @@ let database: Database
 let api: Api
 let folder: string
 let app: Extract<Awaited<ReturnType<typeof loadApplication>>, { ok: true }>['app']
-const seen: Statement[] = []
+let seen: Statement[]
 
 beforeAll(async () => {
-  database = await openTestDatabase(createAll(wantedTables(specOf(YAML))).join(';\n'))
-  const watched: Database = Object.create(database, {
-    query: {
-      value: (statement: Statement) => {
-        seen.push(statement)
-        return database.query(statement)
-      },
-    },
-  }) as Database
+  database = await openTestDatabase(ddlOf(specOf(YAML)))
+  const { watched, sent } = watchDatabase(database)
+  seen = sent
   api = await startApi(YAML, { database: watched })
   await database.query({
     text: `insert into books (title, pages, lent, read_on)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from './support/api.js'
+import { linksOf } from './support/links.js'
 
 const YAML = `version: 1
 api: { prefix: "" }
@@ -89,7 +90,7 @@ describe.each(FIELDS)('what other programs have stored as %s', (field) => {
       const response = await api.fetch(path)
       expect(response.status).toBe(200)
       found.push(...((await response.json()) as Event[]).map((event) => event[field]))
-      path = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
+      path = linksOf(response)['next']
     }
     expect(found).toEqual(sign === '' ? shown(field) : shown(field).toReversed())
   })

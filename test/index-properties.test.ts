@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { explainRead, type Json, loadApplication, type PlanStep } from '../src/index.js'
-import { createAll, wantedTables } from '../src/migrations/sql.js'
+import { ddlOf } from './support/config.js'
 import { openTestDatabase } from './support/database.js'
 
 const folder = mkdtemp(join(tmpdir(), 'snippetctl-'))
@@ -100,7 +100,7 @@ test('whatever the file says, the indexes that check asks for are enough, and ea
       expect(additions).toEqual([])
       const [book] = app.resources
       if (!book) throw new Error('no resource')
-      const database = await openTestDatabase(createAll(wantedTables(spec)).join(';\n'))
+      const database = await openTestDatabase(ddlOf(spec))
       try {
         const queries = [
           '',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, SNIPPETS_FILE, startApi } from './support/api.js'
 import { expectSound } from './support/leaks.js'
+import { linksOf } from './support/links.js'
 
 const PATH = '/api/snippets-viewset/'
 
@@ -142,8 +143,7 @@ describe('a list takes', () => {
     for (const title of ['&x=#%', '😀 +', 'a&page=9']) {
       for (let n = 0; n < 2; n++) await api.send('POST', PATH, { title, code: 'c', language: 'link' })
       const search = new URLSearchParams({ title, page_size: '1', language: 'link' }).toString()
-      const { headers } = await list(search)
-      const next = /<([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1] ?? ''
+      const { next = '' } = linksOf(await list(search))
       expect(next.startsWith(PATH)).toBe(true)
       expect(await list(next.slice(PATH.length + 1))).toMatchObject({ titles: [title] })
     }

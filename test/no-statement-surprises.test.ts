@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Database, Statement } from '../src/db/database.js'
-import { createAll, wantedTables } from '../src/migrations/sql.js'
 import { type Api, startApi } from './support/api.js'
-import { specOf } from './support/config.js'
-import { openTestDatabase } from './support/database.js'
+import { ddlOf, specOf } from './support/config.js'
+import { openTestDatabase, watchDatabase } from './support/database.js'
+import { linksOf } from './support/links.js'
 
 const FLAGS = ['f1', 'f2', 'f3', 'f4', 'f5', 'f6', 'f7', 'f8']
 
@@ -46,18 +46,12 @@ const CANARY = 'canary-4d1e'
 
 let database: Database
 let api: Api
-const seen: Statement[] = []
+let seen: Statement[]
 
 beforeAll(async () => {
-  database = await openTestDatabase(createAll(wantedTables(specOf(YAML))).join(';\n'))
-  const watched: Database = Object.create(database, {
-    query: {
-      value: (statement: Statement) => {
-        seen.push(statement)
-        return database.query(statement)
-      },
-    },
-  }) as Database
+  database = await openTestDatabase(ddlOf(specOf(YAML)))
+  const { watched, sent } = watchDatabase(database)
+  seen = sent
   api = await startApi(YAML, { database: watched })
   await run(`insert into author (name) select 'author ' || n from generate_series(1, 200) n`)
   await run(`insert into books (title, author_id, sold, read_on)
@@ -80,8 +74,7 @@ const statementsOf = async (
   seen.splice(0)
   const response = await api.fetch(path, init)
   const body = await response.text()
-  const next = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
-  return { status: response.status, statements: seen.splice(0), body, next }
+  return { status: response.status, statements: seen.splice(0), body, next: linksOf(response)['next'] }
 }
 
 const sending = (method: string, body: object): RequestInit => ({

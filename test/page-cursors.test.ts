@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from './support/api.js'
+import { linksOf } from './support/links.js'
 
 const ROWS = 57
 
@@ -40,8 +41,7 @@ const read = async (path: string): Promise<Page> => {
   const response = await api.fetch(path)
   expect([path, response.status]).toEqual([path, 200])
   const records = (await response.json()) as readonly { readonly id: number }[]
-  const links = [...(response.headers.get('link') ?? '').matchAll(/<([^>]*)>; rel="(\w+)"/g)]
-  return { ids: records.map(({ id }) => id), links: Object.fromEntries(links.map(([, url, rel]) => [rel, url])) }
+  return { ids: records.map(({ id }) => id), links: linksOf(response) }
 }
 
 const follow = async (path: string, rel: 'next' | 'prev'): Promise<readonly Page[]> => {

@@ -1,23 +1,11 @@
 import { resolve } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { loadApplication, type PluginApp } from '../src/index.js'
-import { makeProject } from './support/cli.js'
-
-const CONFIG = `version: 1
-models:
-  book:
-    table: books
-    fields:
-      id: { type: bigint, primary_key: true }
-resources:
-  book: { model: book, path: /books/ }
-plugins:
-  - ./plugin.mjs
-`
+import { makeProject, PLUGGED } from './support/cli.js'
 
 /** What is wrong with an application whose one plugin is this function. */
 async function faultsOf(plugin: (app: PluginApp) => unknown): Promise<readonly string[]> {
-  const project = await makeProject({ 'resources.yaml': CONFIG, 'plugin.mjs': '' })
+  const project = await makeProject({ 'resources.yaml': PLUGGED, 'plugin.mjs': '' })
   const loaded = await loadApplication({
     file: resolve(project.folder, 'resources.yaml'),
     env: {},

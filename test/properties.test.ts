@@ -5,6 +5,7 @@ import { JsonText } from '../src/fields/json-text.js'
 import { RouteTable } from '../src/http/routes.js'
 import { fieldType, FIELD_TYPES } from '../src/fields/index.js'
 import { type Api, startApi } from './support/api.js'
+import { linksOf } from './support/links.js'
 
 const MODEL = `version: 1
 api: { prefix: "" }
@@ -122,8 +123,7 @@ const read = async (path: string): Promise<Page> => {
   const response = await api.fetch(path)
   const rows = (await response.json()) as Item[]
   expect([path, response.status]).toEqual([path, 200])
-  const links = [...(response.headers.get('link') ?? '').matchAll(/<([^>]*)>; rel="(\w+)"/g)]
-  return { ids: rows.map(({ id }) => id), links: Object.fromEntries(links.map(([, url, rel]) => [rel, url])) }
+  return { ids: rows.map(({ id }) => id), links: linksOf(response) }
 }
 
 const follow = async (from: string, rel: 'next' | 'prev'): Promise<readonly Page[]> => {

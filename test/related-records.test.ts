@@ -1,11 +1,10 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Connection, Database } from '../src/db/database.js'
-import { createAll, wantedTables } from '../src/migrations/sql.js'
+import type { Database, Statement } from '../src/db/database.js'
 import { type Api, startApi } from './support/api.js'
 import { makeProject, type Project } from './support/cli.js'
-import { specOf } from './support/config.js'
-import { openTestDatabase, testDatabaseKind } from './support/database.js'
+import { ddlOf, specOf } from './support/config.js'
+import { openTestDatabase, testDatabaseKind, watchDatabase } from './support/database.js'
 
 const YAML = `version: 1
 api: { prefix: /api }
@@ -106,12 +105,14 @@ insert into books (id, title, printed_at, notes, available, author_id, author_id
 let project: Project
 let database: Database
 let api: Api
-const sent: string[] = []
+let sent: Statement[]
 
 beforeAll(async () => {
   project = await makeProject({ 'resources.yaml': YAML, 'shelf.mjs': PLUGIN })
-  database = await openTestDatabase([...createAll(wantedTables(specOf(YAML))), RECORDS].join(';\n'))
-  api = await startApi(join(project.folder, 'resources.yaml'), { database: watched(database) })
+  database = await openTestDatabase(ddlOf(specOf(YAML)) + RECORDS)
+  const watch = watchDatabase(database)
+  sent = watch.sent
+  api = await startApi(join(project.folder, 'resources.yaml'), { database: watch.watched })
 })
 beforeEach(() => {
   sent.length = 0
@@ -121,21 +122,6 @@ afterAll(async () => {
   await database.close()
   await project.remove()
 })
-
-/** The same database, which notes the statements that it is sent. */
-function watched(database: Database): Database {
-  const watch = (connection: Connection): Connection => ({
-    query(statement) {
-      sent.push(statement.text)
-      return connection.query(statement)
-    },
-  })
-  const transaction: Database['transaction'] = (work) => database.transaction((connection) => work(watch(connection)))
-  return Object.create(database, {
-    query: { value: watch(database).query },
-    transaction: { value: transaction },
-  }) as Database
-}
 
 type Found = Readonly<Record<string, unknown>>
 

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from './support/api.js'
 import { expectSound } from './support/leaks.js'
+import { linksOf } from './support/links.js'
 
 const AUTHORS = '/library/authors/'
 const BOOKS = '/library/books/'
@@ -62,9 +63,6 @@ const titles = async (search: string): Promise<string[]> => {
   expect(status).toBe(200)
   return (body as Book[]).map(({ title }) => title)
 }
-
-const linkOf = ({ headers }: Answer, rel: string): string | undefined =>
-  new RegExp(`<([^>]*)>; rel="${rel}"`).exec(headers.get('link') ?? '')?.[1]
 
 const errorsOf = ({ body }: Answer): unknown => (body as { errors?: object }).errors
 
@@ -313,12 +311,12 @@ describe('cursor pages', () => {
       const page = await ask('GET', next)
       forwards.push(page.body as Book[])
       last = next
-      next = linkOf(page, 'next')
+      next = linksOf(page)['next']
     }
     for (let prev = last; prev !== undefined; ) {
       const page = await ask('GET', prev)
       backwards.unshift(page.body as Book[])
-      prev = linkOf(page, 'prev')
+      prev = linksOf(page)['prev']
     }
     expect(forwards.flat()).toEqual(whole)
     expect(backwards).toEqual(forwards)
@@ -327,7 +325,7 @@ describe('cursor pages', () => {
   test('have neither a total nor a last page', async () => {
     const page = await ask('GET', `${BOOKS}?page_size=1`)
     expect(page.headers.get('x-total-count')).toBeNull()
-    expect([linkOf(page, 'first'), linkOf(page, 'prev'), linkOf(page, 'last')]).toEqual([
+    expect([linksOf(page)['first'], linksOf(page)['prev'], linksOf(page)['last']]).toEqual([
       undefined,
       undefined,
       undefined,
@@ -336,7 +334,7 @@ describe('cursor pages', () => {
 
   test('stay in place when records before them come and go', async () => {
     const first = await ask('GET', `${BOOKS}?page_size=2`)
-    const next = linkOf(first, 'next') ?? ''
+    const next = linksOf(first)['next'] ?? ''
     const before = (await ask('GET', next)).body
     for (const { url } of first.body as Book[]) expect((await ask('DELETE', url)).status).toBe(204)
     expect((await ask('GET', next)).body).toEqual(before)
@@ -451,9 +449,9 @@ describe('a second resource over one model', () => {
       ['d', 1],
     ])
     expect(Object.keys((page.body as Book[])[0] ?? {})[0]).toBe('id')
-    const next = await ask('GET', linkOf(page, 'next') ?? '')
+    const next = await ask('GET', linksOf(page)['next'] ?? '')
     expect((next.body as Book[]).map(({ title }) => title)).toEqual(['a', 'b'])
-    expect(linkOf(next, 'last')).toBe(`${SHELF}?page=2&page_size=2`)
+    expect(linksOf(next)['last']).toBe(`${SHELF}?page=2&page_size=2`)
     const made = await ask('POST', SHELF, { author: 1, title: 'made' })
     expect(made.headers.get('location')).toBe(`${SHELF}5/`)
     expect((await ask('GET', `${BOOKS}5/`)).body).toMatchObject({ title: 'made', author: anna })

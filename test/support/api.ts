@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createService, type Database, loadApplication } from '../../src/index.js'
-import { createAll, wantedTables } from '../../src/migrations/sql.js'
+import { ddlOf } from './config.js'
 import { openTestDatabase } from './database.js'
 
 /** An application that serves on a database of its own. */
@@ -31,7 +31,7 @@ export async function startApi(yaml: string, { database, env = {} }: ApiOptions 
   const { file, remove } = await asFile(yaml)
   const loaded = await loadApplication({ file, env, importModule: (path) => import(path) })
   if (!loaded.ok) throw new Error(loaded.diagnostics.map((each) => JSON.stringify(each)).join('\n'))
-  const opened = database ?? (await openTestDatabase(createAll(wantedTables(loaded.spec)).join(';\n')))
+  const opened = database ?? (await openTestDatabase(ddlOf(loaded.spec)))
   const logged: { event: string }[] = []
   const log = {
     info: (entry: { event: string }) => void logged.push(entry),

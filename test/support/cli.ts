@@ -142,3 +142,8 @@ drop table "books";
 `
 
 export const BOOKS_MIGRATION_FILE = 'migrations/0001_create_books.sql'
+
+/** BOOKS with one plugin, `plugin.mjs`. */
+export const PLUGGED = `${BOOKS}plugins:
+  - ./plugin.mjs
+`

@@ -2,6 +2,7 @@ import { checkConfig } from '../../src/config/check.js'
 import type { Diagnostic } from '../../src/config/diagnostic.js'
 import { readConfig } from '../../src/config/document.js'
 import type { AppSpec } from '../../src/config/spec.js'
+import { createAll, wantedTables } from '../../src/migrations/sql.js'
 
 /** A configuration from its text or bytes: the spec, or everything that is wrong with it. */
 export const checkText = (content: string | Uint8Array): AppSpec | Diagnostic[] => {
@@ -23,3 +24,6 @@ export const specOf = (content: string): AppSpec => {
   if (Array.isArray(result)) throw new Error(result.map(({ message }) => message).join('\n'))
   return result
 }
+
+/** The SQL that makes the tables of a configuration in an empty database. */
+export const ddlOf = (spec: AppSpec): string => `${createAll(wantedTables(spec)).join(';\n\n')};\n`

@@ -3,7 +3,7 @@ import { openAsBlob } from 'node:fs'
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll } from '@jest/globals'
 import pg from 'pg'
-import type { Database } from '../../src/db/database.js'
+import type { Connection, Database, Statement } from '../../src/db/database.js'
 import { openDatabase } from '../../src/db/open.js'
 import { pgliteDatabase, startPglite } from '../../src/db/pglite.js'
 
@@ -23,6 +23,23 @@ export async function openTestDatabase(ddl?: string): Promise<TestDatabase> {
   const database = await OPENERS[testDatabaseKind()]()
   if (ddl !== undefined) await database.query({ text: ddl, values: [] })
   return database
+}
+
+/** The same database, and the statements that it is sent, within transactions too, in order. */
+export function watchDatabase(database: Database): { readonly watched: Database; readonly sent: Statement[] } {
+  const sent: Statement[] = []
+  const watch = (connection: Connection): Connection => ({
+    query(statement) {
+      sent.push(statement)
+      return connection.query(statement)
+    },
+  })
+  const transaction: Database['transaction'] = (work) => database.transaction((connection) => work(watch(connection)))
+  const watched = Object.create(database, {
+    query: { value: watch(database).query },
+    transaction: { value: transaction },
+  }) as Database
+  return { watched, sent }
 }
 
 const OPENERS = { postgres: openOnServer, embedded: openEmbedded }

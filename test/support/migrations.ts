@@ -2,11 +2,10 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach } from '@jest/globals'
-import { checkConfig } from '../../src/config/check.js'
-import { readConfig } from '../../src/config/document.js'
 import type { AppSpec } from '../../src/config/spec.js'
 import type { Connection } from '../../src/db/database.js'
 import type { Json } from '../../src/json.js'
+import { specOf as specOfText } from './config.js'
 
 /** A folder of migrations that is gone after the test. */
 export interface Folder {
@@ -33,10 +32,7 @@ export async function makeFolder(files: Readonly<Record<string, string>> = {}): 
 /** The spec of a configuration that has only these models; JSON is YAML. */
 export function specOf(models: { readonly [name: string]: Json }, dropped: readonly string[] = []): AppSpec {
   const tables = dropped.length > 0 ? { dropped } : {}
-  const document = readConfig(Buffer.from(JSON.stringify({ version: 1, models, ...tables })), 'resources.yaml')
-  const spec = 'length' in document ? document : checkConfig(document)
-  if ('length' in spec) throw new Error(JSON.stringify(spec))
-  return spec
+  return specOfText(JSON.stringify({ version: 1, models, ...tables }))
 }
 
 /** The tables of the public schema, without the journal. */

@@ -1,6 +1,5 @@
-import { createAll, wantedTables } from '../../src/migrations/sql.js'
 import { makeProject, type Outcome, type Project, runCli } from './cli.js'
-import { specOf } from './config.js'
+import { ddlOf, specOf } from './config.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from './database.js'
 
 /** A field of every type, relations, keys of their own, and what the server sets or keeps to itself. */
@@ -48,7 +47,7 @@ export interface Shelves {
 
 /** Makes the project; `embedded` keeps it on an embedded database whatever the tests run on. */
 export async function openShelves({ embedded = false } = {}): Promise<Shelves> {
-  const migration = `-- up\n\n${createAll(wantedTables(specOf(SHELVES))).join(';\n\n')};\n`
+  const migration = `-- up\n\n${ddlOf(specOf(SHELVES))}`
   const project = await makeProject({ 'resources.yaml': SHELVES, 'migrations/0001_all.sql': migration })
   const database: TestDatabase | undefined =
     embedded || testDatabaseKind() === 'embedded' ? undefined : await openTestDatabase()
