@@ -18,6 +18,8 @@ import { listenForStop, type Stop } from './stop.js'
 interface Run {
   readonly context: CliContext
   readonly options: ServeOptions
+  /** Of workers. */
+  readonly amount: number
   readonly log: Log
   readonly stop: Stop
 }
@@ -26,7 +28,7 @@ interface Run {
 export async function serveByWorkers(context: CliContext, options: ServeOptions, amount: number): Promise<ExitCode> {
   const log = createLog(context, { json: options.json === true, about: { pid: process.pid } })
   const sayLosses = reportLosses(context, log)
-  const run = { context, options, log, stop: listenForStop(context, log) }
+  const run = { context, options, amount, log, stop: listenForStop(context, log) }
   refuseEmbedded(context)
   try {
     const prepared = await Promise.race([prepare(run), run.stop.requested])
@@ -79,12 +81,17 @@ function setUpWorkers({ out, err, program }: CliContext): void {
 }
 
 async function superviseUntilStop(run: Run, crew: Crew, { description, state }: Prepared): Promise<ExitCode> {
-  const { context, options, log, stop } = run
+  const { context, options, amount, log, stop } = run
   const listening = await Promise.race([crew.start(), stop.requested])
   if (typeof listening === 'number') return listening
   warnOfOpenHost(options.host, log)
-  const { workers = 0 } = options
-  announce(context, { listening, database: description, workers, log, banner: hasBanner(context, options) })
+  announce(context, {
+    listening,
+    database: description,
+    workers: amount,
+    log,
+    banner: hasBanner(context, options),
+  })
   replaceOnSignal(run, crew)
   const ends = [stop.requested, lossOf(crew, log), ...(state === 'away' ? [prepareWhenReachable(run, crew)] : [])]
   return Promise.race(ends)

@@ -36,17 +36,14 @@ export function startWorker(orders: () => Orders): WorkerProcess {
     // It may end at any moment; that is told by its end, and not by this.
     if (worker.isConnected()) worker.send(answer, () => {})
   }
-  const ended = endOf(worker).then((end) => {
-    state.serving = false
-    return end
-  })
+  const ended = endOf(worker).finally(() => (state.serving = false))
   const heard = hear(worker)
   void heard.hello.then(() => tell({ snippetctl: 'begin', orders: orders() }))
   const leaving = heard.leaving.then(() => {
     state.serving = false
     tell({ snippetctl: 'released' })
   })
-  const end = (signal: NodeJS.Signals) => {
+  const retire = (signal: NodeJS.Signals) => {
     state.retired = true
     worker.process.kill(signal)
   }
@@ -63,8 +60,8 @@ export function startWorker(orders: () => Orders): WorkerProcess {
     ended,
     isServing: () => state.serving,
     isRetired: () => state.retired,
-    stop: () => end('SIGTERM'),
-    kill: () => end('SIGKILL'),
+    stop: () => retire('SIGTERM'),
+    kill: () => retire('SIGKILL'),
     tellPrepared: () => tell({ snippetctl: 'prepared' }),
   }
 }
