@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Connection } from '../db/database.js'
 import { MigrationError } from './error.js'
 import { type Migration, TRANSACTION } from './files.js'
-import { runStatements, sqlState } from './session.js'
+import { failedAt, runStatements, sqlState } from './session.js'
 
 const EXAMPLE = 'export async function up(connection) { await connection.query({ text: …, values: [] }) }'
 
@@ -53,8 +53,7 @@ function lend(session: Connection, file: string, lent: { readonly open: boolean 
         return await session.query(statement)
       } catch (error) {
         if (sqlState(error) === undefined) throw error
-        const { message, detail, hint } = error as Error & { readonly detail?: string; readonly hint?: string }
-        throw new MigrationError([`${place}: ${[message, detail, hint].filter(Boolean).join('. ')}`], [], error)
+        throw failedAt(place, error as Error)
       }
     },
   }

@@ -46,7 +46,7 @@ function valueless(relation: string) {
   }
 }
 
-/** @param was the name of the column before, for counting */
+/** @param relation the table as it was before, for counting */
 export function dropColumn(table: string, column: CatalogColumn, relation: string): Step {
   const name = identifier(column.name)
   const filled = column.default !== null || column.identity !== null

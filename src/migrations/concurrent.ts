@@ -1,6 +1,5 @@
-import type { FileStatement } from './statements.js'
+import { type FileStatement, NAME } from './statements.js'
 
-const NAME = String.raw`(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\w$]*)`
 const CREATE = new RegExp(
   String.raw`^create\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?(${NAME})\s+on\s+(?:only\s+)?(?:(${NAME})\s*\.)?`,
   'isu',

@@ -1,4 +1,4 @@
-import type { FileStatement } from './statements.js'
+import { type FileStatement, NAME } from './statements.js'
 
 /** What a statement destroys: a column, a table with all its rows, or rows of a table. */
 export interface Destroyed {
@@ -9,7 +9,6 @@ export interface Destroyed {
   readonly kind: 'column' | 'table' | 'rows'
 }
 
-const NAME = String.raw`(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\w$]*)`
 const QUALIFIED = String.raw`${NAME}(?:\s*\.\s*${NAME})?`
 const ALTER = new RegExp(
   String.raw`^alter\s+table\s+(?:if\s+exists\s+)?(?:only\s+)?(${QUALIFIED})\s*\*?\s+(.*)$`,

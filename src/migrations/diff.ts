@@ -76,24 +76,24 @@ function unknownTables({ from, to, dropped }: Sides): readonly string[] {
     )
 }
 
-/** A part of a table that is dropped, and whether it points to another table. */
-interface DroppedPart {
+/** A part of a table that is dropped or added, and whether it points to another table. */
+interface PartStep {
   readonly step: Step
   readonly points: boolean
 }
 
 /** What a foreign key points to can go, or become another type, only after it. */
-function foreignKeysFirst(parts: readonly DroppedPart[]): readonly Step[] {
+function foreignKeysFirst(parts: readonly PartStep[]): readonly Step[] {
   return [...parts.filter(({ points }) => points), ...parts.filter(({ points }) => !points)].map(({ step }) => step)
 }
 
-function foreignKeysOf({ name, constraints }: CatalogTable): readonly DroppedPart[] {
+function foreignKeysOf({ name, constraints }: CatalogTable): readonly PartStep[] {
   return constraints
     .filter(({ kind }) => kind === 'foreign_key')
     .map((constraint) => ({ step: parts.dropConstraint(name, constraint), points: true }))
 }
 
-function partsInTheWay(pair: Pair, _index: number, pairs: readonly Pair[]): readonly DroppedPart[] {
+function partsInTheWay(pair: Pair, _index: number, pairs: readonly Pair[]): readonly PartStep[] {
   const { wanted, from, to } = pair
   const renamed = new Set(renamedConstraints(pair).map(([old]) => old.name))
   const moved = new Set(renamedIndexes(pair).map(([old]) => old.name))
@@ -117,14 +117,18 @@ function partsInTheWay(pair: Pair, _index: number, pairs: readonly Pair[]): read
 
 /** What is not wanted goes when we made it, and whatever it is when a column of it goes, because it would go with that. */
 function isGone(pair: Pair, part: CatalogConstraint | CatalogIndex): boolean {
-  if (part.columns.some((column) => column !== null && pair.dropped.has(column))) return true
+  if (isOn(pair.dropped, part)) return true
   return 'kind' in part ? isOurConstraint(pair, part) : isOurIndex(pair, part)
+}
+
+function isOn(names: ReadonlySet<string>, { columns }: CatalogConstraint | CatalogIndex): boolean {
+  return columns.some((column) => column !== null && names.has(column))
 }
 
 /** Whether a constraint that stays must be taken off and put back, because a column of it becomes another type. */
 function isAside(constraint: CatalogConstraint, pair: Pair, pairs: readonly Pair[]): boolean {
   const { kind, name, target, targetColumns } = constraint
-  const own = constraint.columns.some((column) => column !== null && pair.retyped.has(column))
+  const own = isOn(pair.retyped, constraint)
   if (kind !== 'foreign_key') return own && !isSame(constraint, find(pair.to.constraints, name))
   const other = pairs.find(({ wanted }) => wanted.name === target)
   return own || targetColumns.some((column) => other?.retyped.has(column) === true)
@@ -201,7 +205,7 @@ function createdTables(created: readonly WantedTable[], known: ReadonlyMap<strin
     const earlier = new Set(created.slice(0, index).map(({ name }) => name))
     return tables.addTable(table, (target) => known.has(target) || earlier.has(target))
   })
-  const fresh = (table: WantedTable) => ({ isNew: () => true, relation: table.name, target: undefined })
+  const fresh = (table: WantedTable) => ({ isNew: true, relation: table.name, target: undefined })
   return [
     ...made,
     ...lateForeignKeys(created).map(({ table, constraint }) =>
@@ -210,17 +214,12 @@ function createdTables(created: readonly WantedTable[], known: ReadonlyMap<strin
   ]
 }
 
-interface AddedPart {
-  readonly step: Step
-  readonly points: boolean
-}
-
 /** What a foreign key points to must be unique before. */
-function foreignKeysLast(parts: readonly AddedPart[]): readonly Step[] {
+function foreignKeysLast(parts: readonly PartStep[]): readonly Step[] {
   return [...parts.filter(({ points }) => !points), ...parts.filter(({ points }) => points)].map(({ step }) => step)
 }
 
-function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly AddedPart[] {
+function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep[] {
   const { wanted, from, to, relation } = pair
   const named = new Set(renamedConstraints(pair).map(([, now]) => now.name))
   // A default gives the new column a value in every row, which may be there twice, or refer to nothing.
@@ -229,8 +228,9 @@ function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly AddedPar
     const [old, now] = [find(from.constraints, constraint.name), find(to.constraints, constraint.name)]
     const isNew = constraint.columns.every(isEmpty)
     const target = pairs.find((other) => other.wanted.name === constraint.target)?.relation
-    if (!old || isAside(old, pair, pairs) || isGoneFirst(pair, old))
-      return parts.addConstraint(wanted.name, constraint, { isNew: () => isNew, relation, target })
+    // Under its own name there may be a constraint on a column that goes.
+    if (!old || isAside(old, pair, pairs) || isOn(pair.dropped, old))
+      return parts.addConstraint(wanted.name, constraint, { isNew, relation, target })
     return isSame(old, now)
       ? undefined
       : parts.changeConstraint(wanted.name, { from: old, to: constraint }, { relation, target })
@@ -241,11 +241,6 @@ function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly AddedPar
       const step = stepOf(constraint)
       return step ? [{ step, points: constraint.kind === 'foreign_key' }] : []
     })
-}
-
-/** Under its own name there may be a constraint on a column that goes. */
-function isGoneFirst({ dropped }: Pair, { columns }: CatalogConstraint): boolean {
-  return columns.some((column) => column !== null && dropped.has(column))
 }
 
 function addedIndexes(pair: Pair): readonly Step[] {

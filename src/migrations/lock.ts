@@ -48,7 +48,7 @@ export async function asOnlyMigrator<T>(
       return await inTransaction(database, async (session) => {
         const before = await readSettings(session)
         await takeLock(session, 'pg_try_advisory_xact_lock')
-        await setWithin(session, WITHIN)
+        await applySettings(session, WITHIN)
         return work({ ...session, restoreSettings: () => restore(session, before) })
       })
     } catch (error) {
@@ -62,11 +62,6 @@ export async function asOnlyMigrator<T>(
 
 class LockHeld extends MigrationError {}
 
-const HELD = [
-  ['another process has been migrating this database for more than 60 seconds'],
-  ['Wait for it to end; a process that was killed holds nothing'],
-] as const
-
 /**
  * Runs `work` as the only migrator of the database, on a connection that is in no transaction. The lock is the connection's, so
  * that it is gone with it, also when the process is killed.
@@ -77,7 +72,7 @@ export function asOnlyMigratorOutside<T>(database: Database, work: (connection: 
     await takeLock(connection, 'pg_try_advisory_lock')
     const before = await readSettings(connection)
     try {
-      await setWithin(connection, OUTSIDE, 'session')
+      await applySettings(connection, OUTSIDE, 'session')
       return await work(connection)
     } finally {
       // A connection that broke has neither settings nor locks any more.
@@ -96,13 +91,17 @@ async function takeLock(
   for (;;) {
     const { rows } = await session.query({ text: `select ${call}(${LOCK})::text`, values: [] })
     if (rows[0]?.[0] === 'true') return
-    if (performance.now() > until) throw new LockHeld(...HELD)
+    if (performance.now() > until)
+      throw new LockHeld(
+        ['another process has been migrating this database for more than 60 seconds'],
+        ['Wait for it to end; a process that was killed holds nothing'],
+      )
     await delay(PAUSE_MS)
   }
 }
 
 /** Settings until the end of the transaction or the session; those that this server does not have are left out. */
-async function setWithin(
+async function applySettings(
   session: Connection,
   settings: Readonly<Record<string, string>>,
   scope: 'transaction' | 'session' = 'transaction',

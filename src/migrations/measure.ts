@@ -3,7 +3,7 @@ import { runPart } from './code.js'
 import { type Migration, type MigrationFolder, readMigrations } from './files.js'
 import type { Plan } from './generate.js'
 import { compareJournal } from './journal.js'
-import { inDiscardedTransaction, runStatements, type Session, sqlState } from './session.js'
+import { attempt, inDiscardedTransaction, runStatements, type Session } from './session.js'
 
 /** What was seen while one step was made. */
 export interface Measured {
@@ -103,7 +103,8 @@ function measureSteps(
 async function measure(session: Session, { subject, run }: Work): Promise<Measured> {
   const [held, files] = [await readLocks(session), await readFiles(session)]
   const start = performance.now()
-  const failure = await attempt(session, run)
+  // A statement that failed would end the transaction, and with it the look at what was held.
+  const failure = (await attempt(session, () => run(session)))?.message
   const milliseconds = Math.round(performance.now() - start)
   if (failure !== undefined) return { subject, milliseconds, locks: [], rewritten: [], failure }
   const now = await readFiles(session)
@@ -119,20 +120,6 @@ async function measure(session: Session, { subject, run }: Work): Promise<Measur
       return before !== undefined && before.file !== file ? [table] : []
     }),
     failure: undefined,
-  }
-}
-
-/** A failed statement would end the transaction, and with it the look at what was held. */
-async function attempt(session: Session, run: Work['run']): Promise<string | undefined> {
-  await session.query({ text: 'savepoint measured', values: [] })
-  try {
-    await run(session)
-    await session.query({ text: 'release savepoint measured', values: [] })
-    return undefined
-  } catch (error) {
-    if (sqlState(error) === undefined) throw error
-    await session.query({ text: 'rollback to savepoint measured', values: [] })
-    return (error as Error).message
   }
 }
 

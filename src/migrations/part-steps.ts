@@ -17,9 +17,6 @@ interface Relations {
   readonly target: string | undefined
 }
 
-/** Whether the columns of a constraint are new in the same plan, so that there is no value yet that could break it. */
-type IsNew = (column: string) => boolean
-
 /** A constraint, an index or a counter that takes the name that follows from a renamed table or column. */
 export function renamePart(
   kind: 'constraint' | 'index' | 'sequence',
@@ -40,16 +37,17 @@ export function renamePart(
   }
 }
 
+/** @param isNew whether its columns come by the same plan, so that there is no value yet that could break it */
 export function addConstraint(
   table: string,
   constraint: WantedConstraint,
-  { isNew, ...relations }: Relations & { readonly isNew: IsNew },
+  { isNew, ...relations }: Relations & { readonly isNew: boolean },
 ): Step {
   return {
     change: 'add',
     subject: `${table}.${constraint.name}`,
     detail: constraint.definition,
-    ...(constraint.columns.every(isNew) ? safe : { ...risky(BREAKS), ...breakers(constraint, relations) }),
+    ...(isNew ? safe : { ...risky(BREAKS), ...breakers(constraint, relations) }),
     up: [addConstraintSql(table, constraint)],
     down: [dropConstraintSql(table, constraint.name)],
   }

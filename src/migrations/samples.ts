@@ -1,7 +1,7 @@
 import { identifier, literal } from '../fields/sql-literal.js'
 import type { Connection } from '../db/database.js'
 import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
-import { rolledBack } from './session.js'
+import { attempt } from './session.js'
 
 const ROWS = 3
 
@@ -46,9 +46,9 @@ async function insertRow(session: Connection, table: CatalogTable, row: number):
     if (values.includes(undefined)) return false
     const text = `insert into ${identifier(table.name)} (${columns.map(({ name }) => identifier(name)).join(', ')})
       overriding system value values (${values.join(', ')})`
-    const refused = await attempt(session, text)
+    const refused = await attempt(session, () => session.query({ text, values: [] }))
     if (refused === undefined) return true
-    const blamed = table.constraints.find(({ name }) => name === refused)?.columns ?? []
+    const blamed = table.constraints.find(({ name }) => name === refused.constraint)?.columns ?? []
     if (blamed.length === 0) return false
     for (const name of blamed) if (name !== null) choice.set(name, (choice.get(name) ?? 0) + 1)
   }
@@ -60,15 +60,4 @@ function valueOf({ type, nullable }: CatalogColumn, choice: number): string | un
   const value = known?.[choice % known.length]
   if (value !== undefined) return `${literal(value)}::${type}`
   return nullable ? 'null' : undefined
-}
-
-/** Undefined once the row is there; else the name of the rule that refuses it, or nothing when it is another matter. */
-async function attempt(session: Connection, text: string): Promise<string | undefined> {
-  try {
-    await rolledBack(session, async () => void (await session.query({ text, values: [] })))
-  } catch (error) {
-    return String((error as { readonly constraint?: unknown }).constraint ?? '')
-  }
-  await session.query({ text, values: [] })
-  return undefined
 }

@@ -45,6 +45,20 @@ export async function rolledBack<T>(session: Connection, work: () => Promise<T>)
   }
 }
 
+/** Does `work` within a transaction. What the server refuses is undone, and answered. */
+export async function attempt(session: Connection, work: () => Promise<unknown>): Promise<ServerError | undefined> {
+  await session.query({ text: 'savepoint attempted', values: [] })
+  try {
+    await work()
+    await session.query({ text: 'release savepoint attempted', values: [] })
+    return undefined
+  } catch (error) {
+    if (sqlState(error) === undefined) throw error
+    await session.query({ text: 'rollback to savepoint attempted', values: [] })
+    return error as ServerError
+  }
+}
+
 /** Lends one connection, outside of any transaction. */
 export async function onOwnConnection<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
   const { client: lender } = database.knex
@@ -86,17 +100,25 @@ export async function runStatements(
       await session.query({ text, values: [] })
     } catch (error) {
       if (sqlState(error) === undefined) throw error
-      const { message, position, detail, hint } = error as ServerError
+      const { position } = error as ServerError
       const at = line + [...text].slice(0, Number(position ?? 1) - 1).filter((character) => character === '\n').length
-      throw new MigrationError([`${file}:${at}: ${[message, detail, hint].filter(Boolean).join('. ')}`], [], error)
+      throw failedAt(`${file}:${at}`, error as ServerError)
     }
   }
 }
 
+/** What the server says of a statement that failed; only `message` where a MigrationError says it again. */
 interface ServerError extends Error {
   readonly position?: string
+  readonly constraint?: string
   readonly detail?: string
   readonly hint?: string
+}
+
+/** A statement at a place of a file failed: all that the server says of it. */
+export function failedAt(place: string, error: ServerError): MigrationError {
+  const { message, detail, hint } = error
+  return new MigrationError([`${place}: ${[message, detail, hint].filter(Boolean).join('. ')}`], [], error)
 }
 
 /** The SQLSTATE of an error or of its cause, when the server itself sent it. */

@@ -15,6 +15,9 @@ export interface FileStatement {
   readonly concurrent?: ConcurrentIndex
 }
 
+/** A name in SQL, quoted or not, as part of a pattern with the flags `iu`. */
+export const NAME = String.raw`(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\w$]*)`
+
 /** What PostgreSQL's scanner takes as one piece: a semicolon inside ends nothing. */
 const TOKENS = [
   /--[^\n]*/y,
