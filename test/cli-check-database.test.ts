@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { indexDifferences, loadApplication, migrateUp } from '../src/index.js'
 import { makeProject, type Project, runCli } from './support/cli.js'
-import { openTestDatabase, type TestDatabase } from './support/database.js'
+import { envOf, openTestDatabase, type TestDatabase } from './support/database.js'
 
 const YAML = `version: 1
 models:
@@ -52,8 +52,7 @@ afterEach(async () => {
 })
 
 /** On a server when the tests have one, else on the embedded database of the project. */
-const run = (...args: readonly string[]) =>
-  runCli(args, { cwd: project.folder, env: database.url === undefined ? {} : { DATABASE_URL: database.url } })
+const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder, env: envOf(database) })
 
 /** Applies the migrations, and changes the database behind their back. */
 async function prepare(...statements: readonly string[]): Promise<void> {

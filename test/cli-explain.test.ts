@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from './support/cli.js'
-import { openTestDatabase, type TestDatabase } from './support/database.js'
+import { envOf, openTestDatabase, type TestDatabase } from './support/database.js'
 
 let project: Project
 let database: TestDatabase
@@ -24,8 +24,7 @@ afterEach(async () => {
 })
 
 /** On a server when the tests have one, else on the embedded database of the project. */
-const run = (...args: readonly string[]) =>
-  runCli(args, { cwd: project.folder, env: database.url === undefined ? {} : { DATABASE_URL: database.url } })
+const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder, env: envOf(database) })
 
 describe('explain', () => {
   test('prints the SQL of a list, its plan, what is read, and the line that would help', async () => {

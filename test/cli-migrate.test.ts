@@ -10,7 +10,7 @@ import {
   type Project,
   runCli,
 } from './support/cli.js'
-import { openTestDatabase, type TestDatabase } from './support/database.js'
+import { envOf, openTestDatabase, type TestDatabase } from './support/database.js'
 
 // Planning starts a database in memory, which takes seconds, and many on a busy machine.
 
@@ -33,7 +33,7 @@ afterEach(async () => {
 function migrate(...args: readonly string[]): Promise<Outcome> {
   return runCli(['migrate', ...args], {
     cwd: project.folder,
-    env: database.url === undefined ? {} : { DATABASE_URL: database.url },
+    env: envOf(database),
   })
 }
 

@@ -1,30 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from './support/api.js'
 import { linksOf } from './support/links.js'
+import { shelvedBooks } from './support/shelved.js'
 
 const CAP = 10_000
 const ROWS = 12_500
 
-const YAML = `version: 1
-api: { prefix: "" }
-models:
-  book:
-    table: books
-    fields:
-      id: { type: bigint, primary_key: true }
-      shelf: { type: string, max: 20 }
-      pages: { type: integer, nullable: true }
-    indexes:
-      - [shelf, id]
-resources:
-  capped: { model: book, path: /capped/, filterable: { shelf: [exact, in], pages: [isnull, lt] }, orderable: [shelf] }
+const YAML =
+  shelvedBooks(`  capped: { model: book, path: /capped/, filterable: { shelf: [exact, in], pages: [isnull, lt] }, orderable: [shelf] }
   window: { model: book, path: /window/, filterable: [shelf], pagination: { style: limit_offset } }
   cursor: { model: book, path: /cursor/, filterable: [shelf], pagination: { style: cursor } }
   exact: { model: book, path: /exact/, filterable: [shelf], pagination: { style: page_number, count: exact } }
   none: { model: book, path: /none/, filterable: [shelf], pagination: { style: page_number, count: none } }
   whole: { model: book, path: /whole/, filterable: [shelf], pagination: { style: none } }
   wrapped: { model: book, path: /wrapped/, filterable: [shelf], pagination: { style: page_number, envelope: results } }
-`
+`)
 
 let api: Api
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { destroyedBy } from '../src/migrations/destruction.js'
 import { migrateDown, migrateUp, migrationStatus } from '../src/migrations/run.js'
 import { splitStatements } from '../src/migrations/statements.js'
 import { BOOKS, makeProject, type Outcome, type Project, runCli } from './support/cli.js'
-import { openTestDatabase, type TestDatabase } from './support/database.js'
+import { envOf, openTestDatabase, type TestDatabase } from './support/database.js'
 import { failureOf, makeFolder, tablesOf } from './support/migrations.js'
 
 const MADE =
@@ -106,7 +106,7 @@ describe('the command', () => {
   const migrate = (...args: readonly string[]): Promise<Outcome> =>
     runCli(['migrate', ...args], {
       cwd: project.folder,
-      env: database.url === undefined ? {} : { DATABASE_URL: database.url },
+      env: envOf(database),
     })
 
   test('refuses with exit 3 where there is no terminal, and names the flag that allows it', async () => {

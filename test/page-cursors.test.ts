@@ -1,26 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from './support/api.js'
 import { linksOf } from './support/links.js'
+import { shelvedBooks } from './support/shelved.js'
 
 const ROWS = 57
 
-const YAML = `version: 1
-api: { prefix: "" }
-models:
-  book:
-    table: books
-    fields:
-      id: { type: bigint, primary_key: true }
-      shelf: { type: string, max: 20 }
-      pages: { type: integer, nullable: true }
-    indexes:
-      - [shelf, id]
-resources:
-  page:   { model: book, path: /page/, filterable: [shelf], orderable: [shelf, pages], pagination: { page_size: 7, max_offset: 30 } }
+const YAML =
+  shelvedBooks(`  page:   { model: book, path: /page/, filterable: [shelf], orderable: [shelf, pages], pagination: { page_size: 7, max_offset: 30 } }
   window: { model: book, path: /window/, filterable: [shelf], orderable: [shelf, pages], pagination: { style: limit_offset, page_size: 7, max_offset: 30 } }
   exact:  { model: book, path: /exact/, pagination: { page_size: 10, max_offset: 30, count: exact } }
   none:   { model: book, path: /none/, pagination: { page_size: 10, max_offset: 30, count: none } }
-`
+`)
 
 let api: Api
 beforeAll(async () => {

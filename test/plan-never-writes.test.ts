@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from './support/cli.js'
 import { openDatabase } from '../src/db/open.js'
 import type { Database } from '../src/db/database.js'
-import { openTestDatabase, type TestDatabase } from './support/database.js'
+import { envOf, openTestDatabase, type TestDatabase } from './support/database.js'
 import { describeSchema } from './support/schema-oracle.js'
 import { join } from 'node:path'
 
@@ -22,7 +22,7 @@ afterEach(async () => {
 const migrate = (...args: readonly string[]) =>
   runCli(['migrate', ...args], {
     cwd: project.folder,
-    env: database.url === undefined ? {} : { DATABASE_URL: database.url },
+    env: envOf(database),
   })
 
 /** Does something with the database that the command uses. */

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { openDatabase } from '../src/db/open.js'
 import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from './support/cli.js'
-import { openTestDatabase, type TestDatabase, testDatabaseKind } from './support/database.js'
+import { envOf, openTestDatabase, type TestDatabase, testDatabaseKind } from './support/database.js'
 import { describeSchema } from './support/schema-oracle.js'
 
 let database: TestDatabase
@@ -22,8 +22,7 @@ afterEach(async () => {
   await database.close()
 })
 
-const run = (...args: readonly string[]) =>
-  runCli(args, { cwd: project.folder, env: database.url === undefined ? {} : { DATABASE_URL: database.url } })
+const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder, env: envOf(database) })
 
 /** What the database of the project holds, the journal with it. */
 async function look() {

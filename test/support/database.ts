@@ -13,6 +13,11 @@ export interface TestDatabase extends Database {
   readonly url: string | undefined
 }
 
+/** What leads a command to the database; nothing when it is embedded, and the command has one of its own. */
+export function envOf(database: TestDatabase | undefined): Readonly<Record<string, string>> {
+  return database?.url === undefined ? {} : { DATABASE_URL: database.url }
+}
+
 /** Which database the tests run on; only for tests that need two sessions, which are then skipped by name. */
 export function testDatabaseKind(): 'postgres' | 'embedded' {
   return serverUrl() === '' ? 'embedded' : 'postgres'

@@ -1,6 +1,6 @@
 import { makeProject, type Outcome, type Project, runCli } from './cli.js'
 import { ddlOf, specOf } from './config.js'
-import { openTestDatabase, type TestDatabase, testDatabaseKind } from './database.js'
+import { envOf, openTestDatabase, type TestDatabase, testDatabaseKind } from './database.js'
 
 /** A field of every type, relations, keys of their own, and what the server sets or keeps to itself. */
 export const SHELVES = `version: 1
@@ -51,7 +51,7 @@ export async function openShelves({ embedded = false } = {}): Promise<Shelves> {
   const project = await makeProject({ 'resources.yaml': SHELVES, 'migrations/0001_all.sql': migration })
   const database: TestDatabase | undefined =
     embedded || testDatabaseKind() === 'embedded' ? undefined : await openTestDatabase()
-  const env = database?.url === undefined ? {} : { DATABASE_URL: database.url }
+  const env = envOf(database)
   const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder, env })
   const { code, stderr } = await run('migrate', 'up')
   if (code !== 0) throw new Error(stderr)
