@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { Writable } from 'node:stream'
 import pg from 'pg'
+import { serialize } from 'pg-protocol'
 import type { Result, Statement } from './database.js'
 import type { RowMessage } from './row-messages.js'
 
@@ -28,12 +29,10 @@ interface Wire {
   readonly parsedStatements: Readonly<Record<string, string>>
   readonly submittedNamedStatements: Record<string, string>
   query(text: string): void
-  parse(statement: { readonly text: string; readonly name: string }): void
-  bind(portal: { readonly statement: string; readonly values: readonly (string | null)[] }): void
-  describe(portal: { readonly type: 'P'; readonly name: string }): void
-  execute(portal: object): void
-  sync(): void
 }
+
+/** Runs what was bound, and ends what runs as one. */
+const END = Buffer.concat([serialize.execute(), serialize.sync()])
 
 const EMPTY: Answer = { rows: [], columns: [], count: 0, command: '' }
 
@@ -72,30 +71,22 @@ export class CellQuery extends DriverQuery {
   submit(connection: pg.Connection): void {
     const wire = connection as unknown as Wire
     if (this.name === undefined && this.values.length === 0) return wire.query(this.text)
-    if (!this.#gather) {
-      wire.stream.cork()
-      this.#send(wire)
-      return wire.stream.uncork()
-    }
-    if (wire.stream.writableCorked === 0) {
+    if (!wire.stream.writable) return
+    if (this.#gather && wire.stream.writableCorked === 0) {
       wire.stream.cork()
       setImmediate(() => wire.stream.uncork())
     }
-    this.#send(wire)
+    wire.stream.write(this.#messages(wire))
   }
 
-  #send(wire: Wire): void {
-    const { text, name, values } = this
-    if (name === undefined) {
-      wire.parse({ text, name: '' })
-    } else if (!(name in wire.parsedStatements || name in wire.submittedNamedStatements)) {
-      wire.parse({ text, name })
-      wire.submittedNamedStatements[name] = text
-    }
-    wire.bind({ statement: name ?? '', values })
-    if (name === undefined) wire.describe({ type: 'P', name: '' })
-    wire.execute({})
-    wire.sync()
+  /** One piece of memory for all of them: the socket takes it at less cost than several. */
+  #messages(wire: Wire): Buffer {
+    const { text, name = '', values } = this
+    const bind = serialize.bind({ statement: name, values: [...values] })
+    if (name === '') return Buffer.concat([serialize.parse({ text }), bind, serialize.describe({ type: 'P' }), END])
+    if (name in wire.parsedStatements || name in wire.submittedNamedStatements) return Buffer.concat([bind, END])
+    wire.submittedNamedStatements[name] = text
+    return Buffer.concat([serialize.parse({ text, name }), bind, END])
   }
 
   handleRowDescription({ fields }: { readonly fields: Result['columns'] }): void {
