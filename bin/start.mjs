@@ -5,9 +5,9 @@ import { setFlagsFromString } from 'node:v8'
 setFlagsFromString('--heap-growing-percent=50')
 
 // In a checkout the program is compiled when its sources have changed; an installed package holds no sources and no builder.
-const builder = new URL('../scripts/build-when-stale.mjs', import.meta.url)
-if (existsSync(builder)) {
-  const { buildWhenStale } = await import(builder.href)
+const sources = new URL('../scripts/sources.mjs', import.meta.url)
+if (existsSync(sources) && !(await import(sources.href)).isUntouched()) {
+  const { buildWhenStale } = await import(new URL('build-when-stale.mjs', sources).href)
   const built = await buildWhenStale()
   if (!built.ok) {
     console.error(built.reason)

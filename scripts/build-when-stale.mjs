@@ -8,7 +8,6 @@ import {
   closeSync,
   existsSync,
   openSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -19,10 +18,9 @@ import {
 import { createRequire } from 'node:module'
 import { join, sep } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
+import { HOME, isUntouched, look, noteSeen, sourcesOf } from './sources.mjs'
 
-const HOME = fileURLToPath(new URL('..', import.meta.url))
-const SOURCES = ['src', 'cli', 'tsconfig.json', 'package-lock.json', 'scripts/bundle.mjs']
 const LONGEST_BUILD_MS = 120_000
 
 /**
@@ -47,29 +45,21 @@ export async function buildWhenStale({ home = HOME, force = false } = {}) {
 /** A digest of every file that the compiled program depends on: contents, not times, so that a copy or a checkout stays current. */
 export function stampOf(home) {
   const digest = createHash('sha256')
-  for (const source of SOURCES) {
-    for (const file of filesUnder(join(home, source))) {
-      digest
-        .update(`${file.slice(home.length).replaceAll(sep, '/')}\0`)
-        .update(readFileSync(file))
-        .update('\0')
-    }
+  for (const file of sourcesOf(home)) {
+    digest
+      .update(`${file.slice(home.length).replaceAll(sep, '/')}\0`)
+      .update(readFileSync(file))
+      .update('\0')
   }
   return digest.digest('hex')
 }
 
-function filesUnder(path) {
-  const stat = statSync(path, { throwIfNoEntry: false })
-  if (stat === undefined) return []
-  if (!stat.isDirectory()) return [path]
-  return readdirSync(path, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
-    .sort()
-}
-
 function isCurrent(home) {
-  return readStamp(home) === stampOf(home)
+  if (isUntouched(home)) return true
+  const looks = look(home)
+  if (readStamp(home) !== stampOf(home)) return false
+  noteSeen(home, looks)
+  return true
 }
 
 function readStamp(home) {
@@ -97,6 +87,7 @@ function withoutCompiler(home) {
 }
 
 function build(home, compiler) {
+  const looks = look(home)
   const stamp = stampOf(home)
   const fresh = join(home, `dist.new-${process.pid}`)
   rmSync(fresh, { recursive: true, force: true })
@@ -113,6 +104,7 @@ function build(home, compiler) {
   }
   writeFileSync(join(fresh, '.stamp'), stamp)
   replace(join(home, 'dist'), fresh)
+  noteSeen(home, looks)
   return { ok: true, built: true }
 }
 
