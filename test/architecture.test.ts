@@ -45,6 +45,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   knex: ['src/db/', 'src/migrations/'],
   objection: ['src/db/'],
   pg: ['src/db/'],
+  'pg-protocol': ['src/db/'],
   picocolors: ['cli/'],
   yaml: ['src/config/document.ts'],
 }
