@@ -53,7 +53,7 @@ type Work<T> = (database: Database, migrations: MigrationFolder) => Promise<T>
  * Opens the database of a configuration, does the work, and closes it again.
  * @throws Failure 2 when it cannot be reached
  */
-export async function onDatabase<T>(context: CliContext, { file }: AppSpec, work: Work<T>): Promise<T> {
+export async function onDatabase<T>(context: CliContext, { file }: Pick<AppSpec, 'file'>, work: Work<T>): Promise<T> {
   const database = await openReachable(context, file)
   try {
     return await work(database, projectFolders(file).migrations)
@@ -66,7 +66,11 @@ export async function onDatabase<T>(context: CliContext, { file }: AppSpec, work
  * The same for work that only looks: an embedded database that is not there is not made for it.
  * @throws Failure 2 when there is none, and when it cannot be reached
  */
-export async function onExistingDatabase<T>(context: CliContext, spec: AppSpec, work: Work<T>): Promise<T> {
+export async function onExistingDatabase<T>(
+  context: CliContext,
+  spec: Pick<AppSpec, 'file'>,
+  work: Work<T>,
+): Promise<T> {
   if (hasDatabase(context, spec.file)) return onDatabase(context, spec, work)
   const { shown } = embeddedOf(context, spec.file)
   throw new Failure(2, `there is no database yet: DATABASE_URL is not set, and nothing is in ${shown}`, [

@@ -3,6 +3,7 @@ import { addCheck } from './commands/check.js'
 import { addDb } from './commands/db.js'
 import { addDump } from './commands/dump.js'
 import { addExplain } from './commands/explain.js'
+import { addIntrospect } from './commands/introspect.js'
 import { addMigrate } from './commands/migrate.js'
 import { addRoutes } from './commands/routes.js'
 import { addSeed } from './commands/seed.js'
@@ -20,6 +21,7 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   addMigrate,
   addSeed,
   addDump,
+  addIntrospect,
   addDb,
 ]
 

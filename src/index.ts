@@ -30,6 +30,7 @@ export { type IndexFindings, indexDifferences } from './migrations/index-differe
 export { adoptDrift } from './migrations/adopt.js'
 export { ConsentNeeded, describeLoss, objectsOf } from './migrations/consent.js'
 export { type Drift, readDrift } from './migrations/drift.js'
+export { type Introspected, introspect, writeIntrospected } from './migrations/introspect.js'
 export { MigrationError } from './migrations/error.js'
 export { type CountedPlan, countRows, wantsRows } from './migrations/evidence.js'
 export { type Plan as MigrationPlan, planMigration, writeMigration } from './migrations/generate.js'

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.js'
 import { identifier } from '../fields/sql-literal.js'
 import type { CatalogColumn, CatalogTable } from './catalog.js'
-import { changeDefault, changeNullable, changeType, definitionOf } from './column-steps.js'
+import { changeDefault, changeNullable, changeType, remake } from './column-steps.js'
 import { type Drifted, findDrift, readBoth } from './drift.js'
 import { MigrationError } from './error.js'
 import { type MigrationFolder, readMigrations } from './files.js'
@@ -85,11 +85,13 @@ function partsOf(sides: Drifted, object: string): Parts {
   const [old, now] = [find(made.columns, name), find(there.columns, name)]
   if (old && now) return changeOf(made.name, old, now)
   // Where somebody made it by hand as well, it is there already.
-  if (now)
+  if (now) {
+    const { before, definition, after } = remake(made.name, now, now.nullable)
     return {
-      up: [`alter table ${table} add column if not exists ${identifier(name)} ${definitionOf(now, now.nullable)}`],
+      up: [...before, `alter table ${table} add column if not exists ${identifier(name)} ${definition}`, ...after],
       down: [`alter table ${table} drop column ${identifier(name)}`],
     }
+  }
   const constraint = find(there.constraints, name)
   if (constraint)
     return {

@@ -21,8 +21,10 @@ export interface CatalogColumn {
   readonly identity: 'always' | 'by default' | null
   /** Computed from other columns. */
   readonly generated: boolean
-  /** The name of the counter behind an identity. */
+  /** The name of the counter that goes with the column: behind an identity, or made with it by `serial`. */
   readonly sequence: string | null
+  /** Of an enum, in its order. */
+  readonly labels: readonly string[] | null
 }
 
 export interface CatalogConstraint {
@@ -38,7 +40,10 @@ export interface CatalogConstraint {
 
 export interface CatalogIndex {
   readonly name: string
+  /** Null for an expression. */
   readonly columns: readonly (string | null)[]
+  /** Every column that it cannot be without, also within an expression. */
+  readonly uses: readonly string[]
   readonly definition: string
 }
 
@@ -58,13 +63,16 @@ export const CATALOG = `
         'default', case when a.attgenerated = '' then pg_get_expr(d.adbin, d.adrelid) end,
         'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
         'generated', a.attgenerated <> '',
-        'sequence', case when a.attidentity <> '' then (
+        'sequence', (
           select s.relname
           from pg_depend p
           join pg_class s on s.oid = p.objid and s.relkind = 'S'
           where p.classid = 'pg_class'::regclass and p.refclassid = 'pg_class'::regclass
-            and p.refobjid = a.attrelid and p.refobjsubid = a.attnum and p.deptype = 'i'
-        ) end
+            and p.refobjid = a.attrelid and p.refobjsubid = a.attnum and p.deptype in ('i', 'a')
+          order by p.deptype desc, s.relname
+          limit 1
+        ),
+        'labels', (select jsonb_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = a.atttypid)
       ) order by a.attname), '[]')
       from pg_attribute a
       join pg_type t on t.oid = a.atttypid
@@ -101,6 +109,13 @@ export const CATALOG = `
           select coalesce(jsonb_agg(a.attname order by k.position), '[]')
           from unnest(i.indkey) with ordinality k(attnum, position)
           left join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+        ),
+        'uses', (
+          select coalesce(jsonb_agg(distinct a.attname), '[]')
+          from pg_depend p
+          join pg_attribute a on a.attrelid = p.refobjid and a.attnum = p.refobjsubid
+          where p.classid = 'pg_class'::regclass and p.objid = i.indexrelid
+            and p.refclassid = 'pg_class'::regclass and p.refobjid = i.indrelid and p.refobjsubid > 0
         ),
         'definition', pg_get_indexdef(i.indexrelid, 0, true)
       ) order by x.relname), '[]')

@@ -50,7 +50,8 @@ function valueless(relation: string) {
 export function dropColumn(table: string, column: CatalogColumn, relation: string): Step {
   const name = identifier(column.name)
   const filled = column.default !== null || column.identity !== null
-  const back = alter(table, `add column ${name} ${definitionOf(column, column.nullable || !filled)}`)
+  const made = remake(table, column, column.nullable || !filled)
+  const back = [...made.before, alter(table, `add column ${name} ${made.definition}`), ...made.after]
   const strict = alter(table, `alter column ${name} set not null`)
   // The values are gone, so that a column that takes no null can be had again only where there is no row.
   const empty = block([
@@ -67,7 +68,7 @@ export function dropColumn(table: string, column: CatalogColumn, relation: strin
     ...destructive(`the values of ${table}.${column.name}`),
     rows: { ...rowsOf(relation, `${name} is not null`), says: (count) => `${count} rows have a value` },
     up: [alter(table, `drop column ${name}`)],
-    down: column.nullable || filled ? [back] : [back, empty],
+    down: column.nullable || filled ? back : [...back, empty],
   }
 }
 
@@ -81,6 +82,32 @@ export function definitionOf({ type, collation, default: value, identity }: Cata
     value !== null && `default ${value}`,
   ]
   return parts.filter(Boolean).join(' ')
+}
+
+/** SQL that makes a column again, with its counter. */
+interface Remade {
+  readonly before: readonly string[]
+  /** Everything that follows the name of the column. */
+  readonly definition: string
+  readonly after: readonly string[]
+}
+
+/** How a column that was there is made again: what `serial` made beside it has gone with it, and a counter keeps its name. */
+export function remake(table: string, column: CatalogColumn, nullable: boolean): Remade {
+  const { name, type, identity, sequence } = column
+  const definition = definitionOf(column, nullable)
+  if (sequence === null) return { before: [], definition, after: [] }
+  const counter = identifier(sequence)
+  if (identity !== null) {
+    const named = sequence === `${table}_${name}_seq` ? '' : ` (sequence name ${counter})`
+    return { before: [], definition: definition.replace(' as identity', (text) => text + named), after: [] }
+  }
+  const width = isCountable(type) ? ` as ${type}` : ''
+  return {
+    before: [`create sequence ${counter}${width}`],
+    definition,
+    after: [`alter sequence ${counter} owned by ${identifier(table)}.${identifier(name)}`],
+  }
 }
 
 export function changeNullable(table: string, from: CatalogColumn, to: CatalogColumn, relation: string): Step {
@@ -125,7 +152,7 @@ export function changeType(
     detail: `${typeOf(from)} -> ${typeOf(to)}`,
     ...riskOf(there, relation, indexed && from.collation !== to.collation),
     up: retype(table, { from, to, conversion: there }),
-    down: retype(table, { from: to, to: from, conversion: back }),
+    down: retype(table, { from: { ...to, sequence: from.sequence }, to: from, conversion: back }),
   }
 }
 
@@ -155,8 +182,15 @@ function retype(table: string, { from, to, conversion }: Retyping): readonly str
     ...(from.default === null ? [] : [setDefault(table, free)]),
     alter(table, `alter column ${column} ${conversion.action}`),
     ...(to.default === null ? [] : [setDefault(table, to)]),
+    // The counter of an identity follows its column; that of `serial` would stop where the old type ends.
+    ...(from.sequence !== null && from.identity === null && isCountable(to.type)
+      ? [`alter sequence ${identifier(from.sequence)} as ${to.type}`]
+      : []),
   ]
 }
+
+/** Whether a type can be counted up. */
+export const isCountable = (type: string): boolean => /^(?:smallint|integer|bigint)$/.test(type)
 
 function typeOf({ type, collation }: CatalogColumn): string {
   return collation === null ? type : `${type} collate "${collation}"`

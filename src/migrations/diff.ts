@@ -10,6 +10,7 @@ import {
   isOurIndex,
   type Pair,
   pairTables,
+  usesOf,
 } from './pair.js'
 import { isUnclear, notesOf, refusalsOf, strandedTables } from './refusals.js'
 import { lateForeignKeys, type WantedConstraint, type WantedTable } from './sql.js'
@@ -121,8 +122,8 @@ function isGone(pair: Pair, part: CatalogConstraint | CatalogIndex): boolean {
   return 'kind' in part ? isOurConstraint(pair, part) : isOurIndex(pair, part)
 }
 
-function isOn(names: ReadonlySet<string>, { columns }: CatalogConstraint | CatalogIndex): boolean {
-  return columns.some((column) => column !== null && names.has(column))
+function isOn(names: ReadonlySet<string>, part: CatalogConstraint | CatalogIndex): boolean {
+  return usesOf(part).some((column) => names.has(column))
 }
 
 /** Whether a constraint that stays must be taken off and put back, because a column of it becomes another type. */

@@ -2,7 +2,7 @@ import type { Connection, Database } from '../db/database.js'
 import { openScratch } from '../db/open.js'
 import { identifier } from '../fields/sql-literal.js'
 import { type Catalog, type CatalogColumn, type CatalogTable, readCatalog } from './catalog.js'
-import { definitionOf } from './column-steps.js'
+import { definitionOf, remake } from './column-steps.js'
 import { type Migration, type MigrationFolder, readMigrations } from './files.js'
 import { both, extra, find } from './pair.js'
 import { build, FROM, replay } from './scratch.js'
@@ -113,10 +113,14 @@ function changed(object: string, old: CatalogColumn, now: CatalogColumn): readon
 }
 
 function makeColumn(table: string, column: CatalogColumn): string {
-  return `alter table ${identifier(table)} add column ${identifier(column.name)} ${definitionOf(column, column.nullable)}`
+  const { before, definition, after } = remake(table, column, column.nullable)
+  const add = `alter table ${identifier(table)} add column ${identifier(column.name)} ${definition}`
+  return [...before, add, ...after].join('; ')
 }
 
 function makeTable({ name, columns }: CatalogTable): string {
-  const list = columns.map((column) => `${identifier(column.name)} ${definitionOf(column, column.nullable)}`)
-  return `create table ${identifier(name)} (${list.join(', ')})`
+  const made = columns.map((column) => ({ ...remake(name, column, column.nullable), column: column.name }))
+  const list = made.map(({ column, definition }) => `${identifier(column)} ${definition}`)
+  const create = `create table ${identifier(name)} (${list.join(', ')})`
+  return [...made.flatMap(({ before }) => before), create, ...made.flatMap(({ after }) => after)].join('; ')
 }

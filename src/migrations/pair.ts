@@ -66,7 +66,10 @@ function relationOf({ name, columns }: CatalogTable, former: FormerNames): strin
 }
 
 /** Whether the generator made it, under the names of before or of now. */
-export function isOurConstraint({ wanted, former }: Pair, constraint: CatalogConstraint): boolean {
+export function isOurConstraint(
+  { wanted, former }: Pick<Pair, 'wanted' | 'former'>,
+  constraint: CatalogConstraint,
+): boolean {
   const columns = constraint.columns.filter((column) => column !== null)
   const were = columns.map((column) => former.column(wanted.name, column))
   return (
@@ -75,10 +78,19 @@ export function isOurConstraint({ wanted, former }: Pair, constraint: CatalogCon
   )
 }
 
-export function isOurIndex({ wanted, former }: Pair, index: CatalogIndex): boolean {
+export function isOurIndex({ wanted, former }: Pick<Pair, 'wanted' | 'former'>, index: CatalogIndex): boolean {
   const were = index.columns.map((column) => column && former.column(wanted.name, column))
   return isDerivedIndex(wanted.name, index.columns, index) || isDerivedIndex(former.table(wanted.name), were, index)
 }
+
+/** The same of either. */
+export function isOurs(wanted: WantedTable, part: CatalogConstraint | CatalogIndex, former: FormerNames): boolean {
+  return 'kind' in part ? isOurConstraint({ wanted, former }, part) : isOurIndex({ wanted, former }, part)
+}
+
+/** The columns without which a part cannot be: also those that stand in an expression of an index. */
+export const usesOf = (part: CatalogConstraint | CatalogIndex): readonly string[] =>
+  'uses' in part ? part.uses : part.columns.filter((column) => column !== null)
 
 export interface Named {
   readonly name: string

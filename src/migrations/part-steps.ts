@@ -61,7 +61,7 @@ function breakers(constraint: WantedConstraint, { relation, target }: Relations)
   const present = columns.map((column) => `${column} is not null`).join(' and ')
   const says = (count: string, total: string) => `${count} of ${total} rows break it`
   if (constraint.kind === 'check') {
-    const where = `not ${constraint.definition.replace(/^check /, '')}`
+    const where = `not ${constraint.definition.replace(/^check /i, '')}`
     return { rows: { ...rowsOf(relation, where), says } }
   }
   if (constraint.kind === 'unique') {

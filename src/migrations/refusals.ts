@@ -1,5 +1,5 @@
-import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
-import { both, extra, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair } from './pair.js'
+import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
+import { both, extra, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair, usesOf } from './pair.js'
 import type { WantedColumn, WantedTable } from './sql.js'
 
 /** What stays undone in one table until somebody says what is meant. */
@@ -114,8 +114,7 @@ function primaryKeyRefusals({ wanted, from, to }: Pair): readonly string[] {
 /** What only the files know of one table, and is left alone. */
 export function notesOf(pair: Pair): readonly string[] {
   const { wanted, from, to, dropped } = pair
-  const stays = ({ columns }: { readonly columns: readonly (string | null)[] }) =>
-    !columns.some((column) => column !== null && dropped.has(column))
+  const stays = (part: CatalogConstraint | CatalogIndex) => !usesOf(part).some((column) => dropped.has(column))
   const constraints = extra(from.constraints, to.constraints).filter(
     (each) => each.kind !== 'primary_key' && stays(each) && !isOurConstraint(pair, each),
   )

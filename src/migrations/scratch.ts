@@ -2,6 +2,7 @@ import type { Connection } from '../db/database.js'
 import { type Catalog, readCatalog } from './catalog.js'
 import { runPart } from './code.js'
 import type { Migration } from './files.js'
+import { respell } from './spelling.js'
 
 /** The schemas of a scratch database: what the files make, and what resources.yaml wants. */
 export const FROM = 'made_by_files'
@@ -14,10 +15,13 @@ export async function build(session: Connection, schema: string, fill: () => Pro
   return catalogOf(session, schema)
 }
 
-/** The search path is set anew, because a file may have changed it; without it, definitions would name the schema. */
+/**
+ * The search path is set anew, because a file may have changed it; without it, definitions would name the schema. What is read
+ * here becomes SQL of the plan, so it has the spelling that comes back when it is run.
+ */
 export async function catalogOf(session: Connection, schema: string): Promise<Catalog> {
   await runAll(session, [`set local search_path = ${schema}`])
-  return readCatalog(session, schema)
+  return respell(session, await readCatalog(session, schema))
 }
 
 /** Runs the up parts of files, as if each had a transaction of its own. */

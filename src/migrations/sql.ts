@@ -27,6 +27,8 @@ export interface WantedColumn {
   readonly nullable: boolean
   /** Whether the server has a value for an insert that leaves it out: a default or a counter. */
   readonly filled: boolean
+  /** The most characters of a value; undefined when nothing bounds them. */
+  readonly longest: number | undefined
   /** Everything that follows the name of the column. */
   readonly definition: string
 }
@@ -44,6 +46,8 @@ export interface WantedConstraint {
 
 export interface WantedIndex {
   readonly name: string
+  /** Of a foreign key, and not asked for by the file. */
+  readonly implied: boolean
   readonly columns: readonly string[]
 }
 
@@ -105,6 +109,7 @@ function wantedColumn(field: FieldSpec): WantedColumn {
     default: given,
     nullable: field.nullable,
     filled: (key ?? given) !== undefined,
+    longest: field.type.longest(field.options),
     definition: parts.filter(Boolean).join(' '),
   }
 }
@@ -179,7 +184,10 @@ function wantedIndexes(
       .map(({ columns: [first] }) => first),
   ])
   const references = fields.filter((field) => field.target && !covered.has(field.column)).map((field) => [field.column])
-  const named = [...declared, ...references].map((columns) => ({ name: indexName(table, columns), columns }))
+  const named = [
+    ...declared.map((columns) => ({ name: indexName(table, columns), columns, implied: false })),
+    ...references.map((columns) => ({ name: indexName(table, columns), columns, implied: true })),
+  ]
   return [...new Map(named.map((index) => [index.name, index])).values()]
 }
 

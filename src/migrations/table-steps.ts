@@ -1,8 +1,8 @@
 import { identifier } from '../fields/sql-literal.js'
 import type { CatalogTable } from './catalog.js'
-import { definitionOf } from './column-steps.js'
+import { remake } from './column-steps.js'
 import { rowsOf } from './row-query.js'
-import { createTable, type WantedTable } from './sql.js'
+import { addConstraint, createTable, type WantedTable } from './sql.js'
 import { destructive, safe, type Step } from './steps.js'
 
 export function addTable(table: WantedTable, exists: (target: string) => boolean): Step {
@@ -19,10 +19,12 @@ export function addTable(table: WantedTable, exists: (target: string) => boolean
 
 /** @param table its foreign keys are dropped by steps of their own, before the tables that they point to */
 export function dropTable(table: CatalogTable): Step {
+  const columns = table.columns.map((column) => ({ ...remake(table.name, column, column.nullable), name: column.name }))
+  const parts = table.constraints.filter(({ kind }) => kind !== 'foreign_key')
   const members = [
-    ...table.columns.map((column) => `${identifier(column.name)} ${definitionOf(column, column.nullable)}`),
-    ...table.constraints
-      .filter(({ kind }) => kind !== 'foreign_key')
+    ...columns.map(({ name, definition }) => `${identifier(name)} ${definition}`),
+    ...parts
+      .filter(({ validated }) => validated)
       .map(({ name, definition }) => `constraint ${identifier(name)} ${definition}`),
   ]
   return {
@@ -33,7 +35,11 @@ export function dropTable(table: CatalogTable): Step {
     rows: { ...rowsOf(identifier(table.name), 'true'), says: (count) => `${count} rows` },
     up: [`drop table ${identifier(table.name)}`],
     down: [
+      ...columns.flatMap(({ before }) => before),
       `create table ${identifier(table.name)} (\n  ${members.join(',\n  ')}\n)`,
+      ...columns.flatMap(({ after }) => after),
+      // Whoever makes a table has nothing in it to leave unlooked at.
+      ...parts.filter(({ validated }) => !validated).map((constraint) => addConstraint(table.name, constraint)),
       ...table.indexes.map(({ definition }) => definition),
     ],
   }

@@ -1,6 +1,7 @@
 import type { AppSpec } from '../config/spec.js'
 import type { Connection } from '../db/database.js'
 import { CATALOG, type Catalog, type CatalogColumn, type CatalogTable } from './catalog.js'
+import { serves } from './serving.js'
 import { type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from './sql.js'
 
 /** What the server makes of the types in resources.yaml, and its own order of texts when that is by code point. */
@@ -58,12 +59,12 @@ function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Se
   const { name, size, collation: given } = readType(wanted.type)
   const collation = given === 'default' ? null : given
   const type = `${server.types[name] ?? name}${size}`
-  const actual = live.collation ?? (collation === null ? null : server.collation)
+  const actual = live.labels ? collation : (live.collation ?? (collation === null ? null : server.collation))
   const orders = [actual, collation].map((each) =>
     each === null ? 'in the order of the database' : `in the order "${each}"`,
   )
   return [
-    ...(sameType(type, live.type) ? [] : [`is ${live.type} and should be ${type}`]),
+    ...(sameType(type, live.type) || serves(type, wanted, live) ? [] : [`is ${live.type} and should be ${type}`]),
     ...(actual === collation ? [] : [`is kept ${orders.join(' and should be kept ')}`]),
     ...(live.nullable === wanted.nullable
       ? []

@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import type { Connection } from '../../src/db/database.js'
 import type { TestDatabase } from './database.js'
 
 /**
  * Everything that the schema of a database is, without the order of columns and without the journal, as text. `pg_dump` says it
  * where it is installed and as new as the server; elsewhere the views of the SQL standard and PostgreSQL's own lists do.
  */
-export async function describeSchema(database: TestDatabase): Promise<string> {
+export async function describeSchema(database: Connection & Pick<TestDatabase, 'url'>): Promise<string> {
   const dumped = database.url === undefined ? undefined : await dump(database.url)
   return dumped ?? describeByViews(database)
 }
@@ -24,7 +25,7 @@ async function dump(url: string): Promise<string | undefined> {
     .join('\n')
     .split(';\n')
   return statements
-    .filter((statement) => !statement.includes('snippetctl_migrations'))
+    .filter((statement) => !statement.includes('snippetctl_'))
     .map((statement) =>
       statement.startsWith('CREATE TABLE')
         ? statement
@@ -51,7 +52,7 @@ const VIEWS = [
    where schemaname = 'public' and sequencename not like 'snippetctl%' order by 1`,
 ]
 
-async function describeByViews(database: TestDatabase): Promise<string> {
+async function describeByViews(database: Connection): Promise<string> {
   const parts: string[] = []
   for (const text of VIEWS) {
     const { rows } = await database.query({ text, values: [] })

@@ -1,0 +1,137 @@
+/** An expression of the catalogue, as far as it is read here; casts that do not change what is compared are left out. */
+export type Expression =
+  | { readonly kind: 'column'; readonly name: string }
+  | { readonly kind: 'value'; readonly text: string }
+  | { readonly kind: 'call'; readonly name: string; readonly argument: Expression }
+  | { readonly kind: 'list'; readonly items: readonly Expression[] }
+  | { readonly kind: 'compare'; readonly operator: string; readonly left: Expression; readonly right: Expression }
+  | { readonly kind: 'and'; readonly parts: readonly Expression[] }
+
+const TOKEN =
+  /\s*('(?:[^'\\]|'')*'|"(?:[^"]|"")+"|::|<>|[<>]=|[=<>()[\],]|-?\d+(?:\.\d+)?|(?:character varying|double precision|[A-Za-z_]\w*))/y
+
+/** Casts of a column that keep its value and its order. Of a constant every cast is taken. */
+const HARMLESS = new Set(['text', 'character varying', 'numeric', 'bigint', 'double precision', 'text[]'])
+
+const COMPARISONS = new Set(['=', '<>', '<', '<=', '>', '>='])
+
+/** What stands in the text is nothing that is read here. */
+class Unread extends Error {}
+
+interface Reader {
+  peek(): string | undefined
+  take(expected?: string): string
+}
+
+/** Reads what PostgreSQL prints of a check; undefined when it is more than comparisons of columns with constants. */
+export function readExpression(text: string): Expression | undefined {
+  try {
+    const reader = readerOf(tokensOf(text))
+    const expression = readAll(reader)
+    return reader.peek() === undefined ? expression : undefined
+  } catch (error) {
+    if (error instanceof Unread) return undefined
+    throw error
+  }
+}
+
+function tokensOf(text: string): readonly string[] {
+  const tokens: string[] = []
+  const end = text.trimEnd().length
+  for (TOKEN.lastIndex = 0; TOKEN.lastIndex < end; ) {
+    const token = TOKEN.exec(text)?.[1]
+    if (token === undefined) throw new Unread()
+    tokens.push(token)
+  }
+  return tokens
+}
+
+function readerOf(tokens: readonly string[]): Reader {
+  let at = 0
+  return {
+    peek: () => tokens[at],
+    take(expected) {
+      const token = tokens[at]
+      if (token === undefined || (expected !== undefined && token !== expected)) throw new Unread()
+      at += 1
+      return token
+    },
+  }
+}
+
+function readAll(reader: Reader): Expression {
+  const parts = [readComparison(reader)]
+  while (reader.peek() === 'AND') {
+    reader.take()
+    parts.push(readComparison(reader))
+  }
+  const [only] = parts
+  return only && parts.length === 1 ? only : { kind: 'and', parts }
+}
+
+function readComparison(reader: Reader): Expression {
+  const left = readOperand(reader)
+  if (!COMPARISONS.has(reader.peek() ?? '')) return left
+  const operator = reader.take()
+  if (reader.peek() !== 'ANY') return { kind: 'compare', operator, left, right: readOperand(reader) }
+  reader.take()
+  const right = readOperand(reader)
+  if (operator !== '=' || right.kind !== 'list') throw new Unread()
+  return { kind: 'compare', operator: 'in', left, right }
+}
+
+function readOperand(reader: Reader): Expression {
+  let operand = readPrimary(reader)
+  while (reader.peek() === '::') {
+    reader.take()
+    operand = castOf(operand, readType(reader))
+  }
+  return operand
+}
+
+function readType(reader: Reader): string {
+  let type = reader.take()
+  while (reader.peek() === '[' || reader.peek() === '(') {
+    const open = reader.take()
+    type += open
+    while (reader.peek() !== ']' && reader.peek() !== ')') type += reader.take()
+    type += reader.take()
+  }
+  return type
+}
+
+function castOf(operand: Expression, type: string): Expression {
+  if (operand.kind === 'value' || HARMLESS.has(type)) return operand
+  if (operand.kind === 'list' && type.endsWith('[]')) return operand
+  throw new Unread()
+}
+
+function readPrimary(reader: Reader): Expression {
+  const token = reader.take()
+  if (token === '(') {
+    const inner = readAll(reader)
+    reader.take(')')
+    return inner
+  }
+  if (token.startsWith("'")) return { kind: 'value', text: token.slice(1, -1).replaceAll("''", "'") }
+  if (/^-?\d/.test(token)) return { kind: 'value', text: token }
+  if (token === 'ARRAY') return readList(reader)
+  if (token.startsWith('"')) return { kind: 'column', name: token.slice(1, -1).replaceAll('""', '"') }
+  if (!/^[a-z_]\w*$/.test(token)) throw new Unread()
+  if (reader.peek() !== '(') return { kind: 'column', name: token }
+  reader.take('(')
+  const argument = readAll(reader)
+  reader.take(')')
+  return { kind: 'call', name: token, argument }
+}
+
+function readList(reader: Reader): Expression {
+  reader.take('[')
+  const items = [readOperand(reader)]
+  while (reader.peek() === ',') {
+    reader.take()
+    items.push(readOperand(reader))
+  }
+  reader.take(']')
+  return { kind: 'list', items }
+}

@@ -1,0 +1,17 @@
+import type { Catalog, CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
+import type { WantedTable } from './sql.js'
+
+/** One table that is on both sides. */
+export interface SettlingPair {
+  readonly wanted: WantedTable
+  readonly from: CatalogTable
+  readonly to: CatalogTable
+  /** All tables that there are. */
+  readonly known: Catalog
+  /** All tables that are wanted. */
+  readonly asked: Catalog
+  readonly isOurs: (part: CatalogConstraint | CatalogIndex) => boolean
+}
+
+/** Whether a part is left alone, when the file can say it or not. */
+export type IsLeft = (part: CatalogConstraint | CatalogIndex, unsayable: boolean) => boolean
