@@ -17,8 +17,22 @@ interface RawClient {
 }
 
 /** Commits what `work` did, or rolls it back and throws what it threw: the driver's own error, where that failed. */
-export function inTransaction<T>(database: Database, work: (session: Session) => Promise<T>): Promise<T> {
-  return database.knex.transaction(async (trx) => work(await openSession(trx)), { isolationLevel: 'read committed' })
+export async function inTransaction<T>(database: Database, work: (session: Session) => Promise<T>): Promise<T> {
+  const failures: unknown[] = []
+  const noted = async (trx: Knex.Transaction): Promise<T> => {
+    try {
+      return await work(await openSession(trx))
+    } catch (error) {
+      failures.push(error)
+      throw error
+    }
+  }
+  try {
+    return await database.knex.transaction(noted, { isolationLevel: 'read committed' })
+  } catch (error) {
+    // A connection that broke cannot be rolled back either, and knex would throw that.
+    throw failures.length > 0 ? failures[0] : error
+  }
 }
 
 /** Rolls everything back, whatever `work` did. */

@@ -50,8 +50,11 @@ export async function fromInstalled(): Promise<TestServer> {
 /** A PostgreSQL server that can be stopped and started again. */
 export interface Cluster {
   readonly url: string
-  /** Resolves with the version once the server answers. */
-  start(): Promise<string>
+  /**
+   * Resolves with the version once the server answers.
+   * @param fullAt the size in bytes past which no file grows, as if the disk were full; it must leave room for 16 MiB of log
+   */
+  start(fullAt?: number): Promise<string>
   /** Breaks all connections, by default in the rudest way. */
   stop(signal?: 'SIGINT' | 'SIGQUIT'): Promise<void>
   remove(): Promise<void>
@@ -87,8 +90,9 @@ export function createCluster({ settings = TEST_SETTINGS, port = 5432 }: Cluster
   }
   return {
     url,
-    start: () => {
-      postgres = spawn(join(binaries, 'postgres'), ['-D', data, ...options], {
+    start: (fullAt) => {
+      const [command, ...args] = withFullDisk([join(binaries, 'postgres'), '-D', data, ...options], fullAt)
+      postgres = spawn(command, args, {
         ...owner,
         cwd: directory,
         stdio: 'ignore',
@@ -101,6 +105,15 @@ export function createCluster({ settings = TEST_SETTINGS, port = 5432 }: Cluster
       rmSync(directory, { recursive: true, force: true })
     },
   }
+}
+
+/**
+ * A command whose files cannot grow past a size. A limit that is no multiple of a page makes the last write a short one, which is
+ * what a full disk does.
+ */
+export function withFullDisk(command: readonly string[], fullAt?: number): [string, ...string[]] {
+  const blocks = fullAt === undefined ? 'unlimited' : String(Math.floor(fullAt / 512) | 1)
+  return ['sh', '-c', 'ulimit -f "$0" && exec "$@"', blocks, ...command]
 }
 
 /** PGlite in each worker's memory, restored from a dump: a quarter of the time that a first start takes. */
