@@ -51,7 +51,7 @@ export interface CliContext extends Lifecycle {
   readonly program: string
   /** The process that this one is a worker of. */
   readonly parent: Parent | undefined
-  /** Asks at the terminal; undefined when there is none to ask, or when it was closed without an answer. */
+  /** Asks at the terminal; undefined when there is none to ask. Who leaves without an answer has said nothing, which is empty. */
   ask(question: string): Promise<string | undefined>
 }
 
@@ -85,13 +85,19 @@ export function createContext(from: Surroundings, lifecycle: Lifecycle): CliCont
   })
 }
 
-async function askAt({ stdin, stderr }: Surroundings, question: string): Promise<string | undefined> {
+async function askAt({ stdin, stderr }: Surroundings, question: string): Promise<string> {
   const terminal = createInterface({ input: stdin, output: stderr })
-  const closed = new Promise<undefined>((settle) => terminal.once('close', () => settle(undefined)))
+  const closed = new Promise<string>((settle) => {
+    terminal.once('close', () => {
+      // The cursor stands behind the question.
+      stderr.write('\n')
+      settle('')
+    })
+  })
   try {
     return await Promise.race([terminal.question(question), closed])
   } finally {
-    terminal.close()
+    terminal.removeAllListeners('close').close()
   }
 }
 
