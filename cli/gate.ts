@@ -30,6 +30,7 @@ export function gateDatabase(database: Database): Gate {
       },
       query: (statement) => pass(() => database.query(statement)),
       transaction: (work) => pass(() => database.transaction(work)),
+      usage: () => database.usage(),
       probe: () => pass(() => database.probe()),
       close: () => database.close(),
     },

@@ -3,10 +3,14 @@ import type { Connection, Database } from './db/database.js'
 import { documentForm, rowForm } from './db/forms.js'
 import { compileGraphs } from './db/graph.js'
 import { guardTransactions } from './db/guards.js'
+import type { StatementCounts } from './db/statements.js'
 import { compileStore, type Store } from './db/store.js'
+import { createDriftGate, type DriftGate } from './health/drift.js'
 import type { Records } from './http/context.js'
 import type { Log } from './http/log.js'
 import { createServer, type HttpServer } from './http/server.js'
+import type { Traffic } from './http/traffic.js'
+import { findMisfits } from './migrations/verify.js'
 import type { Row } from './resource/plan.js'
 import type { Resource } from './resource/resource.js'
 import { remember } from './remember.js'
@@ -14,11 +18,36 @@ import type { RouteTable } from './http/routes.js'
 
 interface ServiceOptions {
   readonly log: Log
+  /** Where requests are counted, if anybody wants to know. */
+  readonly traffic?: Traffic | undefined
+}
+
+/** A server, and what there is to know about it while it runs. */
+export interface Service extends HttpServer {
+  /** The tables that are others than those of their models, so that nothing can be served from them. */
+  readonly drifted: () => readonly string[]
+  readonly statements: Readonly<StatementCounts>
 }
 
 /** An application on a database: what listens, answers and drains. Does not own the database. */
-export function createService(app: App, database: Database, { log }: ServiceOptions): HttpServer {
-  return createServer({ routes: app.routes, mounts: app.mounts, records: bindRecords(app, database), log })
+export function createService(app: App, database: Database, { log, traffic }: ServiceOptions): Service {
+  const gate = createDriftGate(() => findMisfits(app.spec, database), log)
+  const statements: StatementCounts = { kept: 0, unkept: 0 }
+  const server = createServer({
+    routes: app.routes,
+    mounts: app.mounts,
+    records: bindRecords(app, database, { gate, statements }),
+    log,
+    traffic,
+    onMismatch: gate.suspect,
+  })
+  const drain = () => server.drain().finally(gate.close)
+  return { ...server, drain, drifted: gate.drifted, statements }
+}
+
+interface Watch {
+  readonly gate: DriftGate
+  readonly statements: StatementCounts
 }
 
 interface Stores {
@@ -27,12 +56,18 @@ interface Stores {
 }
 
 /** The records of every resource; statements are compiled at a resource's first use and kept. */
-function bindRecords(app: App, database: Database): Records {
+function bindRecords(app: App, database: Database, { gate, statements }: Watch): Records {
   const graphs = compileGraphs(app.spec.models)
-  const storesOf = remember((resource: Resource): Stores => compileStores(resource, app.routes))
+  const storesOf = remember((resource: Resource): Stores => compileStores(resource, app.routes, statements))
+  const guarded =
+    <Found>(find: (resource: Resource) => Found) =>
+    (resource: Resource): Found => {
+      gate.admit(resource.spec.model)
+      return find(resource)
+    }
   const on = (connection: Connection, transaction: Records['transaction']): Records => ({
-    store: remember((resource: Resource) => storesOf(resource).rows(connection)),
-    documents: remember((resource: Resource) => storesOf(resource).documents(connection)),
+    store: guarded(remember((resource) => storesOf(resource).rows(connection))),
+    documents: guarded(remember((resource) => storesOf(resource).documents(connection))),
     graph: graphs(connection),
     transaction,
   })
@@ -44,9 +79,9 @@ function bindRecords(app: App, database: Database): Records {
   return on(database, (work) => transaction((connection) => work(inside(connection))))
 }
 
-function compileStores(resource: Resource, routes: RouteTable): Stores {
+function compileStores(resource: Resource, routes: RouteTable, counts: StatementCounts): Stores {
   return {
-    rows: compileStore(resource, rowForm(resource)),
-    documents: compileStore(resource, documentForm(resource, routes)),
+    rows: compileStore(resource, rowForm(resource), counts),
+    documents: compileStore(resource, documentForm(resource, routes), counts),
   }
 }

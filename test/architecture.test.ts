@@ -23,7 +23,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/resource/'],
   ['src/db/'],
   ['src/migrations/', 'src/data/', 'src/http/'],
-  ['src/settings.ts', 'src/plugins/'],
+  ['src/settings.ts', 'src/plugins/', 'src/health/'],
   ['src/application.ts'],
   ['src/load.ts', 'src/service.ts'],
   ['src/index.ts'],
@@ -47,6 +47,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   pg: ['src/db/'],
   'pg-protocol': ['src/db/'],
   picocolors: ['cli/'],
+  'prom-client': ['src/health/'],
   yaml: ['src/config/document.ts'],
 }
 

@@ -33,6 +33,19 @@ export interface Connection {
   query(statement: Statement): Promise<Result>
 }
 
+/** How busy the connections to a database are. */
+export interface Usage {
+  /** Connections of the pool: how many there may be, are open, and of those have nothing to do. */
+  readonly most: number
+  readonly open: number
+  readonly idle: number
+  /** Who waits for one of them. */
+  readonly waiting: number
+  /** Connections for quick reads, and the statements on their way there. */
+  readonly lanes: number
+  readonly laneStatements: number
+}
+
 /** A database that is open. Nothing outside `db/` knows which kind it is. */
 export interface Database extends Connection {
   /** One line for the log at start: what it is, where it is, and what it does not promise. No password. */
@@ -53,6 +66,7 @@ export interface Database extends Connection {
    * @throws DatabaseRefused when waiting cannot help (wrong password, unknown database); Problem `unavailable` when it may.
    */
   probe(): Promise<void>
+  usage(): Usage
   /** Its files as they are between two statements, in one archive that can be restored; only an embedded database has them. */
   readonly pack?: () => Promise<Uint8Array>
   close(): Promise<void>

@@ -15,6 +15,7 @@ interface Meaning {
 }
 
 const unavailable = { type: 'unavailable', detail: 'The database is not available' } as const
+const RETRY = { 'Retry-After': '1' }
 const lost = { ...unavailable, lost: true } as const
 const busy = { type: 'unavailable', detail: 'The database is busy with other changes' } as const
 const mismatch = { type: 'unavailable', detail: 'The database does not fit the configuration' } as const
@@ -166,6 +167,16 @@ export function isStale(error: unknown): boolean {
   return code === '26000' || code === '42P05' || (code === '0A000' && routine === 'RevalidateCachedQuery')
 }
 
+/** Whether a request failed because a table is another than its model's. */
+export function isMismatch(error: unknown): boolean {
+  return error instanceof Problem && error.message === mismatch.detail
+}
+
+/** What requests are told while the table of a model is known to be another. */
+export function mismatchProblem(): Problem {
+  return new Problem(mismatch.type, mismatch.detail, { headers: RETRY })
+}
+
 /** Whether the same transaction may succeed when it is run again. */
 export function isTransient(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error)) || isStale(error)
@@ -219,7 +230,7 @@ export function toReadFailure(error: unknown): unknown {
 function problem({ type, detail }: Meaning, cause: Error, fault?: Fault): Problem {
   return new Problem(type, fault?.message ?? detail, {
     faults: fault ? [fault] : [],
-    headers: type === 'unavailable' ? { 'Retry-After': '1' } : {},
+    headers: type === 'unavailable' ? RETRY : {},
     cause,
   })
 }

@@ -11,6 +11,8 @@ export interface Lanes {
    * that it may be sent once more
    */
   query(statement: Statement): Promise<TimedAnswer>
+  /** How many there are, and the statements on their way. */
+  usage(): { readonly lanes: number; readonly laneStatements: number }
   close(): Promise<void>
 }
 
@@ -139,6 +141,10 @@ export function openLanes({ client: config, most, prepare, sending: common }: La
         lane.waiting -= 1
       }
     },
+    usage: () => ({
+      lanes: lanes.size,
+      laneStatements: [...lanes].reduce((sum, { waiting }) => sum + waiting, 0),
+    }),
     close: async () => {
       clearInterval(watch)
       await Promise.all([...lanes].map(({ client }) => client.end().catch(() => undefined)))

@@ -134,6 +134,13 @@ export function poolDatabase({
     query,
     transaction,
     probe,
+    usage: () => ({
+      most: pool.options.max,
+      open: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+      ...(lanes?.usage() ?? { lanes: 0, laneStatements: 0 }),
+    }),
     close: () => (ended ??= end()),
   }
 }

@@ -24,6 +24,12 @@ export interface Statements {
   destroy(id: string): Statement
 }
 
+/** How many texts of statements were made: those that are kept, and those beyond, which are made anew for each request. */
+export interface StatementCounts {
+  kept: number
+  unkept: number
+}
+
 /** The text of a statement, made once for each shape of what is asked; only the values differ between requests. */
 interface Template<Input> {
   readonly text: string
@@ -48,6 +54,7 @@ const MOST_SHAPES = 200
 export function compileStatements(
   model: ModelSpec,
   { select, page }: Pick<Form<unknown, unknown>, 'select' | 'page'>,
+  counts: StatementCounts = { kept: 0, unkept: 0 },
 ): Statements {
   const table = identifier(model.table)
   const key = identifier(model.primaryKey.column)
@@ -57,7 +64,7 @@ export function compileStatements(
     .filter((field) => field.auto === 'on_update')
     .map((field) => `${identifier(field.column)} = now()`)
   const fieldsOf = fieldLookup(model)
-  const serve = templates()
+  const serve = templates(counts)
 
   const counted = (plan: ListPlan, matching: string): string => {
     const rows = `from ${table}${matching}`
@@ -193,13 +200,17 @@ function shapeOfStart(start: ListPlan['start']): string {
 }
 
 /** Keeps the templates of the first so many shapes, with the name under which connections prepare them. */
-function templates() {
+function templates(counts: StatementCounts) {
   const known = new Map<string, Template<never> & { readonly name: string }>()
   return <Input>(shape: string, make: (input: Input) => Template<Input>, input: Input): Statement => {
     const kept = known.get(shape) as (Template<Input> & { readonly name: string }) | undefined
     if (kept) return fill(kept, input, kept.name)
     const template = make(input)
-    if (known.size >= MOST_SHAPES) return fill(template, input)
+    if (known.size >= MOST_SHAPES) {
+      counts.unkept += 1
+      return fill(template, input)
+    }
+    counts.kept += 1
     const name = createHash('sha1').update(template.text).digest('base64url')
     known.set(shape, { ...template, name })
     return fill(template, input, name)

@@ -9,7 +9,7 @@ import { type Guards, toProblem, toReadFailure } from './errors.js'
 import type { Form } from './forms.js'
 import { guardsOf } from './guards.js'
 import type { PageCells } from './page.js'
-import { compileStatements, type Statements } from './statements.js'
+import { compileStatements, type StatementCounts, type Statements } from './statements.js'
 
 /** The records of one resource, each answered in the form `Item` and several in the form `Items`. Rows go in by field name. */
 export interface Store<Item, Items = readonly Item[]> {
@@ -28,9 +28,10 @@ export interface Store<Item, Items = readonly Item[]> {
 export function compileStore<Item, Items>(
   resource: Resource,
   form: Form<Item, Items>,
+  counts: StatementCounts,
 ): (connection: Connection) => Store<Item, Items> {
   const { model } = resource.spec
-  const statements = compileStatements(model, form)
+  const statements = compileStatements(model, form, counts)
   const uncounted = remember((plan: ListPlan): ListPlan => ({ ...plan, total: 'none' }))
   const parts = { model, form, statements, guards: guardsOf(model), estimates: createEstimates(), uncounted }
   return (connection) => bindStore(parts, connection)

@@ -1,3 +1,4 @@
+import { isMismatch } from '../db/errors.js'
 import { Problem } from '../problem.js'
 import { createDeadlines, type Deadlines } from './deadlines.js'
 import { type Exchange, isSettled } from './exchange.js'
@@ -6,10 +7,14 @@ import { toReply } from './problem-document.js'
 import { type Situation, sendReply } from './reply.js'
 import type { Reply } from './route.js'
 import type { RouteTable } from './routes.js'
+import type { Traffic } from './traffic.js'
 
 export interface AnsweringParts extends Situation {
   readonly routes: Pick<RouteTable, 'rendererAt'>
   readonly log: Log
+  readonly traffic?: Traffic | undefined
+  /** Is told that a table seems to be another than its model's. */
+  readonly onMismatch?: (() => void) | undefined
 }
 
 /** The ways in which an exchange gets its one answer. The first wins; what comes later is dropped. */
@@ -41,11 +46,13 @@ export function createAnswering(parts: AnsweringParts): Answering {
       log.error({
         event: 'failure',
         request_id: requestId,
-        route: exchange.route,
+        route: exchange.route?.name,
         type: problem.type,
         cause: problem.cause,
       })
     }
+    if (isMismatch(problem)) parts.onMismatch?.()
+    if (isGap(problem)) reportGap(exchange, problem)
     // A cut answer is the only way left to say that it is not complete.
     if (response.headersSent && !response.writableEnded) response.destroy()
     if (isSettled(exchange)) return
@@ -53,9 +60,17 @@ export function createAnswering(parts: AnsweringParts): Answering {
       // No stream, so nothing is left to wait for.
       void sendReply(exchange, toReply(problem, requestId, routes.rendererAt(path)), parts)
     } catch (cause) {
-      log.error({ event: 'failure', request_id: requestId, route: exchange.route, type: 'internal', cause })
+      log.error({ event: 'failure', request_id: requestId, route: exchange.route?.name, type: 'internal', cause })
       void sendReply(exchange, toReply(new Problem('internal'), requestId), parts)
     }
+  }
+
+  const reportGap = ({ requestId, route }: Exchange, { cause }: Problem): void => {
+    if (parts.traffic) parts.traffic.gaps += 1
+    const { code, table, constraint } = cause as Readonly<Record<string, unknown>>
+    // A value that fits the field and not the column.
+    if (String(code).startsWith('22')) parts.onMismatch?.()
+    log.info({ event: 'validator_gap', request_id: requestId, route: route?.name, code, table, constraint })
   }
 
   const seconds = limits.handlerTimeout / 1000
@@ -64,6 +79,11 @@ export function createAnswering(parts: AnsweringParts): Answering {
   )
 
   return { answer, fail, deadlines }
+}
+
+/** Whether the database refused what the validators had let through. They have no cause for what they refuse themselves. */
+function isGap({ type, cause }: Problem): boolean {
+  return type === 'validation' && cause instanceof Error && 'code' in cause
 }
 
 /** Whether a problem is for the log: something failed on this side, rather than being refused. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Problem } from '../problem.js'
-import type { ProblemRenderer } from './route.js'
+import type { ProblemRenderer, Route } from './route.js'
 
 /** One request and its answer while it is under way. */
 export interface Exchange {
@@ -12,8 +12,8 @@ export interface Exchange {
   readonly started: number
   /** undefined when the service is mounted in a server that is not ours. */
   readonly connection: Connection | undefined
-  /** Name of the route that matched. */
-  route: string | undefined
+  /** The route that matched. */
+  route: Route | undefined
   /** Whether the client waits for `100 Continue` before it sends the body. */
   awaitsContinue: boolean
   /** Whether the connection ends with this answer: what follows on it cannot be understood or is not wanted. */

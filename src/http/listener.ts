@@ -31,7 +31,7 @@ export function createListener(parts: ListenerParts): {
   readonly receive: Listener
   readonly receiveExpecting: Listener
 } {
-  const { routes, records, fallback, log, limits } = parts
+  const { routes, records, fallback, log, limits, traffic } = parts
   const { answer, fail, deadlines } = createAnswering(parts)
   const surroundings = { records, reverse: routes.reverse.bind(routes) }
 
@@ -75,11 +75,17 @@ export function createListener(parts: ListenerParts): {
       failBody: undefined,
     }
     if (connection) enter(connection, exchange, limits)
+    if (traffic) traffic.open += 1
     // What is mounted may write after its end; without a listener that would end the process.
     response.on('error', (cause) => log.error({ event: 'failure', request_id: exchange.requestId, cause }))
     response.on('close', () => {
       deadlines.stop(exchange)
-      log.info(describe(exchange))
+      const ended = performance.now()
+      log.info(describe(exchange, ended))
+      if (traffic) {
+        traffic.open -= 1
+        traffic.of(exchange.route).count(statusOf(exchange), ended - exchange.started)
+      }
       if (connection) release(connection, socket, limits)
     })
     return exchange
@@ -88,7 +94,7 @@ export function createListener(parts: ListenerParts): {
   const serve = (exchange: Exchange, match: NonNullable<Match>): void => {
     if ('allow' in match) return refuseMethod(exchange, match.allow)
     const { route, params } = match
-    exchange.route = route.name
+    exchange.route = route
     try {
       const outcome = route.handle(makeContext(exchange, params, surroundings))
       if (!('then' in outcome)) return answer(exchange, outcome)
@@ -149,14 +155,19 @@ function setDefaultHeaders(response: ServerResponse, requestId: string, close: b
   if (close) response.setHeader('Connection', 'close')
 }
 
-function describe({ request, response, requestId, route, started }: Exchange) {
+function statusOf({ response }: Exchange): number | undefined {
+  return response.headersSent ? response.statusCode : undefined
+}
+
+function describe(exchange: Exchange, ended: number) {
+  const { request, response, requestId, route, started } = exchange
   return {
     event: 'request',
     request_id: requestId,
     method: request.method,
-    route,
-    status: response.headersSent ? response.statusCode : undefined,
-    ms: Math.round((performance.now() - started) * 1000) / 1000,
+    route: route?.name,
+    status: statusOf(exchange),
+    ms: Math.round((ended - started) * 1000) / 1000,
     aborted: response.writableFinished ? undefined : true,
   }
 }

@@ -12,6 +12,7 @@ import { createListener, type Listener } from './listener.js'
 import type { Log } from './log.js'
 import type { RouteTable } from './routes.js'
 import { splitTarget } from './target.js'
+import type { Traffic } from './traffic.js'
 
 /** What a service is served from. */
 export interface ServerParts {
@@ -20,6 +21,10 @@ export interface ServerParts {
   readonly mounts?: readonly Mount[]
   readonly log: Log
   readonly limits?: Partial<Limits>
+  /** Where requests are counted, if anybody wants to know. */
+  readonly traffic?: Traffic | undefined
+  /** Is told that a table seems to be another than its model's. */
+  readonly onMismatch?: () => void
 }
 
 export interface HttpServer {
@@ -41,7 +46,15 @@ const QUIET_CHECK = 100
 const CLIENT_ERROR_LOG = 60_000
 
 /** The HTTP front of a service. Nothing is opened before `listen`. */
-export function createServer({ routes, records, mounts = [], log, limits: given }: ServerParts): HttpServer {
+export function createServer({
+  routes,
+  records,
+  mounts = [],
+  log,
+  limits: given,
+  traffic,
+  onMismatch,
+}: ServerParts): HttpServer {
   const limits: Limits = { ...DEFAULT_LIMITS, ...given }
   const connections = new WeakMap<Socket, Connection>()
   const sockets = new Set<Socket>()
@@ -53,6 +66,8 @@ export function createServer({ routes, records, mounts = [], log, limits: given 
     fallback: mounts.length > 0 ? createFallback(mounts) : undefined,
     log,
     limits,
+    traffic,
+    onMismatch,
     draining: () => draining !== undefined,
     connectionOf: (socket) => connections.get(socket),
   })

@@ -17,11 +17,36 @@ const LIVE = `
     (select 'C' from pg_database d
       where datname = current_database() and datcollate in ('C', 'POSIX') and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c')`
 
+/** Something that a configuration needs and a database does not have. */
+interface Difference {
+  readonly table: string
+  /** A sentence. */
+  readonly text: string
+  /** Whether statements for the records of the table cannot be right: it or a column is missing, or a column is of another type. */
+  readonly breaks: boolean
+}
+
 /**
  * What a configuration needs and a database does not have, one sentence each, from one look at its catalogue. What the
  * database has besides is no difference, unless it makes every insert fail.
  */
 export async function schemaDifferences(spec: AppSpec, database: Connection): Promise<readonly string[]> {
+  return (await findDifferences(spec, database)).map(({ text }) => text)
+}
+
+/** The tables from which a configuration cannot be served, and why, one sentence for each reason. */
+export async function findMisfits(
+  spec: AppSpec,
+  database: Connection,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const misfits = new Map<string, readonly string[]>()
+  for (const { table, text, breaks } of await findDifferences(spec, database)) {
+    if (breaks) misfits.set(table, [...(misfits.get(table) ?? []), text])
+  }
+  return misfits
+}
+
+async function findDifferences(spec: AppSpec, database: Connection): Promise<readonly Difference[]> {
   const wanted = wantedTables(spec)
   const types = new Set(wanted.flatMap(({ columns }) => columns.map(({ type }) => readType(type).name)))
   const { rows } = await database.query({ text: LIVE, values: [null, JSON.stringify([...types])] })
@@ -32,17 +57,26 @@ export async function schemaDifferences(spec: AppSpec, database: Connection): Pr
   return wanted.flatMap((table) => tableDifferences(table, tables.get(table.name), server))
 }
 
-function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, server: Server): readonly string[] {
-  if (!live) return [`table ${wanted.name} is missing`]
-  const names = new Set(wanted.columns.map(({ name }) => name))
+function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, server: Server): readonly Difference[] {
+  const table = wanted.name
+  const difference = (text: string, breaks = false): Difference => ({ table, text, breaks })
+  if (!live) return [difference(`table ${table} is missing`, true)]
   return [
     ...wanted.columns.flatMap((column) => {
       const found = live.columns.find(({ name }) => name === column.name)
-      const subject = `column ${wanted.name}.${column.name}`
-      return found
-        ? columnDifferences(column, found, server).map((text) => `${subject} ${text}`)
-        : [`${subject} is missing`]
+      const subject = `column ${table}.${column.name}`
+      if (!found) return [difference(`${subject} is missing`, true)]
+      const type = typeIn(server, column)
+      const isOther = kindOf(type) !== kindOf(found.type) && !serves(type, column, found)
+      return columnDifferences(column, found, server).map((text) => difference(`${subject} ${text}`, isOther))
     }),
+    ...otherDifferences(wanted, live).map((text) => difference(text)),
+  ]
+}
+
+function otherDifferences(wanted: WantedTable, live: CatalogTable): readonly string[] {
+  const names = new Set(wanted.columns.map(({ name }) => name))
+  return [
     ...live.columns
       .filter((column) => !names.has(column.name) && !column.nullable && !isFilled(column))
       .map(
@@ -56,9 +90,9 @@ function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, s
 }
 
 function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Server): readonly string[] {
-  const { name, size, collation: given } = readType(wanted.type)
+  const { collation: given } = readType(wanted.type)
   const collation = given === 'default' ? null : given
-  const type = `${server.types[name] ?? name}${size}`
+  const type = typeIn(server, wanted)
   const actual = live.labels ? collation : (live.collation ?? (collation === null ? null : server.collation))
   const orders = [actual, collation].map((each) =>
     each === null ? 'in the order of the database' : `in the order "${each}"`,
@@ -71,6 +105,20 @@ function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Se
       : [live.nullable ? 'takes null and should not' : 'takes no null and should']),
     ...(wanted.filled && !isFilled(live) ? ['has no default, and the server should fill it in'] : []),
   ]
+}
+
+/** As the server spells it. */
+function typeIn(server: Server, wanted: WantedColumn): string {
+  const { name, size } = readType(wanted.type)
+  return `${server.types[name] ?? name}${size}`
+}
+
+/** Types whose values statements can exchange. A column may become wider while a server runs that knows the narrow one. */
+const KINDS: Readonly<Record<string, string>> = { 'character varying': 'text', smallint: 'bigint', integer: 'bigint' }
+
+function kindOf(type: string): string {
+  const plain = type.replace(/ ?\([\d, ]+\)/, '')
+  return KINDS[plain] ?? plain
 }
 
 const isFilled = ({ default: value, identity, generated }: CatalogColumn): boolean =>
