@@ -5,32 +5,46 @@ interface Address {
   readonly host: string
 }
 
+/** How an address is given. */
+interface Flags {
+  readonly port: string
+  readonly variable: string
+  readonly host: string
+}
+
+const SERVED: Flags = { port: '--port', variable: 'PORT', host: '--host' }
+
 /** What the system says about an address, and what would be right. */
-const ADDRESS_ERRORS: Readonly<Record<string, (address: Address) => readonly [message: string, help: string]>> = {
-  EADDRINUSE: ({ port }) => [
+const ADDRESS_ERRORS: Readonly<
+  Record<string, (address: Address, flags: Flags) => readonly [message: string, help: string]>
+> = {
+  EADDRINUSE: ({ port }, flags) => [
     `port ${port} is already in use`,
-    `choose another: snippetctl serve --port ${port + 1 > 65_535 ? 0 : port + 1}   (or set PORT)`,
+    `choose another: snippetctl serve ${flags.port} ${port + 1 > 65_535 ? 0 : port + 1}   (or set ${flags.variable})`,
   ],
-  EACCES: ({ port }) => [
+  EACCES: ({ port }, flags) => [
     `port ${port} may not be used by this user`,
-    'choose one above 1023: snippetctl serve --port 8000   (or set PORT)',
+    `choose one above 1023: snippetctl serve ${flags.port} 8000   (or set ${flags.variable})`,
   ],
-  EADDRNOTAVAIL: ({ host }) => [
+  EADDRNOTAVAIL: ({ host }, flags) => [
     `this machine has no address \`${host}\``,
-    'listen on --host 127.0.0.1, or on --host 0.0.0.0 for all',
+    `listen on ${flags.host} 127.0.0.1, or on ${flags.host} 0.0.0.0 for all`,
   ],
-  ENOTFOUND: ({ host }) => [
+  ENOTFOUND: ({ host }, flags) => [
     `the host \`${host}\` is unknown`,
-    'listen on --host 127.0.0.1, or on --host 0.0.0.0 for all',
+    `listen on ${flags.host} 127.0.0.1, or on ${flags.host} 0.0.0.0 for all`,
   ],
-  EAI_AGAIN: ({ host }) => [`the host \`${host}\` could not be looked up`, 'give an address: --host 127.0.0.1'],
+  EAI_AGAIN: ({ host }, flags) => [
+    `the host \`${host}\` could not be looked up`,
+    `give an address: ${flags.host} 127.0.0.1`,
+  ],
 }
 
 /** The error of listening, told as what would be right; any other as it is. */
-export function refusedAddress(address: Address, cause: unknown): unknown {
+export function refusedAddress(address: Address, cause: unknown, flags = SERVED): unknown {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const explain = ADDRESS_ERRORS[code]
   if (explain === undefined) return cause
-  const [message, help] = explain(address)
+  const [message, help] = explain(address, flags)
   return new Failure(2, message, [help], cause)
 }

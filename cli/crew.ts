@@ -3,6 +3,7 @@ import { type ExitCode, Failure, Finished } from './failure.js'
 import type { Log, LogEntry } from './log.js'
 import { count } from './output.js'
 import type { Listening } from './parent.js'
+import type { CrewWatch } from './watch-crew.js'
 import { type End, startWorker, type WorkerProcess } from './worker.js'
 
 /** Milliseconds before a worker that ended is replaced; doubled each time that its place is left early. */
@@ -43,6 +44,8 @@ interface CrewOptions {
   readonly port: number
   readonly prepared: boolean
   readonly log: Log
+  /** Who asks the workers how they are. */
+  readonly watch: Pick<CrewWatch, 'add'> | undefined
 }
 
 interface Place {
@@ -53,7 +56,7 @@ interface Place {
 }
 
 /** Makes a crew by the set-up of the cluster; no worker is started yet. */
-export function createCrew({ shares, port, prepared, log }: CrewOptions): Crew {
+export function createCrew({ shares, port, prepared, log, watch }: CrewOptions): Crew {
   const places = shares.map((connections): Place => ({ connections, worker: undefined, failures: 0 }))
   const alive = new Set<WorkerProcess>()
   const over = new AbortController()
@@ -64,8 +67,14 @@ export function createCrew({ shares, port, prepared, log }: CrewOptions): Crew {
   const isServed = () => [...alive].some((worker) => worker.isServing())
 
   const hire = ({ connections }: Place): WorkerProcess => {
-    const worker = startWorker(() => ({ connections, port: address.port(isServed()), prepared: state.prepared }))
+    const worker = startWorker(() => ({
+      connections,
+      port: address.port(isServed()),
+      prepared: state.prepared,
+      watched: watch !== undefined,
+    }))
     alive.add(worker)
+    watch?.add(worker)
     void worker.ended.then((end) => {
       alive.delete(worker)
       if (state.started && !over.signal.aborted && !worker.isRetired()) log.warn(endEntry(worker, end))

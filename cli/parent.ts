@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import { EventEmitter, once } from 'node:events'
 import process from 'node:process'
+import type { Metrics } from '../src/index.js'
 import { Failure } from './failure.js'
 
 /** What a worker process needs to know before it can serve. */
@@ -10,7 +11,12 @@ export interface Orders {
   readonly port: number
   /** Whether somebody has seen to the schema of the database. */
   readonly prepared: boolean
+  /** Whether somebody asks how it is. */
+  readonly watched: boolean
 }
+
+/** What a parent may want to know at any time. */
+export type Question = 'metrics' | 'readiness'
 
 /** What is served, once it listens. */
 export interface Listening {
@@ -26,12 +32,15 @@ export type Report =
   | { readonly snippetctl: 'hello' }
   | { readonly snippetctl: 'listening'; readonly listening: Listening }
   | { readonly snippetctl: 'leaving' }
+  | { readonly snippetctl: 'told'; readonly ask: number; readonly value: unknown }
+  | { readonly snippetctl: 'counted'; readonly metrics: Metrics }
 
-/** What a parent answers: to `hello`, when the database is prepared later, and to `leaving`. */
+/** What a parent says: to `hello`, when the database is prepared later, to `leaving`, and when it wants to know something. */
 export type Answer =
   | { readonly snippetctl: 'begin'; readonly orders: Orders }
   | { readonly snippetctl: 'prepared' }
   | { readonly snippetctl: 'released' }
+  | { readonly snippetctl: 'ask'; readonly ask: number; readonly question: Question }
 
 /** The process that started this one as one of its workers. */
 export interface Parent {
@@ -44,6 +53,10 @@ export interface Parent {
   announce(listening: Listening): void
   /** Resolves when the parent hands this process no more connections, which the listening socket does not say. */
   release(): Promise<void>
+  /** Answers what the parent wants to know. */
+  onAsk(answer: (question: Question) => Promise<unknown>): void
+  /** Tells what was counted, unasked. */
+  tellMetrics(metrics: Metrics): void
   /** Takes over the end of the parent. */
   onGone(listener: () => void): void
   /** Lets go of the parent, so that this process can end. */
@@ -81,6 +94,16 @@ export function findParent(): Parent | undefined {
     prepared: once(answers, 'prepared'),
     announce: (listening) => tell({ snippetctl: 'listening', listening }),
     release: async () => void (await ask({ snippetctl: 'leaving' }, 'released')),
+    onAsk: (answer) => {
+      answers.on('ask', ({ ask, question }: Extract<Answer, { question: Question }>) => {
+        // The parent does without an answer that does not come.
+        answer(question).then(
+          (value) => tell({ snippetctl: 'told', ask, value }),
+          () => {},
+        )
+      })
+    },
+    tellMetrics: (metrics) => tell({ snippetctl: 'counted', metrics }),
     onGone: (listener) => {
       void gone.then(() => {
         if (!left) listener()

@@ -14,6 +14,7 @@ import { prepareDatabase, prepareSchema, untilReachable } from './schema.js'
 import { hasBanner, type ServeOptions } from './serving.js'
 import { shareConnections } from './shares.js'
 import { listenForStop, type Stop } from './stop.js'
+import { watchCrew } from './watch-crew.js'
 
 interface Run {
   readonly context: CliContext
@@ -30,11 +31,12 @@ export async function serveByWorkers(context: CliContext, options: ServeOptions,
   const sayLosses = reportLosses(context, log)
   const run = { context, options, amount, log, stop: listenForStop(context, log) }
   refuseEmbedded(context)
+  const watch = await watchCrew(run)
   try {
     const prepared = await Promise.race([prepare(run), run.stop.requested])
     if (typeof prepared === 'number') return prepared
     const shares = shareConnections(context.env['DATABASE_POOL'], amount)
-    const crew = createCrew({ shares, port: options.port, prepared: prepared.state === 'ready', log })
+    const crew = createCrew({ shares, port: options.port, prepared: prepared.state === 'ready', log, watch })
     setUpWorkers(context)
     context.onExit(crew.kill)
     try {
@@ -43,6 +45,7 @@ export async function serveByWorkers(context: CliContext, options: ServeOptions,
       await crew.stop()
     }
   } finally {
+    watch?.close()
     sayLosses()
   }
 }

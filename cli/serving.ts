@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { createService, type Database } from '../src/index.js'
+import { createService, type Database, type Monitor } from '../src/index.js'
 import { refusedAddress } from './address.js'
 import { announce, describeListening, warnOfOpenHost } from './announce.js'
 import { answerBackups } from './backups.js'
@@ -12,8 +12,9 @@ import { reportLosses } from './losses.js'
 import type { Orders } from './parent.js'
 import { prepareDatabase, prepareSchema, untilReachable } from './schema.js'
 import { listenForStop, type Stop } from './stop.js'
+import { type AdminOptions, watchProcess } from './watch.js'
 
-export interface ServeOptions extends CommonOptions {
+export interface ServeOptions extends CommonOptions, AdminOptions {
   readonly port: number
   readonly host: string
   readonly workers?: number
@@ -31,6 +32,8 @@ interface Run {
   readonly stop: Stop
   /** What the parent said, when this process is a worker: then the schema and the announcement are the parent's. */
   readonly orders: Orders | undefined
+  /** Who watches this process, if anybody asks how it is. */
+  readonly monitor: Monitor | undefined
 }
 
 /** Whether people get a banner. */
@@ -49,13 +52,16 @@ export async function serveHere(context: CliContext, options: ServeOptions): Pro
   const application = await requireApplication(context, options)
   const database = await open(context, application, orders)
   const stopBackups = answerBackups(projectFolders(application.spec.file).embedded, database, log)
-  const run = { context, options, application, database, log, stop, orders }
+  let watch: Awaited<ReturnType<typeof watchProcess>>
   try {
+    watch = await watchProcess({ context, options, database, log, stop, orders })
+    const run = { context, options, application, database, log, stop, orders, monitor: watch?.monitor }
     const state = await Promise.race([prepare(run), stop.requested])
     return typeof state === 'number' ? state : await serveRequests(run, state)
   } finally {
     await stopBackups()
     await database.close()
+    await watch?.close()
     sayLosses()
   }
 }
@@ -78,15 +84,18 @@ function preparationOf({ application, database, options, orders, log }: Run) {
 }
 
 async function serveRequests(run: Run, state: 'ready' | 'away'): Promise<ExitCode> {
-  const { context, options, application, database, log, stop, orders } = run
+  const { context, options, application, database, log, stop, orders, monitor } = run
   const { host } = options
   const gate = gateDatabase(database)
-  const service = createService(application.app, state === 'ready' ? database : gate.database, { log })
+  const served = state === 'ready' ? database : gate.database
+  const service = createService(application.app, served, { log, traffic: monitor?.traffic })
+  monitor?.watch(service)
   const { url } = await service.listen({ port: orders?.port ?? options.port, host }).catch((cause: unknown) => {
     throw refusedAddress(options, cause)
   })
   try {
     sayListening(run, url)
+    if (state === 'ready') monitor?.open()
     if (state === 'ready') return await stop.requested
     return await Promise.race([stop.requested, openWhenReachable(run, gate.open)])
   } finally {
@@ -103,12 +112,13 @@ function sayListening({ context, options, application: { app }, database, log }:
 
 /** Resolves only when the server ends; rejects when the database that came back is not one to serve from. */
 async function openWhenReachable(run: Run, open: () => void): Promise<ExitCode> {
-  const { context, database, log, stop, orders } = run
+  const { context, database, log, stop, orders, monitor } = run
   if (orders?.prepared === false) await context.parent?.prepared
   await untilReachable(database, stop.signal)
   if (stop.signal.aborted) return stop.requested
   await prepareSchema(preparationOf(run))
   open()
+  monitor?.open()
   log.info({ event: 'database_back', msg: 'the database is there' })
   return stop.requested
 }

@@ -1,5 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
-import { type Answer, isOurs, type Listening, type Orders, type Report } from './parent.js'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Metrics } from '../src/index.js'
+import { type Answer, isOurs, type Listening, type Orders, type Question, type Report } from './parent.js'
 
 /** How a process ended. */
 export interface End {
@@ -25,6 +27,10 @@ export interface WorkerProcess {
   /** Ends it at once. */
   kill(): void
   tellPrepared(): void
+  /** undefined when it does not answer within a second. */
+  ask(question: Question): Promise<unknown>
+  /** What it said last when it was asked for its metrics. */
+  latestMetrics(): Metrics
 }
 
 /** Starts a worker process, by the set-up of the cluster. It gets its orders as they are when it asks for them. */
@@ -62,7 +68,34 @@ export function startWorker(orders: () => Orders): WorkerProcess {
     isRetired: () => state.retired,
     stop: () => retire('SIGTERM'),
     kill: () => retire('SIGKILL'),
+    ...createAsking(worker, tell),
     tellPrepared: () => tell({ snippetctl: 'prepared' }),
+  }
+}
+
+const PATIENCE = 1_000
+
+/** Asks a worker, each time with a number that its answer repeats. */
+function createAsking(worker: Worker, tell: (answer: Answer) => void): Pick<WorkerProcess, 'ask' | 'latestMetrics'> {
+  const waiting = new Map<number, (value: unknown) => void>()
+  let metrics: Metrics = []
+  let asked = 0
+  worker.on('message', (message: unknown) => {
+    if (!isOurs<Report>(message)) return
+    if (message.snippetctl === 'counted') metrics = message.metrics
+    if (message.snippetctl === 'told') waiting.get(message.ask)?.(message.value)
+  })
+  return {
+    ask: async (question) => {
+      const ask = (asked += 1)
+      const answered = new Promise<unknown>((resolve) => waiting.set(ask, resolve))
+      tell({ snippetctl: 'ask', ask, question })
+      const value = await Promise.race([answered, delay(PATIENCE, undefined, { ref: false })])
+      waiting.delete(ask)
+      if (question === 'metrics' && value !== undefined) metrics = value as Metrics
+      return value
+    },
+    latestMetrics: () => metrics,
   }
 }
 

@@ -11,7 +11,7 @@ import { buildSync, transformSync } from 'esbuild'
 
 /** What is imported by its path; everything else is theirs. The command and plugins share one instance of the framework. */
 const ENTRIES = ['cli/main.js', 'src/index.js', 'src/config/schema.js']
-const LOADED_WHEN_NEEDED = ['@electric-sql/pglite', 'esbuild', 'express', 'objection']
+const LOADED_WHEN_NEEDED = ['@electric-sql/pglite', 'esbuild', 'express', 'objection', 'prom-client']
 /** Another driver, which only somebody who installs it has. */
 const OPTIONAL = ['pg-native']
 

@@ -9,6 +9,7 @@ Examples:
   $ snippetctl serve --port 0                              any free port, printed once it listens
   $ DATABASE_URL=postgres://app@db/app snippetctl serve --migrate
   $ DATABASE_URL=postgres://app@db/app snippetctl serve --workers 4
+  $ snippetctl serve --admin-port 9000                     curl -s http://127.0.0.1:9000/readyz
 
 Without DATABASE_URL the database is an embedded one, in .snippetctl/pg beside the configuration.`
 
@@ -20,6 +21,16 @@ export function addServe(program: Command, context: CliContext): void {
     .addOption(new Option('--port <number>', '0 is any free one').env('PORT').default(8000).argParser(parsePort))
     .addOption(new Option('--host <address>', 'the address to listen on').env('HOST').default('127.0.0.1'))
     .option('--workers <number>', 'serve from so many processes that share the port', parseWorkers)
+    .addOption(
+      new Option('--admin-port <number>', 'answer /livez, /readyz and /metrics on a port of their own')
+        .env('SNIPPETCTL_ADMIN_PORT')
+        .argParser(parsePort),
+    )
+    .addOption(
+      new Option('--admin-host <address>', 'the address of that port')
+        .env('SNIPPETCTL_ADMIN_HOST')
+        .default('127.0.0.1'),
+    )
     .option('--migrate', 'apply pending migrations first')
     .option('--json', 'log JSON at a terminal too')
     .addHelpText('after', EXAMPLES)

@@ -1,0 +1,90 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { SECURITY_HEADERS } from '../http/headers.js'
+import { type Metrics, renderMetrics } from './metrics.js'
+import type { Log } from '../http/log.js'
+import type { Readiness } from './readiness.js'
+
+/** What an admin port answers from. */
+export interface AdminParts {
+  readonly readiness: () => Promise<Readiness>
+  /** Those of every process. */
+  readonly metrics: () => Promise<readonly Metrics[]>
+  readonly log: Log
+}
+
+/** A port of its own for whoever runs the service: no path on it can clash with one of the application. */
+export interface Admin {
+  readonly url: string
+  /** Ends every connection. */
+  close(): void
+}
+
+interface Answer {
+  readonly status: number
+  readonly type: string
+  readonly text: string
+}
+
+/** The times that a scraper or a probe has, in milliseconds. Both come from nearby. */
+const LIMITS = { headersTimeout: 5_000, requestTimeout: 5_000, keepAliveTimeout: 5_000, maxHeaderSize: 8 * 1024 }
+
+/**
+ * Opens an admin port: `/livez`, `/readyz` and `/metrics`.
+ * @throws what Node says when the address cannot be had
+ */
+export async function openAdmin(
+  { port, host }: { readonly port: number; readonly host: string },
+  parts: AdminParts,
+): Promise<Admin> {
+  const answers: Readonly<Record<string, () => Answer | Promise<Answer>>> = {
+    '/livez': () => json(200, { live: true }),
+    '/readyz': async () => {
+      const readiness = await parts.readiness()
+      return json(readiness.ready ? 200 : 503, readiness)
+    },
+    '/metrics': async () => ({ status: 200, ...(await renderMetrics(await parts.metrics())) }),
+  }
+  const answer = async (request: IncomingMessage): Promise<Answer> => {
+    const [path = ''] = (request.url ?? '').split('?', 1)
+    if (!Object.hasOwn(answers, path))
+      return json(404, { error: `nothing is here; there are ${Object.keys(answers).join(', ')}` })
+    if (!['GET', 'HEAD'].includes(request.method ?? '')) return json(405, { error: 'this path takes GET, HEAD' })
+    return answers[path]?.() ?? json(404, {})
+  }
+  const server = createServer(LIMITS, (request, response) => {
+    request.resume()
+    answer(request).then(
+      (given) => send(response, given),
+      (cause: unknown) => {
+        parts.log.error({ event: 'admin_failed', cause })
+        send(response, json(500, { error: 'the answer could not be made; the log says why' }))
+      },
+    )
+  })
+  server.listen(port, host)
+  await once(server, 'listening')
+  // Accepting can fail, for want of file descriptors for example.
+  server.on('error', () => {})
+  // Not a pipe or a socket file, so it has a port.
+  const { port: actual } = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
+    close: () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+function json(status: number, body: object): Answer {
+  return { status, type: 'application/json', text: `${JSON.stringify(body)}\n` }
+}
+
+function send(response: ServerResponse, { status, type, text }: Answer): void {
+  const length = String(Buffer.byteLength(text))
+  const allow = status === 405 ? ['Allow', 'GET, HEAD'] : []
+  response.writeHead(status, [...SECURITY_HEADERS, ...allow, 'Content-Type', type, 'Content-Length', length])
+  response.end(text)
+}

@@ -1,0 +1,179 @@
+import type { MetricObjectWithValues, MetricValue, MetricValueWithName } from 'prom-client'
+import type { Usage } from '../db/database.js'
+import type { StatementCounts } from '../db/statements.js'
+import { DURATIONS, type RouteTraffic, type Tally, type Traffic } from '../http/traffic.js'
+
+/** What is known of a running service. */
+export interface Sources {
+  readonly traffic: Traffic
+  readonly usage: () => Usage
+  readonly statements: () => Readonly<StatementCounts>
+  readonly drifted: () => readonly string[]
+}
+
+/** The metrics of one process at one moment; plain data, which one process can send to another. */
+export type Metrics = MetricObjectWithValues<MetricValue<string>>[]
+
+/** What one metric is: how it is called, what it says, and its values, by label. */
+interface Series {
+  readonly type: 'gauge' | 'counter'
+  readonly name: string
+  readonly help: string
+  readonly label?: string
+  readonly read: (sources: Sources) => readonly (readonly [label: string, value: number])[]
+}
+
+const one = (value: number) => [['', value]] as const
+
+const SERIES: readonly Series[] = [
+  {
+    type: 'gauge',
+    name: 'http_requests_in_progress',
+    help: 'Requests that are not answered yet.',
+    read: ({ traffic }) => one(traffic.open),
+  },
+  {
+    type: 'counter',
+    name: 'snippetctl_validator_gaps_total',
+    help: 'Changes that passed the validators and that the database refused.',
+    read: ({ traffic }) => one(traffic.gaps),
+  },
+  {
+    type: 'gauge',
+    name: 'snippetctl_database_connections_most',
+    help: 'Connections that the pool may open.',
+    read: ({ usage }) => one(usage().most),
+  },
+  {
+    type: 'gauge',
+    name: 'snippetctl_database_connections',
+    help: 'Connections of the pool.',
+    label: 'state',
+    read: ({ usage }) => {
+      const { open, idle } = usage()
+      return [
+        ['busy', open - idle],
+        ['idle', idle],
+      ]
+    },
+  },
+  {
+    type: 'gauge',
+    name: 'snippetctl_database_waiting',
+    help: 'Statements and transactions that wait for a connection of the pool.',
+    read: ({ usage }) => one(usage().waiting),
+  },
+  {
+    type: 'gauge',
+    name: 'snippetctl_database_lanes',
+    help: 'Connections on which quick reads follow each other.',
+    read: ({ usage }) => one(usage().lanes),
+  },
+  {
+    type: 'gauge',
+    name: 'snippetctl_database_lane_statements',
+    help: 'Quick reads on their way.',
+    read: ({ usage }) => one(usage().laneStatements),
+  },
+  {
+    type: 'gauge',
+    name: 'snippetctl_statements_kept',
+    help: 'Texts of statements that are kept, and prepared on each connection.',
+    read: ({ statements }) => one(statements().kept),
+  },
+  {
+    type: 'counter',
+    name: 'snippetctl_statements_unkept_total',
+    help: 'Statements whose text was made for one request, because too many are kept already.',
+    read: ({ statements }) => one(statements().unkept),
+  },
+  {
+    type: 'gauge',
+    name: 'snippetctl_drifted_tables',
+    help: 'Tables that do not fit the configuration, so that their routes answer 503.',
+    read: ({ drifted }) => one(drifted().length),
+  },
+]
+
+/** Makes what reads the metrics of this process, those of Node among them. Nothing is copied or named before it is read. */
+export async function createMetrics(sources: Sources): Promise<() => Promise<Metrics>> {
+  // Loaded here, because a service whose metrics nobody reads never needs it.
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await load()
+  const registry = new Registry()
+  const registers = [registry]
+  for (const { type, name, help, label, read } of SERIES) {
+    const shape = { name, help, registers, labelNames: label === undefined ? [] : [label] }
+    const labelled = (text: string) => (label === undefined ? {} : { [label]: text })
+    const metric = type === 'gauge' ? new Gauge(shape) : new Counter(shape)
+    const get = metric.get.bind(metric)
+    metric.get = () => {
+      metric.reset()
+      for (const [text, value] of read(sources)) metric.inc(labelled(text), value)
+      return get()
+    }
+  }
+  const durations = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Requests that have ended, by route, method and class of status, and how long they took.',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  })
+  const described = await durations.get()
+  durations.get = async () => ({ ...described, values: [...sources.traffic.routes()].flatMap(durationsOf) })
+  collectDefaultMetrics({ register: registry })
+  return () => registry.getMetricsAsJSON()
+}
+
+/** Adds up the metrics of several processes. */
+export async function addMetrics(all: readonly Metrics[]): Promise<Metrics> {
+  return (await aggregate(all)).getMetricsAsJSON()
+}
+
+/** Those numbers of a process that has ended which still count, because they only ever grow. */
+export function lastingMetrics(metrics: Metrics): Metrics {
+  const lasting: readonly unknown[] = ['counter', 'histogram']
+  return metrics.filter(({ type }) => lasting.includes(type))
+}
+
+/** The metrics of several processes together, in the text format of Prometheus. */
+export async function renderMetrics(
+  all: readonly Metrics[],
+): Promise<{ readonly type: string; readonly text: string }> {
+  const registry = await aggregate(all)
+  return { type: registry.contentType, text: await registry.metrics() }
+}
+
+async function aggregate(all: readonly Metrics[]) {
+  const { AggregatorRegistry } = await load()
+  return AggregatorRegistry.aggregate([...all])
+}
+
+async function load() {
+  const { default: client } = await import('prom-client')
+  return client
+}
+
+function durationsOf({ route, tallies }: RouteTraffic): MetricValueWithName<string>[] {
+  const labels = { method: route?.method ?? 'any', route: route?.name ?? 'none' }
+  return tallies.flatMap((tally) => (tally ? valuesOf(tally, labels) : []))
+}
+
+/** As Prometheus counts: each class holds those below it as well. */
+function valuesOf(
+  { status, durations, time }: Tally,
+  of: Readonly<Record<string, string>>,
+): MetricValueWithName<string>[] {
+  const labels = { ...of, status }
+  const metricName = 'http_request_duration_seconds'
+  let count = 0
+  const buckets = durations.map((amount, at) => {
+    const limit = DURATIONS[at]
+    const le = limit === undefined ? '+Inf' : limit / 1000
+    return { metricName: `${metricName}_bucket`, labels: { le, ...labels }, value: (count += amount) }
+  })
+  return [
+    ...buckets,
+    { metricName: `${metricName}_sum`, labels, value: time / 1000 },
+    { metricName: `${metricName}_count`, labels, value: count },
+  ]
+}
