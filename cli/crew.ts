@@ -13,7 +13,7 @@ const LONGEST_PAUSE = 10_000
 const STEADY = 30_000
 /** So many workers in a row that end before they listen, with none left, are the end. */
 const MOST_FAILURES = 5
-/** Milliseconds that all workers together get to finish; above what each of them gives its requests. */
+/** Milliseconds that all workers together get to finish, besides their delay; above what each of them gives its requests. */
 const PATIENCE = 12_000
 
 /** The worker processes of a server: as many as it has places. */
@@ -44,6 +44,8 @@ interface CrewOptions {
   readonly port: number
   readonly prepared: boolean
   readonly log: Log
+  /** Milliseconds for which workers that are told to stop still take requests. */
+  readonly drainDelay: number
   /** Who asks the workers how they are. */
   readonly watch: Pick<CrewWatch, 'add'> | undefined
 }
@@ -56,7 +58,7 @@ interface Place {
 }
 
 /** Makes a crew by the set-up of the cluster; no worker is started yet. */
-export function createCrew({ shares, port, prepared, log, watch }: CrewOptions): Crew {
+export function createCrew({ shares, port, prepared, log, watch, drainDelay }: CrewOptions): Crew {
   const places = shares.map((connections): Place => ({ connections, worker: undefined, failures: 0 }))
   const alive = new Set<WorkerProcess>()
   const over = new AbortController()
@@ -152,7 +154,7 @@ export function createCrew({ shares, port, prepared, log, watch }: CrewOptions):
       over.abort()
       for (const worker of alive) worker.stop()
       const late = new AbortController()
-      const overdue = delay(PATIENCE, undefined, { signal: late.signal }).catch(() => {})
+      const overdue = delay(PATIENCE + drainDelay, undefined, { signal: late.signal }).catch(() => {})
       await Promise.race([overdue, Promise.all([...alive].map((worker) => worker.ended))])
       late.abort()
       if (alive.size === 0) return

@@ -13,7 +13,7 @@ import type { Output } from './output.js'
 import { prepareDatabase, prepareSchema, untilReachable } from './schema.js'
 import { hasBanner, type ServeOptions } from './serving.js'
 import { shareConnections } from './shares.js'
-import { listenForStop, type Stop } from './stop.js'
+import { drainDelayOf, listenForStop, type Stop } from './stop.js'
 import { watchCrew } from './watch-crew.js'
 
 interface Run {
@@ -29,14 +29,21 @@ interface Run {
 export async function serveByWorkers(context: CliContext, options: ServeOptions, amount: number): Promise<ExitCode> {
   const log = createLog(context, { json: options.json === true, about: { pid: process.pid } })
   const sayLosses = reportLosses(context, log)
-  const run = { context, options, amount, log, stop: listenForStop(context, log) }
+  const run = { context, options, amount, log, stop: listenForStop(context, options, log) }
   refuseEmbedded(context)
   const watch = await watchCrew(run)
   try {
     const prepared = await Promise.race([prepare(run), run.stop.requested])
     if (typeof prepared === 'number') return prepared
     const shares = shareConnections(context.env['DATABASE_POOL'], amount)
-    const crew = createCrew({ shares, port: options.port, prepared: prepared.state === 'ready', log, watch })
+    const crew = createCrew({
+      shares,
+      port: options.port,
+      prepared: prepared.state === 'ready',
+      log,
+      watch,
+      drainDelay: drainDelayOf(options),
+    })
     setUpWorkers(context)
     context.onExit(crew.kill)
     try {

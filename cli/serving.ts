@@ -11,10 +11,10 @@ import { createLog, type Log } from './log.js'
 import { reportLosses } from './losses.js'
 import type { Orders } from './parent.js'
 import { prepareDatabase, prepareSchema, untilReachable } from './schema.js'
-import { listenForStop, type Stop } from './stop.js'
+import { keepServing, listenForStop, type Stop, type StopOptions } from './stop.js'
 import { type AdminOptions, watchProcess } from './watch.js'
 
-export interface ServeOptions extends CommonOptions, AdminOptions {
+export interface ServeOptions extends CommonOptions, AdminOptions, StopOptions {
   readonly port: number
   readonly host: string
   readonly workers?: number
@@ -47,7 +47,7 @@ export async function serveHere(context: CliContext, options: ServeOptions): Pro
     about: parent && { worker: parent.worker, pid: process.pid },
   })
   const sayLosses = reportLosses(context, log)
-  const stop = listenForStop(context, log)
+  const stop = listenForStop(context, options, log)
   const orders = await parent?.begin()
   const application = await requireApplication(context, options)
   const database = await open(context, application, orders)
@@ -96,8 +96,8 @@ async function serveRequests(run: Run, state: 'ready' | 'away'): Promise<ExitCod
   try {
     sayListening(run, url)
     if (state === 'ready') monitor?.open()
-    if (state === 'ready') return await stop.requested
-    return await Promise.race([stop.requested, openWhenReachable(run, gate.open)])
+    const ends = state === 'ready' ? [stop.requested] : [stop.requested, openWhenReachable(run, gate.open)]
+    return await keepServing(options, await Promise.race(ends))
   } finally {
     await Promise.all([service.drain(), context.parent?.release()])
   }

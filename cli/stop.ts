@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { CliContext, StopSignal } from './context.js'
 import type { ExitCode } from './failure.js'
 import { describeError, type Log } from './log.js'
@@ -9,18 +10,38 @@ export interface Stop {
   readonly signal: AbortSignal
 }
 
+/** How a server is told to stop, as far as it can be chosen. */
+export interface StopOptions {
+  readonly adminPort?: number
+  readonly drainDelay?: number
+}
+
+/** Milliseconds in which whoever asks an admin port learns that it stops. */
+const CUSTOMARY_DELAY = 500
+
+/** Milliseconds for which a server that stops still takes requests, so that a balancer sends them elsewhere before it takes none. */
+export function drainDelayOf({ adminPort, drainDelay }: StopOptions): number {
+  return drainDelay ?? (adminPort === undefined ? 0 : CUSTOMARY_DELAY)
+}
+
+/** Lets that time pass, unless the server stops because it crashed. */
+export async function keepServing(options: StopOptions, code: ExitCode): Promise<ExitCode> {
+  if (code === 0) await delay(drainDelayOf(options))
+  return code
+}
+
 /** What a shell reports for a process that a signal ended. */
 const CUT_SHORT: Readonly<Record<StopSignal, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
-/** Milliseconds a server may take to end; the requests themselves are cut well before. */
+/** Milliseconds a server may take to end, besides the delay; the requests themselves are cut well before. */
 const LIMIT = 15_000
 
 /** Listens for signals and for errors that nobody caught. The second signal ends the process at once. */
-export function listenForStop(context: CliContext, log: Log): Stop {
+export function listenForStop(context: CliContext, options: StopOptions, log: Log): Stop {
   const abort = new AbortController()
   const requested = new Promise<ExitCode>((resolve) => {
     const end = (code: ExitCode) => {
       abort.abort()
-      setTimeout(() => context.exit(1), LIMIT).unref()
+      setTimeout(() => context.exit(1), LIMIT + drainDelayOf(options)).unref()
       resolve(code)
     }
     context.onStop((signal) => {

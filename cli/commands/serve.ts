@@ -31,6 +31,14 @@ export function addServe(program: Command, context: CliContext): void {
         .env('SNIPPETCTL_ADMIN_HOST')
         .default('127.0.0.1'),
     )
+    .addOption(
+      new Option(
+        '--drain-delay <milliseconds>',
+        'how long requests are still taken when the server is told to stop (500 with an admin port, else 0)',
+      )
+        .env('SNIPPETCTL_DRAIN_DELAY')
+        .argParser(parseDelay),
+    )
     .option('--migrate', 'apply pending migrations first')
     .option('--json', 'log JSON at a terminal too')
     .addHelpText('after', EXAMPLES)
@@ -45,6 +53,13 @@ function serve(context: CliContext, options: ServeOptions) {
 function parsePort(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
   throw new InvalidArgumentError('A port is a number from 0 to 65535.')
+}
+
+const LONGEST_DELAY = 300_000
+
+function parseDelay(text: string): number {
+  if (/^\d{1,6}$/.test(text) && Number(text) <= LONGEST_DELAY) return Number(text)
+  throw new InvalidArgumentError(`The delay is from 0 to ${LONGEST_DELAY} milliseconds.`)
 }
 
 function parseWorkers(text: string): number {
