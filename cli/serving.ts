@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { createService, type Database, type Monitor } from '../src/index.js'
+import { createService, type Database, findTracing, type Monitor } from '../src/index.js'
 import { refusedAddress } from './address.js'
 import { announce, describeListening, warnOfOpenHost } from './announce.js'
 import { answerBackups } from './backups.js'
@@ -88,7 +88,8 @@ async function serveRequests(run: Run, state: 'ready' | 'away'): Promise<ExitCod
   const { host } = options
   const gate = gateDatabase(database)
   const served = state === 'ready' ? database : gate.database
-  const service = createService(application.app, served, { log, traffic: monitor?.traffic })
+  const spans = findTracing(application.spec.file, context.version)
+  const service = createService(application.app, served, { log, traffic: monitor?.traffic, spans })
   monitor?.watch(service)
   const { url } = await service.listen({ port: orders?.port ?? options.port, host }).catch((cause: unknown) => {
     throw refusedAddress(options, cause)

@@ -9,6 +9,7 @@ import { createDriftGate, type DriftGate } from './health/drift.js'
 import type { Records } from './http/context.js'
 import type { Log } from './http/log.js'
 import { createServer, type HttpServer } from './http/server.js'
+import type { Spans } from './http/spans.js'
 import type { Traffic } from './http/traffic.js'
 import { findMisfits } from './migrations/verify.js'
 import type { Row } from './resource/plan.js'
@@ -20,6 +21,8 @@ interface ServiceOptions {
   readonly log: Log
   /** Where requests are counted, if anybody wants to know. */
   readonly traffic?: Traffic | undefined
+  /** Where requests are traced, if anybody has set that up. */
+  readonly spans?: Spans | undefined
 }
 
 /** A server, and what there is to know about it while it runs. */
@@ -30,7 +33,7 @@ export interface Service extends HttpServer {
 }
 
 /** An application on a database: what listens, answers and drains. Does not own the database. */
-export function createService(app: App, database: Database, { log, traffic }: ServiceOptions): Service {
+export function createService(app: App, database: Database, { log, traffic, spans }: ServiceOptions): Service {
   const gate = createDriftGate(() => findMisfits(app.spec, database), log)
   const statements: StatementCounts = { kept: 0, unkept: 0 }
   const server = createServer({
@@ -39,6 +42,7 @@ export function createService(app: App, database: Database, { log, traffic }: Se
     records: bindRecords(app, database, { gate, statements }),
     log,
     traffic,
+    spans,
     onMismatch: gate.suspect,
   })
   const drain = () => server.drain().finally(gate.close)

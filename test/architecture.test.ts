@@ -35,6 +35,7 @@ const FOUNDATION = LAYERS[0] ?? []
 
 /** Where each package may be imported. A package that is not in the table has no home. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
+  '@opentelemetry/api': ['src/health/'],
   '@electric-sql/pglite': ['src/db/'],
   ajv: ['src/config/', 'src/resource/', 'src/settings.ts', 'src/application.ts'],
   commander: ['cli/'],

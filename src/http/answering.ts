@@ -40,12 +40,13 @@ export function createAnswering(parts: AnsweringParts): Answering {
   }
 
   const fail = (exchange: Exchange, error: unknown): void => {
-    const { response, requestId, path } = exchange
+    const { response, requestId, path, trace } = exchange
     const problem = error instanceof Problem ? error : new Problem('internal', undefined, { cause: error })
     if (isOurs(problem)) {
       log.error({
         event: 'failure',
         request_id: requestId,
+        trace_id: trace?.traceId,
         route: exchange.route?.name,
         type: problem.type,
         cause: problem.cause,

@@ -29,6 +29,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
     Object.freeze<Context>({
       method: request.method ?? '',
       requestId,
+      trace: exchange.trace,
       params,
       search,
       headers: request.headers,

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Problem } from '../problem.js'
 import type { ProblemRenderer, Route } from './route.js'
+import type { Span } from './spans.js'
+import type { Trace } from './trace.js'
 
 /** One request and its answer while it is under way. */
 export interface Exchange {
@@ -14,6 +16,10 @@ export interface Exchange {
   readonly connection: Connection | undefined
   /** The route that matched. */
   route: Route | undefined
+  /** What its client named, or its span. */
+  trace: Trace | undefined
+  /** Where somebody traces requests. */
+  span: Span | undefined
   /** Whether the client waits for `100 Continue` before it sends the body. */
   awaitsContinue: boolean
   /** Whether the connection ends with this answer: what follows on it cannot be understood or is not wanted. */

@@ -8,17 +8,22 @@ import type { Connection, Exchange } from './exchange.js'
 import type { Fallback } from './fallback.js'
 import type { Next } from './plugin.js'
 import { findHeadProblem, requestIdOf, SECURITY_HEADERS } from './headers.js'
-import { METHODS, type Method } from './route.js'
+import { type Handler, METHODS, type Method } from './route.js'
 import type { Match, RouteTable } from './routes.js'
+import type { Spans } from './spans.js'
 import { splitTarget, type Target } from './target.js'
+import { readTrace } from './trace.js'
 
 /** What a listener works with. */
 export interface ListenerParts extends AnsweringParts {
   readonly routes: Pick<RouteTable, 'match' | 'rendererAt' | 'reverse'>
   readonly records: Records
   readonly fallback: Fallback | undefined
+  readonly spans?: Spans | undefined
   readonly connectionOf: (socket: Socket) => Connection | undefined
 }
+
+type Found = Extract<Match, { readonly route: unknown }>
 
 /** `next` is there when the service is mounted in another server, and takes what nothing here answers. */
 export type Listener = (request: IncomingMessage, response: ServerResponse, next?: Next) => void
@@ -31,7 +36,7 @@ export function createListener(parts: ListenerParts): {
   readonly receive: Listener
   readonly receiveExpecting: Listener
 } {
-  const { routes, records, fallback, log, limits, traffic } = parts
+  const { routes, records, fallback, log, limits, traffic, spans } = parts
   const { answer, fail, deadlines } = createAnswering(parts)
   const surroundings = { records, reverse: routes.reverse.bind(routes) }
 
@@ -70,6 +75,8 @@ export function createListener(parts: ListenerParts): {
       started: performance.now(),
       connection,
       route: undefined,
+      trace: readTrace(request.headers),
+      span: undefined,
       awaitsContinue,
       mustClose: false,
       failBody: undefined,
@@ -82,6 +89,7 @@ export function createListener(parts: ListenerParts): {
       deadlines.stop(exchange)
       const ended = performance.now()
       log.info(describe(exchange, ended))
+      exchange.span?.end(statusOf(exchange))
       if (traffic) {
         traffic.open -= 1
         traffic.of(exchange.route).count(statusOf(exchange), ended - exchange.started)
@@ -96,7 +104,7 @@ export function createListener(parts: ListenerParts): {
     const { route, params } = match
     exchange.route = route
     try {
-      const outcome = route.handle(makeContext(exchange, params, surroundings))
+      const outcome = spans ? trace(exchange, match, spans) : route.handle(makeContext(exchange, params, surroundings))
       if (!('then' in outcome)) return answer(exchange, outcome)
       deadlines.start(exchange)
       outcome.then(
@@ -106,6 +114,13 @@ export function createListener(parts: ListenerParts): {
     } catch (error) {
       fail(exchange, error)
     }
+  }
+
+  const trace = (exchange: Exchange, { route, params }: Found, spans: Spans): ReturnType<Handler> => {
+    const span = spans.begin(exchange.request, route, exchange.requestId)
+    exchange.span = span
+    exchange.trace = span.trace
+    return span.run(() => route.handle(makeContext(exchange, params, surroundings)))
   }
 
   const refuseMethod = (exchange: Exchange, methods: readonly Method[]): void => {
@@ -166,8 +181,10 @@ function describe(exchange: Exchange, ended: number) {
     request_id: requestId,
     method: request.method,
     route: route?.name,
+    template: route?.path,
     status: statusOf(exchange),
     ms: Math.round((ended - started) * 1000) / 1000,
     aborted: response.writableFinished ? undefined : true,
+    trace_id: exchange.trace?.traceId,
   }
 }

@@ -4,6 +4,7 @@ import type { Problem } from '../problem.js'
 import type { Store } from '../db/store.js'
 import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
+import type { Trace } from './trace.js'
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type Method = (typeof METHODS)[number]
@@ -36,6 +37,8 @@ export interface BodyPolicy {
 export interface Context {
   readonly method: string
   readonly requestId: string
+  /** Where the request belongs among those of other services; undefined when its client did not say, and nothing traces it here. */
+  readonly trace: Trace | undefined
   /** Path parameters, as they stand in the URL. */
   readonly params: Readonly<Record<string, string>>
   /** What follows `?`, as it stands in the URL. */

@@ -11,6 +11,7 @@ import { DEFAULT_LIMITS, type Limits } from './limits.js'
 import { createListener, type Listener } from './listener.js'
 import type { Log } from './log.js'
 import type { RouteTable } from './routes.js'
+import type { Spans } from './spans.js'
 import { splitTarget } from './target.js'
 import type { Traffic } from './traffic.js'
 
@@ -23,6 +24,8 @@ export interface ServerParts {
   readonly limits?: Partial<Limits>
   /** Where requests are counted, if anybody wants to know. */
   readonly traffic?: Traffic | undefined
+  /** Where requests are traced, if anybody has set that up. */
+  readonly spans?: Spans | undefined
   /** Is told that a table seems to be another than its model's. */
   readonly onMismatch?: () => void
 }
@@ -53,6 +56,7 @@ export function createServer({
   log,
   limits: given,
   traffic,
+  spans,
   onMismatch,
 }: ServerParts): HttpServer {
   const limits: Limits = { ...DEFAULT_LIMITS, ...given }
@@ -67,6 +71,7 @@ export function createServer({
     log,
     limits,
     traffic,
+    spans,
     onMismatch,
     draining: () => draining !== undefined,
     connectionOf: (socket) => connections.get(socket),

@@ -1,0 +1,71 @@
+import { createRequire } from 'node:module'
+import type * as OpenTelemetry from '@opentelemetry/api'
+import type { Span, Spans } from '../http/spans.js'
+
+/** Under which the first version of OpenTelemetry's API keeps what was set up, whichever copy of it did so. */
+const REGISTRY = Symbol.for('opentelemetry.js.api.1')
+
+/**
+ * OpenTelemetry, when the project has it and somebody has set it up: a plugin, or a module that Node was told to import. It is
+ * never loaded otherwise.
+ */
+export function findTracing(projectFile: string, version: string): Spans | undefined {
+  if (!(REGISTRY in globalThis)) return undefined
+  const require = createRequire(projectFile)
+  try {
+    return createSpans(require('@opentelemetry/api') as typeof OpenTelemetry, version)
+  } catch {
+    // Whoever set it up brought a copy that the project does not see.
+    return undefined
+  }
+}
+
+type Api = typeof OpenTelemetry
+
+function createSpans(api: Api, version: string): Spans {
+  const { context, propagation, ROOT_CONTEXT, SpanKind, trace } = api
+  const tracer = trace.getTracer('snippetctl', version)
+  return {
+    begin({ headers }, route, requestId) {
+      // A span that is there is that of an instrumented server, which has read the headers already.
+      const active = context.active()
+      const isInside = trace.getSpan(active) !== undefined
+      const parent = isInside ? active : propagation.extract(ROOT_CONTEXT, headers)
+      const span = tracer.startSpan(
+        `${route.method} ${route.path}`,
+        {
+          kind: isInside ? SpanKind.INTERNAL : SpanKind.SERVER,
+          attributes: {
+            'http.request.method': route.method,
+            'http.route': route.path,
+            'snippetctl.route': route.name,
+            'snippetctl.request_id': requestId,
+          },
+        },
+        parent,
+      )
+      return toSpan(api, span, trace.setSpan(parent, span))
+    },
+  }
+}
+
+function toSpan(api: Api, span: OpenTelemetry.Span, inside: OpenTelemetry.Context): Span {
+  const { context, SpanStatusCode, TraceFlags } = api
+  const { traceId, spanId, traceFlags } = span.spanContext()
+  return {
+    trace: Object.freeze({
+      traceId,
+      parentId: spanId,
+      sampled: (traceFlags & TraceFlags.SAMPLED) === TraceFlags.SAMPLED,
+    }),
+    run: (work) => context.with(inside, work),
+    end: (status) => {
+      if (status !== undefined) span.setAttribute('http.response.status_code', status)
+      if (status === undefined || status >= 500) {
+        span.setAttribute('error.type', String(status ?? 'aborted'))
+        span.setStatus({ code: SpanStatusCode.ERROR })
+      }
+      span.end()
+    },
+  }
+}
