@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ExitCode, Failure, Finished } from './failure.js'
-import type { Log, LogEntry } from './log.js'
+import type { Log } from './log.js'
+import type { LogEntry } from './log-entry.js'
 import { count } from './output.js'
 import type { Listening } from './parent.js'
 import type { CrewWatch } from './watch-crew.js'

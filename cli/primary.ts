@@ -27,7 +27,7 @@ interface Run {
 
 /** Serves from worker processes that share one port. This process sees to the database's schema and to them, and takes no request. */
 export async function serveByWorkers(context: CliContext, options: ServeOptions, amount: number): Promise<ExitCode> {
-  const log = createLog(context, { json: options.json === true, about: { pid: process.pid } })
+  const log = createLog(context, { ...options, about: { pid: process.pid } })
   const sayLosses = reportLosses(context, log)
   const run = { context, options, amount, log, stop: listenForStop(context, options, log) }
   refuseEmbedded(context)

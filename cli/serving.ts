@@ -20,6 +20,7 @@ export interface ServeOptions extends CommonOptions, AdminOptions, StopOptions {
   readonly workers?: number
   readonly migrate?: true
   readonly json?: true
+  readonly accessLog: string
 }
 
 /** All that one run of the server is made of. */
@@ -43,7 +44,7 @@ export const hasBanner = (context: CliContext, options: ServeOptions): boolean =
 export async function serveHere(context: CliContext, options: ServeOptions): Promise<ExitCode> {
   const { parent } = context
   const log = createLog(context, {
-    json: options.json === true,
+    ...options,
     about: parent && { worker: parent.worker, pid: process.pid },
   })
   const sayLosses = reportLosses(context, log)

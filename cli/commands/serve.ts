@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { CliContext } from '../context.js'
+import { ACCESS_LOGS } from '../log.js'
 import { serveByWorkers } from '../primary.js'
 import { type ServeOptions, serveHere } from '../serving.js'
 
@@ -41,6 +42,12 @@ export function addServe(program: Command, context: CliContext): void {
     )
     .option('--migrate', 'apply pending migrations first')
     .option('--json', 'log JSON at a terminal too')
+    .addOption(
+      new Option('--access-log <which>', 'the requests that are logged: failures are those answered 5xx or cut')
+        .env('SNIPPETCTL_ACCESS_LOG')
+        .choices(Object.keys(ACCESS_LOGS))
+        .default('all'),
+    )
     .addHelpText('after', EXAMPLES)
     .action(async (options: ServeOptions) => context.finish(await serve(context, options)))
 }
