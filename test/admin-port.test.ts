@@ -26,9 +26,15 @@ alter table "books" drop constraint "no_dune";
 `
 
 const PLUGIN = `
+import { createRequire } from 'node:module'
 import process from 'node:process'
+const { cache } = createRequire(import.meta.url)
 export default (app) => {
   app.route('GET', '/pid/', 'pid', () => ({ status: 200, body: { pid: process.pid } }))
+  app.route('GET', '/loaded/', 'loaded', () => ({
+    status: 200,
+    body: { promClient: Object.keys(cache).some((file) => file.includes('prom-client')) },
+  }))
   app.route('GET', '/busy/', 'busy', () => {
     for (const end = Date.now() + 700; Date.now() < end; );
     return { status: 200, body: {} }
@@ -107,12 +113,13 @@ const requests = (method: string, route: string, status: string) =>
   `http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`
 
 describe('the admin port', () => {
-  test('is closed unless somebody asks for it', async () => {
+  test('is closed, and nothing is loaded for it, unless somebody asks for it', async () => {
     const given: Readonly<Record<string, string>> = database?.url === undefined ? {} : { DATABASE_URL: database.url }
     const server = spawnServe(['--migrate'], { cwd: project.folder, env: given })
     started = server
     const { url } = await server.logged('listening')
     expect((await fetch(`${String(url)}/metrics`)).status).toBe(404)
+    expect(await (await fetch(`${String(url)}/api/loaded/`)).json()).toEqual({ promClient: false })
     expect((await server.stop()).stdout).not.toContain('admin_listening')
   })
 
@@ -121,6 +128,7 @@ describe('the admin port', () => {
     expect(admin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect((await fetch(`${admin}/api/books/`)).status).toBe(404)
     expect((await fetch(`${url}/livez`)).status).toBe(404)
+    expect(await (await fetch(`${url}/api/loaded/`)).json()).toEqual({ promClient: true })
   })
 
   test('answers its paths, with GET and HEAD, and nothing else', async () => {
