@@ -144,8 +144,8 @@ export function installedBinaries(): string | undefined {
   return directories.find((directory) => existsSync(join(directory, 'initdb')))
 }
 
-/** PostgreSQL refuses to run as root. */
-function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
+/** The user that PostgreSQL runs as, because it refuses to run as root; undefined where it may run as we do. */
+export function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   return { uid: id('-u'), gid: id('-g') }

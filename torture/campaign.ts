@@ -1,0 +1,6 @@
+import type { Trial } from './trial.js'
+import { kills } from './trials/kills.js'
+import { restarts } from './trials/restarts.js'
+
+/** The whole campaign. A new trial is one file in `trials/` and one line here. */
+export const CAMPAIGN: readonly Trial[] = [kills, restarts]

@@ -1,0 +1,108 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { withClient } from '../bench/cluster.js'
+import { openArena } from './arena.js'
+import { CAMPAIGN } from './campaign.js'
+import { type Options, parseOptions, usage } from './options.js'
+import { makePostgres, type Postgres } from './postgres.js'
+import { outcomeOf, type Result, type Results, toEvidence, toLine, versions } from './results.js'
+import { Skipped, type Store, type Trial } from './trial.js'
+
+/** One PostgreSQL server for all trials that do not break it, started when the first asks. */
+interface Shared {
+  readonly server: () => Promise<Postgres>
+  readonly version: () => string | undefined
+  readonly remove: () => Promise<void>
+}
+
+const say = (line: string) => void process.stderr.write(`torture: ${line}\n`)
+
+async function main(): Promise<void> {
+  if (process.argv.includes('--help')) return console.log(usage(CAMPAIGN))
+  const options = readOptions()
+  if (options === undefined) return
+  if (options.evidence !== undefined) {
+    return console.log(toEvidence(JSON.parse(readFileSync(options.evidence, 'utf8')) as Results))
+  }
+  const results = await run(options)
+  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, undefined, 2)}\n`)
+  const bad = results.results.filter(({ outcome }) => outcome === 'missed' || outcome === 'failed')
+  say(
+    `${results.results.length} trials in ${Math.round(results.seconds)} s, ${bad.length} of them not as they should be`,
+  )
+  if (bad.length > 0) process.exitCode = 1
+}
+
+function readOptions(): Options | undefined {
+  try {
+    return parseOptions(process.argv.slice(2), CAMPAIGN)
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage(CAMPAIGN)}\n`)
+    process.exitCode = 2
+    return undefined
+  }
+}
+
+async function run(options: Options): Promise<Results> {
+  const { tier, seed, trials } = options
+  const started = performance.now()
+  const shared = sharePostgres()
+  const results: Result[] = []
+  say(`tier ${tier}, seed ${seed}, Node ${process.versions.node}`)
+  try {
+    for (const trial of trials) {
+      for (const store of trial.stores) {
+        const result = await attempt(trial, store, options, shared)
+        console.log(toLine(result))
+        results.push(result)
+      }
+    }
+  } finally {
+    await shared.remove()
+  }
+  const seconds = (performance.now() - started) / 1000
+  return { tier, seed, started: new Date().toISOString(), seconds, versions: versions(shared.version()), results }
+}
+
+async function attempt(trial: Trial, store: Store, { tier, seed }: Options, shared: Shared): Promise<Result> {
+  const started = performance.now()
+  const { id, title } = trial
+  const about = () => ({ id, title, store, amount: trial.amount(tier), seconds: (performance.now() - started) / 1000 })
+  const { arena, close } = openArena({ trial, store, tier, seed, shared: shared.server, say })
+  const interrupted = () =>
+    void close()
+      .then(shared.remove)
+      .then(() => process.exit(130))
+  process.once('SIGINT', interrupted)
+  try {
+    const figures = await trial.run(arena)
+    return { ...about(), figures, outcome: outcomeOf(figures) }
+  } catch (error) {
+    const skipped = error instanceof Skipped
+    const reason = error instanceof Error ? (skipped ? error.message : (error.stack ?? error.message)) : String(error)
+    return { ...about(), figures: [], outcome: skipped ? 'skipped' : 'failed', reason }
+  } finally {
+    process.off('SIGINT', interrupted)
+    await close()
+  }
+}
+
+function sharePostgres(): Shared {
+  let starting: Promise<Postgres> | undefined
+  let version: string | undefined
+  const start = async () => {
+    const server = await makePostgres({ settings: ['max_connections=200'] })
+    await server.start()
+    const { rows } = await withClient(server.url, (client) =>
+      client.query<{ server_version: string }>('show server_version'),
+    )
+    version = rows[0]?.server_version
+    return server
+  }
+  return {
+    server: () => (starting ??= start()),
+    version: () => version,
+    remove: async () => void (await (await starting?.catch(() => undefined))?.remove()),
+  }
+}
+
+await main()

@@ -1,0 +1,68 @@
+import { parseArgs } from 'node:util'
+import { type Tier, TIERS, type Trial } from './trial.js'
+
+/** What one run does. */
+export interface Options {
+  readonly tier: Tier
+  readonly trials: readonly Trial[]
+  readonly seed: number
+  readonly json: string | undefined
+  readonly planted: boolean
+  /** A file of results that is written out for people. */
+  readonly evidence: string | undefined
+}
+
+/** The commit tier does the same on every machine. */
+const FIXED_SEED = 20_260_101
+
+export const usage = (trials: readonly Trial[]): string => `npm run torture -- [options]
+  --tier commit|nightly|release   how much is done; commit when left out
+  --only T2,T3                    some of them
+  --seed N                        repeats a run; the commit tier's is always the same
+  --json FILE                     writes every figure
+  --planted                       plants known bugs, each of which must be caught, in place of the campaign
+  --evidence FILE                 prints the results in FILE as tables, in place of the campaign
+
+${trials.map(({ id, title }) => `  ${id.padEnd(5)}${title}`).join('\n')}`
+
+/** @throws Error that names the option and says what would be right */
+export function parseOptions(argv: readonly string[], trials: readonly Trial[]): Options {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      tier: { type: 'string', default: 'commit' },
+      only: { type: 'string' },
+      seed: { type: 'string' },
+      json: { type: 'string' },
+      planted: { type: 'boolean', default: false },
+      evidence: { type: 'string' },
+    },
+  })
+  const tier = TIERS.find((name) => name === values.tier)
+  if (tier === undefined) throw new Error(`--tier ${values.tier} is not there; right are ${TIERS.join(', ')}`)
+  return Object.freeze({
+    tier,
+    trials: values.only === undefined ? trials : chosen(values.only, trials),
+    seed: values.seed === undefined ? seedFor(tier) : parseSeed(values.seed),
+    json: values.json,
+    planted: values.planted,
+    evidence: values.evidence,
+  })
+}
+
+function seedFor(tier: Tier): number {
+  return tier === 'commit' ? FIXED_SEED : Math.floor(Math.random() * 2 ** 31)
+}
+
+function parseSeed(text: string): number {
+  if (/^\d{1,10}$/.test(text)) return Number(text)
+  throw new Error(`--seed ${text} is no seed; a whole number is right`)
+}
+
+function chosen(text: string, trials: readonly Trial[]): readonly Trial[] {
+  return text.split(',').map((name) => {
+    const found = trials.find(({ id }) => id === name.toUpperCase())
+    if (found) return found
+    throw new Error(`--only ${name} is not there; right are ${trials.map(({ id }) => id).join(', ')}`)
+  })
+}
