@@ -1,0 +1,76 @@
+import type { Sample } from './grammar.js'
+
+/** A record as the model has it. */
+export type Fields = Readonly<Record<string, string>>
+
+/** What the service must answer, and what becomes of the records. */
+export interface Prediction {
+  readonly status: number
+  /** The record that the answer shows, where it shows one. */
+  readonly shows?: Fields
+  readonly change?: { readonly kind: 'create' | 'put' | 'delete'; readonly fields: Fields }
+}
+
+type Rows = ReadonlyMap<string, Fields>
+type Rule = (sample: Sample, row: Fields | undefined) => Prediction
+
+const MISSING: Prediction = { status: 404 }
+
+/** How Set A judges a body: everything that is no record has one status, and a media type that is left out is JSON. */
+const judgeA = ({ media, body }: Sample, refusal: number): number | undefined => {
+  if (media.kind !== 'json' && media.kind !== 'none') return refusal
+  if (body.kind === 'huge') return 413
+  return body.kind === 'record' ? undefined : refusal
+}
+
+/** How the generated endpoints do. */
+const judgeB = ({ method, media, body }: Sample): number | undefined => {
+  const readable = media.kind === 'json' || (media.kind === 'patch' && method === 'PATCH')
+  if (!readable) return 415
+  if (body.kind === 'huge') return 413
+  return body.kind === 'record' || (body.kind === 'part' && method === 'PATCH') ? undefined : 400
+}
+
+const retrieve: Rule = (_sample, row) => (row ? { status: 200, shows: row } : MISSING)
+const destroy: Rule = (_sample, row) => (row ? { status: 204, change: { kind: 'delete', fields: row } } : MISSING)
+
+const put: Rule = (sample, row) => {
+  if (!row) return MISSING
+  const fields = { ...row, ...sample.body.fields }
+  return { status: 200, shows: fields, change: { kind: 'put', fields } }
+}
+
+const create: Rule = ({ body: { fields } }) => ({ status: 201, shows: fields, change: { kind: 'create', fields } })
+
+const guarded =
+  (judge: (sample: Sample) => number | undefined, rule: Rule): Rule =>
+  (sample, row) => {
+    const refused = judge(sample)
+    return refused === undefined ? rule(sample, row) : { status: refused }
+  }
+
+/** What each path offers. */
+const OFFERS: Readonly<Record<Exclude<Sample['target'], 'nowhere'>, Readonly<Record<string, Rule>>>> = {
+  'a-list': { GET: () => ({ status: 200 }), POST: guarded((sample) => judgeA(sample, 400), create) },
+  'a-detail': { GET: retrieve, PUT: guarded((sample) => judgeA(sample, 422), put), DELETE: destroy },
+  'a-config': { GET: () => ({ status: 200 }) },
+  'b-list': { GET: ({ query }) => ({ status: query.good ? 200 : 400 }), POST: guarded(judgeB, create) },
+  'b-detail': { GET: retrieve, PUT: guarded(judgeB, put), PATCH: guarded(judgeB, put), DELETE: destroy },
+}
+
+/**
+ * The status of a request, by the contract alone. A body that is too large may be refused for its length before its media type is
+ * looked at, so `lengthGiven` says whether the length was in the head.
+ */
+export function predict(sample: Sample, rows: Rows, lengthGiven: boolean): Prediction {
+  const { head, target, id } = sample
+  if (head.status !== undefined) return { status: head.status }
+  const method = sample.method === 'HEAD' ? 'GET' : sample.method
+  if (target === 'nowhere') return { status: method === 'TRACE' ? 405 : 404 }
+  const offer = OFFERS[target]
+  const rule = offer[method]
+  if (rule === undefined) return { status: method === 'OPTIONS' ? 204 : 405 }
+  const takesBody = method === 'POST' || method === 'PUT' || method === 'PATCH'
+  if (takesBody && lengthGiven && sample.body.kind === 'huge') return { status: 413 }
+  return rule(sample, id === undefined ? undefined : rows.get(id))
+}

@@ -1,0 +1,226 @@
+import { Buffer } from 'node:buffer'
+import type { RawAnswer } from '../answers.js'
+import { createClient } from '../client.js'
+import { sample, type Sample, toWire } from '../fuzz/grammar.js'
+import { type Fields, predict } from '../fuzz/model.js'
+import { findLeak } from '../leaks.js'
+import { exchange, type Exchanged } from '../raw.js'
+import type { Served } from '../serve.js'
+import { type Arena, atMost, type Figure, spell, trial } from '../trial.js'
+import { idOf, readAll, RECORDS, recordOf } from '../writers.js'
+
+interface Amount {
+  readonly requests: number
+}
+
+const HANG = 2_000
+const BATCH = 1_000
+const MOST_ROWS = 200
+
+/** A request that was answered as it must not be. */
+interface Finding {
+  readonly bytes: string
+  readonly method: string
+  readonly fault: string
+}
+
+interface Session {
+  readonly arena: Arena
+  readonly served: Served
+  readonly rows: Map<string, Fields>
+  readonly findings: Finding[]
+  readonly counts: { requests: number; hangs: number; leaks: number; errors: number; changes: number }
+}
+
+/** Requests made by a grammar, and bytes made of them, against a model that knows what each must be answered. */
+export const fuzz = trial<Amount>({
+  id: 'T2',
+  title: 'generated requests are answered as a model of 100 lines says',
+  stores: ['postgres', 'embedded'],
+  tiers: { commit: { requests: 5_000 }, nightly: { requests: 100_000 }, release: { requests: 2_000_000 } },
+  run: async (arena, { requests }) => {
+    const served = await arena.serve()
+    const counts = { requests: 0, hangs: 0, leaks: 0, errors: 0, changes: 0 }
+    const session: Session = { arena, served, rows: new Map(), findings: [], counts }
+    for (const kept of arena.kept() as Finding[]) await replay(session, kept)
+    const half = arena.store === 'embedded' ? requests / 2 : requests
+    for (let at = 0; at < half; at++) {
+      await (arena.random.chance(0.8) ? askOne(session) : spoilOne(session))
+      if (session.rows.size > MOST_ROWS) await thinOut(session)
+      if (at % BATCH === BATCH - 1) await inspect(session)
+    }
+    await inspect(session)
+    return figures(session)
+  },
+})
+
+/** A whole request: its answer is known beforehand. */
+async function askOne(session: Session): Promise<void> {
+  const { arena, rows, served } = session
+  const one = sample(arena.random, [...rows.keys()])
+  const chunked = arena.random.chance(0.1)
+  const bytes = toWire(one, chunked)
+  const wanted = predict(one, rows, !chunked)
+  const got = await exchange(served.port, bytes, { method: one.method, patience: HANG })
+  const answer = got.answers.find(({ status }) => status >= 200)
+  const fault =
+    faultOf(session, got) ??
+    (answer?.status === wanted.status ? undefined : `${answer?.status} in place of ${wanted.status}`)
+  if (fault !== undefined) await report(session, { bytes, method: one.method, fault })
+  else if (answer) settle(session, one, answer, wanted)
+}
+
+/** Enters what a right answer did, and holds what it shows against the model. */
+function settle(session: Session, one: Sample, answer: RawAnswer, wanted: ReturnType<typeof predict>): void {
+  const { rows } = session
+  const id = one.id ?? idOf(answer.body)
+  if (wanted.change?.kind === 'delete') rows.delete(id)
+  else if (wanted.change) rows.set(id, wanted.change.fields)
+  if (wanted.shows === undefined || one.method === 'HEAD') return
+  const { snippet, ...own } = JSON.parse(answer.body) as Readonly<Record<string, unknown>>
+  const shown = (snippet ?? own) as Fields
+  for (const [name, value] of Object.entries(wanted.shows))
+    if (shown[name] !== value)
+      session.findings.push({ bytes: '', method: one.method, fault: `${name} of ${id} is not what was stored` })
+}
+
+/** Bytes that were a request: anything but an error of ours may come back, or nothing. */
+async function spoilOne(session: Session): Promise<void> {
+  const { arena, rows, served } = session
+  const { random } = arena
+  const one = sample(random, [...rows.keys()])
+  const bytes = spoil(toWire(one, random.chance(0.2)), arena)
+  const got = await exchange(served.port, bytes, { method: one.method, patience: HANG, endAfter: 3 })
+  const fault = faultOf(session, got, true)
+  if (fault !== undefined) await report(session, { bytes, method: one.method, fault })
+  if (got.answers.some(({ status }) => status >= 200 && status < 300) && one.method !== 'GET') await learn(session)
+}
+
+function spoil(bytes: Buffer, { random }: Arena): Buffer {
+  let spoilt = bytes
+  for (let count = random.between(1, 3); count > 0; count--) {
+    const at = random.between(0, Math.min(spoilt.length, 2_000) - 1)
+    const size = random.between(1, 4)
+    const [before, after] = [spoilt.subarray(0, at), spoilt.subarray(at)]
+    spoilt = random.pick([
+      () => Buffer.concat([before, random.bytes(size), after]),
+      () => Buffer.concat([before, after.subarray(size)]),
+      () => Buffer.concat([before, random.bytes(size), after.subarray(size)]),
+      () => Buffer.concat([before, after, after]),
+      () => before,
+    ])()
+    if (spoilt.length === 0) return Buffer.from('\r\n')
+  }
+  return spoilt
+}
+
+/** What no answer may be, whatever was asked. */
+function faultOf({ counts }: Session, got: Exchanged, spoilt = false): string | undefined {
+  counts.requests += 1
+  const final = got.answers.filter(({ status }) => status >= 200)
+  if (final.length === 0 && !got.closed) counts.hangs += 1
+  if (final.length === 0) return got.closed && spoilt ? undefined : `no answer within ${HANG} ms`
+  if (final.length > 1 && !spoilt) return `${final.length} answers to one request`
+  for (const answer of final) {
+    const fault = unsound(answer)
+    if (fault === undefined) continue
+    if (fault.startsWith('leak')) counts.leaks += 1
+    else counts.errors += 1
+    return fault
+  }
+  return undefined
+}
+
+function unsound({ status, headers, body }: RawAnswer): string | undefined {
+  if (status >= 500 && status !== 501) return `status ${status}`
+  const leak = findLeak(`${JSON.stringify(headers)}\n${status >= 400 ? body : ''}`)
+  if (leak !== undefined) return `leak of ${leak}`
+  if (headers['x-content-type-options'] !== 'nosniff') return 'no nosniff'
+  if (headers['x-powered-by'] !== undefined || headers['server'] !== undefined) return 'a header that tells too much'
+  if (body === '') return undefined
+  if (!/^application\/(problem\+)?json$/.test(headers['content-type'] ?? '')) return 'a body that is not JSON'
+  return isJson(body) ? undefined : 'a body that is broken JSON'
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function report(session: Session, finding: Omit<Finding, 'bytes'> & { readonly bytes: Buffer }): Promise<void> {
+  const kept = { ...finding, bytes: finding.bytes.toString('latin1') }
+  session.findings.push(kept)
+  session.arena.say(`${finding.fault}: ${JSON.stringify(kept.bytes.slice(0, 300))}`)
+  if (session.findings.length <= 5) session.arena.keep(`${session.arena.seed}-${session.counts.requests}`, kept)
+  await learn(session)
+}
+
+/** A case that was found before: what no answer may be still holds. */
+async function replay(session: Session, { bytes, method }: Finding): Promise<void> {
+  const raw = Buffer.from(bytes, 'latin1')
+  const fault = faultOf(
+    session,
+    await exchange(session.served.port, raw, { method, patience: HANG, endAfter: 3 }),
+    true,
+  )
+  if (fault !== undefined) session.findings.push({ bytes, method, fault: `again: ${fault}` })
+}
+
+/** Makes the model what the table is, after requests of which nobody knew what they would do. */
+async function learn({ served, rows }: Session): Promise<void> {
+  const found = await readFields(served)
+  rows.clear()
+  for (const [id, fields] of found) rows.set(id, fields)
+}
+
+async function readFields({ port }: Served): Promise<ReadonlyMap<string, Fields>> {
+  const client = createClient(port, 1)
+  const all = (await readAll(client)) as readonly { readonly id: number; readonly [name: string]: unknown }[]
+  client.close()
+  return new Map(all.map(({ id, title, code, language }) => [String(id), { title, code, language } as Fields]))
+}
+
+async function thinOut({ arena, served, rows }: Session): Promise<void> {
+  const client = createClient(served.port, 4)
+  const ids = [...rows.keys()].filter(() => arena.random.chance(0.5))
+  await Promise.all(ids.map((id) => client.ask({ method: 'DELETE', path: `${RECORDS}${id}/` })))
+  await client.ask({ method: 'POST', path: RECORDS, body: recordOf('after thinning') })
+  client.close()
+  await learn({ served, rows } as Session)
+}
+
+/** What must hold between requests: the process, its prototype, its log and the table. */
+async function inspect(session: Session): Promise<void> {
+  const { served, rows, counts, findings } = session
+  const fault = (text: string) => void findings.push({ bytes: '', method: '', fault: text })
+  if (!served.alive()) throw new Error(`the process ended after ${counts.requests} requests`)
+  const { polluted, descriptors } = await served.read()
+  if (polluted.length > 0) fault(`Object.prototype has ${polluted.join()}`)
+  if (descriptors > 200) fault(`${descriptors} descriptors are open`)
+  const found = await readFields(served)
+  for (const id of new Set([...found.keys(), ...rows.keys()])) {
+    if (JSON.stringify(found.get(id)) === JSON.stringify(inOrder(rows.get(id)))) continue
+    counts.changes += 1
+    session.arena.say(`record ${id} is ${JSON.stringify(found.get(id))}, not ${JSON.stringify(rows.get(id))}`)
+  }
+}
+
+function inOrder(fields: Fields | undefined): Fields | undefined {
+  return fields && { title: fields['title'] ?? '', code: fields['code'] ?? '', language: fields['language'] ?? '' }
+}
+
+function figures({ arena, served, findings, counts }: Session): readonly Figure[] {
+  for (const { fault } of findings.slice(0, 5)) arena.say(fault)
+  for (const line of served.complaints) arena.say(line)
+  return [
+    atMost(findings.length, 0, `${findings.length} of ${spell(counts.requests)} answers were not as predicted`),
+    atMost(counts.errors, 0, `${counts.errors} unsound ones`),
+    atMost(counts.leaks + served.complaints.length, 0, `${counts.leaks + served.complaints.length} leaks`),
+    atMost(counts.hangs, 0, `${counts.hangs} hangs`),
+    atMost(counts.changes, 0, `${counts.changes} records other than they should be`),
+  ]
+}
