@@ -111,6 +111,32 @@ resources:
   })
 })
 
+describe('a mapping where a name belongs', () => {
+  const withResource = (rest: string) => `version: 1
+models:
+  book:
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string }
+      author: { type: belongs_to, model: book }
+resources:
+  book:
+    model: book
+    path: /books/
+    ${rest}
+`
+
+  test.each([
+    ['filterable: [title, { a: 1 }]', '12:25 SC203'],
+    ['filterable: { title: [exact, {}] }', '12:34 SC203'],
+    ['orderable: [{}]', '12:17 SC203'],
+    ['default_order: [{}]', '12:21 SC203'],
+    ['links: { author: {} }', '12:22 SC203'],
+  ])('is a mistake at its place in `%s`', (rest, mistake) => {
+    expect(mistakesOf(withResource(rest))).toContain(mistake)
+  })
+})
+
 describe('a diagnostic', () => {
   const text = 'version: 1\nmodels:\n  book:\n    fields:\n      id: { type: bigint, primary_kye: true }\n'
   const [diagnostic] = diagnosticsOf(text)

@@ -30,8 +30,8 @@ export const checkLinks = (
 ): void => {
   for (const [name, json] of membersOf(yaml.links)) {
     const at = [...path, 'links', name]
-    const route = String(json)
     if (report.isSpoiled(at)) continue
+    const route = String(json)
     if (!checkFieldName(model, name, { path: at, part: 'key' }, report)) continue
     const field = model.fields.get(name)
     if (field === undefined) continue

@@ -5,7 +5,7 @@ import { type Drafts, type FieldDraft, type ModelDraft, optionsOf } from './draf
 import type { Path } from './located.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
-import { show } from './words.js'
+import { nameOf, show } from './words.js'
 import { itemsOf, membersOf } from './yaml-shape.js'
 
 /** Reports a field that lists must not be filtered or ordered by; whether it can be used. */
@@ -44,8 +44,8 @@ export const checkFilters = ({ path, yaml }: ResourceDraft, model: ModelDraft, r
   const given = yaml.filterable as Json | undefined
   const short = Array.isArray(given)
   const entries: readonly (readonly [string, readonly string[]])[] = short
-    ? given.map((name) => [String(name), ['exact']])
-    : membersOf(given).map(([name, lookups]) => [name, itemsOf(lookups).map(String)])
+    ? given.map((name) => [nameOf(name), ['exact']])
+    : membersOf(given).map(([name, lookups]) => [name, itemsOf(lookups).map(nameOf)])
   for (const [position, [name, lookups]] of entries.entries()) {
     const place = [...at, short ? position : name]
     if (report.isSpoiled(place)) continue

@@ -10,6 +10,9 @@ export const show = (text: string): string => {
   return `\`${cut.replace(/[\u0000-\u001f]/g, (control) => JSON.stringify(control).slice(1, -1))}\``
 }
 
+/** A value that should be a name, as text; `String` would fail on a mapping, which has no prototype. */
+export const nameOf = (json: Json): string => (typeof json === 'string' ? json : JSON.stringify(json))
+
 /** What a value is, as a noun: `the text \`no\``, `a list`, `nothing`. */
 export const describe = (json: Json): string => {
   if (json === null) return 'empty'
