@@ -26,10 +26,15 @@ export async function buildMigrator(): Promise<string> {
 }
 
 /** Starts it on a database and a folder of migrations. */
-export function startMigrator(program: string, url: string, folder: string): ChildProcess {
+export function startMigrator(
+  program: string,
+  url: string,
+  folder: string,
+  errors: 'inherit' | 'ignore' = 'inherit',
+): ChildProcess {
   const child = spawn(process.execPath, ['--input-type=module'], {
     env: { ...process.env, URL: url, FOLDER: folder },
-    stdio: ['pipe', 'ignore', 'inherit'],
+    stdio: ['pipe', 'ignore', errors],
   })
   child.stdin.end(program)
   return child
