@@ -30,8 +30,11 @@ const PATIENCE = 20_000
 /** Nothing can have been received where no connection was made. */
 const UNSENT = new Set(['ECONNREFUSED'])
 
-/** @param connections how many requests may be under way at once; the others wait */
-export function createClient(port: number, connections: number): Client {
+/**
+ * @param connections how many requests may be under way at once; the others wait
+ * @param patience milliseconds after which a client gives up
+ */
+export function createClient(port: number, connections: number, patience = PATIENCE): Client {
   const agent = new Agent({ keepAlive: true, maxSockets: connections, noDelay: true })
   const ask = ({ method = 'GET', path, body }: Question) =>
     new Promise<Answered>((resolve) => {
@@ -44,9 +47,9 @@ export function createClient(port: number, connections: number): Client {
         const time = performance.now() - started
         resolve({ status: 0, headers: {}, body: '', time, failure, unsent: UNSENT.has(failure) })
       }
-      const sent = request({ host: '127.0.0.1', port, method, path, headers, agent, timeout: PATIENCE })
+      const sent = request({ host: '127.0.0.1', port, method, path, headers, agent, timeout: patience })
       sent.on('error', fail)
-      sent.on('timeout', () => sent.destroy(new Error('no answer in time')))
+      sent.on('timeout', () => sent.destroy(new Error('late')))
       sent.on('response', (response) => {
         let body = ''
         response.setEncoding('utf8')

@@ -3,6 +3,7 @@ import { withClient } from '../bench/cluster.js'
 import { openArena } from './arena.js'
 import { CAMPAIGN } from './campaign.js'
 import { type Options, parseOptions, usage } from './options.js'
+import { plantAll } from './planted/plant.js'
 import { makePostgres, type Postgres } from './postgres.js'
 import { outcomeOf, type Result, type Results, toEvidence, toLine, versions } from './results.js'
 import { Skipped, type Store, type Trial } from './trial.js'
@@ -22,6 +23,10 @@ async function main(): Promise<void> {
   if (options === undefined) return
   if (options.evidence !== undefined) {
     return console.log(toEvidence(JSON.parse(readFileSync(options.evidence, 'utf8')) as Results))
+  }
+  if (options.planted) {
+    if ((await plantAll((line) => console.log(line))).length > 0) process.exitCode = 1
+    return
   }
   const results = await run(options)
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, undefined, 2)}\n`)
@@ -71,8 +76,8 @@ async function attempt(trial: Trial, store: Store, { tier, seed }: Options, shar
   const interrupted = () =>
     void close()
       .then(shared.remove)
-      .then(() => process.exit(130))
-  process.once('SIGINT', interrupted)
+      .finally(() => process.exit(130))
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
   try {
     const figures = await trial.run(arena)
     return { ...about(), figures, outcome: outcomeOf(figures) }
@@ -81,7 +86,7 @@ async function attempt(trial: Trial, store: Store, { tier, seed }: Options, shar
     const reason = error instanceof Error ? (skipped ? error.message : (error.stack ?? error.message)) : String(error)
     return { ...about(), figures: [], outcome: skipped ? 'skipped' : 'failed', reason }
   } finally {
-    process.off('SIGINT', interrupted)
+    process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
     await close()
   }
 }

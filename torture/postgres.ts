@@ -1,8 +1,8 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { freePort, withClient } from '../bench/cluster.js'
@@ -30,8 +30,6 @@ export interface PostgresOptions {
   readonly standbyOf?: Postgres
   /** Where its folder is made. */
   readonly parent?: string
-  /** More words for initdb. */
-  readonly initdb?: (folder: string) => readonly string[]
 }
 
 /** As in production, where a commit is on the disk before it is answered. */
@@ -42,12 +40,16 @@ const PATIENCE = 30_000
 export function postgresBinary(name: string): string {
   const binaries = installedBinaries()
   if (binaries === undefined) throw new Skipped('PostgreSQL is not installed')
-  return join(binaries, name)
+  // On PATH there may be links to some of them only.
+  return join(dirname(realpathSync(join(binaries, 'initdb'))), name)
 }
 
 /** Makes a server from the installed binaries; it is not running yet. */
-export async function makePostgres(options: PostgresOptions = {}): Promise<Postgres> {
-  const { settings = [], standbyOf, parent = tmpdir() } = options
+export async function makePostgres({
+  settings = [],
+  standbyOf,
+  parent = tmpdir(),
+}: PostgresOptions = {}): Promise<Postgres> {
   const folder = mkdtempSync(join(parent, 'torture-pg-'))
   const owner = serverUser()
   if (owner) chownSync(folder, owner.uid, owner.gid)
@@ -56,7 +58,7 @@ export async function makePostgres(options: PostgresOptions = {}): Promise<Postg
   const run = (name: string, args: readonly string[]) =>
     execFileSync(postgresBinary(name), args, { ...owner, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
   if (standbyOf) run('pg_basebackup', ['-R', '-D', data, '-d', standbyOf.url, '-c', 'fast', '-X', 'stream'])
-  else run('initdb', [...INITDB, '-D', data, ...(options.initdb?.(folder) ?? [])])
+  else run('initdb', [...INITDB, '-D', data])
   const own = [`port=${port}`, `unix_socket_directories=${folder}`]
   const flags = [...DURABLE, ...settings, ...own].flatMap((setting) => ['-c', setting])
   const urlOf = (name: string) => `postgres://postgres@127.0.0.1:${port}/${name}`
@@ -124,11 +126,4 @@ async function answers(url: string): Promise<boolean> {
   } finally {
     await client.end().catch(() => undefined)
   }
-}
-
-/** A folder that the user of PostgreSQL may write into. */
-export function makeServersFolder(path: string): void {
-  mkdirSync(path)
-  const owner = serverUser()
-  if (owner) chownSync(path, owner.uid, owner.gid)
 }

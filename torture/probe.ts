@@ -1,3 +1,5 @@
+import cluster from 'node:cluster'
+import { Socket } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -17,6 +19,9 @@ export interface Reading {
   readonly polluted: readonly string[]
 }
 
+/** What a process is told: to look at itself, or to let the call of this number to the database fail. */
+export type Instruction = { readonly read: true } | { readonly failAt: number; readonly port: number }
+
 // Loaded into the process under test before the program, and by nothing in the program itself.
 const INTERVAL = 10
 setFlagsFromString('--expose-gc')
@@ -29,11 +34,35 @@ function sample(): void {
   peak = Math.max(peak, heapUsed + external)
 }
 
-if (process.send) {
+let calls = 0
+let failing = 0
+let database = 0
+let failed = false
+
+/** Answers whether a call has failed since the last time. */
+function breakCalls({ failAt, port }: { readonly failAt: number; readonly port: number }): boolean {
+  const before = failed
+  calls = 0
+  failing = failAt
+  database = port
+  failed = false
+  return before
+}
+
+const { write } = Socket.prototype
+Socket.prototype.write = function (this: Socket, ...args: unknown[]): boolean {
+  if (failing === 0 || this.remotePort !== database || ++calls !== failing)
+    return Reflect.apply(write, this, args) as boolean
+  failed = true
+  this.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'write' }))
+  return false
+}
+
+if (process.send && cluster.isPrimary) {
   delays.enable()
   setInterval(sample, 2).unref()
-  process.on('message', (message) => {
-    if (message !== 'read') return
+  process.on('message', (message: Instruction) => {
+    if ('failAt' in message) return void process.send?.(breakCalls(message))
     const { p99, max } = { p99: delays.percentile(99) / 1e6, max: delays.max / 1e6 }
     const highest = peak
     collect()
@@ -51,7 +80,8 @@ if (process.send) {
       polluted,
     }
     process.send?.(reading)
-    delays.reset()
+    // Past the pause that the collection made.
+    setTimeout(() => delays.reset(), 5 * INTERVAL).unref()
     peak = 0
   })
   // The channel must not keep the program alive.

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { cpSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { HOME } from '../bench/contestants.js'
 import { findLeak } from './leaks.js'
-import type { Reading } from './probe.js'
+import type { Instruction, Reading } from './probe.js'
 
 /** How the service is to be started. */
 export interface ServeWishes {
@@ -32,6 +32,10 @@ export interface Served {
   alive(): boolean
   /** Asks the process about its memory and its event loop, and starts its measurement anew. */
   read(): Promise<Reading>
+  /** Lets the call of this number to the database fail, 0 for none; resolves with whether one has failed since the last time. */
+  failAt(call: number): Promise<boolean>
+  /** Resolves when the log has this event for the given time. */
+  logged(event: string, times: number): Promise<void>
   /** Ends it and waits for that; resolves with the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
@@ -53,17 +57,29 @@ export async function startServe(wishes: ServeWishes): Promise<Served> {
   const complain = (line: string) => {
     if (complaints.length < MOST_COMPLAINTS) complaints.push(line)
   }
-  const listening = await untilListening(child, complain)
+  const events = new EventEmitter()
+  const counts = new Map<string, number>()
+  const listening = await untilListening(child, (entry, line) => {
+    const event = String(entry['event'])
+    counts.set(event, (counts.get(event) ?? 0) + 1)
+    events.emit(event)
+    if (isBug(entry) || findLeak(line, { addresses: true })) complain(line)
+  })
+  const ask = async <T>(question: Instruction): Promise<T> => {
+    child.send(question)
+    const [answer] = (await once(child, 'message')) as [T]
+    return answer
+  }
   return {
     port: Number(new URL(listening).port),
     pid: child.pid ?? 0,
     startTime: performance.now() - started,
     complaints,
     alive: () => child.exitCode === null && child.signalCode === null,
-    read: async () => {
-      child.send('read')
-      const [reading] = (await once(child, 'message')) as [Reading]
-      return reading
+    read: () => ask<Reading>({ read: true }),
+    failAt: (call) => ask<boolean>({ failAt: call, port: Number(new URL(url ?? 'postgres://a:1').port) }),
+    logged: async (event, times) => {
+      while ((counts.get(event) ?? 0) < times) await once(events, event)
     },
     stop: async (signal = 'SIGTERM') => {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
@@ -81,7 +97,9 @@ function environment(url: string | undefined, env: Readonly<Record<string, strin
   return { PATH, HOME: home, ...(TMPDIR && { TMPDIR }), ...(url && { DATABASE_URL: url }), ...env }
 }
 
-function untilListening(child: ChildProcess, complain: (line: string) => void): Promise<string> {
+type Entry = Readonly<Record<string, unknown>>
+
+function untilListening(child: ChildProcess, seen: (entry: Entry, line: string) => void): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = ''
     const { stdout, stderr } = child
@@ -89,8 +107,7 @@ function untilListening(child: ChildProcess, complain: (line: string) => void): 
     createInterface(stdout).on('line', (line) => {
       const entry = parse(line)
       if (entry['event'] === 'listening') resolve(String(entry['url']))
-      if (entry['event'] === 'failure' || entry['event'] === 'crash') complain(line)
-      else if (findLeak(line.replace(/"route":"[^"]*"/, ''), { addresses: true })) complain(line)
+      seen(entry, line)
     })
     createInterface(stderr).on('line', (line) => {
       said += `${line}\n`
@@ -100,9 +117,14 @@ function untilListening(child: ChildProcess, complain: (line: string) => void): 
   })
 }
 
-function parse(line: string): Readonly<Record<string, unknown>> {
+/** Whether an entry tells of something that is nobody's fault but ours; a database that is away is not. */
+function isBug({ event, type }: Entry): boolean {
+  return event === 'crash' || (event === 'failure' && type !== 'unavailable' && type !== 'timeout')
+}
+
+function parse(line: string): Entry {
   try {
-    return JSON.parse(line) as Readonly<Record<string, unknown>>
+    return JSON.parse(line) as Entry
   } catch {
     return { event: 'failure', line }
   }

@@ -28,6 +28,11 @@ export interface Arena {
   readonly store: Store
   /** A folder of this trial alone, inside the checkout, so that packages are found from it. */
   readonly folder: string
+  /**
+   * A figure in milliseconds. In the commit tier, which shares its machine with whatever else runs there, a tenfold excess is let pass: that
+   * shows what hangs, and leaves what is slow to the nightly tier.
+   */
+  inTime(value: number, bound: number, text: string): Figure
   /** Tells whoever watches. */
   say(line: string): void
   /** Runs after the trial; the last one first. */

@@ -69,8 +69,8 @@ export const restarts = trial<Amount>({
       ),
       atMost(lost.length, 0, `${lost.length} of ${spell(acknowledged.size)} acknowledged records lost`),
       atMost(ghosts.length + twice.length, 0, `${ghosts.length} refused ones stored, ${twice.length} stored twice`),
-      atMost(median(recoveries), 100, `median recovery ${spell(median(recoveries))} ms of ${recoveries.length}`, ' ms'),
-      atMost(Math.max(...recoveries), 1_000, `longest ${spell(Math.max(...recoveries))} ms`, ' ms'),
+      arena.inTime(median(recoveries), 100, `median recovery ${spell(median(recoveries))} ms of ${recoveries.length}`),
+      arena.inTime(Math.max(...recoveries), 1_000, `longest ${spell(Math.max(...recoveries))} ms`),
     ]
   },
 })

@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { HOME } from '../bench/contestants.js'
+import type { Arena } from './trial.js'
+
+/** What became of some files of the suite. */
+export interface Suite {
+  readonly passed: number
+  /** Names of tests that failed, and of files that could not run. */
+  readonly failed: readonly string[]
+  readonly skipped: number
+}
+
+interface JestReport {
+  readonly numPassedTests: number
+  readonly numPendingTests: number
+  readonly testResults: readonly {
+    readonly name: string
+    readonly status: string
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[]
+  }[]
+}
+
+interface JestWishes {
+  /** Parts of the names of test files; none is all of them. */
+  readonly files: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly home?: string
+  /** Only tests whose names have this. */
+  readonly name?: string
+}
+
+/** Runs files of the suite, in one process after the other. */
+export async function runJest(
+  arena: Pick<Arena, 'folder'>,
+  { files, env, home = HOME, name }: JestWishes,
+): Promise<Suite> {
+  const report = join(arena.folder, `jest-${process.hrtime.bigint()}.json`)
+  const words = [
+    '--experimental-vm-modules',
+    '--disable-warning=ExperimentalWarning',
+    join(home, 'node_modules/jest/bin/jest.js'),
+  ]
+  const options = ['--json', `--outputFile=${report}`, '--maxWorkers=1', ...(name === undefined ? [] : ['-t', name])]
+  const { TEST_DATABASE_URL: _given, SNIPPETCTL_TEST_DB: _kind, ...rest } = process.env
+  const child = spawn(process.execPath, [...words, ...options, ...files], {
+    cwd: home,
+    env: { ...rest, ...env },
+    stdio: 'ignore',
+  })
+  const [code] = (await once(child, 'exit')) as [number | null]
+  if (!existsSync(report)) return { passed: 0, failed: [`jest ended with ${code}`], skipped: 0 }
+  const { numPassedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, 'utf8')) as JestReport
+  const failed = testResults.flatMap(({ name: file, status, assertionResults }) => {
+    const tests = assertionResults.filter((one) => one.status === 'failed').map(({ fullName }) => fullName)
+    return status === 'failed' && tests.length === 0 ? [`${file} could not run`] : tests
+  })
+  return { passed: numPassedTests, failed, skipped: numPendingTests }
+}

@@ -1,0 +1,48 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { HOME } from '../../bench/contestants.js'
+import { runJest } from '../jest.js'
+import { BUGS, type PlantedBug } from './bugs.js'
+
+/** What is not copied: it is large, or belongs to this checkout alone. */
+const LEFT_OUT = new Set(['node_modules', 'dist', '.snippetctl', '.git', 'coverage'])
+
+/** Plants each bug in a copy of the sources and runs the test that must notice; answers the names of those that none did. */
+export async function plantAll(say: (line: string) => void): Promise<readonly string[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'torture-planted-'))
+  try {
+    cpSync(HOME, folder, { recursive: true, filter: (path) => path === HOME || !LEFT_OUT.has(basename(path)) })
+    symlinkSync(join(HOME, 'node_modules'), join(folder, 'node_modules'))
+    const missed: string[] = []
+    for (const bug of BUGS) {
+      const fault = await plant(folder, bug)
+      say(`${fault === undefined ? 'caught ' : 'MISSED '} ${bug.name}: ${fault ?? bug.caughtBy.file}`)
+      if (fault !== undefined) missed.push(bug.name)
+    }
+    return missed
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** @returns why the bug was not caught */
+async function plant(folder: string, { file, search, replace, caughtBy }: PlantedBug): Promise<string | undefined> {
+  const path = join(folder, file)
+  const text = readFileSync(path, 'utf8')
+  if (text.split(search).length !== 2) return `${file} does not have the text to replace exactly once: ${search}`
+  writeFileSync(
+    path,
+    text.replace(search, () => replace),
+  )
+  try {
+    const env = { SNIPPETCTL_TEST_DB: caughtBy.database }
+    const { passed, failed } = await runJest({ folder }, { files: [caughtBy.file], env, home: folder })
+    // A file in which nothing passes may have failed for any reason.
+    if (passed === 0) return `no test of ${caughtBy.file} ran: ${failed.join('; ')}`
+    if (failed.some((name) => name.includes(caughtBy.test))) return undefined
+    return `no test about "${caughtBy.test}" failed of ${caughtBy.file} (${passed} passed)`
+  } finally {
+    writeFileSync(path, text)
+  }
+}

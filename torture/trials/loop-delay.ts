@@ -1,0 +1,28 @@
+import { closedLoop, mixedQuestions } from '../load.js'
+import { spell, trial } from '../trial.js'
+
+interface Amount {
+  readonly seconds: number
+}
+
+const CONNECTIONS = 32
+
+/** Under load, nothing keeps the event loop from what else is to be done. */
+export const loopDelay = trial<Amount>({
+  id: 'T22',
+  title: 'the event loop is not held up under load',
+  stores: ['postgres'],
+  tiers: { commit: { seconds: 6 }, nightly: { seconds: 60 }, release: { seconds: 600 } },
+  run: async (arena, { seconds }) => {
+    const served = await arena.serve()
+    const questions = mixedQuestions(arena.random)
+    await closedLoop({ port: served.port, seconds: 3, ...questions }, CONNECTIONS)
+    await served.read()
+    const { rate } = await closedLoop({ port: served.port, seconds, ...questions }, CONNECTIONS)
+    const { p99, max } = (await served.read()).loop
+    return [
+      arena.inTime(p99, 20, `p99 ${spell(p99)} ms at ${spell(rate)} answers a second`),
+      arena.inTime(max, 100, `at most ${spell(max)} ms`),
+    ]
+  },
+})

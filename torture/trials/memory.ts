@@ -1,0 +1,98 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createClient } from '../client.js'
+import { fill } from '../load.js'
+import type { Served } from '../serve.js'
+import { atMost, type Figure, known, spell, trial } from '../trial.js'
+import { RECORDS } from '../writers.js'
+
+interface Amount {
+  readonly attempts: number
+}
+
+/** Sizes of bodies, and how many are held at once, so that what is held stands out from what is not. */
+const BODIES = [
+  { size: 1_000, held: 500 },
+  { size: 100_000, held: 50 },
+  { size: 1_000_000, held: 20 },
+] as const
+const BODY_FACTOR = 6
+const LIST_FACTOR = 4
+const ROWS = 100
+/** 40 kB of UTF-8. */
+const CODE = '😀'.repeat(10_000)
+
+/** What a request may take while it is under way; garbage is collected before each look, but not before the highest point is taken. */
+export const memory = trial<Amount>({
+  id: 'T15',
+  title: 'a request takes no more memory than a few times what it carries',
+  stores: ['postgres'],
+  tiers: { commit: { attempts: 5 }, nightly: { attempts: 20 }, release: { attempts: 20 } },
+  run: async (arena, { attempts }) => {
+    const served = await arena.serve()
+    const figures: Figure[] = []
+    for (const { size, held } of BODIES) {
+      const factor = await heldBy(served, size, held)
+      figures.push(atMost(factor, BODY_FACTOR, `a body of ${spell(size)} bytes holds ${spell(factor)} times its size`))
+    }
+    const single = await peakOf(served, attempts, () => post(served.port, 1_000_000))
+    figures.push(atMost(single / 1_000_000, BODY_FACTOR, `and takes ${spell(single / 1_000_000)} times 1 MB at most`))
+    const client = createClient(served.port, 20)
+    arena.later(() => client.close())
+    await fill(client, ROWS, CODE)
+    let bytes = 0
+    const list = await peakOf(served, attempts, async () => {
+      bytes = Buffer.byteLength((await client.ask({ path: `${RECORDS}?page_size=${ROWS}` })).body)
+    })
+    const share = list / bytes
+    const figure = atMost(share, LIST_FACTOR, `a list of ${spell(bytes)} bytes takes ${spell(share)} times its size`)
+    figures.push(known(figure, 'the driver gathers a page, which is one value, in a buffer that doubles'))
+    return figures
+  },
+})
+
+/** Bytes that the heap and the buffers outside of it grew by, at their highest; the least of some attempts, because garbage is chance. */
+async function peakOf(served: Served, attempts: number, work: () => Promise<unknown>): Promise<number> {
+  let least = Infinity
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const { heap } = await served.read()
+    await work()
+    least = Math.min(least, Math.max(0, (await served.read()).peak - heap))
+  }
+  return least
+}
+
+/** How many times its size a body holds of memory that is still needed, while its last byte is missing. */
+async function heldBy(served: Served, size: number, count: number): Promise<number> {
+  const body = bodyOf(size)
+  const sockets = await Promise.all(Array.from({ length: count }, () => begin(served.port, body.slice(0, 1), size)))
+  await delay(100)
+  const before = (await served.read()).heap
+  for (const socket of sockets) socket.write(body.slice(1, -1))
+  await delay(300)
+  const after = (await served.read()).heap
+  for (const socket of sockets) socket.destroy()
+  await delay(100)
+  return Math.max(0, after - before) / count / size
+}
+
+async function post(port: number, size: number): Promise<void> {
+  const socket = await begin(port, bodyOf(size), size)
+  await once(socket, 'data')
+  socket.destroy()
+}
+
+async function begin(port: number, body: string, size: number): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port, noDelay: true })
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  socket.write(
+    `POST ${RECORDS} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${size}\r\n\r\n${body}`,
+  )
+  return socket
+}
+
+function bodyOf(size: number): string {
+  return '{"title":"t","code":"c","language":"l"}'.padEnd(size)
+}

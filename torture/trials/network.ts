@@ -1,0 +1,146 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { withClient } from '../../bench/cluster.js'
+import { type Answered, type Client, createClient } from '../client.js'
+import { type Moment, type Proxy, startProxy, type Way } from '../proxy.js'
+import { type Arena, atMost, spell, trial } from '../trial.js'
+import { RECORDS, recordOf } from '../writers.js'
+
+interface Amount {
+  readonly rounds: number
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const
+type Method = (typeof METHODS)[number]
+
+const MOMENTS: readonly Moment[] = ['during send', 'before reply', 'during reply']
+const DONE: Readonly<Record<Method, number>> = { GET: 200, POST: 201, PUT: 200, DELETE: 204 }
+
+/** A read is asked again, unseen; a write never is, because nobody knows whether it was done. */
+const cut = (method: Method): readonly number[] => (method === 'GET' ? [200] : [503])
+const done = (method: Method): readonly number[] => [DONE[method]]
+
+/** What is broken, when, and what each method must be answered. */
+interface Fault {
+  readonly name: string
+  readonly way: Way | 'refuse'
+  readonly moment: Moment | 'before send'
+  readonly expected: (method: Method) => readonly number[]
+  /** Milliseconds in which the answer must be there. */
+  readonly within: number
+}
+
+const FAULTS: readonly Fault[] = [
+  ...(['reset', 'end'] as const).flatMap((way) => [
+    { name: `${way} before send`, way, moment: 'before send' as const, expected: done, within: 2_000 },
+    ...MOMENTS.map((moment) => ({ name: `${way} ${moment}`, way, moment, expected: cut, within: 2_000 })),
+  ]),
+  { name: 'late', way: 'delay', moment: 'during send', expected: done, within: 2_000 },
+  { name: 'refused', way: 'refuse', moment: 'before send', expected: () => [503], within: 2_500 },
+]
+
+/** A hole is noticed by the clock alone, which takes seconds; so all of these are asked at once. */
+const HOLES: readonly Fault[] = (['before send', ...MOMENTS] as const).map((moment) => ({
+  name: `blackhole ${moment}`,
+  way: 'blackhole',
+  moment,
+  // Where all idle connections lead into a hole, a request may still get one that is made for it.
+  expected: (method) => (moment === 'before send' ? [503, 504, DONE[method]] : [503, 504]),
+  within: 8_500,
+}))
+
+interface Scene {
+  readonly arena: Arena
+  readonly proxy: Proxy
+  readonly client: Client
+  /** The database itself, past the proxy. */
+  readonly url: string
+  readonly wrong: string[]
+  asked: number
+}
+
+/** Every way in which a network fails, at every moment of a statement. */
+export const network = trial<Amount>({
+  id: 'T6',
+  title:
+    'every fault of the network at every moment of a statement gets its one right answer, and no write is done twice',
+  stores: ['postgres'],
+  tiers: { commit: { rounds: 1 }, nightly: { rounds: 5 }, release: { rounds: 100 } },
+  run: async (arena, { rounds }) => {
+    const url = await arena.database()
+    const { port, pathname } = new URL(url)
+    const proxy = await startProxy(Number(port))
+    arena.later(() => proxy.close())
+    const served = await arena.serve({
+      url: `postgres://postgres@127.0.0.1:${proxy.port}${pathname}`,
+      env: { DATABASE_POOL: '30' },
+    })
+    const client = createClient(served.port, 40)
+    arena.later(() => client.close())
+    const scene: Scene = { arena, proxy, client, url, wrong: [], asked: 0 }
+    for (let round = 0; round < rounds; round++) {
+      for (const fault of FAULTS) for (const method of METHODS) await tryOne(scene, fault, method)
+      for (const fault of HOLES) await Promise.all(METHODS.map((method) => tryOne(scene, fault, method)))
+    }
+    const busy = await busyAfter(scene, 1_000)
+    const twice = await countTwice(url)
+    for (const text of scene.wrong.slice(0, 10)) arena.say(text)
+    return [
+      atMost(scene.wrong.length, 0, `${scene.wrong.length} of ${spell(scene.asked)} answers were not the right ones`),
+      atMost(twice, 0, `${twice} writes done twice`),
+      atMost(busy, 0, `${busy} connections in use a second later`),
+      atMost(served.complaints.length, 0, `${served.complaints.length} errors in the log`),
+    ]
+  },
+})
+
+async function tryOne(scene: Scene, { name, way, moment, expected, within }: Fault, method: Method): Promise<void> {
+  const { arena, proxy, client, url, wrong } = scene
+  // Stands in the statement, wherever it is: as an id, or within a title.
+  const marker = String(7_000_000_000_000 + arena.random.between(0, 999_999_999) * 1_000 + scene.asked++)
+  await insert(url, marker)
+  await Promise.all([client.ask({ path: RECORDS }), client.ask({ path: `${RECORDS}1/`, method: 'DELETE' })])
+  if (way === 'refuse') proxy.refuse(true)
+  if (moment !== 'before send') proxy.arm(marker, moment, way === 'refuse' ? 'reset' : way)
+  else proxy.breakAll(way === 'refuse' ? 'reset' : way)
+  // What has arrived by then has been noticed.
+  await delay(40)
+  const answer = await client.ask(questionOf(method, marker))
+  proxy.refuse(false)
+  const fault = faultOf(answer, expected(method), within)
+  if (fault !== undefined) wrong.push(`${name}, ${method}: ${fault}`)
+  // Those that nobody has used yet still lead into the hole.
+  if (name === 'blackhole before send') return
+  const again = await client.ask({ path: `${RECORDS}?page_size=1` })
+  if (again.status !== 200) wrong.push(`${name}, ${method}: the next request was answered ${again.status}`)
+}
+
+function questionOf(method: Method, marker: string) {
+  if (method === 'POST') return { method, path: RECORDS, body: recordOf(`posted ${marker}`) }
+  const path = `${RECORDS}${marker}/`
+  return method === 'PUT' ? { method, path, body: recordOf(`put ${marker}`) } : { method, path }
+}
+
+function faultOf({ status, time, headers, body, failure }: Answered, expected: readonly number[], within: number) {
+  if (!expected.includes(status))
+    return `${status} ${failure ?? body.slice(0, 200)} in place of ${expected.join(' or ')}`
+  if (status === 503 && headers['retry-after'] === undefined) return '503 without Retry-After'
+  return time > within ? `${status} after ${spell(time)} ms` : undefined
+}
+
+function insert(url: string, id: string): Promise<unknown> {
+  const text = `insert into snippets (id, title, code, language) overriding system value values ($1, 'seeded', 'x', 'y')`
+  return withClient(url, (client) => client.query(text, [id]))
+}
+
+function countTwice(url: string): Promise<number> {
+  const text = `select count(*) from (select title from snippets where title like 'posted %' group by title having count(*) > 1) t`
+  return withClient(url, async (client) => Number((await client.query<{ count: string }>(text)).rows[0]?.count))
+}
+
+/** How many connections of the service do something, after so many milliseconds. */
+async function busyAfter({ url }: Scene, milliseconds: number): Promise<number> {
+  await delay(milliseconds)
+  const text = `select count(*) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and application_name = 'snippetctl' and state <> 'idle'`
+  return withClient(url, async (client) => Number((await client.query<{ count: string }>(text)).rows[0]?.count))
+}

@@ -1,0 +1,76 @@
+import { quantile } from '../../bench/statistics.js'
+import { createClient } from '../client.js'
+import { closedLoop, fill, openLoop } from '../load.js'
+import { atLeast, atMost, type Figure, known, spell, trial } from '../trial.js'
+import { RECORDS } from '../writers.js'
+
+interface Amount {
+  readonly seconds: number
+}
+
+const EXCESS = 3
+const CONNECTIONS = 32
+/** A client that waits for longer has gone. */
+const PATIENCE = 2_000
+const MEASURE = 2
+const QUESTION = { path: `${RECORDS}?page_size=100` }
+const NO_ADMISSION = 'nothing limits how many requests may wait'
+
+/** Three times as many requests as can be answered, sent without waiting for answers. */
+export const overload = trial<Amount>({
+  id: 'T10',
+  title:
+    'three times the capacity: what can be done is done, the rest is refused at once, and it is over when it is over',
+  stores: ['postgres'],
+  tiers: { commit: { seconds: 8 }, nightly: { seconds: 60 }, release: { seconds: 600 } },
+  run: async (arena, { seconds }) => {
+    const served = await arena.serve()
+    const { port } = served
+    const client = createClient(port, 20)
+    await fill(client, 200)
+    client.close()
+    const load = { port, question: () => QUESTION }
+    await closedLoop({ ...load, seconds: 1 }, CONNECTIONS)
+    const peak = await closedLoop({ ...load, seconds: MEASURE }, CONNECTIONS)
+    const usual = quantile(
+      [...peak.times].sort((a, b) => a - b),
+      0.99,
+    )
+    await served.read()
+    const burst = await openLoop({ ...load, seconds }, { rate: EXCESS * peak.rate, patience: PATIENCE })
+    const { loop } = await served.read()
+    const recovery = await untilUsual(port, Math.max(2 * usual, 50))
+    arena.say(
+      `capacity ${spell(peak.rate)}/s, failures ${JSON.stringify(burst.failures)}, loop ${JSON.stringify(loop)}`,
+    )
+    const part = (100 * burst.rate) / peak.rate
+    const refusal = quantile(
+      [...burst.refusals].sort((a, b) => a - b),
+      0.99,
+    )
+    const figures: readonly Figure[] = [
+      atLeast(part, 80, `goodput ${spell(part)} % of ${spell(peak.rate)}/s`, ' %'),
+      arena.inTime(refusal, 50, `${spell(burst.refusals.length)} refused with p99 ${spell(refusal)} ms`),
+      arena.inTime(loop.p99, 20, `event loop p99 ${spell(loop.p99)} ms`),
+    ]
+    return [
+      ...figures.map((figure) => known(figure, NO_ADMISSION)),
+      arena.inTime(recovery, 2_000, `as usual after ${spell(recovery)} ms`),
+      atMost(served.complaints.length, 0, `${served.complaints.length} errors in the log`),
+    ]
+  },
+})
+
+/** Milliseconds until twenty requests in a row take no longer than that. */
+async function untilUsual(port: number, bound: number): Promise<number> {
+  const client = createClient(port, 1)
+  const started = performance.now()
+  let since = started
+  for (let inRow = 0; inRow < 20 && performance.now() - started < 30_000; ) {
+    const { status, time } = await client.ask(QUESTION)
+    inRow = status === 200 && time <= bound ? inRow + 1 : 0
+    if (inRow === 0) since = performance.now()
+  }
+  client.close()
+  return since - started
+}

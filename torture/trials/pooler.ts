@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { freePort, withClient } from '../../bench/cluster.js'
+import { serverUser } from '../../test/support/servers.js'
+import { findTool } from '../tools.js'
+import { type Arena, trial } from '../trial.js'
+import { fuzzed } from './fuzz.js'
+
+interface Amount {
+  readonly requests: number
+}
+
+/** A transaction pooler between the service and PostgreSQL, with fewer connections than the service has. */
+export const pooler = trial<Amount>({
+  id: 'T16',
+  title: 'behind pgbouncer in transaction mode every request is answered as without',
+  stores: ['postgres'],
+  tiers: { commit: { requests: 1_000 }, nightly: { requests: 20_000 }, release: { requests: 200_000 } },
+  run: async (arena, { requests }) => {
+    const url = await startPooler(arena, await arena.database())
+    return fuzzed(arena, await arena.serve({ url, env: { DATABASE_PREPARE: 'off' } }), requests)
+  },
+})
+
+/** Starts a pooler of three connections; resolves with the URL of the same database behind it. */
+async function startPooler(arena: Arena, target: string): Promise<string> {
+  const program = findTool('pgbouncer', arena.tier)
+  const { port: to, pathname } = new URL(target)
+  const port = await freePort()
+  const folder = mkdtempSync(join(tmpdir(), 'torture-pooler-'))
+  arena.later(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'pgbouncer.ini')
+  const settings = [
+    '[databases]',
+    `* = host=127.0.0.1 port=${to}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'auth_type = any',
+    'pool_mode = transaction',
+    'default_pool_size = 3',
+    'ignore_startup_parameters = extra_float_digits',
+  ]
+  // With this kind of authentication every client is one user, who is named with the database.
+  writeFileSync(file, settings.join('\n').replace(`port=${to}`, `port=${to} user=postgres`))
+  const owner = serverUser()
+  if (owner) for (const path of [folder, file]) chownSync(path, owner.uid, owner.gid)
+  const child = spawn(program, [file], { ...owner, cwd: folder, stdio: 'ignore' })
+  arena.later(async () => {
+    if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit')
+  })
+  const url = `postgres://postgres@127.0.0.1:${port}${pathname}`
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await withClient(url, (client) => client.query('select 1'))
+      return url
+    } catch (error) {
+      if (attempt === 100) throw error
+      await delay(50)
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { freePort } from '../../bench/cluster.js'
+import { createClient, untilAnswered } from '../client.js'
+import { closedLoop, mixedQuestions } from '../load.js'
+import { findTool } from '../tools.js'
+import { type Arena, atMost, type Figure, Skipped, spell, trial } from '../trial.js'
+import { RECORDS } from '../writers.js'
+
+interface Amount {
+  readonly rounds: number
+}
+
+const CONNECTIONS = 64
+/** Cheap, and without the database. */
+const HEALTH = '/api/snippets/config/'
+
+/** Servers are replaced one by one under load: two behind a balancer, and the two workers of one. */
+export const rolling = trial<Amount>({
+  id: 'T5',
+  title: 'replacing servers one by one fails no request',
+  stores: ['postgres'],
+  tiers: { commit: { rounds: 2 }, nightly: { rounds: 10 }, release: { rounds: 100 } },
+  run: async (arena, { rounds }) => [...(await behindBalancer(arena, rounds)), ...(await byWorkers(arena, rounds))],
+})
+
+/** A load that goes on until the work is done; the figures of what failed. */
+async function during(arena: Arena, port: number, name: string, work: () => Promise<void>): Promise<Figure> {
+  let over = false
+  let sent = 0
+  const failures: Record<string, number> = {}
+  const load = (async () => {
+    while (!over) {
+      const report = await closedLoop({ port, seconds: 0.5, ...mixedQuestions(arena.random) }, CONNECTIONS)
+      sent += report.sent
+      for (const [fault, count] of Object.entries(report.failures)) failures[fault] = (failures[fault] ?? 0) + count
+      const { refusals, example = '' } = report
+      if (refusals.length > 0) failures[example] = (failures[example] ?? 0) + refusals.length
+    }
+  })()
+  await work()
+  over = true
+  await load
+  const failed = Object.values(failures).reduce((sum, count) => sum + count, 0)
+  if (failed > 0) arena.say(`${name}: ${JSON.stringify(failures)}`)
+  return atMost(failed, 0, `${failed} of ${spell(sent)} failed ${name}`)
+}
+
+async function byWorkers(arena: Arena, rounds: number): Promise<readonly Figure[]> {
+  const served = await arena.serve({ args: ['--migrate', '--workers', '2'], env: { DATABASE_POOL: '10' } })
+  const replace = async () => {
+    for (let round = 0; round < rounds; round++) {
+      await delay(500)
+      process.kill(served.pid, 'SIGUSR2')
+      await served.logged('replaced', round + 1)
+    }
+  }
+  return [await during(arena, served.port, 'while workers were replaced', replace)]
+}
+
+async function behindBalancer(arena: Arena, rounds: number): Promise<readonly Figure[]> {
+  let program: string
+  try {
+    program = findTool('haproxy', arena.tier)
+  } catch (error) {
+    if (!(error instanceof Skipped)) throw error
+    arena.say(`left out, the balancer: ${error.message}`)
+    return []
+  }
+  const url = await arena.database()
+  const ports = [await freePort(), await freePort()]
+  const first = ports[0] ?? 0
+  await (await arena.serve({ url, port: first })).stop()
+  const servers = await Promise.all(ports.map((port) => arena.serve({ url, port, args: [] })))
+  const port = await startBalancer(arena, program, ports)
+  const replace = async () => {
+    for (let round = 0; round < rounds; round++) {
+      for (const [at, own] of ports.entries()) {
+        await delay(500)
+        await servers[at]?.stop()
+        servers[at] = await arena.serve({ url, port: own, args: [] })
+        await untilAnswered(own, HEALTH)
+      }
+    }
+  }
+  return [await during(arena, port, 'behind a balancer', replace)]
+}
+
+async function startBalancer(arena: Arena, program: string, ports: readonly number[]): Promise<number> {
+  const port = await freePort()
+  const file = join(arena.folder, 'haproxy.cfg')
+  const lines = [
+    'defaults',
+    '  mode http',
+    '  timeout connect 2s',
+    // A busy server is not one that is gone.
+    '  timeout check 5s',
+    '  timeout client 30s',
+    '  timeout server 30s',
+    '  option redispatch',
+    '  retries 3',
+    '  retry-on conn-failure empty-response',
+    'frontend all',
+    `  bind 127.0.0.1:${port}`,
+    '  default_backend servers',
+    'backend servers',
+    `  option httpchk GET ${HEALTH}`,
+    '  http-check send hdr Host torture.example',
+    ...ports.map((own, at) => `  server s${at} 127.0.0.1:${own} check inter 200ms fall 1 rise 1`),
+  ]
+  writeFileSync(file, `${lines.join('\n')}\n`)
+  const child = spawn(program, ['-db', '-f', file], { stdio: 'ignore' })
+  arena.later(async () => {
+    if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit')
+  })
+  await untilAnswered(port, HEALTH)
+  const client = createClient(port, 1)
+  await client.ask({ path: RECORDS })
+  client.close()
+  return port
+}

@@ -1,0 +1,130 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { quantile } from '../../bench/statistics.js'
+import { createClient } from '../client.js'
+import { closedLoop, fill } from '../load.js'
+import { type Arena, atLeast, atMost, type Figure, spell, trial } from '../trial.js'
+import { RECORDS } from '../writers.js'
+
+interface Amount {
+  readonly connections: number
+  readonly seconds: number
+}
+
+/** How a slow client behaves, and the seconds after which it has to be cut. */
+interface Slowness {
+  readonly name: string
+  readonly begin: (socket: Socket) => void
+  /** What it sends now and then. */
+  readonly drip: string
+  readonly limit: number
+}
+
+const HEAD = `POST ${RECORDS} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n`
+
+const KINDS: readonly Slowness[] = [
+  {
+    name: 'heads',
+    begin: (socket) => void socket.write('GET / HTTP/1.1\r\nHost: a\r\n'),
+    drip: 'X-A: b\r\n',
+    limit: 10,
+  },
+  { name: 'bodies', begin: (socket) => void socket.write(HEAD), drip: ' ', limit: 30 },
+  {
+    name: 'readers',
+    begin: (socket) => {
+      socket.pause()
+      socket.write(`GET ${RECORDS}?page_size=100 HTTP/1.1\r\nHost: a\r\n\r\n`)
+    },
+    drip: '',
+    limit: 60,
+  },
+]
+
+const MEGABYTE = 1024 * 1024
+/** What a reader does not take is far more than sockets hold. */
+const CODE = '😀'.repeat(10_000)
+/** Connections that come and go by themselves. */
+const USUAL = 20
+
+/** Clients that take forever, and others that do not notice them. */
+export const slowClients = trial<Amount>({
+  id: 'T9',
+  title: 'clients that send or read slowly are cut, and the others do not notice them',
+  stores: ['postgres'],
+  tiers: {
+    commit: { connections: 200, seconds: 13 },
+    nightly: { connections: 500, seconds: 90 },
+    release: { connections: 500, seconds: 600 },
+  },
+  run: async (arena, { connections, seconds }) => {
+    const served = await arena.serve()
+    const client = createClient(served.port, 4)
+    arena.later(() => client.close())
+    await fill(client, 100, CODE)
+    await closedLoop({ port: served.port, seconds: 3, question: () => ({ path: RECORDS }) }, 16)
+    const { rss, descriptors: before } = await served.read()
+    const slow = KINDS.map((kind) => ({
+      kind,
+      ...attack(arena, served.port, kind, kind.name === 'readers' ? connections / 100 : connections),
+    }))
+    const times: number[] = []
+    let failed = 0
+    const end = Date.now() + seconds * 1_000
+    while (Date.now() < end) {
+      const { status, time } = await client.ask({ path: `${RECORDS}?page_size=1` })
+      times.push(time)
+      failed += Number(status !== 200)
+      await delay(20)
+    }
+    const growth = ((await served.read()).rss - rss) / MEGABYTE
+    const p99 = quantile(
+      times.sort((a, b) => a - b),
+      0.99,
+    )
+    const { descriptors } = await served.read()
+    const cuts = slow.flatMap(({ kind, open, started }): Figure[] => {
+      // Somewhat more, because what is too slow is looked for once a second.
+      if (seconds < kind.limit + 2) return []
+      // Who does not read does not notice either that the connection has ended.
+      const left = kind.drip === '' ? Math.max(0, descriptors - before - USUAL) : open()
+      const after = Math.round((performance.now() - started) / 1_000)
+      return [atMost(left, 0, `${left} of the slow ${kind.name} are there after ${after} s`)]
+    })
+    for (const { stop } of slow) stop()
+    return [
+      atMost(failed, 0, `${failed} of ${spell(times.length)} usual requests failed`),
+      atLeast(times.length, 10, `${times.length} asked`),
+      arena.inTime(p99, 100, `p99 ${spell(p99)} ms`),
+      atMost(growth, 50, `RSS ${spell(growth)} MB more`, ' MB'),
+      ...cuts,
+    ]
+  },
+})
+
+function attack(arena: Arena, port: number, { begin, drip }: Slowness, count: number) {
+  const sockets = new Set<Socket>()
+  const started = performance.now()
+  for (let at = 0; at < count; at++) {
+    const socket = connect({ host: '127.0.0.1', port })
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('end', () => socket.destroy())
+    if (drip !== '') socket.resume()
+    void once(socket, 'connect').then(
+      () => begin(socket),
+      () => undefined,
+    )
+  }
+  const dripping = setInterval(() => {
+    if (drip !== '') for (const socket of sockets) socket.write(drip)
+  }, 2_000)
+  const stop = () => {
+    clearInterval(dripping)
+    for (const socket of sockets) socket.destroy()
+  }
+  arena.later(stop)
+  return { open: () => sockets.size, stop, started }
+}

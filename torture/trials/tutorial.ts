@@ -1,0 +1,29 @@
+import { runJest } from '../jest.js'
+import { atLeast, atMost, spell, trial } from '../trial.js'
+
+interface Amount {
+  readonly times: number
+}
+
+/** What the tutorial tells its readers to do, as it stands there. */
+export const tutorial = trial<Amount>({
+  id: 'T18',
+  title: 'every command and request of the tutorial works, time after time',
+  stores: ['embedded'],
+  tiers: { commit: 'the suite runs it once, and runs before', nightly: { times: 50 }, release: { times: 50 } },
+  run: async (arena, { times }) => {
+    const failed: string[] = []
+    let passed = 0
+    for (let time = 0; time < times; time++) {
+      const env = { SNIPPETCTL_TEST_DB: 'embedded' }
+      const suite = await runJest(arena, { files: ['test/docs-commands'], env, name: 'tutorial' })
+      passed += suite.passed
+      failed.push(...suite.failed)
+    }
+    for (const name of new Set(failed)) arena.say(name)
+    return [
+      atMost(failed.length, 0, `${failed.length} tests failed in ${spell(times)} times`),
+      atLeast(passed, times, `${spell(passed)} passed`),
+    ]
+  },
+})
