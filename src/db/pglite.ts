@@ -51,6 +51,9 @@ async function startInMemory(): Promise<PGlite> {
   return pglite
 }
 
+/** A migration that makes a thousand tables is proved in one transaction, in which each of them takes several locks. */
+const ROOM = 'max_locks_per_transaction=512'
+
 /** Starts PGlite in a directory, from a dump, or empty in memory. */
 export async function startPglite(options: {
   readonly dataDir?: string
@@ -58,7 +61,7 @@ export async function startPglite(options: {
 }): Promise<PGlite> {
   // Loaded here, because a service on PostgreSQL never needs it.
   const { PGlite } = await import('@electric-sql/pglite')
-  return PGlite.create(options)
+  return PGlite.create({ ...options, startParams: [...PGlite.defaultStartParams, '-c', ROOM] })
 }
 
 /** The database that a running PGlite holds. */
