@@ -54,6 +54,19 @@ describe('what only the database has', () => {
       /^column books\.title is text collate "C" not null in the database and character varying\(100\)/,
     ],
     ['null allowed', 'alter table books alter title drop not null', 'books.title', /^column books\.title is/],
+    [
+      'a default',
+      "alter table books alter title set default 'none'",
+      'books.title',
+      /^column books\.title is character varying\(100\) collate "C" not null default 'none'::character varying in the database/,
+    ],
+    [
+      'another rule under its name',
+      `alter table books drop constraint books_title_length,
+       add constraint books_title_length check (char_length(title) > 0 and title in ('a', 'b'))`,
+      'books.books_title_length',
+      /^constraint books\.books_title_length is CHECK .* in the database and CHECK \(.* in the files$/,
+    ],
   ])('is named with a repair that keeps all rows: %s', async (_what, change, object, text) => {
     await run(change)
     const drift = await readDrift(database, folder.path, scratch)
@@ -70,6 +83,21 @@ describe('what only the database has', () => {
     } finally {
       await fresh.close()
     }
+  })
+
+  test.each([
+    ['another value', "'a'", "'b'"],
+    ['a value instead of a call', "upper('a')", "'A'"],
+    ['null', "'a'", 'null'],
+  ])('is the default of a column, too: %s', async (_what, was, is) => {
+    await folder.write('0002_more.sql', `-- up\nalter table books add kind varchar(9) default ${was};\n`)
+    await migrateUp(database, folder.path)
+    expect(await readDrift(database, folder.path, scratch)).toEqual([])
+    await run(`alter table books alter kind set default ${is}`)
+    const drift = await readDrift(database, folder.path, scratch)
+    expect(drift).toMatchObject([{ object: 'books.kind', repair: { adopt: 'books.kind' } }])
+    await adoptDrift(database, folder.path, { object: 'books.kind', scratch })
+    expect(await readDrift(database, folder.path, scratch)).toEqual([])
   })
 
   test('becomes a field of the file where it is a column, so that no plan drops it', async () => {
@@ -107,6 +135,22 @@ describe('what only the database has', () => {
       '0002_more must be applied first',
     )
   })
+})
+
+test('what is the same in other words is no drift', async () => {
+  const words = `add size varchar(2) default 'm' check (size in ('s', 'm')), add place text default 'a' || 'b'`
+  await folder.write(
+    '0002_more.sql',
+    `-- up\nalter table books ${words};\ncreate index on books (size) where size in ('s', 'm');\n`,
+  )
+  await migrateUp(database, folder.path)
+  expect(await readDrift(database, folder.path, scratch)).toEqual([])
+  await run(`alter table books alter size set default 'm'::varchar, alter place set default ('a'::text || 'b'::text)`)
+  await run(`alter table books drop constraint books_size_check`)
+  await run(
+    `alter table books add constraint books_size_check check (size = any (array['s'::varchar, 'm'::varchar]::text[]))`,
+  )
+  expect(await readDrift(database, folder.path, scratch)).toEqual([])
 })
 
 test.each<[change: string, sql: string]>([

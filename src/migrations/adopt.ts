@@ -9,6 +9,7 @@ import { writeNext } from './generate.js'
 import { compareJournal, refuseDisagreement } from './journal.js'
 import { find } from './pair.js'
 import { recordMigration } from './run.js'
+import { addConstraint } from './sql.js'
 
 /** What was taken over into the files. */
 export interface Adopted {
@@ -92,13 +93,18 @@ function partsOf(sides: Drifted, object: string): Parts {
       down: [`alter table ${table} drop column ${identifier(name)}`],
     }
   }
-  const constraint = find(there.constraints, name)
-  if (constraint)
-    return {
-      up: [`alter table ${table} add constraint ${identifier(name)} ${constraint.definition}`],
-      down: [`alter table ${table} drop constraint ${identifier(name)}`],
-    }
-  return { up: [find(there.indexes, name)?.definition ?? ''], down: [`drop index ${identifier(name)}`] }
+  const constraints = [made, there].map((side) => find(side.constraints, name))
+  if (constraints[1]) {
+    const [was, is = ''] = constraints.map((each) => each && addConstraint(made.name, each))
+    return remade(`alter table ${table} drop constraint ${identifier(name)}`, was, is)
+  }
+  const [was, is = ''] = [made, there].map((side) => find(side.indexes, name)?.definition)
+  return remade(`drop index ${identifier(name)}`, was, is)
+}
+
+/** What is made, after what stood under its name is dropped. */
+function remade(drop: string, old: string | undefined, now: string): Parts {
+  return old === undefined ? { up: [now], down: [drop] } : { up: [drop, now], down: [drop, old] }
 }
 
 function changeOf(table: string, old: CatalogColumn, now: CatalogColumn): Parts {

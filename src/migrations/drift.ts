@@ -1,12 +1,20 @@
 import type { Connection, Database } from '../db/database.js'
 import { openScratch } from '../db/open.js'
 import { identifier } from '../fields/sql-literal.js'
-import { type Catalog, type CatalogColumn, type CatalogTable, readCatalog } from './catalog.js'
+import {
+  type Catalog,
+  type CatalogColumn,
+  type CatalogConstraint,
+  type CatalogIndex,
+  type CatalogTable,
+  readCatalog,
+} from './catalog.js'
 import { definitionOf, remake } from './column-steps.js'
 import { type Migration, type MigrationFolder, readMigrations } from './files.js'
-import { both, extra, find } from './pair.js'
+import { both, extra, find, usesOf } from './pair.js'
 import { build, FROM, replay } from './scratch.js'
 import { inDiscardedTransaction } from './session.js'
+import { respell } from './spelling.js'
 
 /** Something in which a database is not what its migrations made. */
 export interface Drift {
@@ -46,17 +54,27 @@ export async function readBoth(
   scratch?: Database,
 ): Promise<Drifted> {
   const live = await readCatalog(database)
-  if (scratch) return { files: await catalogOfFiles(scratch, applied), live }
+  if (scratch) return inOneSpelling(scratch, applied, live)
   const own = await openScratch()
   try {
-    return { files: await catalogOfFiles(own, applied), live }
+    return await inOneSpelling(own, applied, live)
   } finally {
     await own.close()
   }
 }
 
-function catalogOfFiles(scratch: Database, applied: readonly Migration[]): Promise<Catalog> {
-  return inDiscardedTransaction(scratch, (session) => build(session, FROM, () => replay(session, applied)))
+/** Servers of other versions spell expressions in other ways, so that the scratch database is told those of both sides. */
+function inOneSpelling(scratch: Database, applied: readonly Migration[], live: Catalog): Promise<Drifted> {
+  return inDiscardedTransaction(scratch, async (session) => {
+    const files = await build(session, FROM, () => replay(session, applied))
+    return {
+      files,
+      live: await respell(
+        session,
+        both(files, live).map(([, there]) => there),
+      ),
+    }
+  })
 }
 
 /** Every difference in the tables that the files make. Tables that they do not make are nobody's business here. */
@@ -70,6 +88,16 @@ export function findDrift({ files, live }: Drifted): readonly Drift[] {
 function driftOf(made: CatalogTable, there: CatalogTable): readonly Drift[] {
   const table = made.name
   const named = (name: string) => `${table}.${name}`
+  const isRetyped = (column: string) => find(made.columns, column)?.type !== find(there.columns, column)?.type
+  // What is said of a column of another type is said in other words, and again in the same ones once that is settled.
+  const restatedParts = <One extends CatalogConstraint | CatalogIndex>(
+    were: readonly One[],
+    are: readonly One[],
+    kind: string,
+  ) =>
+    both(were, are)
+      .filter(([, now]) => !usesOf(now).some(isRetyped))
+      .flatMap(([old, now]) => restated(named(now.name), kind, old, now))
   return [
     ...extra(there.columns, made.columns).map(({ name }) => added(named(name), 'column')),
     ...both(made.columns, there.columns).flatMap(([old, now]) => changed(named(now.name), old, now)),
@@ -84,6 +112,8 @@ function driftOf(made: CatalogTable, there: CatalogTable): readonly Drift[] {
         `alter table ${identifier(table)} add constraint ${identifier(name)} ${definition}`,
       ),
     ),
+    ...restatedParts(made.constraints, there.constraints, 'constraint'),
+    ...restatedParts(made.indexes, there.indexes, 'index'),
     ...extra(there.indexes, made.indexes).map(({ name }) => added(named(name), 'index')),
     ...extra(made.indexes, there.indexes).map(({ name, definition }) => missing(named(name), 'index', definition)),
   ]
@@ -97,19 +127,19 @@ function missing(object: string, kind: string, sql: string): Drift {
   return { object, text: `${kind} ${object} is missing in the database`, repair: { sql } }
 }
 
-/** Servers of other versions spell expressions in other ways, so a default only counts as there or not. */
-export function isChanged(old: CatalogColumn, now: CatalogColumn): boolean {
-  const shape = (column: CatalogColumn) =>
-    `${definitionOf({ ...column, default: null }, column.nullable)} ${column.default === null}`
-  return shape(old) !== shape(now)
+function changed(object: string, old: CatalogColumn, now: CatalogColumn): readonly Drift[] {
+  const partOf = (column: CatalogColumn): Part => ({ definition: definitionOf(column, column.nullable) })
+  return restated(object, 'column', partOf(old), partOf(now))
 }
 
-function changed(object: string, old: CatalogColumn, now: CatalogColumn): readonly Drift[] {
-  if (!isChanged(old, now)) return []
-  const [was, is] = [old, now].map((column) => definitionOf(column, column.nullable))
-  return [
-    { object, text: `column ${object} is ${is} in the database and ${was} in the files`, repair: { adopt: object } },
-  ]
+interface Part {
+  readonly definition: string
+}
+
+function restated(object: string, kind: string, was: Part, is: Part): readonly Drift[] {
+  if (was.definition === is.definition) return []
+  const text = `${kind} ${object} is ${is.definition} in the database and ${was.definition} in the files`
+  return [{ object, text, repair: { adopt: object } }]
 }
 
 function makeColumn(table: string, column: CatalogColumn): string {

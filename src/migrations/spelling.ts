@@ -34,36 +34,29 @@ const isExpressive = ({ columns, constraints, indexes }: CatalogTable): boolean 
 const hasExpression = ({ columns, definition }: CatalogTable['indexes'][number]): boolean =>
   columns.includes(null) || / WHERE /.test(definition)
 
-/** A table without rows that hides the real one of its name, and has those parts of it that are expressions. */
+/** A table without rows that hides the real one of its name, and gets what it can of those parts that are expressions. */
 function attempt({ name, columns, constraints, indexes }: CatalogTable): readonly string[] {
-  const members = [
-    ...columns.map((column) =>
-      [
-        identifier(column.name),
-        column.type,
-        column.collation !== null && `collate ${identifier(column.collation)}`,
-        column.default !== null && `default ${column.default}`,
-      ]
-        .filter(Boolean)
-        .join(' '),
-    ),
+  const alter = `alter table pg_temp.${identifier(name)}`
+  return [
+    `create temporary table ${identifier(name)} ()`,
+    ...columns.map((column) => {
+      const collate = column.collation === null ? '' : ` collate ${identifier(column.collation)}`
+      return `${alter} add column ${identifier(column.name)} ${column.type}${collate}`
+    }),
+    ...columns
+      .filter((column) => column.default !== null)
+      .map((column) => `${alter} alter column ${identifier(column.name)} set default ${column.default}`),
     ...constraints
       .filter(({ kind }) => kind === 'check')
-      .map((check) => `constraint ${identifier(check.name)} ${check.definition.replace(/ NOT VALID$/, '')}`),
+      .map((check) => `${alter} add constraint ${identifier(check.name)} ${check.definition}`),
+    ...indexes.filter(hasExpression).map(({ definition }) => definition),
   ]
-  const made = indexes.filter(hasExpression).map(({ definition }) => definition)
-  const statements = [`create temporary table ${identifier(name)} (${members.join(', ')})`, ...made]
-  return [
-    'begin',
-    ...statements.map((statement) => `execute ${literal(statement)};`),
-    'exception when others then null;',
-    'end;',
-  ]
+    .flatMap((statement) => [`begin execute ${literal(statement)}`, 'exception when others then null', 'end'])
+    .map((line) => `${line};`)
 }
 
 function takeSpelling(table: CatalogTable, told: CatalogTable | undefined): CatalogTable {
   if (!told) return table
-  const suffixOf = (definition: string) => / NOT VALID$/.exec(definition)?.[0] ?? ''
   const definitionIn = (parts: readonly { readonly name: string; readonly definition: string }[], name: string) =>
     parts.find((part) => part.name === name)?.definition
   return {
@@ -74,9 +67,7 @@ function takeSpelling(table: CatalogTable, told: CatalogTable | undefined): Cata
     })),
     constraints: table.constraints.map((constraint) => {
       const definition = definitionIn(told.constraints, constraint.name)
-      return definition === undefined
-        ? constraint
-        : { ...constraint, definition: definition + suffixOf(constraint.definition) }
+      return definition === undefined ? constraint : { ...constraint, definition }
     }),
     indexes: table.indexes.map((index) => ({
       ...index,
