@@ -25,17 +25,19 @@ export async function measure(context: CliContext, { spec, planned, on }: Measur
   const database = await openForMeasuring(context, embedded, on)
   try {
     const measured = await measureMigration(database, migrations, planned)
-    const rows = measured.map(({ subject, milliseconds, locks, rewritten, failure }) => [
-      subject,
-      `${milliseconds} ms`,
-      locks.map(({ table, mode }) => `${table}: ${mode}, ${lockMeaning(mode)}`).join('; ') || 'no new lock',
-      rewritten.length > 0 ? `rewrites ${rewritten.join(', ')}` : 'rewrites nothing',
-      failure === undefined ? '' : `failed: ${failure}`,
-    ])
+    const rows = measured
+      .filter(({ outside }) => !outside)
+      .map(({ subject, milliseconds, locks, rewritten, failure }) => [
+        subject,
+        `${milliseconds} ms`,
+        locks.map(({ table, mode }) => `${table}: ${mode}, ${lockMeaning(mode)}`).join('; ') || 'no new lock',
+        rewritten.length > 0 ? `rewrites ${rewritten.join(', ')}` : 'rewrites nothing',
+        failure === undefined ? '' : `failed: ${failure}`,
+      ])
     context.out.line()
     context.out.line(`measured on ${database.description}, and rolled back:`)
     for (const row of alignColumns(rows)) context.out.line(`  ${row}`)
-    for (const { subject } of planned.steps.filter(({ outside }) => outside))
+    for (const { subject } of measured.filter(({ outside }) => outside))
       context.out.line(`  ${subject}  not measured, because nothing of it could be rolled back`)
   } finally {
     await database.close()

@@ -48,6 +48,16 @@ test.each<[what: string, from: string, to: string, seen: object]>([
   expect(await describeSchema(database)).toBe(before)
 })
 
+test('an index of a pending file that is built beside others is not tried where that is so', async () => {
+  const folder = await makeFolder({ '0001_create_books.sql': BOOKS_MIGRATION })
+  await migrateUp(database, folder.path)
+  await folder.write('0002_index.sql', '-- up\ncreate index concurrently by_title on books (title);\n')
+  const locks = database.concurrent ? [] : [{ table: 'books', mode: 'ShareLock' }]
+  expect(await measureMigration(database, folder.path, { steps: [] })).toMatchObject([
+    { subject: '0002_index', outside: database.concurrent, locks, failure: undefined },
+  ])
+})
+
 test('the command measures on a copy, and pending files too', async () => {
   const yaml = BOOKS.replace('max: 100 }', 'max: 200 }')
   const project = await makeProject({ 'resources.yaml': yaml, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })

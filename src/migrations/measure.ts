@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.js'
 import { runPart } from './code.js'
+import { isOutside } from './concurrent.js'
 import { type Migration, type MigrationFolder, readMigrations } from './files.js'
 import type { Plan } from './generate.js'
 import { compareJournal } from './journal.js'
@@ -10,6 +11,8 @@ export interface Measured {
   /** The step's subject, or the name of the pending file. */
   readonly subject: string
   readonly milliseconds: number
+  /** Whether it was not tried, because no transaction takes it, so that nothing of it could be rolled back. */
+  readonly outside: boolean
   /** The locks that it took and no step before had, the strongest of each table. */
   readonly locks: readonly TableLock[]
   /** Tables that were written anew. */
@@ -44,10 +47,11 @@ const strength = (mode: string): number => LOCKS.findIndex(([name]) => name === 
 
 interface Work {
   readonly subject: string
+  readonly outside: boolean
   run(session: Session): Promise<void>
 }
 
-/** Measures what a directory has pending on a database, and then the steps of a plan but those that no transaction takes. */
+/** Measures what a directory has pending on a database, and then the steps of a plan. */
 export async function measureMigration(
   database: Database,
   directory: MigrationFolder,
@@ -59,7 +63,7 @@ export async function measureMigration(
   return measureSteps(
     database,
     files.filter(({ name }) => pending.has(name)),
-    steps.filter(({ outside }) => !outside),
+    steps,
   )
 }
 
@@ -73,9 +77,14 @@ function measureSteps(
   steps: Plan['steps'],
 ): Promise<readonly Measured[]> {
   const works: readonly Work[] = [
-    ...pending.map((file) => ({ subject: file.name, run: (session: Session) => runPart(session, file, 'up') })),
-    ...steps.map(({ subject, up }) => ({
+    ...pending.map((file) => ({
+      subject: file.name,
+      outside: database.concurrent && isOutside(file.up),
+      run: (session: Session) => runPart(session, file, 'up'),
+    })),
+    ...steps.map(({ subject, up, outside = false }) => ({
       subject,
+      outside,
       run: (session: Session) =>
         runStatements(
           session,
@@ -100,26 +109,27 @@ function measureSteps(
   })
 }
 
-async function measure(session: Session, { subject, run }: Work): Promise<Measured> {
+async function measure(session: Session, { subject, outside, run }: Work): Promise<Measured> {
+  const nothing = { subject, milliseconds: 0, outside, locks: [], rewritten: [], failure: undefined }
+  if (outside) return nothing
   const [held, files] = [await readLocks(session), await readFiles(session)]
   const start = performance.now()
   // A statement that failed would end the transaction, and with it the look at what was held.
   const failure = (await attempt(session, () => run(session)))?.message
   const milliseconds = Math.round(performance.now() - start)
-  if (failure !== undefined) return { subject, milliseconds, locks: [], rewritten: [], failure }
+  if (failure !== undefined) return { ...nothing, milliseconds, failure }
   const now = await readFiles(session)
   const locks = [...(await readLocks(session))].filter(
     ([table, mode]) => strength(mode) > strength(held.get(table) ?? ''),
   )
   return {
-    subject,
+    ...nothing,
     milliseconds,
     locks: locks.map(([table, mode]) => ({ table, mode })),
     rewritten: [...now].flatMap(([id, { table, file }]) => {
       const before = files.get(id)
       return before !== undefined && before.file !== file ? [table] : []
     }),
-    failure: undefined,
   }
 }
 
