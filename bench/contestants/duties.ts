@@ -15,6 +15,14 @@ const SECURITY = [
   'same-origin',
 ]
 
+/** The paths of the routes, as they stand in the log. */
+const TEMPLATES: Readonly<Record<string, string>> = {
+  'snippet-list': '/api/snippets-viewset/',
+  'snippet-detail': '/api/snippets-viewset/{id}/',
+  'snippets-list': '/api/snippets/',
+  'snippets-retrieve': '/api/snippets/{id}/',
+}
+
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
 
 /** One request and its answer. */
@@ -55,6 +63,7 @@ export function note({ request, response, requestId, route, started }: Exchange)
     request_id: requestId,
     method: request.method,
     route,
+    template: TEMPLATES[route],
     status: response.statusCode,
     ms,
   }
