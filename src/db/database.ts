@@ -41,6 +41,8 @@ export interface Usage {
   readonly idle: number
   /** Who waits for one of them. */
   readonly waiting: number
+  /** How many statements and transactions were refused so far, because too many waited. */
+  readonly refused: number
   /** Connections for quick reads, and the statements on their way there. */
   readonly lanes: number
   readonly laneStatements: number

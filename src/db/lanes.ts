@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { createAdmission } from './admission.js'
 import { type Answer, CellQuery, type Sending } from './cell-query.js'
 import type { Statement } from './database.js'
 import { isBroken } from './errors.js'
@@ -8,11 +9,13 @@ import { RowClient } from './row-messages.js'
 export interface Lanes {
   /**
    * @throws LaneStalled when the statement waits behind one that is not quick, and the driver's error; the statement only reads, so
-   * that it may be sent once more
+   * that it may be sent once more; Problem `unavailable` when too many are on their way
    */
   query(statement: Statement): Promise<TimedAnswer>
-  /** How many there are, and the statements on their way. */
-  usage(): { readonly lanes: number; readonly laneStatements: number }
+  /** Whether an answer came since a moment of the process's clock. */
+  hasAnsweredSince(time: number): boolean
+  /** How many there are, the statements on their way, and those that were refused. */
+  usage(): { readonly lanes: number; readonly laneStatements: number; readonly refused: number }
   close(): Promise<void>
 }
 
@@ -66,6 +69,7 @@ const BETWEEN = 50
 export function openLanes({ client: config, most, prepare, sending: common }: LanesOptions): Lanes {
   const sending = { ...common, gather: true }
   const lanes = new Set<Lane>()
+  const line = createAdmission(most)
   let watch: NodeJS.Timeout | undefined
 
   function open(): Lane {
@@ -130,6 +134,7 @@ export function openLanes({ client: config, most, prepare, sending: common }: La
     async query(statement) {
       const lane = choose()
       if (!lane) throw new LaneStalled('every lane is held up')
+      line.enter()
       lane.waiting += 1
       try {
         await lane.ready
@@ -139,10 +144,13 @@ export function openLanes({ client: config, most, prepare, sending: common }: La
         throw error
       } finally {
         lane.waiting -= 1
+        line.leave()
       }
     },
+    hasAnsweredSince: (time) => [...lanes].some(({ answered }) => answered > time),
     usage: () => ({
       lanes: lanes.size,
+      refused: line.refused(),
       laneStatements: [...lanes].reduce((sum, { waiting }) => sum + waiting, 0),
     }),
     close: async () => {

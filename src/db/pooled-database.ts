@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import pg from 'pg'
+import { Problem } from '../problem.js'
+import { createAdmission } from './admission.js'
 import type { Connection, Database, Result, Statement } from './database.js'
 import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from './errors.js'
 import { makeKnex } from './knex.js'
-import { LaneStalled, type LanesOptions, openLanes, type TimedAnswer } from './lanes.js'
+import { type Lanes, LaneStalled, type LanesOptions, openLanes, type TimedAnswer } from './lanes.js'
 import { createPace } from './pace.js'
 import { driverTypes } from './parsers.js'
 import { type Answer, CellQuery, type Sending } from './cell-query.js'
@@ -42,19 +44,25 @@ export function poolDatabase({
   // Without listeners a dropped connection would end the process, whether it is idle or in use.
   pool.on('error', ignore)
   pool.on('connect', (client) => client.on('error', ignore))
+  const line = createAdmission(pool.options.max)
 
   async function acquire(): Promise<pg.PoolClient> {
+    line.enter()
     try {
       return await pool.connect()
     } catch (error) {
       throw toProblem(error)
+    } finally {
+      line.leave()
     }
   }
 
   /** With callbacks, because each promise on the way of every statement costs more than what it does. */
-  function once(statement: Statement): Promise<TimedAnswer> {
+  function once(statement: Statement, enter = line.enter): Promise<TimedAnswer> {
     return new Promise((resolve, reject) => {
+      enter()
       pool.connect((refused, client) => {
+        line.leave()
         if (!client) return reject(toProblem(refused ?? new Error('the pool gave no connection')))
         const sent = performance.now()
         const query = new CellQuery(statement, sending, (error, answer) => {
@@ -80,7 +88,7 @@ export function poolDatabase({
       return answer
     } catch (error) {
       // Of one that only waited, nothing new is known.
-      if (!(error instanceof LaneStalled)) pace.note(name, Infinity)
+      if (!(error instanceof LaneStalled || error instanceof Problem)) pace.note(name, Infinity)
       throw error
     }
   }
@@ -108,11 +116,16 @@ export function poolDatabase({
     }
   }
 
+  /** In a line that is full too. An answer to anybody else is as good, so a database with much to do is not taken for one that is away. */
   async function probe(): Promise<void> {
+    const ask = () => once({ text: 'select 1', values: [] }, line.push)
+    const others = listenForAnswers(pool, lanes)
     try {
-      await query({ text: 'select 1', values: [], retry: true })
+      await Promise.race([others.heard, askAgain(ask)])
     } catch (error) {
-      throw toRefusal(error) ?? error
+      throw toRefusal(error) ?? toProblem(error)
+    } finally {
+      others.stop()
     }
   }
 
@@ -134,14 +147,48 @@ export function poolDatabase({
     query,
     transaction,
     probe,
-    usage: () => ({
-      most: pool.options.max,
-      open: pool.totalCount,
-      idle: pool.idleCount,
-      waiting: pool.waitingCount,
-      ...(lanes?.usage() ?? { lanes: 0, laneStatements: 0 }),
-    }),
+    usage: () => {
+      const quickly = lanes?.usage() ?? { lanes: 0, laneStatements: 0, refused: 0 }
+      return {
+        ...quickly,
+        most: pool.options.max,
+        open: pool.totalCount,
+        idle: pool.idleCount,
+        waiting: pool.waitingCount,
+        refused: line.refused() + quickly.refused,
+      }
+    },
     close: () => (ended ??= end()),
+  }
+}
+
+const LISTENING = 50
+
+/** Resolves with the next answer that anybody is given. Only while somebody listens does it cost anything. */
+function listenForAnswers(pool: pg.Pool, lanes: Lanes | undefined) {
+  const since = performance.now()
+  let stop: () => void = ignore
+  const heard = new Promise<void>((resolve) => {
+    const onRelease = (error: unknown) => {
+      if (!error) resolve()
+    }
+    const timer = setInterval(() => lanes?.hasAnsweredSince(since) && resolve(), LISTENING).unref()
+    pool.on('release', onRelease)
+    stop = () => {
+      clearInterval(timer)
+      pool.off('release', onRelease)
+    }
+  })
+  return { heard, stop: () => stop() }
+}
+
+/** A connection may have been lost while nobody used it. */
+async function askAgain(ask: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!isUnsent(error) && !isLost(error)) throw error
+    return ask()
   }
 }
 

@@ -64,6 +64,12 @@ const SERIES: readonly Series[] = [
     read: ({ usage }) => one(usage().waiting),
   },
   {
+    type: 'counter',
+    name: 'snippetctl_database_refused_total',
+    help: 'Statements and transactions that were refused because too many waited already.',
+    read: ({ usage }) => one(usage().refused),
+  },
+  {
     type: 'gauge',
     name: 'snippetctl_database_lanes',
     help: 'Connections on which quick reads follow each other.',
