@@ -12,6 +12,7 @@ export interface Gate {
  */
 export function gateDatabase(database: Database): Gate {
   const state = { open: false }
+  const { reads } = database
   const pass = async <T>(work: () => Promise<T>): Promise<T> => {
     if (!state.open)
       throw new Problem('unavailable', 'The database is not available', { headers: { 'Retry-After': '1' } })
@@ -29,6 +30,7 @@ export function gateDatabase(database: Database): Gate {
         return database.knex
       },
       query: (statement) => pass(() => database.query(statement)),
+      ...(reads && { reads: { query: (statement) => pass(() => reads.query(statement)) } }),
       transaction: (work) => pass(() => database.transaction(work)),
       usage: () => database.usage(),
       probe: () => pass(() => database.probe()),

@@ -80,7 +80,9 @@ function bindRecords(app: App, database: Database, { gate, statements }: Watch):
     return records
   }
   const transaction = guardTransactions(database, app.spec.models)
-  return on(database, (work) => transaction((connection) => work(inside(connection))))
+  const outside: Records['transaction'] = (work) => transaction((connection) => work(inside(connection)))
+  const { reads } = database
+  return { ...on(database, outside), reading: reads && on(reads, outside) }
 }
 
 function compileStores(resource: Resource, routes: RouteTable, counts: StatementCounts): Stores {

@@ -69,6 +69,8 @@ export interface Database extends Connection {
    */
   probe(): Promise<void>
   usage(): Usage
+  /** Where requests that only read may read: what it answers may be behind by a bound. Without a replica there is none. */
+  readonly reads?: Connection
   /** Its files as they are between two statements, in one archive that can be restored; only an embedded database has them. */
   readonly pack?: () => Promise<Uint8Array>
   close(): Promise<void>

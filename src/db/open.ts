@@ -6,6 +6,7 @@ import { freeName } from './free-name.js'
 import { openMemory, openPglite } from './pglite.js'
 import { lockDirectory } from './pglite-lock.js'
 import { openPostgres } from './postgres.js'
+import { withReplica } from './replica.js'
 
 /** Which database: `url` is DATABASE_URL; without it the embedded one in `directory`. */
 export interface DatabaseChoice {
@@ -23,10 +24,9 @@ interface Opener {
 const OPENERS: readonly Opener[] = [
   {
     fits: ({ url }) => url !== undefined,
-    open: ({ url = '' }, env) =>
-      openPostgres(url, { connections: connections(env.DATABASE_POOL), prepare: prepares(env.DATABASE_PREPARE) }),
+    open: ({ url = '' }, env) => openServer(url, env),
   },
-  { fits: () => true, open: ({ directory }, env) => openEmbedded(directory, env.NODE_ENV) },
+  { fits: () => true, open: ({ directory }, env) => openEmbedded(directory, env) },
 ]
 
 /**
@@ -86,8 +86,22 @@ export async function putAside(directory: string): Promise<string> {
   }
 }
 
-function openEmbedded(directory: string, mode: string | undefined): Promise<Database> {
-  if (mode !== 'production') return openPglite(directory)
+function openServer(url: string, env: Environment): Database {
+  const options = { connections: connections(env.DATABASE_POOL), prepare: prepares(env.DATABASE_PREPARE) }
+  const primary = openPostgres(url, { variable: 'DATABASE_URL', ...options })
+  const bound = lag(env.DATABASE_REPLICA_LAG)
+  if (env.DATABASE_REPLICA_URL === undefined) return primary
+  const replica = openPostgres(env.DATABASE_REPLICA_URL, { variable: 'DATABASE_REPLICA_URL', ...options })
+  return withReplica({ primary, replica, bound })
+}
+
+function openEmbedded(directory: string, env: Environment): Promise<Database> {
+  if (env.DATABASE_REPLICA_URL !== undefined) {
+    throw new DatabaseRefused('DATABASE_REPLICA_URL is set, and the embedded database has no replica', [
+      'DATABASE_URL=postgres://user:password@host:5432/database selects the PostgreSQL server that it is a replica of',
+    ])
+  }
+  if (env.NODE_ENV !== 'production') return openPglite(directory)
   throw new DatabaseRefused('DATABASE_URL is not set, and the embedded database is not for production', [
     'DATABASE_URL=postgres://user:password@host:5432/database selects a PostgreSQL server',
     'NODE_ENV=production is set; without it the embedded database is used',
@@ -99,6 +113,15 @@ function connections(text = '10'): number {
   if (/^[1-9]\d{0,3}$/.test(text) && count <= 1000) return count
   throw new DatabaseRefused(`DATABASE_POOL is ${JSON.stringify(text)}, which is no number of connections`, [
     'A whole number from 1 to 1000 is right; without DATABASE_POOL it is 10',
+  ])
+}
+
+/** Milliseconds. Less could not be looked at often enough. */
+function lag(text = '500'): number {
+  const bound = Number(text)
+  if (/^[1-9]\d{1,4}$/.test(text) && bound >= 50 && bound <= 60_000) return bound
+  throw new DatabaseRefused(`DATABASE_REPLICA_LAG is ${JSON.stringify(text)}, which is no lag that can be held`, [
+    'Milliseconds from 50 to 60000 are right; without DATABASE_REPLICA_LAG it is 500',
   ])
 }
 

@@ -28,6 +28,8 @@ const SESSION = `
 const PATIENCE = 6_000
 
 interface PostgresOptions {
+  /** The variable that the URL is from. */
+  readonly variable: string
   readonly connections: number
   /** Whether statements that have a name are prepared under it. */
   readonly prepare: boolean
@@ -37,7 +39,7 @@ interface PostgresOptions {
  * A PostgreSQL server. Nothing is sent until the first statement, or `probe`.
  * @throws DatabaseRefused when the URL is malformed.
  */
-export function openPostgres(url: string, { connections, prepare }: PostgresOptions): Database {
+export function openPostgres(url: string, { variable, connections, prepare }: PostgresOptions): Database {
   const client = {
     connectionString: url,
     fallback_application_name: 'snippetctl',
@@ -50,7 +52,7 @@ export function openPostgres(url: string, { connections, prepare }: PostgresOpti
   const sending = { patience: PATIENCE, prepare }
   const lanes = Math.min(MOST_LANES, Math.floor(connections / 3))
   return poolDatabase({
-    description: describe(url),
+    description: describe(url, variable),
     whenPending: 'refuse',
     concurrent: true,
     sending,
@@ -80,26 +82,26 @@ async function prepareSession(client: pg.ClientBase): Promise<void> {
 }
 
 /** Where the server is, without the password. */
-function describe(url: string): string {
-  const { host, port, database } = readUrl(url)
+function describe(url: string, variable: string): string {
+  const { host, port, database } = readUrl(url, variable)
   return `PostgreSQL at ${host.startsWith('/') ? host : `${host}:${port}`}, database ${database ?? '(default)'}`
 }
 
-function readUrl(url: string): pg.Client {
-  if (!/^postgres(ql)?:\/\//.test(url)) throw malformed(url, 'it does not start with postgres://')
+function readUrl(url: string, variable: string): pg.Client {
+  if (!/^postgres(ql)?:\/\//.test(url)) throw malformed(url, variable, 'it does not start with postgres://')
   // The driver would encode it and take it for part of a name.
-  if (/\s/.test(url)) throw malformed(url, 'there is a blank in it')
+  if (/\s/.test(url)) throw malformed(url, variable, 'there is a blank in it')
   try {
     return new pg.Client({ connectionString: url })
   } catch (error) {
-    throw malformed(url, types.isNativeError(error) ? error.message : String(error))
+    throw malformed(url, variable, types.isNativeError(error) ? error.message : String(error))
   }
 }
 
-function malformed(url: string, reason: string): DatabaseRefused {
+function malformed(url: string, variable: string, reason: string): DatabaseRefused {
   const shown = hidePassword(url)
   // No cause: the driver's error holds the URL with the password.
-  return new DatabaseRefused(`DATABASE_URL is malformed: ${reason.replaceAll(url, shown)}: ${shown || '(empty)'}`, [
+  return new DatabaseRefused(`${variable} is malformed: ${reason.replaceAll(url, shown)}: ${shown || '(empty)'}`, [
     'A URL of the form postgres://user:password@host:5432/database is right',
     'Special characters in the user and the password are percent-encoded: @ is %40, / is %2F, : is %3A',
   ])

@@ -13,6 +13,8 @@ export interface Records {
   documents(resource: Resource): Store<string, Uint8Array>
   readonly graph: Context['graph']
   transaction<T>(work: (records: Records) => Promise<T>): Promise<T>
+  /** The same, for requests that take what a replica has; undefined when there is none. */
+  readonly reading?: Records | undefined
 }
 
 /** What every request's context has in common. */
@@ -41,7 +43,16 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
       transaction: (work) => records.transaction((inside) => work(around(inside))),
       reverse: surroundings.reverse,
     })
-  return around(surroundings.records)
+  return around(recordsFor(exchange, surroundings.records))
+}
+
+const PRIMARY = /(?:^|,)\s*read\s*=\s*"?primary"?\s*(?:[;,]|$)/i
+
+/** Who changes something must not read what is older, and neither who has just done so and says it (RFC 7240). */
+function recordsFor({ request, route }: Exchange, records: Records): Records {
+  if (!records.reading || route?.method !== 'GET') return records
+  const { prefer } = request.headers
+  return typeof prefer === 'string' && PRIMARY.test(prefer) ? records : records.reading
 }
 
 /** A handler may leave a body unread, or answer before it is complete: that it was bad then concerns nobody. */

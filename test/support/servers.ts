@@ -1,8 +1,8 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
@@ -57,6 +57,8 @@ export interface Cluster {
   start(fullAt?: number): Promise<string>
   /** Breaks all connections, by default in the rudest way. */
   stop(signal?: 'SIGINT' | 'SIGQUIT'): Promise<void>
+  /** Makes a server that follows this one, which must be running; it is not running yet. */
+  replicate(): Cluster
   remove(): Promise<void>
 }
 
@@ -64,13 +66,15 @@ export interface Cluster {
 interface ClusterOptions {
   readonly settings?: readonly string[]
   readonly port?: number
+  /** The URL of the server that it follows; without one it is empty. */
+  readonly original?: string
 }
 
 /** Nothing has to outlive the tests, and nobody else may connect. */
 const TEST_SETTINGS = ['fsync=off', 'listen_addresses=', 'max_connections=200']
 
 /** Makes a server from the installed binaries; it is not running yet. */
-export function createCluster({ settings = TEST_SETTINGS, port = 5432 }: ClusterOptions = {}): Cluster {
+export function createCluster({ settings = TEST_SETTINGS, port = 5432, original }: ClusterOptions = {}): Cluster {
   const binaries = installedBinaries()
   if (binaries === undefined)
     throw new Error('PostgreSQL is not installed: initdb is neither on PATH nor in a usual place')
@@ -78,8 +82,8 @@ export function createCluster({ settings = TEST_SETTINGS, port = 5432 }: Cluster
   const owner = serverUser()
   if (owner) chownSync(directory, owner.uid, owner.gid)
   const data = join(directory, 'data')
-  const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']
-  execFileSync(join(binaries, 'initdb'), initdb, { ...owner, cwd: directory, stdio: ['ignore', 'ignore', 'inherit'] })
+  const [program, ...made] = original === undefined ? initdb(data) : copyOf(original, data)
+  execFileSync(join(binaries, program), made, { ...owner, cwd: directory, stdio: ['ignore', 'ignore', 'inherit'] })
   const own = [`port=${port}`, `unix_socket_directories=${directory}`]
   const options = [...settings, ...own].flatMap((option) => ['-c', option])
   const url = `postgres://postgres@localhost:${port}/postgres?host=${encodeURIComponent(directory)}`
@@ -100,11 +104,20 @@ export function createCluster({ settings = TEST_SETTINGS, port = 5432 }: Cluster
       return whenReady(url, postgres)
     },
     stop,
+    replicate: () => createCluster({ settings, port, original: url }),
     remove: async () => {
       await stop()
       rmSync(directory, { recursive: true, force: true })
     },
   }
+}
+
+function copyOf(original: string, data: string): [string, ...string[]] {
+  return ['pg_basebackup', '-D', data, '-d', original, '-R', '-c', 'fast', '--no-sync']
+}
+
+function initdb(data: string): [string, ...string[]] {
+  return ['initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']
 }
 
 /**
@@ -141,7 +154,9 @@ export function installedBinaries(): string | undefined {
     ...(process.env.PATH ?? '').split(delimiter),
     ...versions.map((version) => join(packaged, version, 'bin')),
   ]
-  return directories.find((directory) => existsSync(join(directory, 'initdb')))
+  const found = directories.find((directory) => existsSync(join(directory, 'initdb')))
+  // Some have a link to it elsewhere, and not to every program beside it.
+  return found === undefined ? undefined : dirname(realpathSync(join(found, 'initdb')))
 }
 
 /** The user that PostgreSQL runs as, because it refuses to run as root; undefined where it may run as we do. */
