@@ -36,11 +36,17 @@ export function hasDatabase(context: CliContext, file: string): boolean {
  */
 export async function openReachable(context: CliContext, file: string): Promise<Database> {
   const database = await openProjectDatabase(context, file)
+  const unreachable = new Failure(2, `cannot reach the database: ${database.description}`, [
+    'is it running? DATABASE_URL says where it is looked for',
+  ])
+  return requireReachable(database, unreachable)
+}
+
+/** Answers a database that answers; closes it otherwise. @throws `unreachable`, and DatabaseRefused when it never will */
+export async function requireReachable(database: Database, unreachable: Failure): Promise<Database> {
   try {
     if (await isReachable(database)) return database
-    throw new Failure(2, `cannot reach the database: ${database.description}`, [
-      'is it running? DATABASE_URL says where it is looked for',
-    ])
+    throw unreachable
   } catch (error) {
     await database.close()
     throw error

@@ -9,11 +9,11 @@ import {
   Problem,
 } from '../src/index.js'
 import { type CliContext, type CommonOptions, projectFolders, requireSpec } from './context.js'
-import { inWordsOf, openProjectDatabase } from './database.js'
+import { inWordsOf, openProjectDatabase, requireReachable } from './database.js'
 import { embeddedOf, requireThere } from './embedded.js'
 import { type ExitCode, Failure } from './failure.js'
 import { count } from './output.js'
-import { isReachable, requireSchema } from './schema.js'
+import { requireSchema } from './schema.js'
 
 interface CopyOptions extends CommonOptions {
   readonly to: string
@@ -55,9 +55,7 @@ async function copy(context: CliContext, options: CopyOptions): Promise<ExitCode
 function openTarget(context: CliContext, url: string): Promise<Database> {
   return inWordsOf({ DATABASE_URL: '--to' }, async () => {
     const target = await openDatabase({ url, directory: '' }, context.env)
-    if (await isReachable(target)) return target
-    await target.close()
-    throw new Failure(2, `cannot reach the target: ${target.description}`)
+    return requireReachable(target, new Failure(2, `cannot reach the target: ${target.description}`))
   })
 }
 
@@ -81,7 +79,7 @@ interface Copying {
 async function copyAll({ context, spec, source, target }: Copying): Promise<void> {
   const { line, colors } = context.err
   try {
-    const { tables, left } = await copyRecords(source, target, { spec, onRows: () => {} })
+    const { tables, left } = await copyRecords(source, target, spec)
     const rows = [...tables.values()].reduce((sum, each) => sum + each, 0)
     line(
       `copied ${count(rows, 'row')} of ${count(tables.size, 'table')} to ${target.description}, and compared each: all are the same`,

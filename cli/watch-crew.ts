@@ -1,4 +1,4 @@
-import { addMetrics, lastingMetrics, type Metrics, type Readiness } from '../src/index.js'
+import { addMetrics, DRAINING, lastingMetrics, type Metrics, type Readiness } from '../src/index.js'
 import type { Log } from './log.js'
 import type { Stop } from './stop.js'
 import { type AdminOptions, listenForAdmin } from './watch.js'
@@ -54,7 +54,7 @@ async function metricsOf(worker: WorkerProcess): Promise<Metrics> {
 
 /** Ready is a server that has a worker that is. */
 async function readinessOf(workers: readonly WorkerProcess[], isDraining: boolean): Promise<Readiness> {
-  if (isDraining) return { ready: false, problems: [{ check: 'draining', detail: 'the server is stopping' }] }
+  if (isDraining) return DRAINING
   const serving = workers.filter((worker) => worker.isServing())
   if (serving.length === 0) return { ready: false, problems: [{ check: 'starting', detail: 'no worker listens' }] }
   const answers = await Promise.all(serving.map(readinessOfOne))

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import {
-  BOOKS,
   BOOKS_MIGRATION,
   BOOKS_MIGRATION_FILE,
   makeProject,
+  PLUGGED,
   type Project,
   runCli,
   type Serving,
@@ -13,7 +13,7 @@ import {
   type Started,
 } from './support/cli.js'
 import { type Client, connectClient } from './support/client.js'
-import { openTestDatabase, type TestDatabase, testDatabaseKind } from './support/database.js'
+import { envOf, openOnlyOnServer, type TestDatabase, testDatabaseKind } from './support/database.js'
 
 /** The database forbids what the configuration allows. */
 const FORBIDDING = `-- up
@@ -48,7 +48,7 @@ let started: Started | undefined
 
 beforeAll(async () => {
   project = await makeProject({
-    'resources.yaml': `${BOOKS}plugins:\n  - ./plugin.mjs\n`,
+    'resources.yaml': PLUGGED,
     'plugin.mjs': PLUGIN,
     [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
     'migrations/0002_forbid.sql': FORBIDDING,
@@ -56,7 +56,7 @@ beforeAll(async () => {
 })
 
 beforeEach(async () => {
-  database = testDatabaseKind() === 'postgres' ? await openTestDatabase() : undefined
+  database = await openOnlyOnServer()
 })
 
 afterEach(async () => {
@@ -72,7 +72,7 @@ interface Watched extends Serving {
 }
 
 const spawn = (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
-  const given = database?.url === undefined ? {} : { DATABASE_URL: database.url }
+  const given = envOf(database)
   const server = spawnServe(['--admin-port', '0', ...args], { cwd: project.folder, env: { ...given, ...env } })
   started = server
   return server
@@ -114,7 +114,7 @@ const requests = (method: string, route: string, status: string) =>
 
 describe('the admin port', () => {
   test('is closed, and nothing is loaded for it, unless somebody asks for it', async () => {
-    const given: Readonly<Record<string, string>> = database?.url === undefined ? {} : { DATABASE_URL: database.url }
+    const given = envOf(database)
     const server = spawnServe(['--migrate'], { cwd: project.folder, env: given })
     started = server
     const { url } = await server.logged('listening')

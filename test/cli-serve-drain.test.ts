@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import {
-  BOOKS,
   BOOKS_MIGRATION,
   BOOKS_MIGRATION_FILE,
   makeProject,
+  PLUGGED,
   type Project,
   runCli,
   type Serving,
   startServe,
 } from './support/cli.js'
 import { connectClient } from './support/client.js'
-import { openTestDatabase, type TestDatabase, testDatabaseKind } from './support/database.js'
+import { envOf, openOnlyOnServer, type TestDatabase, testDatabaseKind } from './support/database.js'
 
 const PLUGIN = `
 import process from 'node:process'
@@ -29,14 +29,14 @@ let serving: Serving | undefined
 
 beforeAll(async () => {
   project = await makeProject({
-    'resources.yaml': `${BOOKS}plugins:\n  - ./plugin.mjs\n`,
+    'resources.yaml': PLUGGED,
     'plugin.mjs': PLUGIN,
     [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
   })
 })
 
 beforeEach(async () => {
-  database = testDatabaseKind() === 'postgres' ? await openTestDatabase() : undefined
+  database = await openOnlyOnServer()
 })
 
 afterEach(async () => {
@@ -48,7 +48,7 @@ afterEach(async () => {
 afterAll(() => project.remove())
 
 async function serve(delay: string, ...args: readonly string[]) {
-  const given: Readonly<Record<string, string>> = database?.url === undefined ? {} : { DATABASE_URL: database.url }
+  const given = envOf(database)
   const env = { ...given, SNIPPETCTL_DRAIN_DELAY: delay, SNIPPETCTL_ADMIN_PORT: '0' }
   serving = await startServe(['--migrate', ...args], { cwd: project.folder, env })
   return { ...serving, admin: String((await serving.logged('admin_listening'))['url']) }

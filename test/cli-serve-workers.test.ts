@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import {
-  BOOKS,
   BOOKS_MIGRATION,
   BOOKS_MIGRATION_FILE,
   makeProject,
+  PLUGGED,
   type Project,
   runCli,
   type Serving,
@@ -44,7 +44,7 @@ const clients: Client[] = []
 
 beforeAll(async () => {
   project = await makeProject({
-    'resources.yaml': `${BOOKS}plugins:\n  - ./plugin.mjs\n`,
+    'resources.yaml': PLUGGED,
     'plugin.mjs': PLUGIN,
     [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
   })

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { makeProject, type Project, runCli, type Serving, startServe } from './support/cli.js'
-import { envOf, openTestDatabase, type TestDatabase, testDatabaseKind } from './support/database.js'
+import { envOf, openOnlyOnServer, type TestDatabase } from './support/database.js'
 import { containerOf, execForm, image } from './support/deploy.js'
 
 let project: Project
@@ -14,7 +14,7 @@ beforeAll(async () => {
   await runCli(['--version'])
   project = await makeProject({})
   for (const { words } of image.filter(({ name }) => name === 'COPY')) copyInto(project.folder, words)
-  database = testDatabaseKind() === 'postgres' ? await openTestDatabase() : undefined
+  database = await openOnlyOnServer()
 })
 
 afterAll(async () => {

@@ -42,11 +42,7 @@ const SPELLING = [
  * transaction, and compares every cell of every row before it is committed.
  * @throws CopyRefused when the other has rows, or lacks a column, and when a row is not the same there; a Problem when a database fails
  */
-export function copyRecords(
-  source: Database,
-  target: Database,
-  { spec, onRows }: { readonly spec: AppSpec; readonly onRows: (rows: number) => void },
-): Promise<Copied> {
+export function copyRecords(source: Database, target: Database, spec: AppSpec): Promise<Copied> {
   return source.transaction(async (from) => {
     await holdSnapshot(from)
     return target.transaction(async (to) => {
@@ -58,10 +54,10 @@ export function copyRecords(
       )
       const tables = new Map<string, number>()
       for (const model of spec.models) {
-        const columns = await sameColumns(from, to, model)
-        await copyTable(from, to, { model, columns, onRows })
-        tables.set(model.table, await compareTable(from, to, { model, columns }))
-        await copyCounters(from, to, { model, columns })
+        const copying = { model, columns: await sameColumns(from, to, model) }
+        await copyTable(from, to, copying)
+        tables.set(model.table, await compareTable(from, to, copying))
+        await copyCounters(from, to, copying)
       }
       await deferral.settle()
       return { tables, left: await othersOf(from, spec.models) }
@@ -119,18 +115,13 @@ const readingOf = ({ model, columns }: Copying): Reading => ({
   select: columns.map(({ name }) => `${identifier(model.table)}.${identifier(name)}::text`),
 })
 
-async function copyTable(
-  from: Connection,
-  to: Connection,
-  { model, columns, onRows }: Copying & { readonly onRows: (rows: number) => void },
-): Promise<void> {
+async function copyTable(from: Connection, to: Connection, { model, columns }: Copying): Promise<void> {
   const names = columns.map(({ name }) => identifier(name)).join(', ')
   const casts = columns.map(({ type }, index) => `(r ->> ${index})::${type}`).join(', ')
   const text = `insert into ${identifier(model.table)} (${names}) overriding system value
     select ${casts} from json_array_elements($1::json) as g(r)`
   for await (const rows of readPages(from, readingOf({ model, columns }))) {
     await to.query({ text, values: [JSON.stringify(rows)] })
-    onRows(rows.length)
   }
 }
 

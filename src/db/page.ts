@@ -108,7 +108,7 @@ export const textPage: PageShape<Uint8Array> = {
       return values
     }
     return {
-      items: bytes ?? NOTHING,
+      items: bytes ?? missing(),
       length: more ? limit : rows,
       more,
       first: edge(0),
@@ -118,4 +118,6 @@ export const textPage: PageShape<Uint8Array> = {
   },
 }
 
-const NOTHING = new Uint8Array()
+function missing(): never {
+  throw new Error('a page came without its text')
+}

@@ -108,11 +108,6 @@ function createReader(onRow: (row: RowMessage) => void, onOthers: (bytes: Buffer
     return from + copied
   }
 
-  const pass = (bytes: Buffer, lasts: boolean): void => {
-    if (bytes[0] === ROW) onRow(new RowMessage(bytes.subarray(HEAD), lasts))
-    else onOthers(lasts ? bytes : Buffer.from(bytes))
-  }
-
   /** Goes on with the message that is begun; answers where the next one begins. */
   const complete = (chunk: Buffer): number => {
     let at = 0
@@ -123,7 +118,8 @@ function createReader(onRow: (row: RowMessage) => void, onOthers: (bytes: Buffer
       if (size === begun.length) {
         const message = begun
         begun = undefined
-        pass(message, true)
+        if (message[0] === ROW) onRow(new RowMessage(message.subarray(HEAD), true))
+        else onOthers(message)
       } else {
         const head = begun
         begun = Buffer.allocUnsafeSlow(size)
@@ -141,7 +137,7 @@ function createReader(onRow: (row: RowMessage) => void, onOthers: (bytes: Buffer
       if (end > chunk.length) break
       if (chunk[at] === ROW) {
         if (others < at) onOthers(Buffer.from(chunk.subarray(others, at)))
-        pass(chunk.subarray(at, end), false)
+        onRow(new RowMessage(chunk.subarray(at + HEAD, end), false))
         others = end
       }
       at = end

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { SECURITY_HEADERS } from '../http/headers.js'
+import { listen } from '../http/listen.js'
 import { type Metrics, renderMetrics } from './metrics.js'
 import type { Log } from '../http/log.js'
 import type { Readiness } from './readiness.js'
@@ -35,23 +34,26 @@ const LIMITS = { headersTimeout: 5_000, requestTimeout: 5_000, keepAliveTimeout:
  * @throws what Node says when the address cannot be had
  */
 export async function openAdmin(
-  { port, host }: { readonly port: number; readonly host: string },
+  address: { readonly port: number; readonly host: string },
   parts: AdminParts,
 ): Promise<Admin> {
-  const answers: Readonly<Record<string, () => Answer | Promise<Answer>>> = {
-    '/livez': () => json(200, { live: true }),
-    '/readyz': async () => {
-      const readiness = await parts.readiness()
-      return json(readiness.ready ? 200 : 503, readiness)
-    },
-    '/metrics': async () => ({ status: 200, ...(await renderMetrics(await parts.metrics())) }),
-  }
+  const answers = new Map<string, () => Answer | Promise<Answer>>([
+    ['/livez', () => json(200, { live: true })],
+    [
+      '/readyz',
+      async () => {
+        const readiness = await parts.readiness()
+        return json(readiness.ready ? 200 : 503, readiness)
+      },
+    ],
+    ['/metrics', async () => ({ status: 200, ...(await renderMetrics(await parts.metrics())) })],
+  ])
   const answer = async (request: IncomingMessage): Promise<Answer> => {
     const [path = ''] = (request.url ?? '').split('?', 1)
-    if (!Object.hasOwn(answers, path))
-      return json(404, { error: `nothing is here; there are ${Object.keys(answers).join(', ')}` })
+    const make = answers.get(path)
+    if (!make) return json(404, { error: `nothing is here; there are ${[...answers.keys()].join(', ')}` })
     if (!['GET', 'HEAD'].includes(request.method ?? '')) return json(405, { error: 'this path takes GET, HEAD' })
-    return answers[path]?.() ?? json(404, {})
+    return make()
   }
   const server = createServer(LIMITS, (request, response) => {
     request.resume()
@@ -63,14 +65,9 @@ export async function openAdmin(
       },
     )
   })
-  server.listen(port, host)
-  await once(server, 'listening')
-  // Accepting can fail, for want of file descriptors for example.
-  server.on('error', () => {})
-  // Not a pipe or a socket file, so it has a port.
-  const { port: actual } = server.address() as AddressInfo
+  const { url } = await listen(server, address, parts.log)
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
+    url,
     close: () => {
       server.close()
       server.closeAllConnections()

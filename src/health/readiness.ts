@@ -31,7 +31,9 @@ const KEPT = 250
 const PATIENCE = 750
 const MOST_LAG = 500
 
-export const READY: Readiness = Object.freeze({ ready: true, problems: [] })
+const READY: Readiness = Object.freeze({ ready: true, problems: [] })
+/** What a process answers from the moment on at which it was told to stop. */
+export const DRAINING = toReadiness([{ check: 'draining', detail: 'the server is stopping' }])
 
 /** Answers whether requests can be served, however the database is, within a second. */
 export function createReadiness({ database, phase, lag, drifted }: Checks): () => Promise<Readiness> {
@@ -54,8 +56,7 @@ export function createReadiness({ database, phase, lag, drifted }: Checks): () =
   }
 
   return () => {
-    if (phase() === 'draining')
-      return Promise.resolve(toReadiness([{ check: 'draining', detail: 'the server is stopping' }]))
+    if (phase() === 'draining') return Promise.resolve(DRAINING)
     if (kept) return kept
     kept = look()
     void kept.then(() => delay(KEPT, undefined, { ref: false })).then(() => (kept = undefined))

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer, type Server } from 'node:http'
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
+import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../problem.js'
 import { breakOff, newConnection, refuse, targetOf, toProblem } from './connection.js'
@@ -8,6 +8,7 @@ import type { Records } from './context.js'
 import type { Connection } from './exchange.js'
 import { createFallback, type Mount } from './fallback.js'
 import { DEFAULT_LIMITS, type Limits } from './limits.js'
+import { listen } from './listen.js'
 import { createListener, type Listener } from './listener.js'
 import type { Log } from './log.js'
 import type { RouteTable } from './routes.js'
@@ -147,16 +148,6 @@ function refuseGarbage(server: Server, { routes, connections, limits, log }: Ref
     const problem = new Problem('malformed_request', 'this server is not a proxy')
     refuse(socket, { problem, render: undefined }, limits)
   })
-}
-
-async function listen(server: Server, { port, host }: { readonly port: number; readonly host: string }, log: Log) {
-  server.listen(port, host)
-  await once(server, 'listening')
-  // Accepting a connection can fail, for want of file descriptors for example; the connections that are there go on.
-  server.on('error', (cause) => log.error({ event: 'accept_failed', cause }))
-  // Not a pipe or a socket file, so it has a port.
-  const { port: actual } = server.address() as AddressInfo
-  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}` }
 }
 
 async function drain(server: Server, sockets: ReadonlySet<Socket>, { drainTimeout }: Limits): Promise<void> {

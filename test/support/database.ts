@@ -18,6 +18,11 @@ export function envOf(database: TestDatabase | undefined): Readonly<Record<strin
   return database?.url === undefined ? {} : { DATABASE_URL: database.url }
 }
 
+/** A fresh database for processes that a test starts; undefined where each has an embedded one of its own. */
+export async function openOnlyOnServer(): Promise<TestDatabase | undefined> {
+  return testDatabaseKind() === 'postgres' ? openTestDatabase() : undefined
+}
+
 /** Which database the tests run on; only for tests that need two sessions, which are then skipped by name. */
 export function testDatabaseKind(): 'postgres' | 'embedded' {
   return serverUrl() === '' ? 'embedded' : 'postgres'
