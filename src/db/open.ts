@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Database, DatabaseRefused } from './database.js'
 import { freeName } from './free-name.js'
-import { openMemory, openPglite } from './pglite.js'
+import { layOutDirectory, openMemory, openPglite } from './pglite.js'
 import { lockDirectory } from './pglite-lock.js'
 import { openPostgres } from './postgres.js'
 import { withReplica } from './replica.js'
@@ -39,31 +39,36 @@ export async function openDatabase(choice: DatabaseChoice, environment: Environm
   return opener.open(choice, environment)
 }
 
-/** An empty database in memory, for comparing schemas. */
+/** An empty database for comparing schemas, gone when it is closed: in a temporary folder, or in memory where none can be written. */
 export function openScratch(): Promise<Database> {
-  return openMemory()
+  return openTemporary('an empty embedded database', layOutDirectory).catch(openMemory)
 }
 
 /**
  * A copy of an embedded database, gone when it is closed, for what must not happen to the original.
  * @throws DatabaseRefused when another process has the original
  */
-export async function openCopy(directory: string): Promise<Database> {
-  const folder = await mkdtemp(join(tmpdir(), 'snippetctl-copy-'))
-  const remove = () => rm(folder, { recursive: true, force: true })
-  try {
+export function openCopy(directory: string): Promise<Database> {
+  return openTemporary('a copy of the embedded database', async (folder) => {
     const unlock = lockDirectory(resolve(directory))
     try {
-      await cp(directory, join(folder, 'pg'), { recursive: true })
+      await cp(directory, folder, { recursive: true })
     } finally {
       unlock()
     }
-    const copy = await openPglite(join(folder, 'pg'))
-    const close = () => copy.close().finally(remove)
-    return Object.create(copy, {
-      description: { value: 'a copy of the embedded database' },
-      close: { value: close },
-    }) as Database
+  })
+}
+
+/** @param fill makes the files of the database in a folder that is not there yet */
+async function openTemporary(description: string, fill: (folder: string) => Promise<void>): Promise<Database> {
+  const parent = await mkdtemp(join(tmpdir(), 'snippetctl-copy-'))
+  const remove = () => rm(parent, { recursive: true, force: true })
+  try {
+    const folder = join(parent, 'pg')
+    await fill(folder)
+    const database = await openPglite(folder)
+    const close = () => database.close().finally(remove)
+    return Object.create(database, { description: { value: description }, close: { value: close } }) as Database
   } catch (error) {
     await remove()
     throw error

@@ -5,7 +5,7 @@ import type { PGlite } from '@electric-sql/pglite'
 import { type Database, DatabaseRefused } from './database.js'
 import { lockDirectory } from './pglite-lock.js'
 import { PgliteStream } from './pglite-stream.js'
-import { findTemplate } from './pglite-template.js'
+import { layOut } from './pglite-template.js'
 import { poolDatabase } from './pooled-database.js'
 
 /** The PostgreSQL inside the PGlite that package.json pins. It opens no directory of another major version. */
@@ -22,6 +22,7 @@ export async function openPglite(given: string): Promise<Database> {
   const unlock = lockDirectory(directory)
   try {
     refuseOtherVersion(directory)
+    if (!existsSync(directory)) await layOutDirectory(directory)
     const pglite = await startPglite({ dataDir: directory })
     return pgliteDatabase(pglite, `embedded PGlite in ${given} (${PROMISES})`, async () => {
       await pglite.close()
@@ -35,20 +36,18 @@ export async function openPglite(given: string): Promise<Database> {
   }
 }
 
-/** An embedded database in memory, gone when it is closed. */
+/** An empty embedded database in memory, gone when it is closed. It takes seconds to make, and needs no disk. */
 export async function openMemory(): Promise<Database> {
-  const pglite = await startInMemory()
+  const pglite = await startPglite({})
   return pgliteDatabase(pglite, `embedded PGlite in memory (${PROMISES})`, () => pglite.close())
 }
 
-async function startInMemory(): Promise<PGlite> {
-  const template = await findTemplate()
-  const loadDataDir = await template.load()
-  if (loadDataDir) return startPglite({ loadDataDir })
-  const pglite = await startPglite({})
-  // Where nothing can be written, the next time takes as long as this one.
-  await template.keep(pglite).catch(() => undefined)
-  return pglite
+/** Makes the files of an empty database in a folder that is not there yet. */
+export async function layOutDirectory(folder: string): Promise<void> {
+  await layOut(folder, async (fresh) => {
+    const pglite = await startPglite({ dataDir: fresh })
+    await pglite.close()
+  })
 }
 
 /** A migration that makes a thousand tables is proved in one transaction, in which each of them takes several locks. */

@@ -23,7 +23,7 @@ export interface Adopted {
 interface Wish {
   /** `books.tmp`: a column, constraint or index with its table. */
   readonly object: string
-  /** An empty database to run the files in; left out, one in memory. */
+  /** An empty database to run the files in; left out, one of its own. */
   readonly scratch?: Database
 }
 

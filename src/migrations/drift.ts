@@ -33,7 +33,7 @@ export interface Drifted {
 
 /**
  * In what a database is not what the files of a directory made, all of which are applied.
- * @param scratch left out, one in memory
+ * @param scratch left out, one of its own
  */
 export async function readDrift(
   database: Database,
@@ -46,7 +46,7 @@ export async function readDrift(
 /**
  * Reads both sides.
  * @param applied the files that were applied
- * @param scratch left out, one in memory
+ * @param scratch left out, one of its own
  */
 export async function readBoth(
   database: Connection,

@@ -33,7 +33,7 @@ export interface Plan extends Difference {
 /**
  * Compares the migration files with a configuration, in a scratch database that is left as it was. The planned text has been
  * run there, both ways: up gives what is wanted, and down gives back what was.
- * @param scratch left out, one in memory
+ * @param scratch left out, one of its own
  * @throws MigrationError when a file cannot be read or run.
  */
 export async function planMigration(spec: AppSpec, directory: MigrationFolder, scratch?: Database): Promise<Plan> {

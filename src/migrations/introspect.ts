@@ -32,7 +32,7 @@ export interface IntrospectOptions {
   readonly tables?: readonly string[] | undefined
   /** Whether the models are also shown, to be read only. */
   readonly resources?: boolean | undefined
-  /** An empty database to prove the result in; left out, one in memory. */
+  /** An empty database to prove the result in; left out, one of its own. */
   readonly scratch?: Database
 }
 
