@@ -1,34 +1,58 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from './support/cli.js'
-import { envOf, openTestDatabase, type TestDatabase } from './support/database.js'
+import { envOf, openOnlyOnServer, type TestDatabase } from './support/database.js'
 
 let project: Project
-let database: TestDatabase
+let database: TestDatabase | undefined
 
-beforeEach(async () => {
+async function openBooks(migration: string): Promise<void> {
   project = await makeProject({
     'resources.yaml': `${BOOKS.replace('[title]', '{ title: [exact, contains] }')}  drop: { model: book, path: /drop/, operations: [create] }
 plugins: [./plugin.js]
 `,
     'package.json': '{"type":"module"}',
     'plugin.js': "export default (app) => app.route('GET', '/own/', 'own', () => ({ status: 204 }))\n",
-    [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
+    [BOOKS_MIGRATION_FILE]: migration,
   })
-  database = await openTestDatabase()
-})
-afterEach(async () => {
-  await database.close()
+  database = await openOnlyOnServer()
+}
+
+async function closeBooks(): Promise<void> {
+  await database?.close()
   await project.remove()
-})
+}
 
 /** On a server when the tests have one, else on the embedded database of the project. */
 const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder, env: envOf(database) })
 
-describe('explain', () => {
-  test('prints the SQL of a list, its plan, what is read, and the line that would help', async () => {
+describe('explain, for a table of 5000 rows', () => {
+  beforeAll(async () => {
+    const rows = "insert into books (title) select 'x' || n from generate_series(1, 5000) n;\nanalyze books;"
+    await openBooks(BOOKS_MIGRATION.replace('\n-- down', `\n${rows}\n\n-- down`))
     await run('migrate', 'up')
+  })
+  afterAll(closeBooks)
+
+  test.each([
+    ['title=x7', /\n {2}= help: add under `models\.book`: `indexes: \[\[title, id\]\]`\n$/],
+    ['title__contains=nothing', /\n {2}= help: no index that the file can declare serves `title__contains`\n$/],
+    ['page_size=2', /pages? read\n$/],
+  ])('says what would help with %s', async (query, expected) => {
+    const { stdout } = await run('explain', 'book-list', query)
+    expect(stdout).toMatch(expected)
+  })
+})
+
+describe('explain', () => {
+  beforeAll(async () => {
+    await openBooks(BOOKS_MIGRATION)
+    await run('migrate', 'up')
+  })
+  afterAll(closeBooks)
+
+  test('prints the SQL of a list, its plan, what is read, and the line that would help', async () => {
     const { code, stdout, stderr } = await run('explain', 'book-list', '?title=It%27s&page=2')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const lines = stdout.split('\n')
@@ -41,25 +65,7 @@ describe('explain', () => {
     expect(stdout).toMatch(/\nrows {3}\d+ estimated, 0 actual\ntime {3}[\d.]+ ms, \d+ pages? read\n/)
   })
 
-  test.each([
-    ['title=x7', /\n {2}= help: add under `models\.book`: `indexes: \[\[title, id\]\]`\n$/],
-    ['title__contains=nothing', /\n {2}= help: no index that the file can declare serves `title__contains`\n$/],
-    ['page_size=2', /pages? read\n$/],
-  ])('says what would help with %s', async (query, expected) => {
-    await project.write(
-      BOOKS_MIGRATION_FILE,
-      BOOKS_MIGRATION.replace(
-        '\n-- down',
-        "\ninsert into books (title) select 'x' || n from generate_series(1, 5000) n;\nanalyze books;\n\n-- down",
-      ),
-    )
-    await run('migrate', 'up')
-    const { stdout } = await run('explain', 'book-list', query)
-    expect(stdout).toMatch(expected)
-  })
-
   test('prints the plan of one record, and its index', async () => {
-    await run('migrate', 'up')
     const { code, stdout } = await run('explain', 'book-detail', 'id=5')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^GET \/api\/books\/5\/\n/)
@@ -68,7 +74,6 @@ describe('explain', () => {
   })
 
   test('prints one JSON document with --json', async () => {
-    await run('migrate', 'up')
     const { code, stdout } = await run('explain', 'book-detail', 'id=5', '--json')
     expect({ code, json: JSON.parse(stdout) }).toEqual({
       code: 0,
@@ -91,12 +96,16 @@ describe('explain', () => {
   })
 
   test('asks for the migrations that are pending', async () => {
-    await run('migrate', 'up')
     await project.write('migrations/0002_more.sql', '-- up\nselect 1;\n')
     const { code, stdout, stderr } = await run('explain', 'book-list')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^error: 1 migration is pending: 0002_more\n {2}= help: apply them first/)
   })
+})
+
+describe('explain, where there is no database yet', () => {
+  beforeAll(() => openBooks(BOOKS_MIGRATION))
+  afterAll(closeBooks)
 
   test.each([
     [1, ['book-lits'], 'no route is named `book-lits`', '`book-list`'],

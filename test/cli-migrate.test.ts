@@ -10,22 +10,22 @@ import {
   type Project,
   runCli,
 } from './support/cli.js'
-import { envOf, openTestDatabase, type TestDatabase } from './support/database.js'
+import { envOf, openOnlyOnServer, type TestDatabase } from './support/database.js'
 
 // Planning starts a database in memory, which takes seconds, and many on a busy machine.
 
 const CREATED = '0001_create_books'
 
 let project: Project
-let database: TestDatabase
+let database: TestDatabase | undefined
 
 beforeEach(async () => {
   project = await makeProject({ 'resources.yaml': BOOKS })
-  database = await openTestDatabase()
+  database = await openOnlyOnServer()
 })
 
 afterEach(async () => {
-  await database.close()
+  await database?.close()
   await project.remove()
 })
 

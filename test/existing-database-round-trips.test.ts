@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { makeProject, type Outcome, type Project, runCli } from './support/cli.js'
-import { envOf, openTestDatabase, type TestDatabase } from './support/database.js'
+import { envOf, openOnlyOnServer, type TestDatabase } from './support/database.js'
 import {
   existingSchema,
   onProjectDatabase,
@@ -17,19 +17,19 @@ import { describeSchema } from './support/schema-oracle.js'
 
 let project: Project
 let fresh: Project
-let database: TestDatabase
-let empty: TestDatabase
+let database: TestDatabase | undefined
+let empty: TestDatabase | undefined
 
 beforeEach(async () => {
   project = await makeProject({})
   fresh = await makeProject({})
-  database = await openTestDatabase()
-  empty = await openTestDatabase()
+  database = await openOnlyOnServer()
+  empty = await openOnlyOnServer()
 })
 
 afterEach(async () => {
-  await database.close()
-  await empty.close()
+  await database?.close()
+  await empty?.close()
   await project.remove()
   await fresh.remove()
 })

@@ -2,19 +2,19 @@ import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { makeProject, type Outcome, type Project, runCli } from './support/cli.js'
-import { envOf, openTestDatabase, type TestDatabase } from './support/database.js'
+import { envOf, openOnlyOnServer, type TestDatabase } from './support/database.js'
 import { onProjectDatabase, runSql } from './support/existing.js'
 
 let project: Project
-let database: TestDatabase
+let database: TestDatabase | undefined
 
 beforeEach(async () => {
   project = await makeProject({})
-  database = await openTestDatabase()
+  database = await openOnlyOnServer()
 })
 
 afterEach(async () => {
-  await database.close()
+  await database?.close()
   await project.remove()
 })
 

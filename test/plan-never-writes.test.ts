@@ -1,21 +1,19 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from './support/cli.js'
-import { openDatabase } from '../src/db/open.js'
-import type { Database } from '../src/db/database.js'
-import { envOf, openTestDatabase, type TestDatabase } from './support/database.js'
+import { envOf, openOnlyOnServer, type TestDatabase } from './support/database.js'
+import { onProjectDatabase, type ProjectDatabase } from './support/existing.js'
 import { describeSchema } from './support/schema-oracle.js'
-import { join } from 'node:path'
 
-let database: TestDatabase
+let database: TestDatabase | undefined
 let project: Project
 
 beforeEach(async () => {
-  database = await openTestDatabase()
+  database = await openOnlyOnServer()
   project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
 })
 
 afterEach(async () => {
-  await database.close()
+  await database?.close()
   await project.remove()
 })
 
@@ -25,18 +23,7 @@ const migrate = (...args: readonly string[]) =>
     env: envOf(database),
   })
 
-/** Does something with the database that the command uses. */
-async function inside<T>(work: (database: TestDatabase) => Promise<T>): Promise<T> {
-  if (database.url !== undefined) return work(database)
-  const embedded = await openDatabase({ url: undefined, directory: join(project.folder, '.snippetctl', 'pg') }, {})
-  try {
-    return await work(asTest(embedded))
-  } finally {
-    await embedded.close()
-  }
-}
-
-const asTest = (embedded: Database): TestDatabase => Object.create(embedded, { url: { value: undefined } })
+const inside = <T>(work: (database: ProjectDatabase) => Promise<T>) => onProjectDatabase(project, database, work)
 
 const dump = () =>
   inside(async (open) => {

@@ -1,15 +1,14 @@
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { openDatabase } from '../src/db/open.js'
 import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from './support/cli.js'
-import { envOf, openTestDatabase, type TestDatabase, testDatabaseKind } from './support/database.js'
+import { envOf, openOnlyOnServer, type TestDatabase, testDatabaseKind } from './support/database.js'
+import { onProjectDatabase } from './support/existing.js'
 import { describeSchema } from './support/schema-oracle.js'
 
-let database: TestDatabase
+let database: TestDatabase | undefined
 let project: Project
 
 beforeEach(async () => {
-  database = await openTestDatabase()
+  database = await openOnlyOnServer()
   const size = `${BOOKS_MIGRATION.split('-- down')[0]}alter table books add size int;\ninsert into books (title, size) values ('a', 1);\n`
   project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: size })
   expect(await run('migrate', 'up')).toMatchObject({ code: 0 })
@@ -19,26 +18,17 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await project.remove()
-  await database.close()
+  await database?.close()
 })
 
 const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder, env: envOf(database) })
 
 /** What the database of the project holds, the journal with it. */
-async function look() {
-  const open = database.url === undefined ? await openOwn() : database
-  try {
+const look = () =>
+  onProjectDatabase(project, database, async (open) => {
     const journal = await open.query({ text: 'select name from snippetctl_migrations', values: [] })
     return { schema: await describeSchema(open), journal: journal.rows.flat() }
-  } finally {
-    if (open !== database) await open.close()
-  }
-}
-
-async function openOwn(): Promise<TestDatabase> {
-  const own = await openDatabase({ url: undefined, directory: join(project.folder, '.snippetctl', 'pg') }, {})
-  return Object.create(own, { url: { value: undefined } }) as TestDatabase
-}
+  })
 
 const PENDING = { code: 2, stderr: expect.stringContaining('2 migrations are pending: 0002_more, 0003_less\n') }
 const ASKS = {

@@ -17,10 +17,10 @@ export type ProjectDatabase = Connection & Pick<TestDatabase, 'url'>
 /** Works with the database that commands of a project find: the one on the server, or that in its folder. */
 export async function onProjectDatabase<T>(
   { folder }: Project,
-  database: TestDatabase,
+  database: TestDatabase | undefined,
   work: (database: ProjectDatabase) => Promise<T>,
 ): Promise<T> {
-  if (database.url !== undefined) return work(database)
+  if (database) return work(database)
   const embedded = await openDatabase({ url: undefined, directory: join(folder, '.snippetctl', 'pg') }, {})
   try {
     return await work({ url: undefined, query: (statement) => embedded.query(statement) })

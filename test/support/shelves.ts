@@ -1,6 +1,6 @@
 import { makeProject, type Outcome, type Project, runCli } from './cli.js'
 import { ddlOf, specOf } from './config.js'
-import { envOf, openTestDatabase, type TestDatabase, testDatabaseKind } from './database.js'
+import { envOf, openOnlyOnServer } from './database.js'
 
 /** A field of every type, relations, keys of their own, and what the server sets or keeps to itself. */
 export const SHELVES = `version: 1
@@ -49,8 +49,7 @@ export interface Shelves {
 export async function openShelves({ embedded = false } = {}): Promise<Shelves> {
   const migration = `-- up\n\n${ddlOf(specOf(SHELVES))}`
   const project = await makeProject({ 'resources.yaml': SHELVES, 'migrations/0001_all.sql': migration })
-  const database: TestDatabase | undefined =
-    embedded || testDatabaseKind() === 'embedded' ? undefined : await openTestDatabase()
+  const database = embedded ? undefined : await openOnlyOnServer()
   const env = envOf(database)
   const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder, env })
   const { code, stderr } = await run('migrate', 'up')

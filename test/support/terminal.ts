@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { resolve } from 'node:path'
+import { COMMAND } from './cli.js'
 
 /** A command at a terminal. */
 export interface AtTerminal {
@@ -23,8 +23,6 @@ export interface Terminal {
   start(args: readonly string[], wishes: Wishes): AtTerminal
 }
 
-const COMMAND = resolve('bin', 'snippetctl.js')
-
 /** Pipes that say of themselves that they are a terminal: Node has no other. */
 const PRETENCE = `data:text/javascript,process.stdin.isTTY = process.stderr.isTTY = true`
 
@@ -35,13 +33,13 @@ export const TERMINALS: readonly Terminal[] = [
   {
     name: 'pipes that say that they are one',
     available: true,
-    start: (args, wishes) => run([process.execPath, '--import', PRETENCE, COMMAND, ...args], wishes),
+    start: (args, wishes) => run([process.execPath, '--import', PRETENCE, ...COMMAND, ...args], wishes),
   },
   {
     name: '`script`',
     available: String(spawnSync('script', ['--version'], { timeout: 5_000 }).stdout).includes('util-linux'),
     start: (args, wishes) =>
-      run(['script', '-qefc', [process.execPath, COMMAND, ...args].map(quote).join(' '), '/dev/null'], wishes),
+      run(['script', '-qefc', [process.execPath, ...COMMAND, ...args].map(quote).join(' '), '/dev/null'], wishes),
   },
 ]
 
