@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Database } from '../src/db/database.js'
 import { openDatabase } from '../src/db/open.js'
@@ -53,7 +54,10 @@ describeWithSessions('with two sessions, a database', () => {
 
   test('does not notice that an idle connection was cut', async () => {
     const before = (await database.query(pid)).rows[0]?.[0]
+    const { open } = database.usage()
     await terminate(before)
+    // The news of it comes while nobody uses the connection.
+    while (database.usage().open === open) await delay(2)
     const after = (await database.query({ ...pid, retry: true })).rows[0]?.[0]
     expect(after).not.toBe(before)
   })
