@@ -35,7 +35,14 @@ const UNSENT = new Set(['ECONNREFUSED'])
  * @param patience milliseconds after which a client gives up
  */
 export function createClient(port: number, connections: number, patience = PATIENCE): Client {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections, noDelay: true })
+  // All of them are kept, and used in turn, so that none is idle for so long that the server closes it.
+  const agent = new Agent({
+    keepAlive: true,
+    maxSockets: connections,
+    maxFreeSockets: connections,
+    scheduling: 'fifo',
+    noDelay: true,
+  })
   const ask = ({ method = 'GET', path, body }: Question) =>
     new Promise<Answered>((resolve) => {
       const started = performance.now()

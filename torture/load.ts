@@ -71,13 +71,23 @@ export async function closedLoop({ port, seconds, question, seen }: Load, connec
 /** Seconds by which requests may be sent too late. */
 const MOST_LATE = 0.05
 
+interface OpenLoad {
+  readonly rate: number
+  readonly patience: number
+  /** So many connections are open before the first question; more are made when they do not do. */
+  readonly opened: number
+  /** What is asked on each of them at first. */
+  readonly opening: Question
+}
+
 /** So many requests a second, whatever becomes of them. Answers count as good within `patience` milliseconds. */
 export async function openLoop(
   { port, seconds, question }: Load,
-  { rate, patience }: { readonly rate: number; readonly patience: number },
+  { rate, patience, opened, opening }: OpenLoad,
 ): Promise<LoadReport> {
   const result = tally()
   const client = createClient(port, Infinity, patience)
+  await Promise.all(Array.from({ length: opened }, () => client.ask(opening)))
   const started = performance.now()
   const underWay: Promise<void>[] = []
   const sendOne = async () => {

@@ -1,4 +1,6 @@
 import cluster from 'node:cluster'
+import { subscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
@@ -13,6 +15,8 @@ export interface Reading {
   /** The largest heap, with buffers outside of it, since the last reading. */
   readonly peak: number
   readonly loop: { readonly p99: number; readonly max: number }
+  /** Answers with 503 since the last reading: how many, and the time from the head of the request to the end of the answer. */
+  readonly refused: { readonly count: number; readonly p99: number }
   readonly descriptors: number
   readonly resources: number
   /** Names that something has added to the prototype of all objects. */
@@ -34,6 +38,24 @@ function sample(): void {
   peak = Math.max(peak, heapUsed + external)
 }
 
+const arrivals = new WeakMap<IncomingMessage, number>()
+let refusals: number[] = []
+
+interface Exchanged {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+function noteRefusal({ request, response }: Exchanged): void {
+  if (response.statusCode === 503) refusals.push(performance.now() - (arrivals.get(request) ?? 0))
+}
+
+function takeRefusals(): Reading['refused'] {
+  const times = refusals.sort((a, b) => a - b)
+  refusals = []
+  return { count: times.length, p99: times[Math.floor(times.length * 0.99)] ?? 0 }
+}
+
 let calls = 0
 let failing = 0
 let database = 0
@@ -49,18 +71,35 @@ function breakCalls({ failAt, port }: { readonly failAt: number; readonly port: 
   return before
 }
 
-const { write } = Socket.prototype
-Socket.prototype.write = function (this: Socket, ...args: unknown[]): boolean {
-  if (failing === 0 || this.remotePort !== database || ++calls !== failing)
-    return Reflect.apply(write, this, args) as boolean
+/** Whether this call, to that port, is the one that fails. */
+function fails(port: unknown): boolean {
+  if (failing === 0 || Number(port) !== database || ++calls !== failing) return false
   failed = true
+  return true
+}
+
+const { write, connect } = Socket.prototype
+Socket.prototype.write = function (this: Socket, ...args: unknown[]): boolean {
+  if (!fails(this.remotePort)) return Reflect.apply(write, this, args) as boolean
   this.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'write' }))
   return false
+}
+Socket.prototype.connect = function (this: Socket, ...args: unknown[]): Socket {
+  const [target] = args.flat()
+  const port = typeof target === 'object' && target !== null && 'port' in target ? target.port : target
+  if (!fails(port)) return Reflect.apply(connect, this, args) as Socket
+  const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' })
+  process.nextTick(() => this.destroy(refused))
+  return this
 }
 
 if (process.send && cluster.isPrimary) {
   delays.enable()
   setInterval(sample, 2).unref()
+  subscribe('http.server.request.start', (message) => {
+    arrivals.set((message as Exchanged).request, performance.now())
+  })
+  subscribe('http.server.response.finish', (message) => noteRefusal(message as Exchanged))
   process.on('message', (message: Instruction) => {
     if ('failAt' in message) return void process.send?.(breakCalls(message))
     const { p99, max } = { p99: delays.percentile(99) / 1e6, max: delays.max / 1e6 }
@@ -75,6 +114,7 @@ if (process.send && cluster.isPrimary) {
       peak: highest,
       // The timer's own interval is in every delay.
       loop: { p99: Math.max(0, p99 - INTERVAL), max: Math.max(0, max - INTERVAL) },
+      refused: takeRefusals(),
       descriptors: readdirSync('/proc/self/fd').length,
       resources: process.getActiveResourcesInfo().length,
       polluted,
