@@ -1,9 +1,12 @@
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { createContext, type Lifecycle } from '../cli/context.js'
+import { createProgram } from '../cli/program.js'
 import { createService, loadApplication, openDatabase } from '../src/index.js'
 import { createAll, wantedTables } from '../src/migrations/sql.js'
-import { checkText } from '../test/support/config.js'
 
 /** What a parent wants to know of one text. */
 export interface ConfigQuestion {
@@ -37,25 +40,74 @@ process.on('message', (question: ConfigQuestion) => {
 type Judged = Pick<ConfigVerdict, 'accepted' | 'placeless' | 'unserved'>
 
 async function judge({ text, url }: ConfigQuestion): Promise<Judged> {
+  const folder = mkdtempSync(join(tmpdir(), 'torture-config-'))
+  const file = join(folder, 'resources.yaml')
   const bytes = Buffer.from(text, 'latin1')
-  const result = checkText(bytes)
-  if (!Array.isArray(result)) {
-    return { accepted: true, placeless: [], unserved: url === undefined ? [] : await serve(bytes, url) }
+  writeFileSync(file, bytes)
+  try {
+    const { code, said } = await check(folder)
+    const placeless = findPlaceless(said, new TextDecoder().decode(bytes).split(/\r\n|\n|\r/))
+    if (code === 0) return { accepted: true, placeless, unserved: url === undefined ? [] : await serve(file, url) }
+    if (code !== 1) throw new Error(`check ended with ${code}: ${said}`)
+    return { accepted: false, placeless: said.includes('error[') ? placeless : [`no reason: ${said}`], unserved: [] }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
   }
-  const lines = new TextDecoder().decode(bytes).split(/\r\n|\n|\r/)
-  const placeless = result.filter(({ range: { start } }) => {
-    const width = [...(lines[start.line - 1] ?? '')].length
-    return !(start.line >= 1 && start.line <= lines.length && start.column >= 1 && start.column <= width + 1)
-  })
-  const silent = result.length === 0 ? ['refused without a reason'] : []
-  return { accepted: false, placeless: [...silent, ...placeless.map(({ message }) => message)], unserved: [] }
+}
+
+/** The command line's own `check`, in this process: a process for each file would take a hundred times as long. */
+async function check(cwd: string): Promise<{ readonly code: number; readonly said: string }> {
+  let code = 2
+  let said = ''
+  const stream = new PassThrough().on('data', (piece: Buffer) => (said += piece.toString()))
+  const { stdin } = process
+  const output = stream as unknown as NodeJS.WriteStream
+  const argv = ['check', '--all']
+  const from = {
+    argv,
+    cwd,
+    env: {},
+    version: '',
+    stdin,
+    stdout: output,
+    stderr: output,
+    program: '',
+    parent: undefined,
+  }
+  const context = createContext(from, { ...LIFECYCLE, finish: (exitCode) => (code = exitCode) })
+  await createProgram(context).parseAsync(argv, { from: 'user' })
+  stream.end()
+  await once(stream, 'end')
+  return { code, said }
+}
+
+const ignore = (): void => {}
+const LIFECYCLE: Lifecycle = {
+  onStop: ignore,
+  onCrash: ignore,
+  onUnwritable: ignore,
+  onReplace: ignore,
+  onExit: ignore,
+  exit: ignore,
+  finish: ignore,
+}
+
+const MISTAKE = /^(?:error|warning)\[.*\n(.*)$/gm
+const PLACE = /^ *--> .+:(\d+):(\d+)$/
+
+/** The mistakes below which no place inside the file stands. */
+function findPlaceless(said: string, lines: readonly string[]): readonly string[] {
+  return [...said.matchAll(MISTAKE)]
+    .filter(([, below = '']) => {
+      const [, line = 0, column = 0] = (PLACE.exec(below) ?? []).map(Number)
+      const width = [...(lines[line - 1] ?? '')].length
+      return !(line >= 1 && line <= lines.length && column >= 1 && column <= width + 1)
+    })
+    .map(([mistake]) => mistake)
 }
 
 /** Serves an accepted configuration, and asks each of its lists. */
-async function serve(bytes: Buffer, url: string): Promise<readonly string[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'torture-config-'))
-  const file = join(folder, 'resources.yaml')
-  writeFileSync(file, bytes)
+async function serve(file: string, url: string): Promise<readonly string[]> {
   const database = await openDatabase({ url, directory: '' }, {})
   try {
     const loaded = await loadApplication({ file, env: {}, importModule: (path) => import(path) })
@@ -73,6 +125,5 @@ async function serve(bytes: Buffer, url: string): Promise<readonly string[]> {
     return answers.filter(([, status]) => status !== 200).map(([path, status]) => `${path} answers ${status}`)
   } finally {
     await database.close()
-    rmSync(folder, { recursive: true, force: true })
   }
 }
