@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '../../bench/cluster.js'
-import { createClient, untilAnswered } from '../client.js'
+import { untilAnswered } from '../client.js'
 import { closedLoop, mixedQuestions } from '../load.js'
 import { findTool } from '../tools.js'
 import { type Arena, atMost, type Figure, Skipped, spell, trial } from '../trial.js'
@@ -15,8 +15,14 @@ interface Amount {
 }
 
 const CONNECTIONS = 64
-/** Cheap, and without the database. */
-const HEALTH = '/api/snippets/config/'
+/** Answers within a second, and 503 from the moment on at which the server is told to stop. */
+const READY = '/readyz'
+
+/** Where a server listens, and where it says how it is. */
+interface Place {
+  readonly port: number
+  readonly admin: number
+}
 
 /** Servers are replaced one by one under load: two behind a balancer, and the two workers of one. */
 export const rolling = trial<Amount>({
@@ -71,33 +77,36 @@ async function behindBalancer(arena: Arena, rounds: number): Promise<readonly Fi
     return []
   }
   const url = await arena.database()
-  const ports = [await freePort(), await freePort()]
-  const first = ports[0] ?? 0
-  await (await arena.serve({ url, port: first })).stop()
-  const servers = await Promise.all(ports.map((port) => arena.serve({ url, port, args: [] })))
-  const port = await startBalancer(arena, program, ports)
+  const places = await Promise.all([0, 1].map(async () => ({ port: await freePort(), admin: await freePort() })))
+  const start = async ({ port, admin }: Place) => {
+    const served = await arena.serve({ url, port, args: ['--admin-port', String(admin)] })
+    await untilAnswered(admin, READY)
+    return served
+  }
+  await (await arena.serve({ url })).stop()
+  const servers = await Promise.all(places.map(start))
+  const port = await startBalancer(arena, program, places)
   const replace = async () => {
     for (let round = 0; round < rounds; round++) {
-      for (const [at, own] of ports.entries()) {
+      for (const [at, place] of places.entries()) {
         await delay(500)
         await servers[at]?.stop()
-        servers[at] = await arena.serve({ url, port: own, args: [] })
-        await untilAnswered(own, HEALTH)
+        servers[at] = await start(place)
       }
     }
   }
   return [await during(arena, port, 'behind a balancer', replace)]
 }
 
-async function startBalancer(arena: Arena, program: string, ports: readonly number[]): Promise<number> {
+async function startBalancer(arena: Arena, program: string, places: readonly Place[]): Promise<number> {
   const port = await freePort()
   const file = join(arena.folder, 'haproxy.cfg')
   const lines = [
     'defaults',
     '  mode http',
     '  timeout connect 2s',
-    // A busy server is not one that is gone.
-    '  timeout check 5s',
+    // Longer than the second in which the answer is there, however busy the server.
+    '  timeout check 2s',
     '  timeout client 30s',
     '  timeout server 30s',
     '  option redispatch',
@@ -107,18 +116,17 @@ async function startBalancer(arena: Arena, program: string, ports: readonly numb
     `  bind 127.0.0.1:${port}`,
     '  default_backend servers',
     'backend servers',
-    `  option httpchk GET ${HEALTH}`,
+    `  option httpchk GET ${READY}`,
     '  http-check send hdr Host torture.example',
-    ...ports.map((own, at) => `  server s${at} 127.0.0.1:${own} check inter 200ms fall 1 rise 1`),
+    ...places.map(
+      (place, at) => `  server s${at} 127.0.0.1:${place.port} check port ${place.admin} inter 200ms fall 1 rise 1`,
+    ),
   ]
   writeFileSync(file, `${lines.join('\n')}\n`)
   const child = spawn(program, ['-db', '-f', file], { stdio: 'ignore' })
   arena.later(async () => {
     if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit')
   })
-  await untilAnswered(port, HEALTH)
-  const client = createClient(port, 1)
-  await client.ask({ path: RECORDS })
-  client.close()
+  await untilAnswered(port, RECORDS)
   return port
 }
