@@ -63,7 +63,9 @@ async function openOnServer(): Promise<TestDatabase> {
   await administer(`create database ${name} template template0`)
   const url = new URL(serverUrl())
   url.pathname = `/${name}`
-  const database = await openDatabase({ url: url.href, directory: '' }, {})
+  // Behind a pooler, nothing is prepared.
+  const { SNIPPETCTL_TEST_PREPARE: DATABASE_PREPARE } = process.env
+  const database = await openDatabase({ url: url.href, directory: '' }, { DATABASE_PREPARE })
   return derive(database, url.href, async () => {
     await database.close()
     await administer(`drop database ${name} with (force)`)

@@ -6,25 +6,52 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort, withClient } from '../../bench/cluster.js'
 import { serverUser } from '../../test/support/servers.js'
+import { runJest } from '../jest.js'
 import { findTool } from '../tools.js'
-import { type Arena, trial } from '../trial.js'
+import { type Arena, atLeast, atMost, type Figure, spell, trial } from '../trial.js'
 import { fuzzed } from './fuzz.js'
 
 interface Amount {
   readonly requests: number
+  /** Whether the tests of what requests do are run through it too. */
+  readonly suite: boolean
 }
+
+/** Files of the suite, which needs databases of its own; tests that open sessions on purpose are not among them. */
+const SUITE = ['spec-set', 'list-parameters', 'body-values', 'page-cursors', 'counts.test', 'related-records'].concat([
+  'json-merge-patch',
+  'second-application',
+  'handlers-and-records',
+  'data-round-trip',
+  'long-links',
+])
 
 /** A transaction pooler between the service and PostgreSQL, with fewer connections than the service has. */
 export const pooler = trial<Amount>({
   id: 'T16',
   title: 'behind pgbouncer in transaction mode every request is answered as without',
   stores: ['postgres'],
-  tiers: { commit: { requests: 1_000 }, nightly: { requests: 20_000 }, release: { requests: 200_000 } },
-  run: async (arena, { requests }) => {
+  tiers: {
+    commit: { requests: 1_000, suite: false },
+    nightly: { requests: 20_000, suite: true },
+    release: { requests: 200_000, suite: true },
+  },
+  run: async (arena, { requests, suite }) => {
     const url = await startPooler(arena, await arena.database())
-    return fuzzed(arena, await arena.serve({ url, env: { DATABASE_PREPARE: 'off' } }), requests)
+    const found = await fuzzed(arena, await arena.serve({ url, env: { DATABASE_PREPARE: 'off' } }), requests)
+    return suite ? [...found, ...(await runSuite(arena, url))] : found
   },
 })
+
+async function runSuite(arena: Arena, url: string): Promise<readonly Figure[]> {
+  const env = { TEST_DATABASE_URL: new URL('/postgres', url).href, SNIPPETCTL_TEST_PREPARE: 'off' }
+  const { passed, failed } = await runJest(arena, { files: SUITE, env })
+  for (const name of failed.slice(0, 20)) arena.say(name)
+  return [
+    atMost(failed.length, 0, `${failed.length} tests of the suite fail`),
+    atLeast(passed, 200, `${spell(passed)} pass`),
+  ]
+}
 
 /** Starts a pooler of three connections; resolves with the URL of the same database behind it. */
 async function startPooler(arena: Arena, target: string): Promise<string> {
