@@ -22,7 +22,8 @@ export const manyResources = trial<Amount>({
   tiers: {
     commit: { resources: 1_000, fields: 5 },
     nightly: { resources: 1_000, fields: 20 },
-    release: { resources: 10_000, fields: 20 },
+    // A configuration is at most 1 MiB.
+    release: { resources: 3_500, fields: 5 },
   },
   run: async (arena, { resources, fields }) => {
     const folder = join(arena.folder, 'many')
@@ -55,7 +56,7 @@ async function writeMigration(folder: string): Promise<void> {
 
 function configuration(resources: number, fields: number): string {
   const numbers = Array.from({ length: resources }, (_, index) => index)
-  const field = (index: number) => `      f${index}: { type: string, max: 100, nullable: true }`
+  const field = (index: number) => `      f${index}: { type: text, nullable: true }`
   const columns = Array.from({ length: fields - 1 }, (_, index) => field(index)).join('\n')
   const models = numbers.map(
     (n) => `  model${n}:\n    table: model${n}\n    fields:\n      id: { type: bigint, primary_key: true }\n${columns}`,
