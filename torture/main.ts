@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { loadavg } from 'node:os'
 import { withClient } from '../bench/cluster.js'
 import { openArena } from './arena.js'
 import { CAMPAIGN } from './campaign.js'
@@ -22,7 +23,8 @@ async function main(): Promise<void> {
   const options = readOptions()
   if (options === undefined) return
   if (options.evidence !== undefined) {
-    return console.log(toEvidence(JSON.parse(readFileSync(options.evidence, 'utf8')) as Results))
+    const runs = options.evidence.map((file) => JSON.parse(readFileSync(file, 'utf8')) as Results)
+    return console.log(toEvidence(runs))
   }
   if (options.planted) {
     if ((await plantAll((line) => console.log(line))).length > 0) process.exitCode = 1
@@ -71,7 +73,9 @@ async function run(options: Options): Promise<Results> {
 async function attempt(trial: Trial, store: Store, { tier, seed }: Options, shared: Shared): Promise<Result> {
   const started = performance.now()
   const { id, title } = trial
-  const about = () => ({ id, title, store, amount: trial.amount(tier), seconds: (performance.now() - started) / 1000 })
+  const [load] = loadavg()
+  const seconds = () => (performance.now() - started) / 1000
+  const about = () => ({ id, title, store, amount: trial.amount(tier), seconds: seconds(), load })
   const { arena, close } = openArena({ trial, store, tier, seed, shared: shared.server, say })
   const interrupted = () =>
     void close()
@@ -111,3 +115,5 @@ function sharePostgres(): Shared {
 }
 
 await main()
+// Sockets that were reset while they were being made keep Node from ever taking down its event loop.
+process.exit()

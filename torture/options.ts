@@ -8,8 +8,8 @@ export interface Options {
   readonly seed: number
   readonly json: string | undefined
   readonly planted: boolean
-  /** A file of results that is written out for people. */
-  readonly evidence: string | undefined
+  /** Files of results that are written out for people. */
+  readonly evidence: readonly string[] | undefined
 }
 
 /** The commit tier does the same on every machine. */
@@ -21,7 +21,7 @@ export const usage = (trials: readonly Trial[]): string => `npm run torture -- [
   --seed N                        repeats a run; the commit tier's is always the same
   --json FILE                     writes every figure
   --planted                       plants known bugs, each of which must be caught, in place of the campaign
-  --evidence FILE                 prints the results in FILE as tables, in place of the campaign
+  --evidence FILE                 prints the results in FILE as a table, in place of the campaign; may be given several times
 
 ${trials.map(({ id, title }) => `  ${id.padEnd(5)}${title}`).join('\n')}`
 
@@ -35,7 +35,7 @@ export function parseOptions(argv: readonly string[], trials: readonly Trial[]):
       seed: { type: 'string' },
       json: { type: 'string' },
       planted: { type: 'boolean', default: false },
-      evidence: { type: 'string' },
+      evidence: { type: 'string', multiple: true },
     },
   })
   const tier = TIERS.find((name) => name === values.tier)

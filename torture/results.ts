@@ -15,6 +15,8 @@ export interface Result {
   readonly amount: string
   readonly outcome: Outcome
   readonly seconds: number
+  /** How many processes wanted to run on the machine before it began. */
+  readonly load?: number | undefined
   readonly figures: readonly Figure[]
   /** Why it was skipped or failed. */
   readonly reason?: string
@@ -67,25 +69,38 @@ export function versions(postgresql: string | undefined): Readonly<Record<string
   }
 }
 
-/** The results as tables of Markdown. */
-export function toEvidence({ tier, seed, started, seconds, versions, results }: Results): string {
-  const facts = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
-  const rows = results.flatMap((result) => {
-    const { id, title, store, amount } = result
-    const command = `\`npm run torture -- --tier ${tier} --only ${id} --seed ${seed}\``
-    const head = `| ${id} | ${title} | ${store === 'none' ? '' : store} | ${amount} |`
-    if (result.figures.length === 0)
-      return [`${head} ${result.reason ?? ''} | | ${MARKS[result.outcome]} | ${command} |`]
-    return result.figures.map(
-      ({ text, target, met, known }) =>
-        `${head} ${text} | ${target} | ${met ? 'ok' : `missed: ${known ?? ''}`} | ${command} |`,
-    )
-  })
+/** The results of several runs as one table of Markdown, with what it was made with above. */
+export function toEvidence(runs: readonly Results[]): string {
+  const facts = new Set(runs.flatMap(({ versions }) => Object.entries(versions).map((fact) => fact.join(' '))))
+  const rows = runs
+    .flatMap((run) => run.results.flatMap((result) => toRows(run, result)))
+    .sort((a, b) => a.id - b.id)
+    .map(({ row }) => row)
   return [
-    `Tier ${tier}, seed ${seed}, ${started}, ${Math.round(seconds)} s; ${facts.join(', ')}.`,
+    `${[...facts].join(', ')}.`,
     '',
-    '| | what | database | amount | figure | target | | command |',
-    '| --- | --- | --- | --- | --- | --- | --- | --- |',
+    '| | What | Database, amount | Figure | Target | | Run |',
+    '| --- | --- | --- | --- | --- | --- | --- |',
     ...rows,
   ].join('\n')
+}
+
+function toRows(
+  { tier, seed, started }: Results,
+  result: Result,
+): readonly { readonly id: number; readonly row: string }[] {
+  const { id, title, store, amount, seconds, load, outcome, reason = '' } = result
+  const where = store === 'none' ? amount : `${store}, ${amount}`
+  const busy = load === undefined ? '' : `, load ${load.toFixed(1)}`
+  const command = `\`--tier ${tier} --only ${id} --seed ${seed}\``
+  const run = `${command}, ${started.slice(0, 10)}, ${Math.round(seconds)} s${busy}`
+  const told: readonly Figure[] =
+    result.figures.length > 0
+      ? result.figures
+      : [{ text: reason, value: 0, target: '', met: false, known: MARKS[outcome] }]
+  return told.map(({ text, target, met, known }, at) => {
+    const head = at === 0 ? `${id} | ${title} | ${where}` : ' | | '
+    const verdict = met ? 'met' : `missed${known === undefined ? '' : `: ${known}`}`
+    return { id: Number(id.slice(1)), row: `| ${head} | ${text} | ${target} | ${verdict} | ${at === 0 ? run : ''} |` }
+  })
 }
