@@ -43,7 +43,14 @@ export async function runJest(
     '--disable-warning=ExperimentalWarning',
     join(home, 'node_modules/jest/bin/jest.js'),
   ]
-  const options = ['--json', `--outputFile=${report}`, '--maxWorkers=1', ...(name === undefined ? [] : ['-t', name])]
+  // What fails may leave something open, which would keep the process for ever.
+  const options = [
+    '--json',
+    '--forceExit',
+    `--outputFile=${report}`,
+    '--maxWorkers=1',
+    ...(name === undefined ? [] : ['-t', name]),
+  ]
   const { TEST_DATABASE_URL: _given, SNIPPETCTL_TEST_DB: _kind, ...rest } = process.env
   const child = spawn(process.execPath, [...words, ...options, ...files], {
     cwd: home,
