@@ -15,6 +15,7 @@ import { type Environment, readSettings } from './settings.js'
 /** The compiled application: everything a server needs but a database. Frozen. */
 export interface App {
   readonly spec: AppSpec
+  /** Those of mounts too, each under a name of its own. */
   readonly resources: readonly Resource[]
   readonly routes: RouteTable
   readonly mounts: readonly Mount[]
@@ -33,7 +34,10 @@ export function compileApp(
   const mounts: Mount[] = []
   const settings = readSettings(spec.settings, env, judgeDefaults)
   const compile = createCompiler()
-  const resources = new Map(spec.resources.map((each) => [each.name, compileResource(each, routes, compile)]))
+  const mounted = spec.mounts.flatMap((mount) => mount.resources)
+  const resources = new Map(
+    [...spec.resources, ...mounted].map((each) => [each.name, compileResource(each, routes, compile)]),
+  )
   const attempt = (path: Refusal['path'], part: Refusal['part'], work: () => void): void => {
     try {
       work()
@@ -43,9 +47,10 @@ export function compileApp(
     }
   }
 
-  for (const resource of resources.values()) {
-    attempt(['resources', resource.spec.name], 'key', () => viewset(resource).forEach((route) => routes.add(route)))
-  }
+  for (const { name } of spec.resources) attempt(['resources', name], 'key', () => expose(name))
+  spec.mounts.forEach((mount, index) => {
+    attempt(['mounts', index, 'path'], 'value', () => mount.resources.forEach(({ name }) => expose(name)))
+  })
   plugins.forEach((plugin, index) => {
     attempt(['plugins', index], 'value', () => registerPlugin(plugin, pluginApp(plugin.path)))
   })
@@ -53,6 +58,14 @@ export function compileApp(
   return refusals.length > 0
     ? { refusals }
     : { app: Object.freeze({ spec, resources: [...resources.values()], routes, mounts }) }
+
+  function expose(name: string): void {
+    const resource = resources.get(name)
+    if (!resource) return
+    for (const route of viewset(resource)) routes.add(route)
+    const { dialect, path } = resource.spec
+    if (dialect?.refusal) routes.renderProblems(path, dialect.refusal)
+  }
 
   function pluginApp(source: string): PluginApp {
     const { prefix } = spec.api

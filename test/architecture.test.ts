@@ -18,7 +18,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/problem.ts', 'src/json.ts', 'src/json-body.ts', 'src/remember.ts'],
   ['src/fields/'],
   ['src/pagination/'],
-  ['src/pagination/'],
+  ['src/dialects/'],
   ['src/config/'],
   ['src/resource/'],
   ['src/db/'],

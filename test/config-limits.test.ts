@@ -299,9 +299,20 @@ describe('a resource', () => {
     ['a link that is no relation', '    links: { title: book-detail }\n', '12:14 SC311'],
     ['its own address without `retrieve`', '    operations: [list]\n    url: true\n', '13:5 SC320'],
     ['a key that is not known', '    filterble: [title]\n', '12:5 SC201'],
+    ['an unknown dialect', '    dialect: jsonserver\n', '12:14 SC204'],
+    ['a style that its dialect replaces', '    dialect: crud\n    pagination: { style: cursor }\n', '13:19 SC319'],
+    ['no count where its dialect has one', '    dialect: page\n    pagination: { count: none }\n', '13:19 SC319'],
     ['an unknown treatment of parameters', '    unknown_query: allow\n', '12:20 SC204'],
   ])('with %s is refused', (_name, lines, expected) => {
     expect(mistakesOf(withResource(lines))).toEqual([expected])
+  })
+
+  test.each([
+    ['the dialect of all', 'api: { dialect: crud }\n', ['13:19 SC319']],
+    ['no dialect at a mount', 'mounts: [{ path: /a, dialect: plain }]\napi: { dialect: crud }\n', []],
+  ])('has a style that nothing replaces, but with %s', (_name, lines, expected) => {
+    const text = withResource('    pagination: { style: limit_offset }\n')
+    expect(mistakesOf(text.replace('version: 1\n', `version: 1\n${lines}`))).toEqual(expected)
   })
 
   test.each(['page', 'page_size', 'limit', 'offset', 'cursor', 'ordering'])(
@@ -375,5 +386,25 @@ describe('a text that is nested too deep', () => {
       expect(code).toBe(1)
       expect(stdout).toContain('error[SC105]')
     }
+  })
+})
+
+describe('a mount', () => {
+  const mounts = (items: string, api = '') => `version: 1\n${api}mounts: ${items}\nmodels: {}\n`
+
+  test.each([
+    ['without a path', '[{ dialect: crud }]', ['2:10 SC202']],
+    ['with a slash at the end', '[{ path: /a/ }]', ['2:18 SC206']],
+    ['at the root', '[{ path: "" }]', ['2:18 SC206']],
+    ['with an unknown dialect', '[{ path: /a, dialect: rest }]', ['2:31 SC204']],
+    ['at the prefix', '[{ path: /api }]', ['2:18 SC309']],
+    ['at another', '[{ path: /a }, { path: /a, dialect: crud }]', ['2:32 SC309']],
+    ['whose routes would be called as those of another', '[{ path: /a/b }, { path: /a-b }]', ['2:34 SC309']],
+  ])('%s is refused', (_name, items, expected) => {
+    expect(mistakesOf(mounts(items))).toEqual(expected)
+  })
+
+  test('may be where the prefix would be by default', () => {
+    expect(mistakesOf(mounts('[{ path: /api }]', 'api: { prefix: /v1 }\n'))).toEqual([])
   })
 })

@@ -112,7 +112,7 @@ function databaseLine({ pending, findings }: Comparison): string {
 }
 
 function amounts({ app }: Application, warnings: number): string {
-  const all = [count(app.resources.length, 'resource'), count([...app.routes].length, 'route')]
+  const all = [count(app.spec.resources.length, 'resource'), count([...app.routes].length, 'route')]
   return [...all, ...(warnings > 0 ? [count(warnings, 'warning')] : [])].join(', ')
 }
 

@@ -47,9 +47,14 @@ function isWanted(route: Route, { grep, method }: RoutesOptions): boolean {
   return grep === undefined || columns(route).some((cell) => cell.toLowerCase().includes(grep.toLowerCase()))
 }
 
-const columns = (route: Route): readonly string[] => [route.name, route.method, route.path, route.source]
+const columns = ({ name, method, path, source, dialect }: Route): readonly string[] => [
+  name,
+  method,
+  path,
+  dialect === undefined ? source : `${source}, ${dialect}`,
+]
 
-const toJson = ({ name, method, path, source }: Route) => ({ name, method, path, source })
+const toJson = ({ name, method, path, source, dialect }: Route) => ({ name, method, path, source, dialect })
 
 function printTable(context: CliContext, routes: readonly Route[]): void {
   const [header = '', ...lines] = alignColumns([['NAME', 'METHOD', 'PATH', 'SOURCE'], ...routes.map(columns)])

@@ -44,6 +44,7 @@ function places(): readonly Place[] {
       steps: ['resources', ANY, 'pagination'],
       schema: at(top, ...RESOURCE, 'properties', 'pagination'),
     },
+    { heading: '`mounts`: an item', steps: ['mounts'], schema: at(top, 'properties', 'mounts', 'items') },
   ]
 }
 

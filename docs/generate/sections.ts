@@ -1,6 +1,6 @@
 import { commandTables, exitCodes } from './commands.js'
 import { configKeys, exampleFile, fieldTypes, fieldTypesAtAGlance } from './configuration.js'
-import { diagnostics, limits, lookups, paginationStyles, problems } from './tables.js'
+import { diagnostics, dialects, limits, lookups, paginationStyles, problems } from './tables.js'
 
 /** What the pages take from the program itself, by the name that stands in their marks. */
 const SECTIONS: Readonly<Record<string, () => string>> = {
@@ -10,6 +10,7 @@ const SECTIONS: Readonly<Record<string, () => string>> = {
   'field types': fieldTypes,
   lookups,
   'pagination styles': paginationStyles,
+  dialects,
   problems,
   limits,
   diagnostics,

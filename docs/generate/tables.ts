@@ -1,4 +1,5 @@
 import { DIAGNOSTICS, FIELD_TYPES, PROBLEMS } from '../../src/index.js'
+import { DIALECTS } from '../../src/dialects/index.js'
 import { PAGINATION_STYLES } from '../../src/pagination/index.js'
 import { type Lookup, LOOKUPS } from '../../src/fields/field-type.js'
 import { DEFAULT_LIMITS, type Limits } from '../../src/http/limits.js'
@@ -64,6 +65,17 @@ export function paginationStyles(): string {
     parameters.map(code).join(' ') || 'none',
   ])
   return table(['Style', 'What it does', 'Parameters'], rows)
+}
+
+export function dialects(): string {
+  const rows = DIALECTS.map(({ name, summary, paging, parameters, put, destroyed }) => [
+    code(name),
+    summary,
+    [...paging, ...parameters].map(code).join(' '),
+    put === 'merge' ? 'sets what the body names' : 'replaces the record',
+    destroyed === 'record' ? '200 and the record' : '204',
+  ])
+  return table(['Dialect', 'Lists', 'Parameters beside filters', 'PUT', 'DELETE'], rows)
 }
 
 const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`

@@ -1,6 +1,8 @@
+import { dialectOf } from '../dialects/index.js'
 import type { Lookup } from '../fields/field-type.js'
 import { paginationStyle } from '../pagination/index.js'
 import { columnOf, type Drafts, type FieldDraft, isRelation, type ModelDraft, optionsOf } from './drafts.js'
+import { type ApiPlace, buildMount } from './build-mounts.js'
 import { operationsOf } from './operations.js'
 import { DEFAULTS } from './schema.js'
 import type {
@@ -26,11 +28,12 @@ export const buildSpec = (yaml: ConfigYaml, drafts: Drafts, file: string): AppSp
   )
   const byName = new Map(models.map((model) => [model.name, model]))
   const resources = Object.entries(yaml.resources ?? {}).map(([name, resource]) =>
-    buildResource(name, resource, { model: need(byName.get(resource.model)), prefix: api.prefix }),
+    buildResource(name, resource, { model: need(byName.get(resource.model)), api }),
   )
+  const mounts = (yaml.mounts ?? []).map((mount) => buildMount(mount, resources, api))
   const settings = { ...yaml.settings }
   const plugins = [...(yaml.plugins ?? [])]
-  return freeze({ file, api, settings, plugins, models, dropped: [...(yaml.dropped ?? [])], resources })
+  return freeze({ file, api, settings, plugins, models, dropped: [...(yaml.dropped ?? [])], resources, mounts })
 }
 
 /** For what the checks have made sure of. */
@@ -107,13 +110,13 @@ const targetOf = ({ model = '', on_delete }: FieldYaml, { drafts, tables }: Mode
 const buildResource = (
   name: string,
   yaml: ResourceYaml,
-  { model, prefix }: { readonly model: ModelSpec; readonly prefix: string },
+  { model, api }: { readonly model: ModelSpec; readonly api: ApiPlace },
 ): ResourceSpec => {
   const field = (wanted: string) => need(model.fields.find((each) => each.name === wanted))
   return {
     name,
     model,
-    path: prefix + yaml.path,
+    path: api.prefix + yaml.path,
     operations: operationsOf(yaml),
     filters: filtersOf(yaml, field),
     orderable: (yaml.orderable ?? []).map(field),
@@ -122,6 +125,7 @@ const buildResource = (
       descending: term.startsWith('-'),
     })),
     pagination: paginationOf(yaml.pagination ?? {}),
+    dialect: dialectOf(yaml.dialect ?? api.dialect),
     unknownQuery: yaml.unknown_query ?? DEFAULTS.unknown_query,
     url: yaml.url ?? false,
     links: { ...yaml.links },
@@ -143,7 +147,7 @@ const paginationOf = (given: PaginationYaml): PaginationSpec => {
   return { style, pageSize: page_size, maxPageSize: max_page_size, maxOffset: max_offset, count, envelope }
 }
 
-/** Freezes a value and all in it but field types and pagination styles, which are not the configuration's own. */
+/** Freezes a value and all in it but field types, pagination styles and dialects, which are not the configuration's own. */
 const freeze = <Value extends object>(value: Value): Value => {
   for (const part of Object.values(value) as unknown[]) {
     if (typeof part === 'object' && part !== null && !('summary' in part) && !Object.isFrozen(part)) freeze(part)

@@ -1,6 +1,7 @@
 import type { Json } from '../json.js'
 import { checkLinks, checkUrl } from './check-links.js'
 import { checkFilters, checkOrders } from './check-lists.js'
+import { checkDialect, checkMounts } from './check-mounts.js'
 import type { Drafts, FieldDraft } from './drafts.js'
 import type { Report } from './report.js'
 import { draftResources, offers, type ResourceDraft } from './resource-drafts.js'
@@ -13,10 +14,12 @@ export const checkResources = (root: Json, models: Drafts, report: Report): void
   const resources = draftResources(root, models, report)
   checkPaths(resources, report)
   checkWritable(resources, report)
+  checkMounts(root, report)
   for (const resource of resources) {
     checkModelName(resource, models, report)
     checkOperations(resource, report)
     checkPagination(resource, report)
+    checkDialect(root, resource, report)
     if (resource.model === undefined) continue
     checkFilters(resource, resource.model, report)
     checkOrders(resource, resource.model, models, report)

@@ -143,7 +143,10 @@ export const DIAGNOSTICS = {
     explanation:
       'Two models cannot share a table, and `snippetctl_migrations` is where applied migrations are kept. Give the model another `table`.',
   },
-  SC309: { title: 'Path used twice', explanation: 'Two resources cannot share a path.' },
+  SC309: {
+    title: 'Path used twice',
+    explanation: 'Two resources cannot share a path, and neither can two mounts, nor a mount and the prefix.',
+  },
   SC310: {
     title: 'Column used twice',
     explanation: 'A relation `author` is stored in the column `author_id`, which no other field may be called.',
@@ -176,7 +179,8 @@ export const DIAGNOSTICS = {
   },
   SC319: {
     title: 'Setting without effect',
-    explanation: 'Something else in the same mapping turns this key off, so it could never have an effect.',
+    explanation:
+      'Something else, in the same mapping or the dialect of the resource, turns this key off, so it could never have an effect.',
   },
   SC320: {
     title: 'Operation missing',

@@ -3,6 +3,7 @@ import { type FieldType, LOOKUPS } from '../fields/field-type.js'
 import type { JsonSchema } from '../json.js'
 import { PAGINATION_STYLES } from '../pagination/index.js'
 import { doc, flag, listOf, mapping, named, NAMED, oneOfNames } from './schema-parts.js'
+import { API_DEFAULTS, apiSchema, dialectSchema, mountSchema, SEGMENT } from './schema-places.js'
 import { OPERATIONS } from './spec.js'
 
 /** The functions that `default:` can call, and the names of the types whose values they make. */
@@ -10,7 +11,7 @@ export const DEFAULT_FUNCTIONS = { now: ['timestamp'], uuid: ['uuid'] } as const
 
 /** The values that stand where resources.yaml says nothing. */
 export const DEFAULTS = {
-  api: { prefix: '/api', title: 'API' },
+  api: API_DEFAULTS,
   pagination: {
     style: 'page_number',
     page_size: 10,
@@ -25,9 +26,7 @@ export const DEFAULTS = {
 
 const MAX_PAGE_SIZE = 10_000
 const MAX_OFFSET = 1_000_000_000
-const SEGMENT = '[a-z0-9][a-z0-9._-]*'
 const PATH_HINT = 'a path starts and ends with a slash; its segments are lower-case letters, digits, `.`, `_` and `-`'
-const PREFIX_HINT = 'a prefix is empty, or like `/api`: with a slash at the start and none at the end'
 const PLUGIN_HINT = 'a plugin is a file relative to this one, such as `./src/books/plugin.ts`'
 
 const commonKeys = (): Readonly<Record<string, JsonSchema>> => ({
@@ -220,6 +219,7 @@ const resourceSchema = (): JsonSchema =>
         oneOfNames(['refuse', 'ignore'], DEFAULTS.unknown_query),
         'What happens to a query parameter that is not declared.',
       ),
+      dialect: dialectSchema('How clients speak to the resource; as under `api` when left out.'),
       url: flag('Whether each object starts with its own `url`.'),
       links: doc(
         { type: 'object', additionalProperties: { type: 'string' } },
@@ -229,24 +229,6 @@ const resourceSchema = (): JsonSchema =>
     },
     ['model', 'path'],
   )
-
-const apiSchema = (): JsonSchema =>
-  mapping('`api`', {
-    prefix: doc(
-      {
-        type: 'string',
-        pattern: `^(/${SEGMENT})*$`,
-        patternErrorMessage: PREFIX_HINT,
-        maxLength: 200,
-        default: DEFAULTS.api.prefix,
-      },
-      'What every path starts with.',
-    ),
-    title: doc(
-      { type: 'string', minLength: 1, maxLength: 200, default: DEFAULTS.api.title },
-      'The name of the service.',
-    ),
-  })
 
 /**
  * The JSON Schema of resources.yaml: what `check` validates by, and what editors read from resources.schema.json.
@@ -278,6 +260,11 @@ export const configSchema = (): JsonSchema => ({
       resources: doc(
         named(resourceSchema()),
         'What is exposed: where, and how it is filtered, ordered and paged. A resource `book` has the routes `book-list` and `book-detail`.',
+      ),
+      mounts: doc(
+        { type: 'array', items: mountSchema() },
+        'Where all resources are exposed once more. At `/admin-api` the resource `book` has the routes `admin-api:book-list` and `admin-api:book-detail`.',
+        'mounts:\n  - { path: /admin-api, dialect: simple-rest }',
       ),
     },
     ['version'],

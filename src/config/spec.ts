@@ -1,3 +1,4 @@
+import type { Dialect } from '../dialects/dialect.js'
 import type { FieldType, Lookup } from '../fields/field-type.js'
 import type { Json } from '../json.js'
 import type { PageSizes, PaginationStyle } from '../pagination/paginator.js'
@@ -16,6 +17,15 @@ export interface AppSpec {
   readonly models: readonly ModelSpec[]
   /** Tables that no model has any more, and that may go with all their rows. */
   readonly dropped: readonly string[]
+  readonly resources: readonly ResourceSpec[]
+  readonly mounts: readonly MountSpec[]
+}
+
+/** All resources once more, at another place. */
+export interface MountSpec {
+  /** What stands in place of the API prefix. */
+  readonly path: string
+  /** As in `resources`, but for their names, paths and dialects. */
   readonly resources: readonly ResourceSpec[]
 }
 
@@ -107,6 +117,8 @@ export interface ResourceSpec {
   readonly defaultOrder: readonly OrderSpec[]
   readonly pagination: PaginationSpec
   readonly unknownQuery: 'refuse' | 'ignore'
+  /** undefined: lists are what `pagination` says. */
+  readonly dialect: Dialect | undefined
   /** Whether each object starts with its own `url`. */
   readonly url: boolean
   /** Relation fields shown as links: field name to route name. */

@@ -48,18 +48,25 @@ export interface ResourceYaml {
   readonly operations?: readonly Operation[]
   readonly read_only?: boolean
   readonly pagination?: PaginationYaml
+  readonly dialect?: string
   readonly unknown_query?: 'refuse' | 'ignore'
   readonly url?: boolean
   readonly links?: Readonly<Record<string, string>>
 }
 
+export interface MountYaml {
+  readonly path: string
+  readonly dialect?: string
+}
+
 export interface ConfigYaml {
-  readonly api?: { readonly prefix?: string; readonly title?: string }
+  readonly api?: { readonly prefix?: string; readonly title?: string; readonly dialect?: string }
   readonly settings?: Readonly<Record<string, Json>>
   readonly plugins?: readonly string[]
   readonly models?: Readonly<Record<string, ModelYaml>>
   readonly dropped?: readonly string[]
   readonly resources?: Readonly<Record<string, ResourceYaml>>
+  readonly mounts?: readonly MountYaml[]
 }
 
 /** The members of a mapping; none when the value is something else. */

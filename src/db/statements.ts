@@ -22,6 +22,8 @@ export interface Statements {
   create(row: Row): Statement
   update(id: string, row: Row): Statement
   destroy(id: string): Statement
+  /** Deletes a record and answers it. */
+  take(id: string): Statement
 }
 
 /** How many texts of statements were made: those that are kept, and those beyond, which are made anew for each request. */
@@ -133,6 +135,7 @@ export function compileStatements(
   }
   const retrieve = { text: `select ${selected} from ${table} where ${key} = $1`, values: [String], kind: QUICK }
   const destroy = { text: `delete from ${table} where ${key} = $1`, values: [String], kind: WRITE }
+  const take = { ...destroy, text: `${destroy.text} returning ${selected}` }
 
   return {
     list: remember((plan) => serve(`list ${shapeOf(plan)}`, list, plan)),
@@ -146,6 +149,7 @@ export function compileStatements(
         ? fill(update({ id, row }), { id, row })
         : serve(`update ${Object.keys(row).join()}`, update, { id, row }),
     destroy: (id) => serve('destroy', () => destroy, id),
+    take: (id) => serve('take', () => take, id),
   }
 }
 

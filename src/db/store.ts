@@ -22,6 +22,8 @@ export interface Store<Item, Items = readonly Item[]> {
   update(id: Id, row: Row): Promise<Item | undefined>
   /** Whether there was such a record. */
   destroy(id: Id): Promise<boolean>
+  /** Destroys a record and answers it as it was; undefined when there is no such record. */
+  take(id: Id): Promise<Item | undefined>
 }
 
 /** Compiles the statements of a resource in one form; each call of the result gives its store on one connection. */
@@ -83,6 +85,7 @@ function bindStore<Item, Items>(
       const { items, first, last, more } = page
       return {
         items,
+        length: page.length,
         first: first && readKeys(plan.order, first),
         last: last && readKeys(plan.order, last),
         more,
@@ -116,6 +119,8 @@ function bindStore<Item, Items>(
     },
 
     destroy: async (id) => (await connection.query(statements.destroy(writeId(id)))).count > 0,
+
+    take: async (id) => readOne(await connection.query(statements.take(writeId(id)))),
   }
 
   const total = async (plan: ListPlan, page: PageCells<Items>): Promise<ListPage<Items>['total']> => {

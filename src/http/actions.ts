@@ -1,4 +1,5 @@
 import type { Operation } from '../config/spec.js'
+import type { Dialect } from '../dialects/dialect.js'
 import type { ListRequest } from '../resource/list.js'
 import { detailName } from '../resource/links.js'
 import type { Id, ListPage } from '../resource/plan.js'
@@ -9,10 +10,13 @@ import type { BodyPolicy, Context, Handler, Reply } from './route.js'
 
 /** The generated operations: each takes a resource and gives the handler of one route. */
 export const ACTIONS: Readonly<Record<Operation, (resource: Resource) => Handler>> = {
-  list: (resource) => async (context) => {
-    const request = resource.parseList(context.search)
-    const page = await context.documents(resource).list(request.plan)
-    return listReply(resource, request, page)
+  list: (resource) => {
+    const toReply = resource.spec.dialect ? framedReply(resource.spec.dialect) : listReply
+    return async (context) => {
+      const request = resource.parseList(context.search)
+      const page = await context.documents(resource).list(request.plan)
+      return toReply(resource, request, page)
+    }
   },
 
   create: (resource) => async (context) => {
@@ -27,14 +31,26 @@ export const ACTIONS: Readonly<Record<Operation, (resource: Resource) => Handler
     return { status: 200, text: item ?? notFound() }
   },
 
-  update: (resource) => change(resource, 'replace', policy(resource)),
+  update: (resource) =>
+    change(resource, resource.spec.dialect?.put === 'merge' ? 'assign' : 'replace', policy(resource)),
 
   partial_update: (resource) => change(resource, 'update', policy(resource, 'application/merge-patch+json')),
 
-  destroy: (resource) => async (context) => {
+  destroy: (resource) => (resource.spec.dialect?.destroyed === 'record' ? take(resource) : destroy(resource)),
+}
+
+function destroy(resource: Resource): Handler {
+  return async (context) => {
     const destroyed = await context.documents(resource).destroy(readId(resource, context))
     return destroyed ? { status: 204 } : notFound()
-  },
+  }
+}
+
+function take(resource: Resource): Handler {
+  return async (context) => {
+    const item = await context.documents(resource).take(readId(resource, context))
+    return { status: 200, text: item ?? notFound() }
+  }
 }
 
 /** The body is judged before the id, and both before the database is asked. */
@@ -59,17 +75,52 @@ function notFound(): never {
   throw new Problem('not_found')
 }
 
-function listReply(resource: Resource, request: ListRequest, page: ListPage<Uint8Array>): Reply {
-  const { path, pagination } = resource.spec
-  const links = [...request.links(page)].map(([rel, search]) => [rel, `${path}?${search}`] as const)
+function linksOf({ spec: { path } }: Resource, request: ListRequest, page: ListPage<Uint8Array>) {
+  return [...request.links(page)].map(([rel, search]) => [rel, `${path}?${search}`] as const)
+}
+
+function listHeaders(
+  links: readonly (readonly [rel: string, url: string])[],
+  page: ListPage<Uint8Array>,
+): Record<string, string> {
   const headers: Record<string, string> = {}
   if (links.length > 0) headers['Link'] = links.map(([rel, url]) => `<${url}>; rel="${rel}"`).join(', ')
   if (page.total) headers['X-Total-Count'] = String(page.total.rows)
   if (page.total?.estimated) headers['X-Total-Count-Estimated'] = 'true'
+  return headers
+}
+
+function listReply(resource: Resource, request: ListRequest, page: ListPage<Uint8Array>): Reply {
+  const links = linksOf(resource, request, page)
+  const isWrapped = resource.spec.pagination.envelope === 'results'
   return {
     status: 200,
-    headers,
-    text: pagination.envelope === 'results' ? envelope(page, new Map(links)) : page.items,
+    headers: listHeaders(links, page),
+    text: isWrapped ? envelope(page, new Map(links)) : page.items,
+  }
+}
+
+/** A list as a dialect frames it. */
+function framedReply(dialect: Dialect): typeof listReply {
+  return (resource, request, page) => {
+    const links = linksOf(resource, request, page)
+    const urls = new Map<string, string>(links)
+    const { window = { offset: 0n, size: page.length }, paged = false } = request.cut ?? {}
+    const { headers, before, after } = dialect.frame({
+      unit: resource.spec.path.split('/').at(-2) ?? '',
+      window,
+      paged,
+      length: page.length,
+      total: page.total?.rows ?? page.length,
+      next: urls.get('next'),
+      previous: urls.get('prev'),
+    })
+    return {
+      status: 200,
+      headers: { ...listHeaders(links, page), ...headers },
+      text:
+        before === undefined ? page.items : Buffer.concat([Buffer.from(before), page.items, Buffer.from(after ?? '')]),
+    }
   }
 }
 

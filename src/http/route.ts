@@ -75,4 +75,6 @@ export interface Route {
   readonly handle: Handler
   /** Who made it, for people: `resource book`, `plugin ./plugins/orders.ts`. */
   readonly source: string
+  /** The dialect of a generated route; left out where it is the plain one. */
+  readonly dialect?: string
 }

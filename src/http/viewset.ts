@@ -20,13 +20,14 @@ const PLACES: Readonly<Record<Operation, Place>> = {
 
 /** The routes of a resource: `<name>-list` on its path, `<name>-detail` on the path of one record. */
 export function viewset(resource: Resource): readonly Route[] {
-  const { name, path, operations, model } = resource.spec
+  const { name, path, operations, model, dialect } = resource.spec
   const places = {
     collection: { name: `${name}-list`, path },
     item: { name: detailName(name), path: `${path}{${model.primaryKey.name}}/` },
   }
   return operations.map((operation) => {
     const { method, on } = PLACES[operation]
-    return { ...places[on], method, handle: ACTIONS[operation](resource), source: `resource ${name}` }
+    const route = { ...places[on], method, handle: ACTIONS[operation](resource), source: `resource ${name}` }
+    return dialect === undefined ? route : { ...route, dialect: dialect.name }
   })
 }

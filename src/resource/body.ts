@@ -7,8 +7,11 @@ import type { Row } from './plan.js'
 import { quote } from './query.js'
 import type { CompileSchema } from './validator.js'
 
-/** Which of a record's fields a body has to name: all that are required, all that are writable, or any. */
-export type BodyMode = 'create' | 'replace' | 'update'
+/**
+ * Which of a record's fields a body has to name: all that are required, all that are writable, or any. `assign` is `update` where
+ * the value of a field is never merged with the stored one.
+ */
+export type BodyMode = 'create' | 'replace' | 'update' | 'assign'
 
 const MOST_FAULTS = 20
 

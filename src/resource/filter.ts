@@ -34,13 +34,22 @@ export function compileFilters(spec: ResourceSpec): ReadonlyMap<string, Filter> 
 function read(parameter: string, field: FieldSpec, lookup: Lookup, text: string): unknown {
   if (lookup === 'isnull') return readFlag(parameter, text)
   if (lookup !== 'in') return readValue(parameter, field, text)
-  const texts = splitList(text)
-  if (texts.length > MOST_VALUES)
-    throw new Problem('invalid_query', `${quote(parameter)} takes at most ${MOST_VALUES} values`)
+  return readValues(parameter, field, splitList(text))
+}
+
+/** @throws Problem `invalid_query` when one of the texts is no value of the field, and when they are too many */
+export function readValues(
+  parameter: string,
+  field: FieldSpec,
+  texts: readonly string[],
+  most = MOST_VALUES,
+): readonly unknown[] {
+  if (texts.length > most) throw new Problem('invalid_query', `${quote(parameter)} takes at most ${most} values`)
   return texts.map((item) => readValue(parameter, field, item))
 }
 
-function readValue(parameter: string, field: FieldSpec, text: string): unknown {
+/** @throws Problem `invalid_query` when the text is no value of the field */
+export function readValue(parameter: string, field: FieldSpec, text: string): unknown {
   const value = field.type.parse(text, field.options)
   if (value === undefined)
     throw new Problem(
@@ -50,7 +59,8 @@ function readValue(parameter: string, field: FieldSpec, text: string): unknown {
   return value
 }
 
-function readFlag(parameter: string, text: string): boolean {
+/** @throws Problem `invalid_query` when the text is neither true nor false */
+export function readFlag(parameter: string, text: string): boolean {
   if (text !== 'true' && text !== 'false') throw new Problem('invalid_query', `${quote(parameter)} takes true or false`)
   return text === 'true'
 }

@@ -1,4 +1,5 @@
 import type { ResourceSpec } from '../config/spec.js'
+import type { Listed } from '../dialects/dialect.js'
 import { LONGEST_LINK, type PageLinks, type Rel } from '../pagination/paginator.js'
 import { Problem } from '../problem.js'
 import { compileFilters } from './filter.js'
@@ -11,6 +12,8 @@ export interface ListRequest {
   readonly plan: ListPlan
   /** The query strings of the first, previous, next and last page, as far as the answer shows that they exist. */
   links(page: ListPage<unknown>): ReadonlyMap<Rel, string>
+  /** Of a request in a dialect: the rows of its page, and whether the client named them. */
+  readonly cut?: Pick<Listed, 'window' | 'paged'>
 }
 
 /** @returns the parser of a query string; it throws Problem `invalid_query` */
@@ -42,8 +45,12 @@ export function compileList(spec: ResourceSpec): (search: string) => ListRequest
     return { plan, links: (page) => spellLinks(kept, links(page)) }
   }
 
-  // Most clients ask for the same few pages.
-  const recent = new Map<string, ListRequest>()
+  return keepRecent(read)
+}
+
+/** Most clients ask for the same few pages. */
+export function keepRecent<Request>(read: (search: string) => Request): (search: string) => Request {
+  const recent = new Map<string, Request>()
   return (search) => {
     const known = recent.get(search)
     if (known) return known
@@ -67,7 +74,7 @@ function spellKept(query: Query, isKept: (name: string) => boolean): string {
 }
 
 /** Every link that an answer has is one that can be asked for. */
-function refuseLong({ length }: string, linkLength: number): void {
+export function refuseLong({ length }: string, linkLength: number): void {
   const room = LONGEST_LINK - linkLength
   if (linkLength === 0 || length <= room) return
   throw new Problem(
@@ -80,7 +87,7 @@ function refuseLong({ length }: string, linkLength: number): void {
  * Each link keeps the filters and the order of the request, and has the parameters of its own page; what was ignored is not carried on.
  * Where there is no room for all of them, the first and the last page are left to the client.
  */
-function spellLinks(kept: string, pages: PageLinks): ReadonlyMap<Rel, string> {
+export function spellLinks(kept: string, pages: PageLinks): ReadonlyMap<Rel, string> {
   const links = new Map<Rel, string>()
   const start = kept === '' ? '' : `${kept}&`
   let length = 0

@@ -30,4 +30,6 @@ export interface ListPlan {
 /** What the store answers. */
 export interface ListPage<Items> extends PageEdges {
   readonly items: Items
+  /** How many they are. */
+  readonly length: number
 }

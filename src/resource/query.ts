@@ -15,17 +15,40 @@ export function parseQuery(search: string, isIgnored: (name: string) => boolean)
   const query = new Map<string, string>()
   for (const pair of search.split('&')) {
     if (pair === '') continue
-    const equals = pair.indexOf('=')
-    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
-    if (name === '') throw new Problem('invalid_query', 'a query parameter has no name')
+    const [name, text] = readPair(pair)
     if (query.has(name) && !isIgnored(name))
       throw new Problem('invalid_query', `the parameter ${quote(name)} is given twice; give it once`)
-    query.set(name, decode(equals < 0 ? '' : pair.slice(equals + 1)))
-    if (query.size > MOST_PARAMETERS) {
-      throw new Problem('invalid_query', `more than ${MOST_PARAMETERS} query parameters are given`)
-    }
+    query.set(name, text)
+    if (query.size > MOST_PARAMETERS) throw tooMany(MOST_PARAMETERS)
   }
   return query
+}
+
+/** A parameter as it was given: its name, and one of its values. */
+export type Pair = readonly [name: string, text: string]
+
+/**
+ * Reads `a=1&a=2`, where a parameter may have several values.
+ * @throws Problem `invalid_query`
+ */
+export function parsePairs(search: string): readonly Pair[] {
+  const pairs = search.split('&').filter((pair) => pair !== '')
+  if (pairs.length > MOST_PAIRS) throw tooMany(MOST_PAIRS)
+  return pairs.map(readPair)
+}
+
+/** Ids come one by one. */
+const MOST_PAIRS = 2_000
+
+function readPair(pair: string): Pair {
+  const equals = pair.indexOf('=')
+  const name = decode(equals < 0 ? pair : pair.slice(0, equals))
+  if (name === '') throw new Problem('invalid_query', 'a query parameter has no name')
+  return [name, decode(equals < 0 ? '' : pair.slice(equals + 1))]
+}
+
+function tooMany(most: number): Problem {
+  return new Problem('invalid_query', `more than ${most} query parameters are given`)
 }
 
 /** A name from the client as an error may repeat it: bounded, and of characters that stand in names only. */

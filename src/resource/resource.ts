@@ -2,6 +2,7 @@ import type { FieldSpec, ResourceSpec } from '../config/spec.js'
 import type { JsonBody } from '../json-body.js'
 import { acceptsLink, type Links } from './links.js'
 import { type BodyMode, compileBody, longestBody } from './body.js'
+import { compileDialectList } from './dialect-list.js'
 import { compileList, type ListRequest } from './list.js'
 import type { Id, Row } from './plan.js'
 import type { CompileSchema } from './validator.js'
@@ -34,7 +35,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     shown: fields.filter((field) => !field.private && !field.writeOnly),
     bodyLimit: Math.max(SMALLEST_BODY_LIMIT, longestBody(spec)),
     parseId: (text: string) => primaryKey.type.parse(text, primaryKey.options) as Id | undefined,
-    parseList: compileList(spec),
+    parseList: spec.dialect ? compileDialectList(spec, spec.dialect) : compileList(spec),
     parseBody: compileBody(spec, acceptsLink(spec, links), compile),
   })
 }

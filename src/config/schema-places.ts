@@ -1,0 +1,63 @@
+import { DIALECTS, PLAIN } from '../dialects/index.js'
+import type { JsonSchema } from '../json.js'
+import { doc, mapping } from './schema-parts.js'
+
+/** What `api` says where resources.yaml does not. */
+export const API_DEFAULTS = { prefix: '/api', title: 'API', dialect: PLAIN } as const
+
+/** What stands between two slashes of a path. */
+export const SEGMENT = '[a-z0-9][a-z0-9._-]*'
+const PREFIX_HINT = 'a prefix is empty, or like `/api`: with a slash at the start and none at the end'
+const MOUNT_HINT = 'a mount is at a path like `/admin-api`: with a slash at the start and none at the end'
+
+/** The schema of a key that chooses a dialect. */
+export const dialectSchema = (description: string, extra: JsonSchema = {}): JsonSchema => {
+  const all = DIALECTS.map(({ name, summary }) => `- \`${name}\`: ${summary}`)
+  const plain = `- \`${PLAIN}\`: Lists are what \`pagination\` says.`
+  return doc(
+    { enum: [PLAIN, ...DIALECTS.map(({ name }) => name)], ...extra },
+    `${description}\n${[plain, ...all].join('\n')}`,
+  )
+}
+
+/** The schema of `api`. */
+export const apiSchema = (): JsonSchema =>
+  mapping('`api`', {
+    prefix: doc(
+      {
+        type: 'string',
+        pattern: `^(/${SEGMENT})*$`,
+        patternErrorMessage: PREFIX_HINT,
+        maxLength: 200,
+        default: API_DEFAULTS.prefix,
+      },
+      'What every path starts with.',
+    ),
+    title: doc(
+      { type: 'string', minLength: 1, maxLength: 200, default: API_DEFAULTS.title },
+      'The name of the service.',
+    ),
+    dialect: dialectSchema('How clients speak to the resources, each of which may have another.', {
+      default: API_DEFAULTS.dialect,
+    }),
+  })
+
+/** The schema of one of `mounts`. */
+export const mountSchema = (): JsonSchema =>
+  mapping(
+    'a mount',
+    {
+      path: doc(
+        {
+          type: 'string',
+          pattern: `^(/${SEGMENT})+$`,
+          patternErrorMessage: MOUNT_HINT,
+          maxLength: 200,
+          examples: ['/admin-api'],
+        },
+        'What every path starts with there, in place of the prefix.',
+      ),
+      dialect: dialectSchema('How clients speak to all resources there; each as it is declared when left out.'),
+    },
+    ['path'],
+  )

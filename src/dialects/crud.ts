@@ -1,0 +1,124 @@
+import type { Lookup } from '../fields/field-type.js'
+import type { Json } from '../json.js'
+import { readCount, readSize } from '../pagination/paginator.js'
+import type { Fault } from '../problem.js'
+import type { Comparison, Dialect, Given, Sorting, Vocabulary, Window } from './dialect.js'
+import { comparisons, readJson, readMembers, refused, single, textOf } from './parameters.js'
+
+const PAGING = ['limit', 'offset', 'page', 'cursor']
+const OWN = ['s', 'filter', 'sort']
+
+/** What stands after `$`. */
+const OPERATORS: ReadonlyMap<string, readonly Lookup[]> = new Map([
+  ['$eq', ['exact']],
+  ['$in', ['in']],
+  ['$gt', ['gt']],
+  ['$gte', ['gte']],
+  ['$lt', ['lt']],
+  ['$lte', ['lte']],
+  ['$cont', ['contains']],
+  ['$contL', ['icontains']],
+  ['$starts', ['startswith']],
+  ['$isnull', ['isnull']],
+  ['$notnull', ['isnull']],
+])
+
+export const crud: Dialect = {
+  name: 'crud',
+  summary:
+    'Conditions in `s`, pages by `limit` and `page` in an object with `data` and `total`, as @nestjsx/crud has them.',
+  paging: PAGING,
+  parameters: OWN,
+  read: (given, words) => ({
+    comparisons: [
+      ...comparisons(given, [...PAGING, ...OWN], () => ({ field: '', lookups: [] })),
+      ...readSearch(single(given, ['s']).get('s')),
+      ...(given.get('filter') ?? []).map(readFilter),
+    ],
+    sorting: given.get('sort')?.map(readSort),
+    window: readWindow(given, words),
+  }),
+  spell: ({ offset, size }) => ({ limit: String(size), offset: String(offset) }),
+  frame({ window: { offset, size }, paged, length, total }) {
+    if (!paged) return {}
+    const page = `"page":${offset / BigInt(size) + 1n},"pageCount":${Math.ceil(total / size)}`
+    return { before: '{"data":', after: `,"count":${length},"total":${total},${page}}` }
+  },
+  put: 'merge',
+  destroyed: 'record',
+  refusal: ({ title, status, message, faults }) => ({
+    statusCode: status,
+    error: title,
+    message: faults.length === 0 ? [message] : faults.map(afterItsField),
+  }),
+}
+
+/** Forms put a message under the field that is its first word. */
+function afterItsField({ field, message }: Fault): string {
+  const named = message.toLowerCase().startsWith(`${field.replaceAll('_', ' ')} `)
+  return named ? field + message.slice(field.length) : `${field} ${message}`
+}
+
+/** `{"$and":[{"status":{"$eq":"draft"}},{"id":{"$in":[1,2]}}]}` */
+function readSearch(text: string | undefined): readonly Comparison[] {
+  return text === undefined ? [] : readConditions(readJson('s', text), 0)
+}
+
+const DEEPEST = 8
+
+function readConditions(json: Json | undefined, depth: number): readonly Comparison[] {
+  if (depth > DEEPEST) throw refused('s', `is nested deeper than ${DEEPEST} levels`)
+  return readMembers('s', json).flatMap(([name, value]) => {
+    if (name === '$or') throw refused('s', 'has an `$or`; a list joins its conditions by `$and` only')
+    if (name !== '$and') return readMember(name, value)
+    if (!Array.isArray(value)) throw refused('s', 'has an `$and` that is no list')
+    return (value as readonly Json[]).flatMap((each) => readConditions(each, depth + 1))
+  })
+}
+
+function readMember(field: string, value: Json): readonly Comparison[] {
+  if (typeof value !== 'object') return [compare(field, '$eq', [value])]
+  return readMembers(`s.${field}`, value).flatMap(([operator, operand]) => {
+    const values = Array.isArray(operand) ? (operand as readonly Json[]) : [operand]
+    if (operator !== '$between') return [compare(field, operator, values)]
+    if (values.length !== 2) throw refused(`s.${field}.$between`, 'takes two values')
+    return [compare(field, '$gte', values.slice(0, 1)), compare(field, '$lte', values.slice(1))]
+  })
+}
+
+/** `status||$eq||draft`; the values of `$in` stand between commas. */
+function readFilter(text: string): Comparison {
+  const [field = '', operator = '', ...rest] = text.split('||')
+  const operand = rest.join('||')
+  return compare(field, operator, operator === '$in' ? operand.split(',') : [operand])
+}
+
+function compare(field: string, operator: string, operands: readonly Json[]): Comparison {
+  const parameter = `${field}.${operator}`
+  const lookups = OPERATORS.get(operator)
+  if (lookups === undefined)
+    throw refused(parameter, `is no comparison here; there are ${[...OPERATORS.keys()].join(', ')}`)
+  if (operator === '$isnull' || operator === '$notnull')
+    return { parameter, field, lookups, values: [String(operator === '$isnull')] }
+  const values = operands.map(textOf)
+  if (values.includes(undefined)) throw refused(parameter, 'must be text, a number, true or false')
+  return { parameter, field, lookups, values: values.flatMap((value) => value ?? []) }
+}
+
+/** `title,DESC` */
+function readSort(text: string): Sorting {
+  const [field = '', order = 'ASC', ...others] = text.split(',')
+  const direction = order.toUpperCase()
+  if (others.length > 0 || (direction !== 'ASC' && direction !== 'DESC'))
+    throw refused('sort', 'must be a field and an order, such as title,DESC')
+  return { field, descending: direction === 'DESC' }
+}
+
+/** `offset` says more than `page`, and clients that send both mean the same by them. */
+function readWindow(given: Given, { sizes }: Vocabulary): Window | undefined {
+  const own = single(given, PAGING)
+  if (!own.has('limit') && !own.has('page')) return undefined
+  const size = readSize(own, 'limit', sizes)
+  const before = (readCount(own, 'page', 1n, 1n) - 1n) * BigInt(size)
+  return { offset: readCount(own, 'offset', 0n, before), size }
+}

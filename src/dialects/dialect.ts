@@ -1,0 +1,103 @@
+import type { Lookup } from '../fields/field-type.js'
+import type { Json } from '../json.js'
+import type { PageSizes } from '../pagination/paginator.js'
+import type { Fault } from '../problem.js'
+
+/** Every parameter of a query string with its values, in order. `ids[0]=1&ids[1]=2` is one parameter, `ids`. */
+export type Given = ReadonlyMap<string, readonly string[]>
+
+/** One comparison that a client asks for. Several values are alternatives. */
+export interface Comparison {
+  /** What the client called it. */
+  readonly parameter: string
+  readonly field: string
+  /** What it may mean; the first that the resource offers for the field is meant. */
+  readonly lookups: readonly Lookup[]
+  readonly values: readonly string[]
+}
+
+/** One part of the order that a client asks for. */
+export interface Sorting {
+  readonly field: string
+  readonly descending: boolean
+}
+
+/** Some rows of a list: so many, after so many others. */
+export interface Window {
+  readonly offset: bigint
+  readonly size: number
+}
+
+/** What a query string asks for, in the words of the resource. */
+export interface Asked {
+  readonly comparisons: readonly Comparison[]
+  /** undefined when the client leaves the order to the resource. */
+  readonly sorting: readonly Sorting[] | undefined
+  /** undefined when the client names no page: it takes the first, or all of the records whose ids it names. */
+  readonly window: Window | undefined
+}
+
+/** What a dialect has to know of a resource to read a query string. */
+export interface Vocabulary {
+  /** The name of the primary key. */
+  readonly key: string
+  /** Whether lists can be filtered by a field of this name. */
+  isField(name: string): boolean
+  readonly sizes: PageSizes
+}
+
+/** An answer to a list, as far as its frame depends on it. */
+export interface Listed {
+  /** What records are called in the path: `books`. */
+  readonly unit: string
+  readonly window: Window
+  /** Whether the client named a page. */
+  readonly paged: boolean
+  /** Records in the answer, and in all. */
+  readonly length: number
+  readonly total: number
+  /** The URLs of the neighbouring pages. */
+  readonly next: string | undefined
+  readonly previous: string | undefined
+}
+
+/** What stands around the array of records in an answer, and is said of it in headers. */
+export interface Frame {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly before?: string
+  readonly after?: string
+}
+
+/** What a client is told of a request that cannot be done. */
+export interface Refused {
+  readonly title: string
+  readonly status: number
+  readonly message: string
+  readonly faults: readonly Fault[]
+}
+
+/**
+ * How clients of one kind speak to a resource, one object in one file: the parameters of their lists, and what they expect
+ * of answers. It is chosen in resources.yaml, never guessed.
+ */
+export interface Dialect {
+  /** What stands after `dialect:` in resources.yaml. */
+  readonly name: string
+  /** One sentence for the reference and the editor. */
+  readonly summary: string
+  /** The parameters that say which page; links have them anew. */
+  readonly paging: readonly string[]
+  /** All its other parameters that are no filters. */
+  readonly parameters: readonly string[]
+  /** @throws Problem `invalid_query` */
+  read(given: Given, words: Vocabulary): Asked
+  /** The parameters that ask for a window, escaped as in a URL. */
+  spell(window: Window): Readonly<Record<string, string>>
+  frame(list: Listed): Frame
+  /** Whether PUT sets the fields that a body names, or replaces the record. */
+  readonly put: 'merge' | 'replace'
+  /** Whether DELETE answers 200 with the record as it was, or 204 with nothing. */
+  readonly destroyed: 'record' | 'nothing'
+  /** The body of a refusal, in place of a problem document. */
+  refusal?(refused: Refused): Readonly<Record<string, Json>>
+}

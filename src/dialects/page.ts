@@ -1,0 +1,36 @@
+import { readCount, readSize } from '../pagination/paginator.js'
+import type { Dialect } from './dialect.js'
+import { byLookup, comparisons, single } from './parameters.js'
+
+const PAGING = ['page', 'page_size', 'cursor']
+const OWN = [...PAGING, 'ordering']
+
+export const page: Dialect = {
+  name: 'page',
+  summary: 'Numbered pages in an object with `count` and `results`, as Django REST framework has them.',
+  paging: PAGING,
+  parameters: ['ordering'],
+  read(given, words) {
+    const own = single(given, OWN)
+    const size = readSize(own, 'page_size', words.sizes)
+    const ordering = own.get('ordering')
+    return {
+      comparisons: comparisons(given, OWN, (name) => byLookup(name, words)),
+      sorting: ordering?.split(',').map((term) => {
+        const descending = term.startsWith('-')
+        return { field: descending ? term.slice(1) : term, descending }
+      }),
+      window:
+        own.has('page') || own.has('page_size')
+          ? { offset: (readCount(own, 'page', 1n, 1n) - 1n) * BigInt(size), size }
+          : undefined,
+    }
+  },
+  spell: ({ offset, size }) => ({ page: String(offset / BigInt(size) + 1n), page_size: String(size) }),
+  frame: ({ total, next, previous }) => ({
+    before: `{"count":${total},"next":${JSON.stringify(next ?? null)},"previous":${JSON.stringify(previous ?? null)},"results":`,
+    after: '}',
+  }),
+  put: 'replace',
+  destroyed: 'nothing',
+}

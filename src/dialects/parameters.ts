@@ -1,0 +1,78 @@
+import { type Lookup, LOOKUPS } from '../fields/field-type.js'
+import type { Json } from '../json.js'
+import { Problem } from '../problem.js'
+import type { Comparison, Given, Vocabulary } from './dialect.js'
+
+/**
+ * The parameters with these names that are given, each with its one value; said twice in the same words it is still one.
+ * @throws Problem `invalid_query` for a parameter with two values
+ */
+export function single(given: Given, names: readonly string[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (const name of names) {
+    const [value, ...others] = given.get(name) ?? []
+    if (value === undefined) continue
+    if (others.some((other) => other !== value)) throw refused(name, 'is given twice with different values')
+    found.set(name, value)
+  }
+  return found
+}
+
+/** The parameters that are none of a dialect's own, as comparisons: `interpret` says of which field, and how. */
+export function comparisons(
+  given: Given,
+  own: readonly string[],
+  interpret: (name: string) => Pick<Comparison, 'field' | 'lookups'>,
+): readonly Comparison[] {
+  return [...given]
+    .filter(([name]) => !own.includes(name))
+    .map(([parameter, values]) => ({ parameter, ...interpret(parameter), values }))
+}
+
+/** `created_at__gte` is a lookup of `created_at`, unless a field is called so. */
+export function byLookup(
+  name: string,
+  { isField }: Pick<Vocabulary, 'isField'>,
+): Pick<Comparison, 'field' | 'lookups'> {
+  const at = name.lastIndexOf('__')
+  const lookup = LOOKUPS.find((each) => each === name.slice(at + 2))
+  return at < 0 || lookup === undefined || isField(name)
+    ? { field: name, lookups: ['exact'] }
+    : { field: name.slice(0, at), lookups: [lookup] }
+}
+
+/** What a dialect calls a lookup of ours, or several of which the first that a resource offers is meant. */
+export type LookupWords = ReadonlyMap<string, readonly Lookup[]>
+
+const NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+
+/**
+ * The value of a parameter that is JSON. Numbers are read as the text of their digits, so that none is lost.
+ * @throws Problem `invalid_query`
+ */
+export function readJson(name: string, text: string): Json {
+  try {
+    return JSON.parse(text.replaceAll(NUMBER, (part) => (part.startsWith('"') ? part : `"${part}"`))) as Json
+  } catch {
+    throw refused(name, 'is not JSON')
+  }
+}
+
+/**
+ * A JSON object of a parameter, as its members.
+ * @throws Problem `invalid_query`
+ */
+export function readMembers(name: string, json: Json | undefined): readonly (readonly [string, Json])[] {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw refused(name, 'must be a JSON object')
+  return Object.entries(json)
+}
+
+/** The text of a JSON value that a field can be compared with; undefined for null, a list or an object. */
+export function textOf(json: Json | undefined): string | undefined {
+  return typeof json === 'string' ? json : typeof json === 'boolean' ? String(json) : undefined
+}
+
+/** A parameter that cannot be read: `fault` goes on after its name. */
+export function refused(name: string, fault: string): Problem {
+  return new Problem('invalid_query', `the parameter \`${name}\` ${fault}`)
+}

@@ -1,0 +1,72 @@
+import type { Json } from '../json.js'
+import type { Comparison, Dialect, Listed, Sorting, Vocabulary, Window } from './dialect.js'
+import { byLookup, comparisons, readJson, readMembers, refused, single, textOf } from './parameters.js'
+
+const PAGING = ['range', 'cursor']
+const OWN = [...PAGING, 'sort', 'filter']
+const COUNT = /^(?:0|[1-9][0-9]{0,30})$/
+
+export const simpleRest: Dialect = {
+  name: 'simple-rest',
+  summary:
+    'Bare arrays, cut by `range=[0,9]`, with `Content-Range`, as the simple REST client of react-admin has them.',
+  paging: PAGING,
+  parameters: ['sort', 'filter'],
+  read(given, words) {
+    const own = single(given, OWN)
+    return {
+      comparisons: [
+        // A parameter beside `filter` compares nothing, and is refused by its name.
+        ...comparisons(given, OWN, () => ({ field: '', lookups: [] })),
+        ...readFilter(own.get('filter') ?? '{}', words),
+      ],
+      sorting: readSort(own.get('sort')),
+      window: readRange(own.get('range'), words),
+    }
+  },
+  spell: ({ offset, size }) => ({ range: encodeURIComponent(`[${offset},${offset + BigInt(size) - 1n}]`) }),
+  frame: (list) => ({ headers: { 'Content-Range': contentRange(list) } }),
+  put: 'merge',
+  destroyed: 'record',
+}
+
+function readFilter(text: string, words: Vocabulary): readonly Comparison[] {
+  return readMembers('filter', readJson('filter', text)).map(([name, json]) => {
+    const parameter = `filter.${name}`
+    // null asks for records without a value.
+    if (json === null) return { parameter, field: name, lookups: ['isnull'], values: ['true'] }
+    const values = (Array.isArray(json) ? (json as readonly Json[]) : [json]).map(textOf)
+    if (values.includes(undefined))
+      throw refused(parameter, 'must be text, a number, true, false, null or a list of such')
+    return { parameter, ...byLookup(name, words), values: values.flatMap((value) => value ?? []) }
+  })
+}
+
+/** `["title","DESC"]` */
+function readSort(text: string | undefined): readonly Sorting[] | undefined {
+  if (text === undefined) return undefined
+  const json = readJson('sort', text)
+  const [field, order, ...others] = Array.isArray(json) ? (json as readonly Json[]).map(textOf) : []
+  const direction = order?.toUpperCase()
+  if (field === undefined || others.length > 0 || (direction !== 'ASC' && direction !== 'DESC'))
+    throw refused('sort', 'must be a field and an order, such as ["title","DESC"]')
+  return [{ field, descending: direction === 'DESC' }]
+}
+
+/** `[0,9]`: the first and the last row. */
+function readRange(text: string | undefined, { sizes }: Vocabulary): Window | undefined {
+  if (text === undefined) return undefined
+  const json = readJson('range', text)
+  const [first, last, ...others] = Array.isArray(json) ? (json as readonly Json[]).map(textOf) : []
+  const isRange =
+    first !== undefined && last !== undefined && others.length === 0 && COUNT.test(first) && COUNT.test(last)
+  if (!isRange || BigInt(last) < BigInt(first))
+    throw refused('range', 'must be the numbers of the first and the last row, such as [0,9]')
+  const size = BigInt(last) - BigInt(first) + 1n
+  return { offset: BigInt(first), size: size > BigInt(sizes.maxPageSize) ? sizes.maxPageSize : Number(size) }
+}
+
+function contentRange({ unit, window: { offset }, length, total }: Listed): string {
+  const rows = length === 0 ? '*' : `${offset}-${offset + BigInt(length) - 1n}`
+  return `${unit} ${rows}/${total}`
+}

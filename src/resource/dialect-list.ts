@@ -1,0 +1,156 @@
+import { totalOrder } from '../config/coverage.js'
+import type { FieldSpec, OrderSpec, ResourceSpec } from '../config/spec.js'
+import type { Comparison, Dialect, Given, Sorting, Vocabulary, Window } from '../dialects/dialect.js'
+import type { Lookup } from '../fields/field-type.js'
+import { offsetPage } from '../pagination/by-offset.js'
+import type { Ordered, PageRequest, Parameters } from '../pagination/paginator.js'
+import { Problem } from '../problem.js'
+import { readFlag, readValue, readValues } from './filter.js'
+import { keepRecent, type ListRequest, refuseLong, spellLinks } from './list.js'
+import type { Condition } from './plan.js'
+import { type Pair, parsePairs, quote } from './query.js'
+
+/** Records that a client can ask for by their ids at once. */
+const MOST_IDS = 1_000
+
+/**
+ * What `compileList` is for a resource that speaks a dialect: the dialect reads the query string, and what it asks for is held
+ * against the resource.
+ * @returns the parser of a query string; it throws Problem `invalid_query`
+ */
+export function compileDialectList(spec: ResourceSpec, dialect: Dialect): (search: string) => ListRequest {
+  const { model, pagination, unknownQuery } = spec
+  const lookups = lookupsOf(spec)
+  const words: Vocabulary = {
+    key: model.primaryKey.name,
+    isField: (name) => lookups.has(name),
+    sizes: pagination,
+  }
+  const readSorting = compileSorting(spec)
+  const allowed = `allowed are ${[...dialect.paging, ...dialect.parameters].join(', ')}, and filters on ${[...lookups.keys()].join(', ')}`
+  const total = pagination.count === 'none' ? 'capped' : pagination.count
+
+  const readCondition = (comparison: Comparison): readonly Condition[] => {
+    const offered = lookups.get(comparison.field)
+    const lookup = comparison.lookups.find((each) => offered?.lookups.has(each))
+    if (offered !== undefined && lookup !== undefined)
+      return [toCondition(comparison, offered.field, lookup, model.primaryKey)]
+    if (unknownQuery === 'ignore') return []
+    const name = quote(comparison.parameter)
+    if (offered === undefined) throw new Problem('invalid_query', `this list takes no parameter ${name}; ${allowed}`)
+    const known = [...offered.lookups].join(', ')
+    const field = quote(comparison.field)
+    throw new Problem('invalid_query', `this list has no comparison ${name}; those of ${field} are ${known}`)
+  }
+
+  return keepRecent((search) => {
+    const pairs = parsePairs(search)
+    const given = gather(pairs)
+    const asked = dialect.read(given, words)
+    const where = asked.comparisons.flatMap(readCondition)
+    const order = readSorting(asked.sorting)
+    const ids = where.find(({ field, lookup }) => field === model.primaryKey && (lookup === 'in' || lookup === 'exact'))
+    const window = asked.window ?? { offset: 0n, size: pagination.pageSize }
+    const isWhole = asked.window === undefined && ids !== undefined
+    const page = isWhole ? WHOLE : cut({ spec, dialect, window, cursor: given.get('cursor')?.[0], order })
+    const kept = spellKept(pairs, dialect)
+    refuseLong(kept, page.linkLength)
+    const { start, limit, keyset } = page
+    const plan = Object.freeze({ where, order, start, limit, keyset, total } as const)
+    const links: ListRequest['links'] = (edges) => spellLinks(kept, page.links(edges))
+    return { plan, links, cut: { window, paged: asked.window !== undefined } }
+  })
+}
+
+/** Records that are named by their ids are bounded by these, and come in one piece. */
+const WHOLE: PageRequest = {
+  start: { offset: 0 },
+  limit: undefined,
+  keyset: false,
+  linkLength: 0,
+  links: () => new Map(),
+}
+
+interface Cut {
+  readonly spec: ResourceSpec
+  readonly dialect: Dialect
+  readonly window: Window
+  readonly cursor: string | undefined
+  readonly order: readonly Ordered[]
+}
+
+function cut({ spec, dialect, window: { offset, size }, cursor, order }: Cut): PageRequest {
+  const query: Parameters = new Map(cursor === undefined ? [] : [['cursor', cursor]])
+  const at = (rows: bigint) => dialect.spell({ offset: rows, size })
+  return offsetPage({ query, order, offset, size, at }, spec.pagination)
+}
+
+interface Offered {
+  readonly field: FieldSpec
+  readonly lookups: ReadonlySet<Lookup>
+}
+
+/** What lists can be filtered by. One value and several of them cost the same, and a record can always be named by its id. */
+function lookupsOf({ filters, model: { primaryKey } }: ResourceSpec): ReadonlyMap<string, Offered> {
+  const equal: readonly Lookup[] = ['exact', 'in']
+  const declared = filters.map(({ field, lookups }): [string, Offered] => {
+    const more = lookups.some((each) => equal.includes(each)) || field === primaryKey ? equal : []
+    return [field.name, { field, lookups: new Set([...more, ...lookups]) }]
+  })
+  return new Map([[primaryKey.name, { field: primaryKey, lookups: new Set(equal) }], ...declared])
+}
+
+function toCondition({ parameter, values }: Comparison, field: FieldSpec, lookup: Lookup, key: FieldSpec): Condition {
+  const texts = [...new Set(values)]
+  const [text = '', ...others] = texts
+  if (lookup === 'in' || (lookup === 'exact' && texts.length !== 1))
+    return { field, lookup: 'in', value: readValues(parameter, field, texts, field === key ? MOST_IDS : undefined) }
+  if (others.length > 0) throw new Problem('invalid_query', `the parameter ${quote(parameter)} takes one value`)
+  const read = lookup === 'isnull' ? readFlag(parameter, text) : readValue(parameter, field, text)
+  return { field, lookup, value: read }
+}
+
+/** The primary key can always be ordered by: its index is there. */
+function compileSorting(spec: ResourceSpec): (asked: readonly Sorting[] | undefined) => readonly OrderSpec[] {
+  const { model, orderable, defaultOrder } = spec
+  const fields = new Map([model.primaryKey, ...orderable].map((field) => [field.name, field]))
+  const standard = totalOrder(model, defaultOrder)
+  const find = ({ field: name, descending }: Sorting): OrderSpec => {
+    const field = fields.get(name)
+    if (field) return { field, descending }
+    const allowed = [...fields.keys()].join(', ')
+    throw new Problem('invalid_query', `this list cannot be ordered by ${quote(name)}; allowed are ${allowed}`)
+  }
+  return (asked) => {
+    if (asked === undefined) return standard
+    const order = asked.slice(0, fields.size + 1).map(find)
+    if (new Set(order.map(({ field }) => field)).size < order.length)
+      throw new Problem('invalid_query', 'the order of the list names a field twice')
+    return totalOrder(model, order)
+  }
+}
+
+const INDEX = /\[[0-9]{0,4}\]$/
+
+/** `ids[0]` and `ids[]` are values of `ids`. */
+function nameOf(name: string): string {
+  return name.replace(INDEX, '')
+}
+
+function gather(pairs: readonly Pair[]): Given {
+  const given = new Map<string, string[]>()
+  for (const [name, text] of pairs) {
+    const known = given.get(nameOf(name))
+    if (known) known.push(text)
+    else given.set(nameOf(name), [text])
+  }
+  return given
+}
+
+/** What links say of a request, whatever their page. */
+function spellKept(pairs: readonly Pair[], { paging }: Dialect): string {
+  const kept = pairs.filter(([name]) => !paging.includes(nameOf(name)))
+  return kept.length === 0
+    ? ''
+    : new URLSearchParams(kept.map(([name, text]): [string, string] => [name, text])).toString()
+}
