@@ -97,9 +97,9 @@ function toRows(
   const told: readonly Figure[] =
     result.figures.length > 0
       ? result.figures
-      : [{ text: reason, value: 0, target: '', met: false, known: MARKS[outcome] }]
+      : [{ text: reason.split('\n')[0] ?? '', value: 0, target: '', met: false, known: MARKS[outcome] }]
   return told.map(({ text, target, met, known }, at) => {
-    const head = at === 0 ? `${id} | ${title} | ${where}` : ' | | '
+    const head = at === 0 ? `${id} | ${title} | ${where}` : '| |'
     const verdict = met ? 'met' : `missed${known === undefined ? '' : `: ${known}`}`
     return { id: Number(id.slice(1)), row: `| ${head} | ${text} | ${target} | ${verdict} | ${at === 0 ? run : ''} |` }
   })
