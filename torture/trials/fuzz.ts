@@ -74,21 +74,23 @@ async function askOne(session: Session): Promise<void> {
   const fault = unsound ?? other
   if (unsound === undefined && other !== undefined && session.unsure) await learn(session)
   else if (fault !== undefined) await report(session, { bytes, method: one.method, fault })
-  else if (answer) settle(session, one, answer, wanted)
+  else if (answer && !settle(session, one, answer, wanted)) await learn(session)
 }
 
-/** Enters what a right answer did, and holds what it shows against the model. */
-function settle(session: Session, one: Sample, answer: RawAnswer, wanted: ReturnType<typeof predict>): void {
+/** Enters what a right answer did, and holds what it shows against the model; answers whether that is still the table's. */
+function settle(session: Session, one: Sample, answer: RawAnswer, wanted: ReturnType<typeof predict>): boolean {
   const { rows } = session
   const id = one.id ?? idOf(answer.body)
   if (wanted.change?.kind === 'delete') rows.delete(id)
   else if (wanted.change) rows.set(id, wanted.change.fields)
-  if (wanted.shows === undefined || one.method === 'HEAD') return
+  if (wanted.shows === undefined || one.method === 'HEAD') return true
   const { snippet, ...own } = JSON.parse(answer.body) as Readonly<Record<string, unknown>>
   const shown = (snippet ?? own) as Fields
-  for (const [name, value] of Object.entries(wanted.shows))
-    if (shown[name] !== value)
+  const wrong = Object.entries(wanted.shows).filter(([name, value]) => shown[name] !== value)
+  if (!session.unsure)
+    for (const [name] of wrong)
       session.findings.push({ bytes: '', method: one.method, fault: `${name} of ${id} is not what was stored` })
+  return wrong.length === 0
 }
 
 /** Bytes that were a request: anything but an error of ours may come back, or nothing. */
