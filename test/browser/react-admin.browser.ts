@@ -1,0 +1,118 @@
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { build } from 'esbuild'
+import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Api, startApi } from '../support/api.js'
+import { MOUNTED, stockBooks } from '../support/mounted-books.js'
+
+const CHROMIUM = '/usr/bin/chromium'
+const FLAGS = ['no-sandbox', 'disable-gpu', 'disable-quic', 'no-first-run', 'disable-background-networking']
+const SHOTS = '.snippetctl/shots'
+const STYLE = 'body{font:16px sans-serif;margin:2em}td,th{padding:.3em 1em;text-align:left}em{color:#b00020}'
+
+const isThere = existsSync(CHROMIUM)
+
+;(isThere ? describe : describe.skip)(`react-admin in ${CHROMIUM}`, () => {
+  let api: Api
+  let folder: string
+  let browser: BrowserContext
+  let page: Page
+  const complaints: string[] = []
+  const elsewhere: string[] = []
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'snippetctl-chromium-'))
+    api = await startApi(MOUNTED)
+    await stockBooks(api.database)
+    const { outputFiles } = await build({
+      entryPoints: ['test/clients/admin.jsx'],
+      bundle: true,
+      write: false,
+      format: 'iife',
+      jsx: 'automatic',
+      define: { 'process.env.NODE_ENV': '"production"' },
+      logLevel: 'error',
+    })
+    browser = await chromium.launchPersistentContext(folder, {
+      executablePath: CHROMIUM,
+      args: [...FLAGS, 'disable-component-update', 'disable-sync'].map((flag) => `--${flag}`),
+      viewport: { width: 900, height: 700 },
+    })
+    page = await browser.newPage()
+    page.setDefaultTimeout(20_000)
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    page.on('request', (request) => request.url().startsWith(api.url) || elsewhere.push(request.url()))
+    // The panel is of the same origin as the API, as behind one proxy.
+    await page.route(`${api.url}/admin/**`, (route) =>
+      route.request().url().endsWith('.js')
+        ? route.fulfill({ contentType: 'text/javascript', body: outputFiles[0]?.text ?? '' })
+        : route.fulfill({
+            contentType: 'text/html',
+            body: `<!doctype html><html lang=en><title>Admin</title><link rel=icon href="data:,"><style>${STYLE}</style><body><script src=/admin/panel.js></script>`,
+          }),
+    )
+    await page.goto(`${api.url}/admin/#/books`)
+  })
+
+  afterAll(async () => {
+    await browser.close()
+    await api.close()
+    await rm(folder, { recursive: true, maxRetries: 5 })
+  })
+
+  const button = (name: string) => page.getByRole('button', { name, exact: true }).click()
+  const rows = (first: string) => page.locator('tbody tr').filter({ hasText: first }).first().waitFor()
+  const shoot = async (name: string) => {
+    await mkdir(SHOTS, { recursive: true })
+    await page.screenshot({ path: join(SHOTS, `${name}.png`) })
+  }
+
+  test('shows a list, page by page, in another order and filtered', async () => {
+    await page.getByText('page 1, 42 books').waitFor()
+    await rows('Book 42')
+    await shoot('react-admin-list')
+    await button('Next')
+    await rows('Book 32')
+    await button('pages')
+    await rows('Book 01')
+    await button('Drafts')
+    await page.getByText('page 1, 21 books').waitFor()
+    await button('All')
+    await page.getByText('page 1, 42 books').waitFor()
+  })
+
+  test('puts what is wrong under its field, and saves what is right', async () => {
+    await page.getByRole('link', { name: '7', exact: true }).click()
+    const title = page.getByLabel('title')
+    await page.waitForFunction(`document.querySelector('input[name=title]')?.value === 'Book 07'`)
+    await title.fill('x'.repeat(51))
+    await button('Save')
+    await page.getByRole('alert').filter({ hasText: 'Title must be between 1 and 50 characters' }).waitFor()
+    await shoot('react-admin-form')
+    await title.fill('Book 07, revised')
+    await button('Save')
+    await rows('Book 07, revised')
+    expect(await (await api.fetch('/api/books/7')).json()).toMatchObject({ title: 'Book 07, revised', pages: 70 })
+  })
+
+  test('creates a record and deletes it', async () => {
+    await page.getByRole('link', { name: 'Create' }).click()
+    await page.getByLabel('title').fill('A new one')
+    await page.getByLabel('pages').fill('1')
+    await page.getByLabel('author').fill('2')
+    await button('Save')
+    await rows('A new one')
+    await page.locator('tbody tr').filter({ hasText: 'A new one' }).getByRole('link').click()
+    await button('Delete')
+    await page.getByText('page 1, 42 books').waitFor()
+  })
+
+  test('says nothing in the console but for the refusal, and asks no other host', () => {
+    expect(elsewhere.filter((url) => !url.startsWith('data:'))).toEqual([])
+    expect(complaints.filter((text) => !text.includes('status of 400'))).toEqual([])
+  })
+})
