@@ -17,15 +17,15 @@ interface Announcement {
 }
 
 /** What there is to say of an application that listens. */
-export function describeListening(url: string, { resources, routes }: App): Listening {
+export function describeListening(url: string, { resources, routes, pages }: App): Listening {
   const all = [...routes]
   const example = all.find(({ method, path }) => method === 'GET' && !path.includes('{'))?.path
-  return { url, resources: resources.length, routes: all.length, example }
+  return { url, resources: resources.length, routes: all.length, example, explore: pages !== undefined }
 }
 
 /** Says where the server listens, once it does: a banner for people, one line of the log for machines. */
 export function announce(context: CliContext, { listening, database, workers, log, banner }: Announcement): void {
-  const { example, ...facts } = listening
+  const { example, explore, ...facts } = listening
   const { url, resources, routes } = facts
   if (!banner || !context.out.terminal) {
     const { version } = context
@@ -35,6 +35,7 @@ export function announce(context: CliContext, { listening, database, workers, lo
   const { colors, line } = context.err
   const rows = [
     ['API', colors.cyan(url)],
+    ...(explore ? [['Explore', `${colors.cyan(`${url}/`)}   the API in a browser`]] : []),
     ['Database', database],
     ['Serves', `${count(resources, 'resource')}, ${count(routes, 'route')}   (snippetctl routes)`],
     ...(workers === undefined ? [] : [['Workers', String(workers)]]),

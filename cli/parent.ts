@@ -25,6 +25,8 @@ export interface Listening {
   readonly routes: number
   /** A path that can be tried out. */
   readonly example: string | undefined
+  /** Whether there are pages for people. */
+  readonly explore: boolean
 }
 
 /** What a worker tells its parent. Other messages are those of plugins, and nobody's business here. */

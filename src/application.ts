@@ -1,6 +1,7 @@
 import type { AppSpec } from './config/spec.js'
 import { suggest } from './config/words.js'
 import type { Refusal } from './config/refusal.js'
+import { createExplore, type Pages } from './explore/index.js'
 import type { PluginApp } from './http/plugin.js'
 import type { Mount } from './http/fallback.js'
 import { METHODS } from './http/route.js'
@@ -19,6 +20,8 @@ export interface App {
   readonly resources: readonly Resource[]
   readonly routes: RouteTable
   readonly mounts: readonly Mount[]
+  /** The pages for people; undefined where there are none. */
+  readonly pages: Pages | undefined
 }
 
 export type Compiled = { readonly app: App } | { readonly refusals: readonly Refusal[] }
@@ -57,7 +60,13 @@ export function compileApp(
   refusals.push(...settings.refusals())
   return refusals.length > 0
     ? { refusals }
-    : { app: Object.freeze({ spec, resources: [...resources.values()], routes, mounts }) }
+    : { app: Object.freeze({ spec, resources: [...resources.values()], routes, mounts, pages: pages() }) }
+
+  function pages(): Pages | undefined {
+    const { title, explore } = spec.api
+    const shown = explore === 'development' ? env.NODE_ENV !== 'production' : explore
+    return shown ? createExplore({ title, resources: [...resources.values()], routes }) : undefined
+  }
 
   function expose(name: string): void {
     const resource = resources.get(name)

@@ -39,6 +39,7 @@ export function createService(app: App, database: Database, { log, traffic, span
   const server = createServer({
     routes: app.routes,
     mounts: app.mounts,
+    pages: app.pages,
     records: bindRecords(app, database, { gate, statements }),
     log,
     traffic,

@@ -82,8 +82,8 @@ export function configKeys(): string {
 /** The first line of the description, and what values there are. */
 function meaningOf(schema: JsonSchema): string {
   const [description = ''] = String(schema['description']).split('\n')
-  const names = (schema['enum'] ?? at(schema, 'items')['enum']) as readonly string[] | undefined
-  if (names !== undefined) return `${description} ${names.map(code).join(', ')}.`
+  const names = (schema['enum'] ?? at(schema, 'items')['enum']) as readonly (string | boolean)[] | undefined
+  if (names !== undefined) return `${description} ${names.map((name) => code(String(name))).join(', ')}.`
   const { minimum, maximum } = schema
   return minimum === undefined ? description : `${description} From ${String(minimum)} to ${String(maximum)}.`
 }

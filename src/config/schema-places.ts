@@ -3,7 +3,7 @@ import type { JsonSchema } from '../json.js'
 import { doc, mapping } from './schema-parts.js'
 
 /** What `api` says where resources.yaml does not. */
-export const API_DEFAULTS = { prefix: '/api', title: 'API', dialect: PLAIN } as const
+export const API_DEFAULTS = { prefix: '/api', title: 'API', dialect: PLAIN, explore: 'development' } as const
 
 /** What stands between two slashes of a path. */
 export const SEGMENT = '[a-z0-9][a-z0-9._-]*'
@@ -40,6 +40,11 @@ export const apiSchema = (): JsonSchema =>
     dialect: dialectSchema('How clients speak to the resources, each of which may have another.', {
       default: API_DEFAULTS.dialect,
     }),
+    explore: doc(
+      { enum: [true, false, 'development'], default: API_DEFAULTS.explore },
+      'Whether `/` and `/explore/` show the API to people: always, never, or unless `NODE_ENV` is `production`.',
+      'explore: true',
+    ),
   })
 
 /** The schema of one of `mounts`. */

@@ -10,7 +10,12 @@ import type { PageSizes, PaginationStyle } from '../pagination/paginator.js'
 export interface AppSpec {
   /** Absolute path of resources.yaml. */
   readonly file: string
-  readonly api: { readonly prefix: string; readonly title: string }
+  readonly api: {
+    readonly prefix: string
+    readonly title: string
+    /** Whether there are pages for people; `development` is everywhere but in production. */
+    readonly explore: boolean | 'development'
+  }
   readonly settings: Readonly<Record<string, Json>>
   /** As written: paths relative to the file. */
   readonly plugins: readonly string[]

@@ -60,7 +60,12 @@ export interface MountYaml {
 }
 
 export interface ConfigYaml {
-  readonly api?: { readonly prefix?: string; readonly title?: string; readonly dialect?: string }
+  readonly api?: {
+    readonly prefix?: string
+    readonly title?: string
+    readonly dialect?: string
+    readonly explore?: boolean | 'development'
+  }
   readonly settings?: Readonly<Record<string, Json>>
   readonly plugins?: readonly string[]
   readonly models?: Readonly<Record<string, ModelYaml>>

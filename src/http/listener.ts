@@ -19,6 +19,8 @@ export interface ListenerParts extends AnsweringParts {
   readonly routes: Pick<RouteTable, 'match' | 'rendererAt' | 'reverse'>
   readonly records: Records
   readonly fallback: Fallback | undefined
+  /** Asked for what neither a route nor the fallback takes. */
+  readonly pages?: Pick<RouteTable, 'match'> | undefined
   readonly spans?: Spans | undefined
   readonly connectionOf: (socket: Socket) => Connection | undefined
 }
@@ -36,7 +38,7 @@ export function createListener(parts: ListenerParts): {
   readonly receive: Listener
   readonly receiveExpecting: Listener
 } {
-  const { routes, records, fallback, log, limits, traffic, spans } = parts
+  const { routes, records, fallback, pages, log, limits, traffic, spans } = parts
   const { answer, fail, deadlines } = createAnswering(parts)
   const surroundings = { records, reverse: routes.reverse.bind(routes) }
 
@@ -44,7 +46,7 @@ export function createListener(parts: ListenerParts): {
     // An answer ahead of this one ends the connection, so that nobody could be told what came of it.
     if (parts.connectionOf(request.socket)?.closing) return
     const target = splitTarget(request.url ?? '')
-    const match = target.path.startsWith('/') ? routes.match(request.method ?? '', target.path) : undefined
+    const match = target.path.startsWith('/') ? find(request.method ?? '', target.path) : undefined
     if (!match && !fallback && next) return next()
     const exchange = begin(request, response, target, awaitsContinue)
     const problem = findHeadProblem(request, limits.headers)
@@ -57,6 +59,9 @@ export function createListener(parts: ListenerParts): {
       passOn(exchange, next)
     }
   }
+
+  const find = (method: string, path: string): Match =>
+    routes.match(method, path) ?? (fallback ? undefined : pages?.match(method, path))
 
   const begin = (
     request: IncomingMessage,
@@ -145,6 +150,8 @@ export function createListener(parts: ListenerParts): {
       if (!response.headersSent)
         for (const name of response.getHeaderNames()) if (!before.has(name)) response.removeHeader(name)
       if (error) return fail(exchange, error instanceof URIError ? new Problem('malformed_request') : error)
+      const page = pages?.match(request.method ?? '', path)
+      if (page) return serve(exchange, page)
       return next ? next() : nowhere()
     })
   }

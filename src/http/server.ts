@@ -21,6 +21,8 @@ export interface ServerParts {
   readonly routes: Pick<RouteTable, 'match' | 'rendererAt' | 'reverse'>
   readonly records: Records
   readonly mounts?: readonly Mount[]
+  /** For what no route and nothing that is mounted takes. */
+  readonly pages?: Pick<RouteTable, 'match'> | undefined
   readonly log: Log
   readonly limits?: Partial<Limits>
   /** Where requests are counted, if anybody wants to know. */
@@ -54,6 +56,7 @@ export function createServer({
   routes,
   records,
   mounts = [],
+  pages,
   log,
   limits: given,
   traffic,
@@ -69,6 +72,7 @@ export function createServer({
     routes,
     records,
     fallback: mounts.length > 0 ? createFallback(mounts) : undefined,
+    pages,
     log,
     limits,
     traffic,

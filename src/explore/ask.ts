@@ -1,0 +1,82 @@
+import { toJsonText } from '../http/json-text.js'
+import { toReply } from '../http/problem-document.js'
+import type { Context, Reply } from '../http/route.js'
+import type { RouteTable } from '../http/routes.js'
+import { Problem } from '../problem.js'
+
+/** What the API answers to a request, as a page shows it. */
+export interface Answer {
+  readonly status: number
+  /** By lower-case name. */
+  readonly headers: ReadonlyMap<string, string>
+  readonly text: string
+  /** Whether there is more of it than a page shows. */
+  readonly cut: boolean
+  readonly milliseconds: number
+}
+
+/** Characters of a streamed answer that a page reads. */
+const MOST_STREAMED = 256 * 1024
+
+/** What a browser says of the page, and not of what the page asks for. */
+const OF_THE_PAGE = new Set([
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'range',
+])
+
+/**
+ * Asks a route of the API what a client would be answered to `GET path?search`, with the rights of who asks for the page: its own handler
+ * answers, so that what is shown is what the API says, refusals included. What is no Problem is thrown on.
+ */
+export async function ask(
+  context: Context,
+  routes: Pick<RouteTable, 'match' | 'rendererAt'>,
+  { path, search }: { readonly path: string; readonly search: string },
+): Promise<Answer> {
+  const started = performance.now()
+  const reply = await answerOf(context, routes, { path, search })
+  const { text, cut } = await readAll(reply)
+  const headers = Object.entries(reply.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const)
+  return {
+    status: reply.status,
+    headers: new Map([['content-type', 'application/json'], ...headers]),
+    text,
+    cut,
+    milliseconds: performance.now() - started,
+  }
+}
+
+async function answerOf(
+  context: Context,
+  routes: Pick<RouteTable, 'match' | 'rendererAt'>,
+  { path, search }: { readonly path: string; readonly search: string },
+): Promise<Reply> {
+  try {
+    const match = routes.match('GET', path)
+    if (!match || !('route' in match)) throw new Problem('not_found', 'nothing is at this path')
+    const asked = Object.entries(context.headers).filter(([name]) => !OF_THE_PAGE.has(name))
+    const headers = { ...Object.fromEntries(asked), accept: 'application/json' }
+    return await match.route.handle(Object.freeze({ ...context, method: 'GET', params: match.params, search, headers }))
+  } catch (error) {
+    if (!(error instanceof Problem) || error.type === 'internal') throw error
+    return toReply(error, context.requestId, routes.rendererAt(path))
+  }
+}
+
+async function readAll({ text, body, stream }: Reply): Promise<{ readonly text: string; readonly cut: boolean }> {
+  if (stream === undefined) return { text: spell(text ?? (body === undefined ? '' : toJsonText(body))), cut: false }
+  let all = ''
+  for await (const piece of stream) {
+    all += piece
+    if (all.length > MOST_STREAMED) return { text: all.slice(0, MOST_STREAMED), cut: true }
+  }
+  return { text: all, cut: false }
+}
+
+function spell(text: string | Uint8Array): string {
+  return typeof text === 'string' ? text : Buffer.from(text).toString()
+}

@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto'
+import type { Context, Reply } from '../http/route.js'
+import { SCRIPT } from './script.js'
+import { STYLE } from './style.js'
+
+const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="6" fill="#3451d1"/><path d="M6 7.5h12M6 12h8M6 16.5h5" stroke="#fff" stroke-width="2.2" stroke-linecap="round"/><circle cx="17" cy="16" r="2.2" fill="#8ff0c4"/></svg>`
+
+interface Asset {
+  readonly type: string
+  readonly text: string
+  readonly digest: string
+}
+
+// They are text in modules, so that they are found however the program was compiled or bundled.
+const ASSETS: ReadonlyMap<string, Asset> = new Map(
+  [
+    ['explore.css', 'text/css', STYLE] as const,
+    ['explore.js', 'text/javascript', SCRIPT] as const,
+    ['explore.svg', 'image/svg+xml', LOGO] as const,
+  ].map(([name, type, text]) => [
+    name,
+    { type: `${type}; charset=utf-8`, text, digest: hash('sha256', text, 'base64url').slice(0, 16) },
+  ]),
+)
+
+/** The address of a file that pages need; another one as soon as the file is another. */
+export function assetUrl(name: string): string {
+  return `/explore/${name}?v=${ASSETS.get(name)?.digest ?? ''}`
+}
+
+/** The file of that name, kept by browsers for as long as they like where its address says which version it is. */
+export function assetReply(name: string, { search, headers }: Context): Reply {
+  const asset = ASSETS.get(name)
+  if (!asset) throw new Error(`Explore has no file ${name}`)
+  const { type, text, digest } = asset
+  const caching = {
+    ETag: `"${digest}"`,
+    'Cache-Control': search === `v=${digest}` ? 'public, max-age=31536000, immutable' : 'no-cache',
+  }
+  if (headers['if-none-match'] === `"${digest}"`) return { status: 304, headers: caching }
+  return { status: 200, headers: { ...caching, 'Content-Type': type }, text }
+}

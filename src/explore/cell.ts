@@ -1,0 +1,45 @@
+import type { FieldSpec } from '../config/spec.js'
+import { detailName } from '../resource/links.js'
+import { type Exact, isList, isMembers, printJson, textOf } from './exact.js'
+import { type Html, html } from './html.js'
+import { type Explored, ROOT } from './place.js'
+
+/** Characters of a value that stand in a table. */
+const MOST_SHOWN = 160
+
+/** A value in the cell of a table: one line, cut where it is long. */
+export function cell(explored: Explored, field: FieldSpec | undefined, value: Exact): Html {
+  const text = textOf(value)
+  const shown = [...text.slice(0, 2 * MOST_SHOWN)].slice(0, MOST_SHOWN).join('')
+  return linked(explored, field, value) ?? plain(value, shown === text ? text : `${shown}…`)
+}
+
+/** A value with every character. */
+export function whole(explored: Explored, field: FieldSpec | undefined, value: Exact): Html {
+  const found = linked(explored, field, value)
+  if (found) return found
+  if (isList(value) || isMembers(value)) return html`<pre>${printJson(value, 'lines')}</pre>`
+  const text = textOf(value)
+  return text.length > 80 || text.includes('\n') ? html`<pre>${text}</pre>` : plain(value, text)
+}
+
+function plain(value: Exact, text: string): Html {
+  if (typeof value === 'string') return value === '' ? html`<i class="none">empty</i>` : html`${text}`
+  if (value === null) return html`<i class="none">null</i>`
+  return html`<span class="number">${text}</span>`
+}
+
+/** A value that leads to another record: a relation, or a link that the answer itself has. */
+function linked(explored: Explored, field: FieldSpec | undefined, value: Exact): Html | undefined {
+  if (value === null || (field && !field.target)) return undefined
+  const path = typeof value === 'string' && value.startsWith('/') ? value : pathOf(explored, field, value)
+  const match = path === undefined ? undefined : explored.routes.match('GET', path)
+  return match && 'route' in match ? html`<a href="${ROOT + path}">${textOf(value)}</a>` : undefined
+}
+
+function pathOf({ resources, routes }: Explored, field: FieldSpec | undefined, value: Exact): string | undefined {
+  if (!field?.target || isList(value) || isMembers(value)) return undefined
+  const { model } = field.target
+  const shown = resources.find(({ spec }) => spec.model.name === model && spec.operations.includes('retrieve'))
+  return shown && routes.reverse(detailName(shown.spec.name), { [shown.spec.model.primaryKey.name]: textOf(value) })
+}

@@ -1,0 +1,56 @@
+/** A JSON value in which numbers keep their digits and objects the order of their members. */
+export type Exact = string | boolean | null | Digits | readonly Exact[] | Members
+
+/** A number as it is written. */
+interface Digits {
+  readonly digits: string
+}
+
+export type Members = ReadonlyMap<string, Exact>
+
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
+
+/** The value of a JSON text; undefined when it is none. */
+export function readExact(text: string): Exact | undefined {
+  try {
+    // Every text, keys included, starts with `s` and every number becomes a text that starts with `n`.
+    const marked = text.replace(TOKEN, (token) => (token.startsWith('"') ? `"s${token.slice(1)}` : `"n${token}"`))
+    return unmark(JSON.parse(marked))
+  } catch {
+    return undefined
+  }
+}
+
+function unmark(value: unknown): Exact {
+  if (typeof value === 'string') return value.startsWith('n') ? { digits: value.slice(1) } : value.slice(1)
+  if (Array.isArray(value)) return value.map(unmark)
+  if (typeof value === 'object' && value !== null)
+    return new Map(Object.entries(value).map(([key, member]) => [key.slice(1), unmark(member)]))
+  return value === true || value === false ? value : null
+}
+
+export function isMembers(value: Exact | undefined): value is Members {
+  return value instanceof Map
+}
+
+export function isList(value: Exact | undefined): value is readonly Exact[] {
+  return Array.isArray(value)
+}
+
+/** The JSON text of a value: in one line, or with every member on a line of its own. */
+export function printJson(value: Exact, shape: 'line' | 'lines', indent = ''): string {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  if ('digits' in value) return value.digits
+  const inner = `${indent}  `
+  const items = isList(value)
+    ? value.map((item) => printJson(item, shape, inner))
+    : [...value].map(([key, member]) => `${JSON.stringify(key)}: ${printJson(member, shape, inner)}`)
+  const [open, close] = isList(value) ? ['[', ']'] : ['{', '}']
+  if (items.length === 0 || shape === 'line') return `${open}${items.join(', ')}${close}`
+  return `${open}\n${items.map((item) => inner + item).join(',\n')}\n${indent}${close}`
+}
+
+/** What a person reads of a value: a text without its quotes, everything else as JSON. */
+export function textOf(value: Exact): string {
+  return typeof value === 'string' ? value : printJson(value, 'line')
+}

@@ -1,0 +1,92 @@
+import type { FieldSpec } from '../config/spec.js'
+import type { Method } from '../http/route.js'
+import type { Resource } from '../resource/resource.js'
+import { type Exact, type Members, printJson, textOf } from './exact.js'
+import { type Html, html } from './html.js'
+import { inputOf } from './input.js'
+import { selectOptions } from './list-query.js'
+import type { Explored } from './place.js'
+
+interface Inputs {
+  /** What the ids of the inputs start with. */
+  readonly id: string
+  /** How what is typed is sent. */
+  readonly method: Method
+  /** The record that is changed. */
+  readonly record?: Members
+}
+
+/** The inputs of a resource's writable fields, each with its rules and a place for what is wrong with it. */
+export function fieldInputs(explored: Explored, { spec }: Resource, { id, method, record }: Inputs): Html {
+  const writable = spec.model.fields.filter((field) => !field.readOnly && !field.private)
+  const inputs = writable.map((field) =>
+    fieldInput(explored, { id: `${id}-${field.name}`, method, field, value: record?.get(field.name) }),
+  )
+  return html`${inputs}`
+}
+
+interface FieldInput {
+  readonly id: string
+  readonly method: Method
+  readonly field: FieldSpec
+  /** undefined in a new record, and for what answers never show. */
+  readonly value: Exact | undefined
+}
+
+function fieldInput(explored: Explored, parts: FieldInput): Html {
+  const { id, method, field, value } = parts
+  const isNull = value === null && html` checked`
+  const merged =
+    method === 'PATCH' && field.type.patch ? '; an object is merged, and a member that is null taken out' : ''
+  return html`<div class="field"><div class="label"><label for="${id}">${field.label}</label>${remark(field)}${
+    field.nullable &&
+    html`<label class="null"><input type="checkbox" data-null="${field.name}" aria-label="${field.label} is null"${isNull}> null</label>`
+  }</div>
+${control(explored, parts)}
+<p class="hint" id="${id}-hint">${inputOf(field).hint + merged}</p><p class="error" id="${id}-error"></p></div>`
+}
+
+function control(explored: Explored, { id, field, value }: FieldInput): Html {
+  const { kind, choices, long, example } = inputOf(field)
+  const text = spell(value, kind === 'json')
+  const before = value !== undefined && html` data-json="${printJson(value, 'line')}"`
+  const shared = html`id="${id}" name="${field.name}" data-kind="${kind}" aria-describedby="${id}-hint ${id}-error"${before}`
+  if (choices) return html`<select ${shared}>${selectOptions(['', ...choices], text, '—')}</select>`
+  // An input would take out the line breaks. A browser takes out the first one of a textarea.
+  if (long || /[\r\n]/.test(text)) {
+    const lines = Math.min(12, Math.max(kind === 'json' ? 2 : 3, text.split('\n').length))
+    return html`<textarea ${shared} rows="${lines}" spellcheck="false"${kind === 'json' && html` class="code"`}>
+${text}</textarea>`
+  }
+  const proposals = lookup(explored, field, `${id}-list`)
+  const listed = proposals && html` list="${id}-list"`
+  const digits = kind === 'number' && html` inputmode="decimal"`
+  return html`<input ${shared} value="${text}" placeholder="${example}" autocomplete="off"${listed}${digits}>${proposals}`
+}
+
+function spell(value: Exact | undefined, asJson: boolean): string {
+  if (value === undefined || value === null) return ''
+  return asJson ? printJson(value, 'lines') : textOf(value)
+}
+
+function remark({ nullable, default: fallback }: FieldSpec): Html | undefined {
+  if (fallback === undefined) return nullable ? undefined : html` <span class="dim">required</span>`
+  const value = 'call' in fallback ? `${fallback.call}()` : JSON.stringify(fallback.literal)
+  return html` <span class="dim">default ${value}</span>`
+}
+
+/** Proposals for a relation, which the script asks of the API: a few at a time, and no others than this client may read. */
+function lookup({ resources }: Explored, { target }: FieldSpec, id: string): Html | undefined {
+  const found =
+    target && resources.find(({ spec }) => spec.model.name === target.model && spec.operations.includes('list'))
+  if (!found || found.spec.dialect) return undefined
+  const { path, model, filters, pagination } = found.spec
+  const size = pagination.style.parameters.find((name) => name === 'page_size' || name === 'limit')
+  if (size === undefined) return undefined
+  const searched = filters.flatMap(({ field, lookups }) =>
+    lookups.filter((one) => one === 'icontains' || one === 'startswith').map((one) => `${field.name}__${one}`),
+  )
+  const url = `${path}?${size}=10`
+  const key = model.primaryKey.name
+  return html`<datalist id="${id}" data-path="${url}" data-key="${key}" data-search="${searched[0]}"></datalist>`
+}

@@ -1,0 +1,63 @@
+import type { Method } from '../http/route.js'
+import { type Html, html } from './html.js'
+import { badge } from './layout.js'
+import { ROOT } from './place.js'
+
+interface FormParts {
+  /** Its id, and what the ids in it start with. */
+  readonly id: string
+  readonly title: string
+  readonly method: Method
+  /** The address of the API to which the script sends the body. */
+  readonly path: string
+  /** The page to go to once it is done; left out, the one that the answer names, or this one again. */
+  readonly next?: string
+  readonly action: string
+  readonly fields: Html
+}
+
+/** A dialog whose form the script sends to the API as JSON, like any client. */
+export function dialog({ id, title, method, path, next, action, fields }: FormParts): Html {
+  const tone = method === 'DELETE' ? 'danger' : 'primary'
+  return html`<dialog id="${id}" aria-labelledby="heading-${id}">
+<form data-method="${method}" data-path="${path}"${next !== undefined && html` data-next="${next}"`} novalidate>
+<header><h2 id="heading-${id}">${title}</h2><p class="line">${badge(method)} <code class="url">${path}</code></p></header>
+<div class="fields"><div class="alert" role="alert" hidden></div>
+${fields}
+<details class="preview"><summary>curl</summary><pre tabindex="0" data-curl></pre></details></div>
+<footer><button type="button" class="plain" data-close>Cancel</button> <button class="${tone}">${action}</button></footer>
+</form></dialog>`
+}
+
+/** The button that opens a dialog; without the script there is none. */
+export function opener(id: string, words: string, tone: 'primary' | 'danger' | 'plain'): Html {
+  return html`<button type="button" class="js ${tone}" data-open="${id}">${words}</button>`
+}
+
+/** The dialog that deletes a record. */
+export function deletion(path: string, next: string | undefined, what: string): Html {
+  return dialog({
+    id: 'delete',
+    title: `Delete ${what}?`,
+    method: 'DELETE',
+    path,
+    next: next === undefined ? '/explore/' : ROOT + next,
+    action: 'Delete',
+    fields: html`<p>This cannot be undone.</p>`,
+  })
+}
+
+/** A dialog for a request whose body nobody has declared: JSON, with what seems likely to begin with. */
+export function bodyDialog(method: Method, path: string, text: string): Html {
+  const id = `send-${method.toLowerCase()}`
+  return dialog({
+    id,
+    title: `${method} ${path}`,
+    method,
+    path,
+    action: 'Send',
+    fields: html`<div class="field"><div class="label"><label for="${id}-body">Body</label> <span class="dim">JSON</span></div>
+<textarea id="${id}-body" class="code" data-body rows="12" spellcheck="false">
+${text}</textarea></div>`,
+  })
+}

@@ -1,0 +1,64 @@
+import type { Context } from '../http/route.js'
+import type { Resource } from '../resource/resource.js'
+import { ask } from './ask.js'
+import { type Html, html } from './html.js'
+import { badge, layout, pluginPaths } from './layout.js'
+import { curlOf, type Explored, findPlace, ROOT } from './place.js'
+
+/** Lists that are asked how many records they have. */
+const MOST_COUNTED = 24
+
+/** The first page: every resource and every route. */
+export async function homePage(explored: Explored, context: Context, origin: string): Promise<string> {
+  const counts = await Promise.all(
+    explored.resources.map((resource, index) =>
+      index < MOST_COUNTED ? countOf(explored, context, resource) : Promise.resolve(undefined),
+    ),
+  )
+  const rows = explored.resources.map((resource, index) => resourceRow(resource, counts[index]))
+  const paths = pluginPaths(explored)
+  const example = explored.resources.find(({ spec }) => spec.operations.includes('list'))?.spec.path ?? paths[0]
+  const main = html`<div class="head"><h1>${explored.title}</h1></div>
+<p class="lead">Every page below <code>/explore</code> shows what the API answers at the address behind it: <code>/explore/api/…</code> is the page of
+<code>/api/…</code>, which itself answers JSON.</p>
+${
+  rows.length > 0 &&
+  html`<h2>Resources</h2>
+<div class="table" role="region" aria-label="Resources" tabindex="0"><table><thead><tr><th scope="col">Resource</th><th scope="col">Path</th><th scope="col">Operations</th><th scope="col" class="number">Records</th></tr></thead><tbody>${rows}</tbody></table></div>`
+}
+${
+  paths.length > 0 &&
+  html`<h2>Routes of plugins</h2>
+<div class="table" role="region" aria-label="Routes of plugins" tabindex="0"><table><thead><tr><th scope="col">Path</th><th scope="col">Methods</th><th scope="col">Source</th></tr></thead><tbody>${paths.map((path) => pluginRow(explored, path))}</tbody></table></div>`
+}
+<h2>Try next</h2>
+<pre tabindex="0">${example !== undefined && `${curlOf(origin + example)}\n`}npx snippetctl routes
+npx snippetctl check</pre>`
+  return layout(explored, { title: explored.title, main })
+}
+
+async function countOf(explored: Explored, context: Context, { spec }: Resource): Promise<string | undefined> {
+  const size = spec.pagination.style.parameters.find((name) => name === 'page_size' || name === 'limit')
+  if (size === undefined || spec.dialect || spec.pagination.count === 'none' || !spec.operations.includes('list'))
+    return undefined
+  const { headers } = await ask(context, explored.routes, { path: spec.path, search: `${size}=1` })
+  const about = headers.has('x-total-count-estimated') ? 'about ' : ''
+  const total = headers.get('x-total-count')
+  return total === undefined ? undefined : about + total
+}
+
+function resourceRow({ spec }: Resource, count: string | undefined): Html {
+  const { name, path, operations } = spec
+  const link =
+    operations.includes('list') || operations.includes('create')
+      ? html`<a href="${ROOT + path}">${name}</a>`
+      : html`${name}`
+  return html`<tr><td>${link}</td><td><code>${path}</code></td><td class="dim">${operations.join(', ')}</td><td class="number">${count ?? '–'}</td></tr>`
+}
+
+function pluginRow(explored: Explored, path: string): Html {
+  const routes = [...explored.routes].filter((route) => route.path === path)
+  const place = path.includes('{') ? undefined : findPlace(explored, path)
+  const shown = html`<code>${path}</code>`
+  return html`<tr><td>${place ? html`<a href="${ROOT + path}">${shown}</a>` : shown}</td><td>${routes.map(({ method }) => html`${badge(method)} `)}</td><td class="dim">${routes[0]?.source ?? ''}</td></tr>`
+}

@@ -1,0 +1,38 @@
+import type { Method, Route } from '../http/route.js'
+import type { Match } from '../http/routes.js'
+import type { Explored } from './place.js'
+
+/** The pages for people, for the addresses that no route of the application takes. */
+export interface Pages {
+  match(method: string, path: string): Match
+}
+
+const ASSETS = ['explore.css', 'explore.js', 'explore.svg']
+const READS: readonly Method[] = ['GET']
+
+/**
+ * The pages of an application: `/`, and `/explore` with the path of the API behind it. They only read. What they are made of is loaded for
+ * the first of them.
+ */
+export function createExplore(explored: Explored): Pages {
+  const load = () => import('./pages.js')
+  const route = (name: string, path: string, handle: Route['handle']): Route =>
+    Object.freeze({ name, method: 'GET', path, handle, source: 'explore' })
+  const home = route('explore-home', '/explore/', async (context) => (await load()).home(explored, context))
+  const page = route('explore-page', '/explore/{path}', async (context) => (await load()).page(explored, context))
+  const file = route('explore-file', '/explore/{file}', async (context) => (await load()).file(context))
+
+  const find = (path: string): Extract<Match, { readonly route: Route }> | undefined => {
+    if (path === '/' || path === '/explore' || path === '/explore/') return { route: home, params: {} }
+    if (!path.startsWith('/explore/')) return undefined
+    const rest = path.slice('/explore'.length)
+    if (ASSETS.includes(rest.slice(1))) return { route: file, params: { file: rest.slice(1) } }
+    return { route: page, params: { path: rest } }
+  }
+  return Object.freeze({
+    match(method: string, path: string): Match {
+      const found = find(path)
+      return found && method !== 'GET' && method !== 'HEAD' ? { allow: READS } : found
+    },
+  })
+}

@@ -1,0 +1,60 @@
+import { assetUrl } from './assets.js'
+import { type Html, html, markupOf } from './html.js'
+import { type Explored, ROOT } from './place.js'
+
+interface Page {
+  readonly title: string
+  /** The path of the API that the page is about. */
+  readonly path?: string
+  readonly main: Html
+}
+
+/** A whole document: what every page has around its own part. */
+export function layout(explored: Explored, { title, path, main }: Page): string {
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title === explored.title ? title : `${title} · ${explored.title}`}</title>
+<link rel="icon" href="${assetUrl('explore.svg')}" type="image/svg+xml">
+<link rel="stylesheet" href="${assetUrl('explore.css')}">
+<script src="${assetUrl('explore.js')}" defer></script>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="top"><a class="home" href="/explore/"><img src="${assetUrl('explore.svg')}" alt="" width="22" height="22"> ${explored.title}</a></header>
+<nav aria-label="Resources and routes">${navigation(explored, path)}</nav>
+<main id="main" tabindex="-1">${main}</main>
+<p id="status" role="status"></p>
+</body>
+</html>
+`
+  return markupOf(page)
+}
+
+/** The collections of resources, and what plugins answer at addresses without parameters. */
+function navigation(explored: Explored, current: string | undefined): Html {
+  const lists = explored.resources.filter(({ spec }) => spec.operations.includes('list'))
+  const others = pluginPaths(explored).filter((path) => !path.includes('{'))
+  const items = (entries: readonly (readonly [path: string, name: string])[]) =>
+    entries.map(
+      ([path, name]) =>
+        html`<li><a href="${ROOT + path}"${isAt(current, path) && html` aria-current="page"`}>${name}</a></li>`,
+    )
+  return html`${lists.length > 0 && html`<h2>Resources</h2><ul>${items(lists.map(({ spec }) => [spec.path, spec.name]))}</ul>`}
+${others.length > 0 && html`<h2>Plugins</h2><ul>${items(others.map((path) => [path, path]))}</ul>`}`
+}
+
+function isAt(current: string | undefined, path: string): boolean {
+  return current === path
+}
+
+/** The paths of the routes that no resource has made. */
+export function pluginPaths({ routes }: Explored): readonly string[] {
+  return [...new Set([...routes].filter(({ source }) => !source.startsWith('resource ')).map(({ path }) => path))]
+}
+
+/** What stands for a method everywhere. */
+export const badge = (method: string): Html => html`<span class="method ${method.toLowerCase()}">${method}</span>`

@@ -1,0 +1,88 @@
+import type { FieldSpec } from '../config/spec.js'
+import type { Resource } from '../resource/resource.js'
+import type { Answer } from './ask.js'
+import { cell } from './cell.js'
+import { type Exact, isList, isMembers, type Members, textOf } from './exact.js'
+import { type Html, html } from './html.js'
+import { orderedUrl } from './list-query.js'
+import { type Explored, type Place, ROOT, recordRoute } from './place.js'
+
+const MOST_ROWS = 200
+const MOST_COLUMNS = 24
+
+/** The records of an answer: a list, or the first list that an object has; undefined for an answer that lists none. */
+export function rowsOf(value: Exact | undefined): readonly Members[] | undefined {
+  const list = isMembers(value) ? [...value.values()].find(isList) : value
+  return isList(list) && list.every(isMembers) ? list : undefined
+}
+
+/** A table of records, with links to them. */
+export function table(
+  explored: Explored,
+  place: Place,
+  { rows, search }: { rows: readonly Members[]; search: string },
+): Html {
+  const { resource } = place
+  const columns = columnsOf(resource, rows)
+  const record = recordRoute(explored, place)
+  const row = (members: Members): Html => {
+    const id = record && members.get(record.key)
+    const path =
+      record && id !== undefined
+        ? explored.routes.reverse(record.route.name, { ...place.params, [record.key]: textOf(id) })
+        : undefined
+    const cells = columns.map(({ name, field }) => {
+      const value = members.get(name)
+      if (value === undefined) return html`<td></td>`
+      if (name === record?.key && path !== undefined)
+        return html`<td><a href="${ROOT + path}">${textOf(value)}</a></td>`
+      return html`<td>${cell(explored, field, value)}</td>`
+    })
+    return html`<tr>${cells}</tr>\n`
+  }
+  if (rows.length === 0) return html`<p class="empty">No records${search === '' ? ' yet' : ' that match'}.</p>`
+  return html`<div class="table" role="region" aria-label="Records" tabindex="0"><table><thead><tr>${columns.map((column) => heading(resource, column, search))}</tr></thead>
+<tbody>
+${rows.slice(0, MOST_ROWS).map(row)}</tbody></table></div>
+${rows.length > MOST_ROWS && html`<p class="dim">The first ${MOST_ROWS} of ${rows.length}; the JSON has all of them.</p>`}`
+}
+
+interface Column {
+  readonly name: string
+  readonly field: FieldSpec | undefined
+}
+
+/** What the rows have; where there are none, there is no table. */
+function columnsOf(resource: Resource | undefined, rows: readonly Members[]): readonly Column[] {
+  const names = new Set(rows.slice(0, MOST_ROWS).flatMap((row) => [...row.keys()]))
+  const fields = new Map(resource?.shown.map((field) => [field.name, field]))
+  return [...names].slice(0, MOST_COLUMNS).map((name) => ({ name, field: fields.get(name) }))
+}
+
+function heading(resource: Resource | undefined, { name, field }: Column, search: string): Html {
+  const ordered = resource && field && !resource.spec.dialect && resource.spec.orderable.includes(field)
+  if (!ordered) return html`<th scope="col">${name}</th>`
+  const ordering = new URLSearchParams(search).get('ordering')?.split(',')[0]
+  const sort = ordering === name ? 'ascending' : ordering === `-${name}` ? 'descending' : undefined
+  const url = orderedUrl(resource, search, sort === 'ascending' ? `-${name}` : name)
+  return html`<th scope="col"${sort !== undefined && html` aria-sort="${sort}"`}><a href="${url}">${name}</a></th>`
+}
+
+const LINK = /<(\/[^>]*)>; rel="(first|prev|next|last)"/g
+const WORDS = { first: 'First', prev: 'Previous', next: 'Next', last: 'Last' } as const
+
+/** The links to the neighbours of a page, and how many records there are, as far as the answer says. */
+export function pager({ headers }: Answer, rows: readonly Members[]): Html {
+  const links = new Map([...(headers.get('link') ?? '').matchAll(LINK)].map(([, url = '', rel = '']) => [rel, url]))
+  const total = headers.get('x-total-count')
+  const about = headers.has('x-total-count-estimated') ? 'about ' : ''
+  const count = total === undefined ? `${rows.length} here` : `${about}${total} ${total === '1' ? 'record' : 'records'}`
+  const known = links.has('prev') || links.has('next') ? (['first', 'prev', 'next', 'last'] as const) : []
+  const steps = known.flatMap((rel) => {
+    const url = links.get(rel)
+    return url === undefined
+      ? []
+      : [html`<li><a class="button small" rel="${rel}" href="${ROOT + url}">${WORDS[rel]}</a></li>`]
+  })
+  return html`<nav class="pager" aria-label="Pages"><p class="dim">${count}</p><ul>${steps}</ul></nav>`
+}

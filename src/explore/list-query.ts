@@ -1,0 +1,65 @@
+import type { FilterSpec } from '../config/spec.js'
+import type { Lookup } from '../fields/field-type.js'
+import type { Resource } from '../resource/resource.js'
+import { type Html, html } from './html.js'
+import { inputOf } from './input.js'
+import { ROOT } from './place.js'
+
+/** The query of a list without the parameters that a form left empty. */
+export function withoutEmpty(search: string): string {
+  return search
+    .split('&')
+    .filter((pair) => /=./.test(pair))
+    .join('&')
+}
+
+/** The path of a page of a list whose query has another order, from its first page. */
+export function orderedUrl({ spec }: Resource, search: string, ordering: string): string {
+  const query = new URLSearchParams(search)
+  for (const parameter of spec.pagination.style.parameters) query.delete(parameter)
+  query.set('ordering', ordering)
+  return `${ROOT}${spec.path}?${query}`
+}
+
+/** The form that filters and orders a list; nothing for a list that takes neither, and for one whose dialect says it otherwise. */
+export function queryForm(resource: Resource, search: string): Html | undefined {
+  const { filters, orderable, path, dialect } = resource.spec
+  if (dialect || (filters.length === 0 && orderable.length === 0)) return undefined
+  const query = new URLSearchParams(search)
+  const fields = filters.flatMap((filter) => filter.lookups.map((lookup) => filterInput(filter, lookup, query)))
+  return html`<form class="query" method="get" action="${ROOT + path}" role="search" aria-label="Filter and order">
+${fields}${orderable.length > 0 && orderInput(resource, query)}
+<span class="actions"><button>Apply</button>${search !== '' && html` <a class="button plain" href="${ROOT + path}">Clear</a>`}</span>
+</form>`
+}
+
+const WORDS: Partial<Record<Lookup, string>> = { in: 'one, another', isnull: '' }
+
+function filterInput({ field }: FilterSpec, lookup: Lookup, query: URLSearchParams): Html {
+  const name = lookup === 'exact' ? field.name : `${field.name}__${lookup}`
+  const value = query.get(name) ?? ''
+  const { kind, choices } = inputOf(field)
+  const options =
+    lookup === 'isnull' || kind === 'boolean' ? ['true', 'false'] : lookup === 'exact' ? choices : undefined
+  const id = `filter-${name}`
+  const control = options
+    ? html`<select id="${id}" name="${name}">${selectOptions(['', ...options], value)}</select>`
+    : html`<input id="${id}" name="${name}" value="${value}" placeholder="${WORDS[lookup] ?? ''}" autocomplete="off">`
+  return html`<span><label for="${id}">${name}</label>${control}</span>`
+}
+
+function orderInput({ spec }: Resource, query: URLSearchParams): Html {
+  const names = spec.orderable.flatMap(({ name }) => [name, `-${name}`])
+  const value = query.get('ordering') ?? ''
+  const known = value === '' || names.includes(value) ? names : [...names, value]
+  return html`<span><label for="ordering">ordering</label>
+<select id="ordering" name="ordering">${selectOptions(['', ...known], value)}</select></span>`
+}
+
+/** The options of a choice; an empty one says that nothing is chosen. */
+export function selectOptions(values: readonly string[], chosen: string, none = 'any'): readonly Html[] {
+  return values.map(
+    (value) =>
+      html`<option value="${value}"${value === chosen && html` selected`}>${value === '' ? none : value}</option>`,
+  )
+}

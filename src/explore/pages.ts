@@ -1,0 +1,52 @@
+import type { Context, Reply } from '../http/route.js'
+import { assetReply } from './assets.js'
+import { homePage } from './home-page.js'
+import { html } from './html.js'
+import { layout } from './layout.js'
+import { type Explored, findPlace } from './place.js'
+import { placePage } from './place-page.js'
+
+/** Nothing from elsewhere, nothing inline, in no frame; what forms send goes to where the page came from. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy': POLICY,
+  'Cross-Origin-Opener-Policy': 'same-origin',
+}
+
+/** The first page. */
+export async function home(explored: Explored, context: Context): Promise<Reply> {
+  return { status: 200, headers: HEADERS, text: await homePage(explored, context, originOf(context)) }
+}
+
+/** The page of a path of the API. */
+export async function page(explored: Explored, context: Context): Promise<Reply> {
+  const { path = '' } = context.params
+  const place = findPlace(explored, path)
+  if (!place) return { status: 404, headers: HEADERS, text: nowhere(explored, path) }
+  return { headers: HEADERS, ...(await placePage(explored, place, { context, origin: originOf(context) })) }
+}
+
+/** A file that the pages need. */
+export const file = (context: Context): Reply => assetReply(context.params['file'] ?? '', context)
+
+function nowhere(explored: Explored, path: string): string {
+  const main = html`<div class="head"><h1>Nothing is here</h1></div>
+<p>No route of the API takes <code>${path}</code>. <a href="/explore/">All that there are</a></p>`
+  return layout(explored, { title: 'Nothing is here', main })
+}
+
+/** What the client calls the server. It is text from the client, and stands only in commands that are shown. */
+function originOf({ headers }: Context): string {
+  return `http://${String(headers['host'] ?? 'localhost')}`
+}

@@ -1,0 +1,145 @@
+import type { Context } from '../http/route.js'
+import { type Answer, ask } from './ask.js'
+import { type Exact, isMembers, type Members, printJson, readExact } from './exact.js'
+import { fieldInputs } from './field-input.js'
+import { bodyDialog, deletion, dialog, opener } from './form.js'
+import { type Html, html } from './html.js'
+import { badge, layout } from './layout.js'
+import { pager, rowsOf, table } from './list-page.js'
+import { queryForm, withoutEmpty } from './list-query.js'
+import { collectionOf, type Explored, isRecord, type Place, ROOT, recordRoute } from './place.js'
+import { changes, members, recordOf, referring } from './record-page.js'
+import { refusal, requestBar } from './request-bar.js'
+
+/** A page, and the status of what it shows. */
+interface Shown {
+  readonly status: number
+  readonly text: string
+}
+
+/** The parts of a page that depend on what is there. */
+interface Parts {
+  readonly buttons?: Html | undefined
+  readonly above?: Html | undefined
+  readonly body: Html
+  readonly below?: Html | undefined
+}
+
+/** The page of a path of the API: a list, a record, or whatever a plugin answers there. */
+export async function placePage(
+  explored: Explored,
+  place: Place,
+  { context, origin }: { context: Context; origin: string },
+): Promise<Shown> {
+  const search = withoutEmpty(context.search)
+  const reads = place.methods.includes('GET')
+  const answer = reads ? await ask(context, explored.routes, { path: place.path, search }) : undefined
+  const url = search === '' ? place.path : `${place.path}?${search}`
+  const value = answer && readExact(answer.text)
+  const { buttons, above, body, below } = partsOf(explored, place, { search, answer, value })
+  const title = titleOf(place)
+  const main = html`<div class="head"><div>${crumbs(explored, place)}<h1>${title}</h1></div><div class="actions">${buttons}</div></div>
+<p class="facts">${place.methods.map((method) => html`${badge(method)} `)}<span class="dim">${place.template} · ${place.source}</span></p>
+${above}${answer && requestBar({ origin, url, answer })}
+${body}
+<noscript><p class="dim">What changes records needs JavaScript: the forms send JSON, as any client does.</p></noscript>${below}`
+  return {
+    status: answer && answer.status >= 400 ? answer.status : 200,
+    text: layout(explored, { title, path: place.path, main }),
+  }
+}
+
+interface Seen {
+  readonly search: string
+  readonly answer: Answer | undefined
+  readonly value: Exact | undefined
+}
+
+function partsOf(explored: Explored, place: Place, seen: Seen): Parts {
+  const { search, answer, value } = seen
+  const { resource } = place
+  const refused = answer && answer.status >= 400
+  if (!resource) return pluginParts(explored, place, seen)
+  if (isRecord(place)) {
+    const record = recordOf(value)
+    if (refused || !record) return { body: answer ? refusal(answer, detailOf(value)) : html`` }
+    const { buttons, dialogs } = changes(explored, place, { resource, record })
+    const body = html`${members(explored, resource, record)}${referring(explored, resource, record)}`
+    return { buttons, body, below: dialogs }
+  }
+  const { name, operations } = resource.spec
+  const creates = operations.includes('create')
+  const rows = refused ? undefined : rowsOf(value)
+  const listed =
+    answer && (rows ? html`${table(explored, place, { rows, search })}${pager(answer, rows)}` : raw(answer, value))
+  return {
+    buttons: creates ? opener('create', `New ${name}`, 'primary') : undefined,
+    above: queryForm(resource, search),
+    body: refused ? refusal(answer, detailOf(value)) : html`${listed}`,
+    below: creates
+      ? dialog({
+          id: 'create',
+          title: `New ${name}`,
+          method: 'POST',
+          path: place.path,
+          action: 'Create',
+          fields: fieldInputs(explored, resource, { id: 'create', method: 'POST' }),
+        })
+      : undefined,
+  }
+}
+
+/** Of a plugin's answer nothing is known: it is shown as a table or a record where it looks like one. */
+function pluginParts(explored: Explored, place: Place, { search, answer, value }: Seen): Parts {
+  const writes = place.methods.filter((method) => method === 'POST' || method === 'PUT' || method === 'PATCH')
+  const rows = rowsOf(value)
+  const record = rows ? undefined : recordOf(value)
+  const deletes = place.methods.includes('DELETE')
+  const likely = likelyBody(record ?? rows?.[0], recordRoute(explored, place)?.key)
+  const refused = answer && answer.status >= 400
+  const shown = rows ? table(explored, place, { rows, search }) : record && members(explored, undefined, record)
+  return {
+    buttons: html`${writes.map((method) => opener(`send-${method.toLowerCase()}`, `${method}…`, 'primary'))}${
+      deletes && opener('delete', 'Delete', 'danger')
+    }`,
+    body: refused ? refusal(answer, detailOf(value)) : html`${shown}${answer && raw(answer, value)}`,
+    below: html`${writes.map((method) => bodyDialog(method, place.path, method === 'POST' || record ? likely : '{}'))}${
+      deletes && deletion(place.path, collectionOf(explored, place), place.path)
+    }`,
+  }
+}
+
+/** A body to begin with: the members of a record that is there, without the one that the server gives. */
+function likelyBody(record: Members | undefined, key = 'id'): string {
+  return record ? printJson(new Map([...record].filter(([name]) => name !== key)), 'lines') : '{}'
+}
+
+function raw({ text, cut }: Answer, value: Exact | undefined): Html {
+  return html`<details class="raw"><summary>Answer</summary><pre tabindex="0">${value === undefined ? text : printJson(value, 'lines')}</pre></details>
+${cut && html`<p class="dim">The answer is longer than a page shows; the JSON has all of it.</p>`}`
+}
+
+function detailOf(value: Exact | undefined): string | undefined {
+  const detail = isMembers(value) ? (value.get('detail') ?? value.get('error')) : undefined
+  return typeof detail === 'string' ? detail : undefined
+}
+
+function titleOf(place: Place): string {
+  const [last = '/'] = place.path.split('/').filter(Boolean).slice(-1)
+  const { resource } = place
+  if (!resource) return place.path
+  return isRecord(place) ? `${resource.spec.name} ${decode(last)}` : resource.spec.name
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+function crumbs(explored: Explored, place: Place): Html {
+  const parent = collectionOf(explored, place)
+  return html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/explore/">Explore</a>${parent !== undefined && html` / <a href="${ROOT + parent}">${parent}</a>`}</nav>`
+}

@@ -1,0 +1,73 @@
+import type { Resource } from '../resource/resource.js'
+import { whole } from './cell.js'
+import { type Exact, isMembers, type Members, textOf } from './exact.js'
+import { fieldInputs } from './field-input.js'
+import { deletion, dialog, opener } from './form.js'
+import { type Html, html } from './html.js'
+import { collectionOf, type Explored, type Place, ROOT } from './place.js'
+
+/** The record of an answer: an object, or the one object that it holds and nothing else. */
+export function recordOf(value: Exact | undefined): Members | undefined {
+  if (!isMembers(value)) return undefined
+  const [only, ...more] = value.values()
+  return more.length === 0 && isMembers(only) ? only : value
+}
+
+/** Every member of a record, whole. */
+export function members(explored: Explored, resource: Resource | undefined, record: Members): Html {
+  const fields = new Map(resource?.shown.map((field) => [field.name, field]))
+  const rows = [...record].map(
+    ([name, value]) => html`<div><dt>${name}</dt><dd>${whole(explored, fields.get(name), value)}</dd></div>\n`,
+  )
+  return html`<dl class="record">${rows}</dl>`
+}
+
+/** The lists of records that refer to this one and can be filtered by it. */
+export function referring({ resources }: Explored, { spec }: Resource, record: Members): Html | undefined {
+  const id = record.get(spec.model.primaryKey.name)
+  if (id === undefined) return undefined
+  const links = resources.flatMap((other) =>
+    other.spec.filters
+      .filter(({ field, lookups }) => field.target?.model === spec.model.name && lookups.includes('exact'))
+      .map(({ field }) => {
+        const url = `${other.spec.path}?${new URLSearchParams([[field.name, textOf(id)]])}`
+        return html`<li><a href="${ROOT + url}">${other.spec.name}</a> <span class="dim">by ${field.name}</span></li>`
+      }),
+  )
+  return links.length > 0 ? html`<section><h2>Refers to this</h2><ul class="plain">${links}</ul></section>` : undefined
+}
+
+/** The buttons and dialogs that change and delete a record of a resource. */
+export function changes(
+  explored: Explored,
+  place: Place,
+  { resource, record }: { resource: Resource; record: Members },
+) {
+  const { name, operations } = resource.spec
+  const method = changingMethod(resource)
+  const buttons = [
+    ...(method ? [opener('edit', 'Edit', 'primary')] : []),
+    ...(operations.includes('destroy') ? [opener('delete', 'Delete', 'danger')] : []),
+  ]
+  const edit =
+    method &&
+    dialog({
+      id: 'edit',
+      title: `Edit ${name}`,
+      method,
+      path: place.path,
+      action: 'Save',
+      fields: fieldInputs(explored, resource, { id: 'edit', method, record }),
+    })
+  const destroy = operations.includes('destroy') && deletion(place.path, collectionOf(explored, place), `this ${name}`)
+  return { buttons: html`${buttons}`, dialogs: html`${edit}${destroy}` }
+}
+
+/** PATCH names only what was changed. But it merges objects, so that a member can be taken out of one only by PUT. */
+function changingMethod({ spec: { operations, model } }: Resource): 'PUT' | 'PATCH' | undefined {
+  const merges = model.fields.some((field) => field.type.patch && !field.readOnly && !field.private)
+  const hides = model.fields.some((field) => field.writeOnly)
+  const [puts, patches] = [operations.includes('update'), operations.includes('partial_update')]
+  if (puts && (!patches || (merges && !hides))) return 'PUT'
+  return patches ? 'PATCH' : undefined
+}

@@ -1,0 +1,33 @@
+import { STATUS_CODES } from 'node:http'
+import type { Answer } from './ask.js'
+import { type Html, html } from './html.js'
+import { badge } from './layout.js'
+import { curlOf } from './place.js'
+
+interface Asked {
+  /** `http://host:port`, as the client knows the server. */
+  readonly origin: string
+  /** Path and query. */
+  readonly url: string
+  readonly answer: Answer
+}
+
+/** The request that a page has made, its answer's status, and how to make it elsewhere. */
+export function requestBar({ origin, url, answer }: Asked): Html {
+  const { status, headers, milliseconds } = answer
+  const curl = curlOf(origin + url)
+  return html`<section class="request" aria-label="Request">
+<p class="line">${badge('GET')} <code class="url">${url}</code>
+<span class="status s${Math.floor(status / 100)}">${status} ${STATUS_CODES[status] ?? ''}</span>
+<span class="dim">${headers.get('content-type') ?? ''} · ${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds)} ms</span>
+<span class="push"><a class="button small" href="${url}">JSON</a>
+<button type="button" class="small js" data-copy="${curl}">Copy curl</button></span></p>
+<details><summary>curl</summary><pre tabindex="0">${curl}</pre></details>
+</section>`
+}
+
+/** What is wrong, where the API answers with a problem: the sentence for people, and the whole of it below. */
+export function refusal({ status, text }: Answer, detail: string | undefined): Html {
+  return html`<section class="refusal" aria-label="Answer"><h2>${status} ${STATUS_CODES[status] ?? ''}</h2>
+<p>${detail ?? 'The API answered with an error.'}</p><pre tabindex="0">${text}</pre></section>`
+}

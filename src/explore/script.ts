@@ -1,0 +1,208 @@
+/**
+ * What pages do in the browser: forms that send JSON, as any client does, so that what is tried is what clients send. Values keep their
+ * digits, because the text that somebody typed becomes the JSON text itself.
+ */
+export const SCRIPT = String.raw`'use strict'
+;(() => {
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)]
+  const status = document.getElementById('status')
+  const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
+
+  const say = (words) => {
+    status.textContent = words
+    setTimeout(() => { if (status.textContent === words) status.textContent = '' }, 4000)
+  }
+  const leave = (words, url) => {
+    try { sessionStorage.setItem('explore-said', words) } catch {}
+    if (url) location.assign(url)
+    else location.reload()
+  }
+
+  // The JSON text of what a control holds; undefined when it is left out of the body.
+  const encode = (control, method, asNull) => {
+    const { kind, json, name } = control.dataset
+    const value = control.value
+    const changed = value !== control.first || asNull.checked !== asNull.first
+    if (method === 'PATCH' && !changed) return undefined
+    if (method === 'PUT' && !changed && json !== undefined) return json
+    if (asNull.checked) return 'null'
+    if (value === '' && method !== 'PATCH' && (kind !== 'text' || !control.touched)) return undefined
+    if (kind === 'number' && NUMBER.test(value.trim())) return value.trim()
+    if (kind === 'boolean' && value !== '') return value
+    if (kind !== 'json') return JSON.stringify(value)
+    try {
+      JSON.parse(value)
+      return value.trim()
+    } catch (error) {
+      throw Object.assign(new Error('This is no JSON: ' + error.message), { control })
+    }
+  }
+
+  const bodyOf = (form) => {
+    const { method } = form.dataset
+    const raw = form.querySelector('[data-body]')
+    if (raw) return raw.value
+    if (method === 'DELETE') return undefined
+    const members = all('[data-kind]', form).flatMap((control) => {
+      const asNull = form.querySelector('[data-null="' + control.name + '"]') || {}
+      const text = encode(control, method, asNull)
+      return text === undefined ? [] : [JSON.stringify(control.name) + ': ' + text]
+    })
+    return '{' + members.join(', ') + '}'
+  }
+
+  const quote = (text) => "'" + text.replaceAll("'", "'\\''") + "'"
+  const curlOf = (form) => {
+    const { method, path } = form.dataset
+    const lines = ['curl -X ' + method + ' ' + quote(location.origin + path)]
+    try {
+      const body = bodyOf(form)
+      if (body !== undefined) lines.push("  -H 'Content-Type: application/json'", '  -d ' + quote(body))
+    } catch (error) {
+      return error.message
+    }
+    return lines.join(' \\\n')
+  }
+
+  const clear = (form) => {
+    for (const control of all('[aria-invalid]', form)) control.removeAttribute('aria-invalid')
+    for (const error of all('.error', form)) error.textContent = ''
+    form.querySelector('.alert').hidden = true
+  }
+  const mark = (control, message) => {
+    control.setAttribute('aria-invalid', 'true')
+    document.getElementById(control.id + '-error').textContent = message
+  }
+  const alarm = (form, words, good) => {
+    const alert = form.querySelector('.alert')
+    alert.classList.toggle('good', good === true)
+    alert.hidden = false
+    alert.textContent = words
+    alert.scrollIntoView({ block: 'nearest' })
+  }
+
+  const showRefusal = (form, response, text) => {
+    let problem = {}
+    try { problem = JSON.parse(text) } catch {}
+    const errors = new Map(Object.entries((problem && problem.errors) || {}))
+    const wrong = all('[data-kind]', form).filter((control) => errors.has(control.name))
+    for (const control of wrong) {
+      mark(control, String(errors.get(control.name)))
+      errors.delete(control.name)
+    }
+    const lines = wrong.length > 0 && errors.size === 0 ? [] : [problem.detail || problem.error || text.slice(0, 500)]
+    alarm(form, [response.status + ' ' + (problem.title || response.statusText)].concat(lines, [...errors].map(([name, message]) => name + ': ' + message)).join('\n'))
+    if (wrong[0]) wrong[0].focus()
+  }
+
+  const finish = async (form, response) => {
+    const { method, next } = form.dataset
+    const location = response.headers.get('Location')
+    if (form.querySelector('[data-body]')) {
+      const text = await response.text()
+      form.closest('dialog').changed = true
+      return alarm(form, response.status + ' ' + response.statusText + (text && '\n' + text), true)
+    }
+    const words = { POST: 'Created', DELETE: 'Deleted' }[method] || 'Saved'
+    leave(words, next || (location && location.startsWith('/') ? '/explore' + location : ''))
+  }
+
+  const send = async (form) => {
+    clear(form)
+    const button = form.querySelector('footer button:last-child')
+    const { method, path } = form.dataset
+    try {
+      const body = bodyOf(form)
+      if (method === 'PATCH' && body === '{}') return alarm(form, 'Nothing was changed.')
+      button.disabled = true
+      const headers = body === undefined ? {} : { 'Content-Type': 'application/json' }
+      const response = await fetch(path, { method, headers, body })
+      if (response.ok) await finish(form, response)
+      else showRefusal(form, response, await response.text())
+    } catch (error) {
+      if (!error.control) return alarm(form, 'There was no answer: ' + error.message)
+      mark(error.control, error.message)
+      error.control.focus()
+    } finally {
+      button.disabled = false
+    }
+  }
+
+  for (const form of all('form[data-method]')) {
+    const preview = form.querySelector('[data-curl]')
+    const update = () => { if (preview.parentElement.open) preview.textContent = curlOf(form) }
+    for (const box of all('[data-null]', form)) box.first = box.checked
+    for (const control of all('[data-kind]', form)) {
+      control.first = control.value
+      control.addEventListener('input', () => {
+        control.touched = true
+        const box = form.querySelector('[data-null="' + control.name + '"]')
+        if (box) box.checked = false
+      })
+    }
+    form.addEventListener('input', update)
+    preview.parentElement.addEventListener('toggle', update)
+    form.addEventListener('submit', (event) => {
+      event.preventDefault()
+      send(form)
+    })
+    form.addEventListener('keydown', (event) => {
+      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit()
+    })
+  }
+
+  for (const dialog of all('dialog')) {
+    dialog.addEventListener('close', () => { if (dialog.changed) location.reload() })
+    dialog.querySelector('[data-close]').addEventListener('click', () => dialog.close())
+  }
+  for (const button of all('[data-open]')) {
+    button.addEventListener('click', () => {
+      const dialog = document.getElementById(button.dataset.open)
+      dialog.showModal()
+      const first = dialog.querySelector('[data-kind], [data-body]')
+      if (first) first.focus()
+    })
+  }
+
+  for (const button of all('[data-copy]')) {
+    if (!navigator.clipboard) button.remove()
+    else button.addEventListener('click', () => navigator.clipboard.writeText(button.dataset.copy).then(() => say('Copied'), () => say('The browser did not allow it')))
+  }
+
+  // Relations: a few records that fit what is typed, as the API lists them to this client.
+  const propose = async (list, typed) => {
+    const { path, key, search } = list.dataset
+    const url = path + (search && typed ? '&' + search + '=' + encodeURIComponent(typed) : '')
+    if (list.asked === url) return
+    list.asked = url
+    const response = await fetch(url)
+    if (!response.ok || list.asked !== url) return
+    const answer = await response.json()
+    const rows = Array.isArray(answer) ? answer : Object.values(answer).find(Array.isArray) || []
+    // A number that is not exact here would be the id of another record.
+    const known = rows.filter((row) => typeof row[key] === 'string' || Number.isSafeInteger(row[key]))
+    list.replaceChildren(...known.map((row) => {
+      const words = Object.entries(row).find(([name, value]) => typeof value === 'string' && name !== 'url' && name !== key)
+      return Object.assign(document.createElement('option'), { value: row[key], textContent: words ? words[1].slice(0, 80) : '' })
+    }))
+  }
+  for (const list of all('datalist[data-path]')) {
+    const input = list.previousElementSibling
+    for (const event of ['focus', 'input']) input.addEventListener(event, () => propose(list, input.value).catch(() => {}))
+  }
+
+  for (const form of all('form.query')) {
+    form.addEventListener('submit', () => {
+      for (const control of all('input, select', form)) control.disabled = control.value === ''
+    })
+    addEventListener('pageshow', () => { for (const control of all('input, select', form)) control.disabled = false })
+  }
+
+  document.documentElement.classList.add('with-js')
+  try {
+    const said = sessionStorage.getItem('explore-said')
+    sessionStorage.removeItem('explore-said')
+    if (said) say(said)
+  } catch {}
+})()
+`
