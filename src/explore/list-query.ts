@@ -53,7 +53,7 @@ function orderInput({ spec }: Resource, query: URLSearchParams): Html {
   const value = query.get('ordering') ?? ''
   const known = value === '' || names.includes(value) ? names : [...names, value]
   return html`<span><label for="ordering">ordering</label>
-<select id="ordering" name="ordering">${selectOptions(['', ...known], value)}</select></span>`
+<select id="ordering" name="ordering">${selectOptions(['', ...known], value, 'default')}</select></span>`
 }
 
 /** The options of a choice; an empty one says that nothing is chosen. */
