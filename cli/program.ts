@@ -1,10 +1,14 @@
 import { Command, Option } from 'commander'
+import { addAdd } from './commands/add.js'
 import { addCheck } from './commands/check.js'
+import { addCompletion } from './commands/completion.js'
 import { addDb } from './commands/db.js'
+import { addDoctor } from './commands/doctor.js'
 import { addDump } from './commands/dump.js'
 import { addExplain } from './commands/explain.js'
 import { addIntrospect } from './commands/introspect.js'
 import { addMigrate } from './commands/migrate.js'
+import { addNew } from './commands/new.js'
 import { addRoutes } from './commands/routes.js'
 import { addSeed } from './commands/seed.js'
 import { addServe } from './commands/serve.js'
@@ -13,16 +17,20 @@ import type { CliContext } from './context.js'
 
 /** Every command, in the order of the help. A new one is a file and a line here. */
 const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
+  addNew,
   addServe,
   addRoutes,
   addUrl,
   addCheck,
   addExplain,
+  addAdd,
   addMigrate,
   addSeed,
   addDump,
   addIntrospect,
   addDb,
+  addDoctor,
+  addCompletion,
 ]
 
 /**
@@ -54,10 +62,13 @@ function* everyCommand(command: Command): Generator<Command> {
   for (const child of command.commands) yield* everyCommand(child)
 }
 
+/** Commands that read no configuration. */
+const WITHOUT_CONFIG: ReadonlySet<string> = new Set(['new', 'completion', '__complete'])
+
 /** What holds for every command: its common options, where it prints, and that it throws instead of exiting. */
 function prepare(command: Command, context: CliContext): void {
   const { colors, line } = context.err
-  if (command.commands.length === 0) {
+  if (command.commands.length === 0 && !WITHOUT_CONFIG.has(command.name())) {
     command.addOption(
       new Option('--config <file>', 'the configuration').env('SNIPPETCTL_CONFIG').default('resources.yaml'),
     )

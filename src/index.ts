@@ -2,6 +2,7 @@
 export type { App } from './application.js'
 export { checkConfig } from './config/check.js'
 export { declareField } from './config/declare-field.js'
+export { declareResource, spellResource, type UndeclaredResource } from './config/declare-resource.js'
 export { declareRename } from './config/declare-rename.js'
 export { configSchema } from './config/schema.js'
 export { type Diagnostic, DIAGNOSTICS, renderDiagnostics, type Style, toGithub, toJson } from './config/diagnostic.js'

@@ -2,10 +2,13 @@ import { describe, expect, test } from '@jest/globals'
 import { BOOKS, makeProject, runCli } from './support/cli.js'
 
 const COMMANDS = [
+  ['new'],
   ['serve'],
   ['routes'],
   ['url'],
   ['check'],
+  ['explain'],
+  ['add', 'resource'],
   ['migrate'],
   ['migrate', 'plan'],
   ['migrate', 'up'],
@@ -17,6 +20,8 @@ const COMMANDS = [
   ['db', 'copy'],
   ['db', 'backup'],
   ['db', 'restore'],
+  ['doctor'],
+  ['completion'],
 ]
 const ESCAPE = '\u001b['
 

@@ -132,3 +132,39 @@ describe('explain, where there is no database yet', () => {
     expect(existsSync(join(project.folder, '.snippetctl', 'pg'))).toBe(false)
   })
 })
+
+describe('explain, of what is no route,', () => {
+  const explain = (...args: readonly string[]) => runCli(['explain', ...args])
+
+  test.each([
+    ['SC301', 'SC301: No primary key\n\nEvery model has exactly one primary key'],
+    ['resources.path', 'Where the resource is, below the prefix.\n\npath: /books/\n'],
+    ['models.book.fields.title.max', 'The greatest number of characters.\n\ntype '],
+    ['models.fields.decimal', 'precision     required  How many digits there are in all.'],
+    ['resources', 'filterable       The fields that lists can be filtered by'],
+    ['models.feilds', '`feilds` was taken for a name; there is a key `fields`'],
+  ])('tells what %s means', async (word, text) => {
+    const { code, stdout, stderr } = await explain(word)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain(text)
+  })
+
+  test.each([
+    ['SC999', 'no diagnostic has the code `SC999`', 'SC101'],
+    ['api.prefx', '`api` has no key `prefx`', '`prefix`'],
+    ['resources.path.depth', '`resources.path` has no key `depth`', 'snippetctl explain resources.path'],
+  ])('exits with 1 for %s', async (word, message, help) => {
+    const { code, stdout, stderr } = await explain(word)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(stderr).toContain(help)
+  })
+
+  test('is JSON where that is asked for', async () => {
+    expect(JSON.parse((await explain('SC301', '--json')).stdout)).toMatchObject({ schemaVersion: 1, code: 'SC301' })
+    expect(JSON.parse((await explain('resources.pagination', '--json')).stdout)).toMatchObject({
+      path: 'resources.pagination',
+      keys: expect.arrayContaining([{ key: 'page_size', description: expect.any(String) }]),
+    })
+  })
+})

@@ -10,6 +10,7 @@ import {
 } from '../../src/index.js'
 import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
 import { onExistingDatabase } from '../database.js'
+import { explainWord } from '../explain-words.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { printExplanation, toJson } from '../plan-text.js'
 import { parametersOf, readPairs, resourceOf, reverse, routesOf } from '../reverse.js'
@@ -32,15 +33,19 @@ Examples:
   $ snippetctl explain snippet-list
   $ snippetctl explain snippet-list 'language=python&ordering=-created_at'
   $ snippetctl explain snippet-detail id=5 --json
+  $ snippetctl explain SC301                             what the code of a diagnostic means
+  $ snippetctl explain resources.pagination              what a key of the configuration means
 
-The statement runs in a transaction that only reads, on the database that serve would use.`
+The statement of a route runs in a transaction that only reads, on the database that serve would use.`
 
-/** `explain`: the statement of a request that reads, and how the database answers it. */
+/** `explain`: the statement of a request that reads, and how the database answers it; or what a code or a key means. */
 export function addExplain(program: Command, context: CliContext): void {
   program
     .command('explain')
-    .description('show the SQL of a request, its plan, the index it uses, and the rows that were estimated and read')
-    .argument('<name>', 'the name of a generated route, as `snippetctl routes` lists it')
+    .description(
+      'show the SQL of a request, its plan, the index it uses, and the rows that were estimated and read; or what a code or a key means',
+    )
+    .argument('<name>', 'the name of a generated route, as `snippetctl routes` lists it; a code; or the path of a key')
     .argument('[parameters...]', 'a key=value for each parameter of its path; of a list, the query string')
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
@@ -55,6 +60,7 @@ async function explain(
   given: readonly string[],
   options: ExplainOptions,
 ): Promise<ExitCode> {
+  if (given.length === 0 && explainWord(context, name, options.json === true)) return 0
   const { app, spec } = await requireApplication(context, options)
   const request = understand(app, name, given)
   const { resource, read, path } = request

@@ -43,7 +43,9 @@ function leaves(
   path: readonly string[] = [],
 ): readonly (readonly [name: string, command: Command])[] {
   if (command.commands.length === 0) return [[path.join(' '), command]]
-  return command.commands.flatMap((child) => leaves(child, [...path, child.name()]))
+  // Those that the help lists.
+  const children = command.createHelp().visibleCommands(command)
+  return children.flatMap((child) => leaves(child, [...path, child.name()]))
 }
 
 /** What the texts after the help say. */
@@ -58,13 +60,15 @@ const commandAt = (program: Command, name: string): Command | undefined =>
     .split(' ')
     .reduce<Command | undefined>((at, word) => at?.commands.find((child) => child.name() === word), program)
 
+const CONFIG = '--config'
+
 export function commandTables(): string {
   const { program } = makeProgram()
   const all = leaves(program)
-  const [first] = all
-  const common = (first?.[1].options ?? []).filter(({ flags }) =>
-    all.every(([, { options }]) => options.some((one) => one.flags === flags)),
-  )
+  const isCommon = ({ flags, long }: Option) =>
+    long === CONFIG || all.every(([, { options }]) => options.some((one) => one.flags === flags))
+  const serve = all.find(([name]) => name === 'serve')?.[1]
+  const common = (serve?.options ?? []).filter(isCommon)
   const isOwn = ({ flags }: Option) => !common.some((one) => one.flags === flags)
   const sections = all.map(([name, command]) => {
     const options = command.options.filter(isOwn)
@@ -78,7 +82,9 @@ export function commandTables(): string {
       ...examplesOf(name),
     ].join('\n\n')
   })
-  return [...sections, `## Options of every command\n\n${optionTable(common)}`].join('\n\n')
+  const without = all.filter(([, { options }]) => !options.some(({ long }) => long === CONFIG)).map(([name]) => name)
+  const exception = `${without.map(code).join(' and ')} read no configuration, and take no ${code(CONFIG)}.`
+  return [...sections, `## Options of every command\n\n${optionTable(common)}\n\n${exception}`].join('\n\n')
 }
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`

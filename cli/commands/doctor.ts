@@ -1,0 +1,50 @@
+import type { Command } from 'commander'
+import { checkUp } from '../check-up.js'
+import type { CliContext, CommonOptions } from '../context.js'
+import type { ExitCode } from '../failure.js'
+import type { Finding } from '../finding.js'
+import { alignColumns, count } from '../output.js'
+
+interface DoctorOptions extends CommonOptions {
+  readonly json?: true
+}
+
+const EXAMPLES = `
+Examples:
+  $ snippetctl doctor
+  $ snippetctl doctor --json           for a report of a problem; it holds no password
+
+Exits with 1 when something fails; a warning is no failure. Nothing is changed.`
+
+/** `doctor`: whether a project can be served from here, one line for each thing that it takes. */
+export function addDoctor(program: Command, context: CliContext): void {
+  program
+    .command('doctor')
+    .description('look whether everything that a project takes is there, and say how to repair what is not')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async (options: DoctorOptions) => context.finish(await examine(context, options)))
+}
+
+async function examine(context: CliContext, options: DoctorOptions): Promise<ExitCode> {
+  const findings = await checkUp(context, options)
+  const failed = findings.filter(({ state }) => state === 'fail').length
+  if (options.json) {
+    context.out.line(JSON.stringify({ schemaVersion: 1, ok: failed === 0, checks: findings }))
+  } else {
+    print(context, findings)
+    const warned = findings.filter(({ state }) => state === 'warn').length
+    context.err.line(`\n${count(findings.length, 'check')}, ${failed} failed, ${count(warned, 'warning')}`)
+  }
+  return failed > 0 ? 1 : 0
+}
+
+function print({ out }: CliContext, findings: readonly Finding[]): void {
+  const { colors, line } = out
+  const paint = { ok: colors.green, warn: colors.yellow, fail: colors.red }
+  const rows = alignColumns(findings.map(({ state, check, message }) => [state, check, message]))
+  findings.forEach(({ state, help }, at) => {
+    line((rows[at] ?? '').replace(state, paint[state]))
+    for (const text of help) line(`      ${colors.cyan('= help:')} ${text}`)
+  })
+}

@@ -1,0 +1,87 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { CliContext } from '../context.js'
+import { type ExitCode, Failure } from '../failure.js'
+import { alignColumns } from '../output.js'
+import { templateFiles } from '../template.js'
+
+interface NewOptions {
+  readonly empty?: true
+  readonly js?: true
+}
+
+const EXAMPLES = `
+Examples:
+  $ snippetctl new my-api
+  $ snippetctl new my-api --empty       without the example
+  $ snippetctl new .                    in the current folder, which is empty
+
+Then: cd my-api && npm install && npx snippetctl serve`
+
+/** `new`: the files of a project. Asks nothing, and fetches nothing. */
+export function addNew(program: Command, context: CliContext): void {
+  program
+    .command('new')
+    .description('write the files of a new project')
+    .argument('<name>', 'the folder to make; its last part is the name of the project')
+    .option('--empty', 'without the example resource')
+    .option('--js', 'the plugin in JavaScript')
+    .addHelpText('after', EXAMPLES)
+    .action(async (name: string, options: NewOptions) => context.finish(await makeProject(context, name, options)))
+}
+
+async function makeProject(context: CliContext, given: string, { empty, js }: NewOptions): Promise<ExitCode> {
+  const folder = resolve(context.cwd, given)
+  const files = templateFiles({
+    name: projectName(folder),
+    version: context.version,
+    empty: empty === true,
+    language: js ? 'js' : 'ts',
+  })
+  await refuseFull(folder, given)
+  for (const { path, text } of files) {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    // Never over a file that came there meanwhile.
+    await writeFile(join(folder, path), text, { flag: 'wx' })
+  }
+  const shown = relative(context.cwd, folder)
+  const { colors, line } = context.err
+  const rows = files.map(({ path, what }) => ['created', join(shown, path), what])
+  for (const row of alignColumns(rows)) line(row.replace(/^created/, colors.green('created')))
+  line()
+  const steps = [...(shown === '' ? [] : [`cd ${shown}`]), 'npm install', 'npx snippetctl serve']
+  steps.forEach((step, at) => line(`${at === 0 ? 'next   ' : '       '}  ${step}`))
+  return 0
+}
+
+/** @throws Failure 2 for a folder whose name npm does not take */
+function projectName(folder: string): string {
+  const name = basename(folder)
+  if (/^[a-z0-9][a-z0-9._-]{0,200}$/.test(name)) return name
+  const near = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[^a-z0-9]+/, '')
+  throw new Failure(
+    2,
+    `\`${name}\` is no name of a project: lower-case letters, digits, \`.\`, \`_\` and \`-\` make one`,
+    [`npm takes no other; for example: snippetctl new ${near || 'my-api'}`],
+  )
+}
+
+const SHOWN = 8
+
+/** @throws Failure 2 for a folder with something in it, or a path that is none */
+async function refuseFull(folder: string, given: string): Promise<void> {
+  const found = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw new Failure(2, `\`${given}\` cannot be made: ${error.message}`, ['name another folder'], error)
+  })
+  const there = found.filter((name) => name !== '.git').sort()
+  if (there.length === 0) return
+  const listed = there.length > SHOWN ? [...there.slice(0, SHOWN), `and ${there.length - SHOWN} more`] : there
+  throw new Failure(2, `\`${given}\` is not empty: ${listed.join(', ')}`, [
+    'nothing was written; name a folder that is not there yet',
+  ])
+}

@@ -1,0 +1,91 @@
+import type { Command, Option } from 'commander'
+import { DIAGNOSTICS } from '../src/index.js'
+import { type CliContext, loadConfig } from './context.js'
+import { topicNames } from './topics.js'
+
+interface Candidate {
+  readonly value: string
+  /** What it is, in a few words. */
+  readonly about: string
+}
+
+/** Where the cursor is: the command whose arguments are being written, and what was given to it. */
+interface Place {
+  readonly command: Command
+  readonly config: string
+  /** How many arguments stand before the cursor. */
+  readonly given: number
+  /** The option that waits for its value. */
+  readonly awaiting: Option | undefined
+}
+
+type Values = (context: CliContext, place: Place) => Promise<readonly Candidate[]>
+
+const routes: Values = async (context, { config }) => {
+  const loaded = await loadConfig(context, { config }, false)
+  if (!loaded.ok) return []
+  const all = new Map([...loaded.app.routes].map(({ name, path }) => [name, path]))
+  return [...all].map(([value, about]) => ({ value, about }))
+}
+
+const codes: Values = async () => Object.entries(DIAGNOSTICS).map(([value, { title }]) => ({ value, about: title }))
+
+const topics: Values = async () => topicNames().map((value) => ({ value, about: 'a key of the configuration' }))
+
+/** What the first argument of a command can be, where only the configuration or the program knows. */
+const FIRST_ARGUMENTS: Readonly<Record<string, readonly Values[]>> = {
+  url: [routes],
+  explain: [routes, codes, topics],
+}
+
+/** What can stand where the last of the words is, most of it read off the commands themselves. */
+export async function complete(
+  context: CliContext,
+  program: Command,
+  words: readonly string[],
+): Promise<readonly Candidate[]> {
+  const current = words.at(-1) ?? ''
+  const place = walk(program, words.slice(0, -1))
+  const all = await candidatesAt(context, place, current)
+  return all.filter(({ value }) => value.startsWith(current))
+}
+
+function walk(program: Command, words: readonly string[]): Place {
+  let place: Place = { command: program, config: 'resources.yaml', given: 0, awaiting: undefined }
+  for (const word of words) place = step(place, word)
+  return place
+}
+
+function step({ command, config, given, awaiting }: Place, word: string): Place {
+  if (awaiting) {
+    return { command, config: awaiting.long === '--config' ? word : config, given, awaiting: undefined }
+  }
+  const [flag = '', value] = word.split('=')
+  const option = command.options.find(({ short, long }) => flag !== '' && (flag === short || flag === long))
+  if (option?.long === '--config' && value !== undefined) return { command, config: value, given, awaiting }
+  if (option?.required && value === undefined) return { command, config, given, awaiting: option }
+  if (word.startsWith('-')) return { command, config, given, awaiting }
+  const child = command.commands.find((each) => each.name() === word)
+  return child ? { command: child, config, given: 0, awaiting } : { command, config, given: given + 1, awaiting }
+}
+
+async function candidatesAt(context: CliContext, place: Place, current: string): Promise<readonly Candidate[]> {
+  const { command, given, awaiting } = place
+  if (awaiting) return (awaiting.argChoices ?? []).map((value) => ({ value, about: awaiting.description }))
+  const help = command.createHelp()
+  if (current.startsWith('-')) {
+    return help.visibleOptions(command).map(({ long, short, description }) => ({
+      value: long ?? short ?? '',
+      about: description,
+    }))
+  }
+  if (command.commands.length > 0) {
+    if (given > 0) return []
+    return help.visibleCommands(command).map((child) => ({ value: child.name(), about: child.description() }))
+  }
+  const { argChoices = [] } = command.registeredArguments[given] ?? {}
+  const sources = given === 0 ? (FIRST_ARGUMENTS[command.name()] ?? []) : []
+  // Whoever completes gets no message: a configuration with errors offers nothing.
+  const known = await Promise.all(sources.map((source) => source(context, place).catch(() => [])))
+  return [...argChoices.map((value) => ({ value, about: '' })), ...known.flat()]
+}

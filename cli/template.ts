@@ -1,0 +1,184 @@
+/** What a new project is made of. */
+interface Wish {
+  /** Of the project; a name that npm takes. */
+  readonly name: string
+  /** Of this program, which the project depends on. */
+  readonly version: string
+  /** Without the example: no model, no resource, no plugin. */
+  readonly empty: boolean
+  readonly language: 'ts' | 'js'
+}
+
+/** A file of a new project. */
+interface TemplateFile {
+  readonly path: string
+  readonly text: string
+  /** What it is, in a few words. */
+  readonly what: string
+}
+
+/** The files of a project that depends on this package, in the order in which they are listed. */
+export function templateFiles(wish: Wish): readonly TemplateFile[] {
+  const { empty, language } = wish
+  const plugin = `plugins/books.${language}`
+  const example = [
+    { path: 'migrations/0001_create_books.sql', text: MIGRATION, what: 'its table' },
+    { path: plugin, text: language === 'ts' ? PLUGIN : asJavaScript(PLUGIN), what: 'one hand-written route, typed' },
+  ]
+  return [
+    {
+      path: 'resources.yaml',
+      text: empty ? emptyConfiguration(wish) : configuration(wish, plugin),
+      what: empty ? 'nothing in it yet' : 'one resource, book, with comments',
+    },
+    ...(empty ? [] : example),
+    { path: 'package.json', text: manifest(wish), what: `depends on snippetctl ${wish.version}` },
+    { path: 'tsconfig.json', text: TSCONFIG, what: 'for the editor; plugins are compiled without it' },
+    { path: '.gitignore', text: GITIGNORE, what: '' },
+    { path: 'README.md', text: readme(wish), what: '' },
+    { path: '.vscode/extensions.json', text: EXTENSIONS, what: 'the editor completes and checks resources.yaml' },
+  ]
+}
+
+const head = ({
+  name,
+}: Wish): string => `# yaml-language-server: $schema=./node_modules/snippetctl/resources.schema.json
+version: 1
+
+api:
+  prefix: /api
+  title: ${JSON.stringify(name)}
+`
+
+const emptyConfiguration = (wish: Wish): string => `${head(wish)}
+# The first resource:  npx snippetctl add resource book title:string!
+`
+
+const configuration = (wish: Wish, plugin: string): string => `${head(wish)}
+plugins:
+  - ./${plugin}        # routes of your own, beside the generated ones
+
+models:
+  book:                       # a table, and the rules of its fields
+    table: books
+    fields:
+      id:         { type: bigint, primary_key: true }          # assigned by the server
+      title:      { type: string, min: 1, max: 200 }           # required: it is not nullable and has no default
+      pages:      { type: integer, minimum: 1, nullable: true }
+      created_at: { type: timestamp, auto: on_create }
+    indexes:
+      - [title, id]           # serves the filter below
+      - [created_at, id]      # serves the order below
+
+resources:
+  book:                       # what is served; its routes are called book-list and book-detail
+    model: book
+    path: /books/             # /api/books/ and /api/books/{id}/
+    filterable: [title]       # /api/books/?title=Emma
+    orderable: [created_at]   # /api/books/?ordering=-created_at
+`
+
+/** What `migrate plan` makes of the configuration; a test holds it. */
+const MIGRATION = `-- up
+
+create table "books" (
+  "id" bigint generated always as identity,
+  "title" varchar(200) collate "C" not null,
+  "pages" integer,
+  "created_at" timestamptz not null default now(),
+  constraint "books_pkey" primary key ("id"),
+  constraint "books_title_length" check (char_length("title") >= 1),
+  constraint "books_pages_range" check ("pages" >= '1'::integer)
+);
+
+create index "books_title_id_idx" on "books" ("title", "id");
+
+create index "books_created_at_id_idx" on "books" ("created_at", "id");
+
+-- down
+
+drop table "books";
+`
+
+const PLUGIN = `import { type Plugin, Problem } from 'snippetctl'
+
+/** GET /api/books/{id}/summary/: one line about a book. */
+const plugin: Plugin = (app) => {
+  const books = app.resource('book')
+
+  app.route('GET', '/books/{id}/summary/', 'book-summary', async (context) => {
+    const id = books.parseId(context.params['id'] ?? '')
+    const book = id === undefined ? undefined : await context.store(books).retrieve(id)
+    if (book === undefined) throw new Problem('not_found', 'No such book')
+    const pages = book['pages'] === null ? 'nobody counted the pages' : String(book['pages']) + ' pages'
+    return { status: 200, body: { summary: String(book['title']) + ': ' + pages } }
+  })
+}
+
+export default plugin
+`
+
+/** The types taken out, and put where an editor finds them all the same. */
+const asJavaScript = (text: string): string =>
+  text
+    .replace('type Plugin, ', '')
+    .replace('const plugin: Plugin', "/** @type {import('snippetctl').Plugin} */\nconst plugin")
+
+const manifest = ({ name, version }: Wish): string =>
+  `${JSON.stringify(
+    {
+      name,
+      private: true,
+      type: 'module',
+      scripts: { start: 'snippetctl serve', check: 'snippetctl check' },
+      dependencies: { snippetctl: version },
+    },
+    undefined,
+    2,
+  )}\n`
+
+const TSCONFIG = `{
+  "compilerOptions": {
+    "target": "es2023",
+    "module": "nodenext",
+    "strict": true,
+    "noEmit": true,
+    "allowJs": true,
+    "checkJs": true,
+    "skipLibCheck": true
+  },
+  "include": ["plugins"]
+}
+`
+
+const GITIGNORE = `node_modules/
+.snippetctl/
+*.log
+.env
+`
+
+const EXTENSIONS = `{
+  "recommendations": ["redhat.vscode-yaml"]
+}
+`
+
+const readme = ({ name, empty }: Wish): string => `# ${name}
+
+A REST API over PostgreSQL, declared in [resources.yaml](resources.yaml).
+
+\`\`\`sh
+npm install
+npm start                    # http://127.0.0.1:8000, on an embedded database in .snippetctl/
+${empty ? '' : 'curl -s localhost:8000/api/books/\n'}\`\`\`
+
+| To | Run |
+| --- | --- |
+| find every mistake in the file | \`npx snippetctl check\` |
+| see all routes | \`npx snippetctl routes\` |
+| add a resource | \`npx snippetctl add resource author name:string!\` |
+| write the migration for a change | \`npx snippetctl migrate plan --write NAME\` |
+| learn what a key means | \`npx snippetctl explain resources.filterable\` |
+| find out what is wrong with this machine | \`npx snippetctl doctor\` |
+
+Set \`DATABASE_URL=postgres://…\` to use a PostgreSQL server; there, \`npx snippetctl migrate up\` applies migrations.
+`
