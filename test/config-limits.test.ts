@@ -298,6 +298,8 @@ describe('a resource', () => {
     ['an unknown style', '    pagination: { style: pages }\n', '12:26 SC204'],
     ['a link that is no relation', '    links: { title: book-detail }\n', '12:14 SC311'],
     ['its own address without `retrieve`', '    operations: [list]\n    url: true\n', '13:5 SC320'],
+    ['versions where nothing changes', '    read_only: true\n    concurrency: required\n', '13:5 SC319'],
+    ['versions that nobody is told', '    operations: [create, destroy]\n    concurrency: required\n', '13:5 SC320'],
     ['a key that is not known', '    filterble: [title]\n', '12:5 SC201'],
     ['an unknown dialect', '    dialect: jsonserver\n', '12:14 SC204'],
     ['a style that its dialect replaces', '    dialect: crud\n    pagination: { style: cursor }\n', '13:19 SC319'],

@@ -2,6 +2,7 @@
  * The floor: what the service costs when it is written by hand for this one table. node:http, an ordinary pool, one named prepared
  * statement for each request, JSON built by PostgreSQL. It has no bug that we know of, no second resource, and few of the checks.
  */
+import { hash } from 'node:crypto'
 import { createServer } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
@@ -25,7 +26,17 @@ async function query(name: string, text: string, values: readonly string[]): Pro
 
 async function retrieve(exchange: Exchange, id: string): Promise<void> {
   const [row] = await query('retrieve', `select ${DOCUMENT} from snippets where id = $1`, [id])
-  answer(exchange, 200, row?.[0] ?? notFound())
+  answerRecord(exchange, row?.[0] ?? notFound())
+}
+
+function answerRecord(exchange: Exchange, text: string): void {
+  const tag = tagOf(text)
+  if (exchange.request.headers['if-none-match'] === tag) return answer(exchange, 304, '', ['ETag', tag])
+  answer(exchange, 200, text, ['ETag', tag])
+}
+
+function tagOf(text: string): string {
+  return `"${hash('sha256', text, 'base64url')}"`
 }
 
 async function list(exchange: Exchange, search: string): Promise<void> {
@@ -50,7 +61,8 @@ async function create(exchange: Exchange): Promise<void> {
   const { title = '', code = '', language = '' } = judge(await readJson(exchange.request), false)
   const text = `insert into snippets (title, code, language) values ($1, $2, $3) returning id, ${DOCUMENT}`
   const [row] = await query('create', text, [title, code, language])
-  answer(exchange, 201, row?.[1] ?? '', ['Location', `${SET_B}${row?.[0]}/`])
+  const document = row?.[1] ?? ''
+  answer(exchange, 201, document, ['ETag', tagOf(document), 'Location', `${SET_B}${row?.[0]}/`])
 }
 
 async function change(exchange: Exchange, id: string, partial: boolean): Promise<void> {
@@ -61,7 +73,7 @@ async function change(exchange: Exchange, id: string, partial: boolean): Promise
     `update snippets set ${names.map((name, index) => `${name} = $${index + 2}`).join(', ')} ` +
     `where id = $1 returning ${DOCUMENT}`
   const [row] = await query(`update ${names.join()}`, text, [id, ...Object.values(fields)])
-  answer(exchange, 200, row?.[0] ?? notFound())
+  answerRecord(exchange, row?.[0] ?? notFound())
 }
 
 async function retrieveA(exchange: Exchange, id: string): Promise<void> {

@@ -127,6 +127,7 @@ const buildResource = (
     pagination: paginationOf(yaml.pagination ?? {}),
     dialect: dialectOf(yaml.dialect ?? api.dialect),
     unknownQuery: yaml.unknown_query ?? DEFAULTS.unknown_query,
+    concurrency: yaml.concurrency ?? DEFAULTS.concurrency,
     url: yaml.url ?? false,
     links: { ...yaml.links },
   }

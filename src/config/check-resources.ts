@@ -1,4 +1,5 @@
 import type { Json } from '../json.js'
+import { checkConcurrency } from './check-concurrency.js'
 import { checkLinks, checkUrl } from './check-links.js'
 import { checkFilters, checkOrders } from './check-lists.js'
 import { checkDialect, checkMounts } from './check-mounts.js'
@@ -20,6 +21,7 @@ export const checkResources = (root: Json, models: Drafts, report: Report): void
     checkOperations(resource, report)
     checkPagination(resource, report)
     checkDialect(root, resource, report)
+    checkConcurrency(resource, report)
     if (resource.model === undefined) continue
     checkFilters(resource, resource.model, report)
     checkOrders(resource, resource.model, models, report)

@@ -21,6 +21,7 @@ export const DEFAULTS = {
     envelope: 'none',
   },
   unknown_query: 'refuse',
+  concurrency: 'optional',
   on_delete: 'restrict',
 } as const
 
@@ -220,6 +221,11 @@ const resourceSchema = (): JsonSchema =>
         'What happens to a query parameter that is not declared.',
       ),
       dialect: dialectSchema('How clients speak to the resource; as under `api` when left out.'),
+      concurrency: doc(
+        oneOfNames(['optional', 'required'], DEFAULTS.concurrency),
+        'Whether changes and deletions must say, by `If-Match`, which version of the record they are meant for.',
+        'concurrency: required',
+      ),
       url: flag('Whether each object starts with its own `url`.'),
       links: doc(
         { type: 'object', additionalProperties: { type: 'string' } },

@@ -124,6 +124,8 @@ export interface ResourceSpec {
   readonly unknownQuery: 'refuse' | 'ignore'
   /** undefined: lists are what `pagination` says. */
   readonly dialect: Dialect | undefined
+  /** Whether changes must name the version that they are meant for. */
+  readonly concurrency: 'optional' | 'required'
   /** Whether each object starts with its own `url`. */
   readonly url: boolean
   /** Relation fields shown as links: field name to route name. */

@@ -50,6 +50,7 @@ export interface ResourceYaml {
   readonly pagination?: PaginationYaml
   readonly dialect?: string
   readonly unknown_query?: 'refuse' | 'ignore'
+  readonly concurrency?: 'optional' | 'required'
   readonly url?: boolean
   readonly links?: Readonly<Record<string, string>>
 }

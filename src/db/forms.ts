@@ -11,6 +11,8 @@ export interface Form<Item, Items> {
   /** SQL expressions over the columns of the resource's table. */
   readonly select: readonly string[]
   read(cells: readonly Cell[]): Item
+  /** The entity tag of a record, of the type `bytea`; undefined where the form has none. */
+  readonly tag?: string
   readonly page: PageShape<Items>
 }
 
@@ -54,9 +56,11 @@ export function documentForm(resource: Resource, links: Links): Form<string, Uin
     return [field.name, route === undefined ? wireColumn(field) : linkColumn(field, route, links)] as const
   })
   const all = url ? [['url', linkColumn(model.primaryKey, detailName(name), links)] as const, ...members] : members
+  const document = documentColumn(all)
   return {
-    select: [documentColumn(all)],
+    select: [document],
     read: ([text]) => text ?? 'null',
+    tag: `sha256(convert_to(${document}, 'UTF8'))`,
     page: textPage,
   }
 }

@@ -5,11 +5,12 @@ import { type Cell, writeCell } from '../fields/cell.js'
 import { JsonMergePatch } from '../fields/json-text.js'
 import { identifier } from '../fields/sql-literal.js'
 import { remember } from '../remember.js'
-import type { ListPlan, Row } from '../resource/plan.js'
+import type { ListPlan, Precondition, Row } from '../resource/plan.js'
 import { COUNT_CAP, isCounted } from './count.js'
 import type { Statement } from './database.js'
 import type { Form } from './forms.js'
 import { mergedInto } from './merge.js'
+import { meets, shapeOfPreconditions } from './preconditions.js'
 import { boundary, keyColumns, orderClause, parameters, reversed, startedRows, whereClause } from './where.js'
 
 /** Every statement that a resource in one form needs. The one place where SQL for records is made. */
@@ -18,12 +19,13 @@ export interface Statements {
   count(plan: ListPlan): Statement
   /** Explains the rows that a plan's conditions match. */
   estimate(plan: ListPlan): Statement
-  retrieve(id: string): Statement
+  /** With preconditions, only the record that meets them. */
+  retrieve(id: string, only?: readonly Precondition[]): Statement
   create(row: Row): Statement
-  update(id: string, row: Row): Statement
-  destroy(id: string): Statement
+  update(id: string, row: Row, only?: readonly Precondition[]): Statement
+  destroy(id: string, only?: readonly Precondition[]): Statement
   /** Deletes a record and answers it. */
-  take(id: string): Statement
+  take(id: string, only?: readonly Precondition[]): Statement
 }
 
 /** How many texts of statements were made: those that are kept, and those beyond, which are made anew for each request. */
@@ -45,7 +47,11 @@ type Kind = Required<Pick<Statement, 'retry' | 'quick'>>
 interface Change {
   readonly id: string
   readonly row: Row
+  readonly only: readonly Precondition[]
 }
+
+const NOTHING: Row = Object.freeze({})
+const ANYWAY: readonly Precondition[] = Object.freeze([])
 
 /**
  * Shapes that are kept, and prepared statements that each connection is asked to keep. A client can ask in more shapes than
@@ -55,7 +61,7 @@ const MOST_SHAPES = 200
 
 export function compileStatements(
   model: ModelSpec,
-  { select, page }: Pick<Form<unknown, unknown>, 'select' | 'page'>,
+  { select, page, tag }: Pick<Form<unknown, unknown>, 'select' | 'page' | 'tag'>,
   counts: StatementCounts = { kept: 0, unkept: 0 },
 ): Statements {
   const table = identifier(model.table)
@@ -122,34 +128,49 @@ export function compileStatements(
       kind: WRITE,
     }
   }
-  const update = ({ row }: Change): Template<Change> => {
-    const values: ((change: Change) => Cell)[] = [({ id }) => id]
-    const add = (read: (change: Change) => Cell) => `$${values.push(read)}`
+  const found = ({ only }: Change, add: (read: (change: Change) => Cell) => string): string =>
+    `${key} = $1${meets(only, tag, (read) => add((change) => read(change.only)))}`
+  const update = (change: Change): Template<Change> => {
+    const { row } = change
+    const { values, add } = changeParameters()
     const changes = fieldsOf(row).map((field) => {
       const [column, value] = [identifier(field.column), row[field.name]]
       if (!(value instanceof JsonMergePatch)) return `${column} = ${add(cellOf(field))}`
       return `${column} = ${mergedInto({ field, target: `${table}.${column}` }, value, (part) => add(() => part))}`
     })
-    const text = `update ${table} set ${[...changes, ...touched].join(', ')} where ${key} = $1 returning ${selected}`
-    return { text, values, kind: WRITE }
+    const set = [...changes, ...touched].join(', ')
+    return { text: `update ${table} set ${set} where ${found(change, add)} returning ${selected}`, values, kind: WRITE }
   }
-  const retrieve = { text: `select ${selected} from ${table} where ${key} = $1`, values: [String], kind: QUICK }
-  const destroy = { text: `delete from ${table} where ${key} = $1`, values: [String], kind: WRITE }
-  const take = { ...destroy, text: `${destroy.text} returning ${selected}` }
+  const plainly = { text: `select ${selected} from ${table} where ${key} = $1`, values: [String], kind: QUICK }
+  const retrieve = (change: Change): Template<Change> => {
+    const { values, add } = changeParameters()
+    return { text: `select ${selected} from ${table} where ${found(change, add)}`, values, kind: QUICK }
+  }
+  const destroy = (change: Change): Template<Change> => {
+    const { values, add } = changeParameters()
+    return { text: `delete from ${table} where ${found(change, add)}`, values, kind: WRITE }
+  }
+  const take = (change: Change): Template<Change> => {
+    const { text, ...destroyed } = destroy(change)
+    return { ...destroyed, text: `${text} returning ${selected}` }
+  }
 
   return {
     list: remember((plan) => serve(`list ${shapeOf(plan)}`, list, plan)),
     count: (plan) => serve(`count ${shapeOf(plan)}`, count, plan),
     estimate: remember((plan) => serve(`estimate ${shapeOf(plan)}`, estimate, plan)),
-    retrieve: (id) => serve('retrieve', () => retrieve, id),
-    create: (row) => serve(`create ${Object.keys(row).join()}`, create, { id: '', row }),
-    update: (id, row) =>
+    retrieve: (id, only) =>
+      only === undefined
+        ? serve('retrieve', () => plainly, id)
+        : serve(`retrieve${shapeOfPreconditions(only)}`, retrieve, { id, row: NOTHING, only }),
+    create: (row) => serve(`create ${Object.keys(row).join()}`, create, { id: '', row, only: ANYWAY }),
+    update: (id, row, only = ANYWAY) =>
       // A patch has a statement of its own, which no other request would ever use.
       Object.values(row).some((value) => value instanceof JsonMergePatch)
-        ? fill(update({ id, row }), { id, row })
-        : serve(`update ${Object.keys(row).join()}`, update, { id, row }),
-    destroy: (id) => serve('destroy', () => destroy, id),
-    take: (id) => serve('take', () => take, id),
+        ? fill(update({ id, row, only }), { id, row, only })
+        : serve(`update ${Object.keys(row).join()}${shapeOfPreconditions(only)}`, update, { id, row, only }),
+    destroy: (id, only = ANYWAY) => serve(`destroy${shapeOfPreconditions(only)}`, destroy, { id, row: NOTHING, only }),
+    take: (id, only = ANYWAY) => serve(`take${shapeOfPreconditions(only)}`, take, { id, row: NOTHING, only }),
   }
 }
 
@@ -161,6 +182,12 @@ const WRITE: Kind = { retry: false, quick: false }
 function fieldLookup(model: ModelSpec): (row: Row) => readonly FieldSpec[] {
   const fields = new Map(model.fields.map((field) => [field.name, field]))
   return (row) => Object.keys(row).map((name) => fields.get(name) ?? fail(`${model.name} has no field ${name}`))
+}
+
+/** The parameters of a change, the id being the first. */
+function changeParameters() {
+  const values: ((change: Change) => Cell)[] = [({ id }) => id]
+  return { values, add: (read: (change: Change) => Cell) => `$${values.push(read)}` }
 }
 
 function cellOf(field: FieldSpec): (change: Change) => Cell {

@@ -1,7 +1,8 @@
 import type { ModelSpec, OrderSpec } from '../config/spec.js'
 import { type Cell, readCell } from '../fields/cell.js'
 import { remember } from '../remember.js'
-import type { Id, ListPage, ListPlan, Row } from '../resource/plan.js'
+import { Problem } from '../problem.js'
+import type { Id, ListPage, ListPlan, Precondition, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import { COUNT_CAP, createEstimates, type Estimates, isCounted } from './count.js'
 import type { Connection, Result, Statement } from './database.js'
@@ -18,12 +19,22 @@ export interface Store<Item, Items = readonly Item[]> {
   batches(size: number): AsyncIterable<Items>
   retrieve(id: Id): Promise<Item | undefined>
   create(row: Row): Promise<{ readonly id: Id; readonly item: Item }>
-  /** Sets the given fields; undefined when there is no such record. */
-  update(id: Id, row: Row): Promise<Item | undefined>
-  /** Whether there was such a record. */
-  destroy(id: Id): Promise<boolean>
-  /** Destroys a record and answers it as it was; undefined when there is no such record. */
-  take(id: Id): Promise<Item | undefined>
+  /**
+   * Sets the given fields; undefined when there is no such record. Preconditions, which documents alone can have, are judged by the
+   * statement that changes the record.
+   * @throws Problem `precondition_failed`
+   */
+  update(id: Id, row: Row, only?: readonly Precondition[]): Promise<Item | undefined>
+  /**
+   * Whether there was such a record.
+   * @throws Problem `precondition_failed`
+   */
+  destroy(id: Id, only?: readonly Precondition[]): Promise<boolean>
+  /**
+   * Destroys a record and answers it as it was; undefined when there is no such record.
+   * @throws Problem `precondition_failed`
+   */
+  take(id: Id, only?: readonly Precondition[]): Promise<Item | undefined>
 }
 
 /** Compiles the statements of a resource in one form; each call of the result gives its store on one connection. */
@@ -113,14 +124,35 @@ function bindStore<Item, Items>(
       return { id: readCell(primaryKey, id) as Id, item: form.read(cells) }
     },
 
-    async update(id, row) {
-      if (Object.keys(row).length === 0) return store.retrieve(id)
-      return readOne(await change(statements.update(writeId(id), row)))
+    async update(id, row, only) {
+      const key = writeId(id)
+      const found = await (Object.keys(row).length === 0
+        ? ask(statements.retrieve(key, only))
+        : change(statements.update(key, row, only)))
+      const item = readOne(found)
+      if (item === undefined && only) await refuseIfThere(key)
+      return item
     },
 
-    destroy: async (id) => (await connection.query(statements.destroy(writeId(id)))).count > 0,
+    async destroy(id, only) {
+      const key = writeId(id)
+      const { count } = await connection.query(statements.destroy(key, only))
+      if (count === 0 && only) await refuseIfThere(key)
+      return count > 0
+    },
 
-    take: async (id) => readOne(await connection.query(statements.take(writeId(id)))),
+    async take(id, only) {
+      const key = writeId(id)
+      const item = readOne(await connection.query(statements.take(key, only)))
+      if (item === undefined && only) await refuseIfThere(key)
+      return item
+    },
+  }
+
+  /** After nothing was changed: whether that is because of the preconditions or for want of the record. */
+  const refuseIfThere = async (key: string): Promise<void> => {
+    if ((await ask(statements.retrieve(key))).rows.length === 0) return
+    throw new Problem('precondition_failed', 'the record is another than the one that the request is meant for')
   }
 
   const total = async (plan: ListPlan, page: PageCells<Items>): Promise<ListPage<Items>['total']> => {

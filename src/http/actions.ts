@@ -6,6 +6,7 @@ import type { Id, ListPage } from '../resource/plan.js'
 import type { BodyMode } from '../resource/body.js'
 import type { Resource } from '../resource/resource.js'
 import { Problem } from '../problem.js'
+import { entityTag, readPreconditions, taggedReply } from './entity-tags.js'
 import type { BodyPolicy, Context, Handler, Reply } from './route.js'
 
 /** The generated operations: each takes a resource and gives the handler of one route. */
@@ -23,12 +24,13 @@ export const ACTIONS: Readonly<Record<Operation, (resource: Resource) => Handler
     const row = resource.parseBody(await context.body(policy(resource)), 'create')
     const { id, item } = await context.documents(resource).create(row)
     const location = context.reverse(detailName(resource.spec.name), { [resource.spec.model.primaryKey.name]: id })
-    return { status: 201, text: item, ...(location === undefined ? {} : { headers: { Location: location } }) }
+    const headers = { ETag: entityTag(item), ...(location === undefined ? {} : { Location: location }) }
+    return { status: 201, text: item, headers }
   },
 
   retrieve: (resource) => async (context) => {
     const item = await context.documents(resource).retrieve(readId(resource, context))
-    return { status: 200, text: item ?? notFound() }
+    return taggedReply(context, item ?? notFound())
   },
 
   update: (resource) =>
@@ -41,14 +43,16 @@ export const ACTIONS: Readonly<Record<Operation, (resource: Resource) => Handler
 
 function destroy(resource: Resource): Handler {
   return async (context) => {
-    const destroyed = await context.documents(resource).destroy(readId(resource, context))
+    const only = preconditions(resource, context)
+    const destroyed = await context.documents(resource).destroy(readId(resource, context), only)
     return destroyed ? { status: 204 } : notFound()
   }
 }
 
 function take(resource: Resource): Handler {
   return async (context) => {
-    const item = await context.documents(resource).take(readId(resource, context))
+    const only = preconditions(resource, context)
+    const item = await context.documents(resource).take(readId(resource, context), only)
     return { status: 200, text: item ?? notFound() }
   }
 }
@@ -57,9 +61,14 @@ function take(resource: Resource): Handler {
 function change(resource: Resource, mode: BodyMode, bodyPolicy: BodyPolicy): Handler {
   return async (context) => {
     const row = resource.parseBody(await context.body(bodyPolicy), mode)
-    const item = await context.documents(resource).update(readId(resource, context), row)
-    return { status: 200, text: item ?? notFound() }
+    const only = preconditions(resource, context)
+    const item = (await context.documents(resource).update(readId(resource, context), row, only)) ?? notFound()
+    return { status: 200, text: item, headers: { ETag: entityTag(item) } }
   }
+}
+
+function preconditions({ spec }: Resource, { headers }: Context) {
+  return readPreconditions(headers, spec.concurrency === 'required')
 }
 
 function policy(resource: Resource, ...more: readonly string[]): BodyPolicy {

@@ -8,6 +8,13 @@ export type Id = bigint | number | string
 /** A stored record as handlers see it, by field name. */
 export type Row = Readonly<Record<string, unknown>>
 
+/** What must hold of a record for a change of it to be made: that its entity tag is one of some (`wanted`), or none of them. */
+export interface Precondition {
+  /** SHA-256 of the record's document, as hexadecimal digits; `any` stands for every tag there could be. */
+  readonly tags: readonly string[] | 'any'
+  readonly wanted: boolean
+}
+
 /** One comparison of a list. `value` is a value of the field's type, a list of them for `in`, a boolean for `isnull`. */
 export interface Condition {
   readonly field: FieldSpec

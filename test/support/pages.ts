@@ -114,6 +114,7 @@ export async function openShell(): Promise<Shell> {
         (_, digits = '') => `2026-11-21T10:00:00${digits && '.000000'}Z`,
       )
       .replaceAll(/^Date: .*$/gm, 'Date: Sat, 21 Nov 2026 10:00:00 GMT')
+      .replaceAll(/"[A-Za-z0-9_-]{43}"/g, '"Zo9bT0VYqWm1rA3xN5eKc7uJ2hG4sD6fL8pQiRtMwXk"')
       .replaceAll(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '5f0c6f1e-7a53-4b52-9d4f-0d5a8a1c2b3e')
       .replaceAll(/\b\d+ ms\b/g, '12 ms')
       .replaceAll(/\b(process|kill) \d+/g, '$1 4242')
