@@ -7,6 +7,7 @@ import type { StatementCounts } from './db/statements.js'
 import { compileStore, type Store } from './db/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
 import type { Records } from './http/context.js'
+import { compileCors } from './http/cors.js'
 import type { Log } from './http/log.js'
 import { createServer, type HttpServer } from './http/server.js'
 import type { Spans } from './http/spans.js'
@@ -42,6 +43,7 @@ export function createService(app: App, database: Database, { log, traffic, span
     pages: app.pages,
     records: bindRecords(app, database, { gate, statements }),
     log,
+    cors: app.spec.api.cors && compileCors(app.spec.api.cors),
     traffic,
     spans,
     onMismatch: gate.suspect,

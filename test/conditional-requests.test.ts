@@ -14,6 +14,7 @@ models:
 resources:
   book: { model: book, path: /books/, url: true }
   draft: { model: book, path: /drafts/, concurrency: required }
+  panel: { model: book, path: /panel/, dialect: simple-rest, pagination: { count: exact } }
 `
 
 let api: Api
@@ -119,6 +120,14 @@ describe.each(CHANGES)('%s %j', (method, body) => {
     expect(await typeOf(refused)).toBe('/problems/precondition-required')
     expect((await change({ 'if-match': tagOf(await api.fetch(path)) }, path)).ok).toBe(true)
   })
+})
+
+test('a dialect in which DELETE answers the record judges the version, too', async () => {
+  const path = `/api/panel/${id}/`
+  const known = tagOf(await api.fetch(path))
+  expect((await api.send('DELETE', path, undefined, { 'if-match': '"x"' })).status).toBe(412)
+  expect((await api.send('DELETE', path, undefined, { 'if-match': known })).status).toBe(200)
+  expect((await api.send('DELETE', path, undefined, { 'if-match': known })).status).toBe(404)
 })
 
 test('of many who change the same version at once, exactly one does', async () => {

@@ -366,6 +366,33 @@ describe('the prefix', () => {
   })
 })
 
+describe('other origins', () => {
+  const withCors = (members: string) => `version: 1\napi:\n  cors: { ${members} }\n`
+
+  test.each(['*', 'http://localhost:5173', 'https://app.example', 'https://app.example:8443', 'http://[::1]:80000'])(
+    'can be %s',
+    (origin) => {
+      expect(mistakesOf(withCors(`origins: ["${origin}"]`))).toEqual([])
+    },
+  )
+
+  test.each([
+    ['no list', 'credentials: true', '3:3 SC202'],
+    ['an empty list', 'origins: []', '3:20 SC207'],
+    ['a host alone', 'origins: [app.example]', '3:21 SC206'],
+    ['a slash at the end', 'origins: ["https://app.example/"]', '3:21 SC206'],
+    ['upper case', 'origins: ["https://App.example"]', '3:21 SC206'],
+    ["the scheme's own port", 'origins: ["https://app.example:443"]', '3:21 SC206'],
+    ['a pattern', 'origins: ["https://*.example"]', '3:21 SC206'],
+    ['`null`', 'origins: ["null"]', '3:21 SC206'],
+    ['everybody with credentials', 'origins: ["*"], credentials: true', '3:21 SC304'],
+    ['everybody and somebody', 'origins: ["https://app.example", "*"]', '3:44 SC319'],
+    ['a header that is none', 'origins: ["*"], headers: ["X: 1"]', '3:37 SC206'],
+  ])('with %s is refused', (_name, members, expected) => {
+    expect(mistakesOf(withCors(members))).toEqual([expected])
+  })
+})
+
 describe('a text that is nested too deep', () => {
   let project: Project | undefined
 

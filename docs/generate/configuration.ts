@@ -31,6 +31,7 @@ function places(): readonly Place[] {
   return [
     { heading: 'The top of the file', steps: [], schema: top },
     { heading: '`api`', steps: ['api'], schema: at(top, 'properties', 'api') },
+    { heading: '`api.cors`', steps: ['api', 'cors'], schema: at(top, 'properties', 'api', 'properties', 'cors') },
     { heading: '`models.<name>`', steps: ['models', ANY], schema: at(top, ...MODEL) },
     { heading: '`models.<name>.fields.<name>`', steps: ['models', ANY, 'fields', ANY], schema: commonKeys() },
     {

@@ -14,6 +14,7 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
   invalid_query: 'A query parameter is unknown, given twice, or has a value that is none of its field.',
   not_found: 'No record has the id, or no route the path.',
   method_not_allowed: 'The path exists and does not take the method; `Allow` lists those it takes.',
+  not_acceptable: 'The route is a generated one, which answers JSON, and `Accept` leaves JSON out.',
   request_timeout: 'The request did not arrive in time.',
   conflict:
     'A value that must be unique is taken, or a record refers to one that is not there, or is still referred to.',

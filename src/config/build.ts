@@ -1,12 +1,15 @@
 import { dialectOf } from '../dialects/index.js'
 import type { Lookup } from '../fields/field-type.js'
 import { paginationStyle } from '../pagination/index.js'
+import { CORS_DEFAULTS } from './cors-schema.js'
 import { columnOf, type Drafts, type FieldDraft, isRelation, type ModelDraft, optionsOf } from './drafts.js'
 import { type ApiPlace, buildMount } from './build-mounts.js'
 import { operationsOf } from './operations.js'
 import { DEFAULTS } from './schema.js'
 import type {
+  ApiSpec,
   AppSpec,
+  CorsSpec,
   DefaultSpec,
   FieldSpec,
   FilterSpec,
@@ -16,11 +19,20 @@ import type {
   RelationSpec,
   ResourceSpec,
 } from './spec.js'
-import type { ConfigYaml, FieldYaml, IndexYaml, ModelYaml, PaginationYaml, ResourceYaml } from './yaml-shape.js'
+import type {
+  ApiYaml,
+  ConfigYaml,
+  CorsYaml,
+  FieldYaml,
+  IndexYaml,
+  ModelYaml,
+  PaginationYaml,
+  ResourceYaml,
+} from './yaml-shape.js'
 
 /** The spec that a configuration without mistakes is. */
 export const buildSpec = (yaml: ConfigYaml, drafts: Drafts, file: string): AppSpec => {
-  const api = { ...DEFAULTS.api, ...withoutNotes(yaml.api ?? {}) }
+  const api = buildApi(yaml.api ?? {})
   const declared = yaml.models ?? {}
   const tables = new Map(Object.entries(declared).map(([name, model]) => [name, model.table ?? name]))
   const models = Object.entries(declared).map(([name, model]) =>
@@ -36,14 +48,23 @@ export const buildSpec = (yaml: ConfigYaml, drafts: Drafts, file: string): AppSp
   return freeze({ file, api, settings, plugins, models, dropped: [...(yaml.dropped ?? [])], resources, mounts })
 }
 
+const buildApi = ({ cors, ...given }: ApiYaml): ApiSpec => {
+  const { prefix, title, dialect, explore } = { ...DEFAULTS.api, ...given }
+  return { prefix, title, dialect, explore, cors: cors && buildCors({ ...CORS_DEFAULTS, ...cors }) }
+}
+
+const buildCors = ({ origins, credentials, max_age, headers }: Required<CorsYaml>): CorsSpec => ({
+  origins: [...origins],
+  credentials,
+  maxAge: max_age,
+  headers: [...headers],
+})
+
 /** For what the checks have made sure of. */
 const need = <Value>(value: Value | undefined): Value => {
   if (value === undefined) throw new Error('the configuration passed its checks, yet a part of it is missing')
   return value
 }
-
-const withoutNotes = <Mapping extends object>(mapping: Mapping): Mapping =>
-  Object.fromEntries(Object.entries(mapping).filter(([key]) => !key.startsWith('x-'))) as Mapping
 
 interface ModelContext {
   readonly drafts: Drafts

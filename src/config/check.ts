@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { buildSpec } from './build.js'
+import { checkCors } from './check-cors.js'
 import { checkModels } from './check-models.js'
 import { checkResources } from './check-resources.js'
 import type { Diagnostic } from './diagnostic.js'
@@ -17,6 +18,7 @@ import type { ConfigYaml } from './yaml-shape.js'
 export const checkConfig = (document: ConfigDocument): AppSpec | Diagnostic[] => {
   const report = createReport(document)
   checkShape(document.value, report)
+  checkCors(document.value, report)
   const models = draftModels(document.value, report)
   checkModels(document.value, models, report)
   checkResources(document.value, models, report)

@@ -1,5 +1,6 @@
 import { DIALECTS, PLAIN } from '../dialects/index.js'
 import type { JsonSchema } from '../json.js'
+import { corsSchema } from './cors-schema.js'
 import { doc, mapping } from './schema-parts.js'
 
 /** What `api` says where resources.yaml does not. */
@@ -44,6 +45,11 @@ export const apiSchema = (): JsonSchema =>
       { enum: [true, false, 'development'], default: API_DEFAULTS.explore },
       'Whether `/` and `/explore/` show the API to people: always, never, or unless `NODE_ENV` is `production`.',
       'explore: true',
+    ),
+    cors: doc(
+      corsSchema(),
+      'Which other origins may read answers by scripts; none when left out.',
+      'cors: { origins: [https://app.example] }',
     ),
   })
 

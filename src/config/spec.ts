@@ -10,12 +10,7 @@ import type { PageSizes, PaginationStyle } from '../pagination/paginator.js'
 export interface AppSpec {
   /** Absolute path of resources.yaml. */
   readonly file: string
-  readonly api: {
-    readonly prefix: string
-    readonly title: string
-    /** Whether there are pages for people; `development` is everywhere but in production. */
-    readonly explore: boolean | 'development'
-  }
+  readonly api: ApiSpec
   readonly settings: Readonly<Record<string, Json>>
   /** As written: paths relative to the file. */
   readonly plugins: readonly string[]
@@ -32,6 +27,27 @@ export interface MountSpec {
   readonly path: string
   /** As in `resources`, but for their names, paths and dialects. */
   readonly resources: readonly ResourceSpec[]
+}
+
+export interface ApiSpec {
+  readonly prefix: string
+  readonly title: string
+  /** Of the resources that name none. */
+  readonly dialect: string
+  /** Whether there are pages for people; `development` is everywhere but in production. */
+  readonly explore: boolean | 'development'
+  /** undefined: scripts of other origins read nothing. */
+  readonly cors: CorsSpec | undefined
+}
+
+export interface CorsSpec {
+  /** As browsers send them; `*` is all of them, and stands alone. */
+  readonly origins: readonly string[]
+  readonly credentials: boolean
+  /** Seconds. */
+  readonly maxAge: number
+  /** Request headers that are allowed besides the service's own. */
+  readonly headers: readonly string[]
 }
 
 export interface ModelSpec {

@@ -60,13 +60,23 @@ export interface MountYaml {
   readonly dialect?: string
 }
 
+export interface ApiYaml {
+  readonly prefix?: string
+  readonly title?: string
+  readonly dialect?: string
+  readonly explore?: boolean | 'development'
+  readonly cors?: CorsYaml
+}
+
+export interface CorsYaml {
+  readonly origins: readonly string[]
+  readonly credentials?: boolean
+  readonly max_age?: number
+  readonly headers?: readonly string[]
+}
+
 export interface ConfigYaml {
-  readonly api?: {
-    readonly prefix?: string
-    readonly title?: string
-    readonly dialect?: string
-    readonly explore?: boolean | 'development'
-  }
+  readonly api?: ApiYaml
   readonly settings?: Readonly<Record<string, Json>>
   readonly plugins?: readonly string[]
   readonly models?: Readonly<Record<string, ModelYaml>>

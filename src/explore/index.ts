@@ -32,7 +32,7 @@ export function createExplore(explored: Explored): Pages {
   return Object.freeze({
     match(method: string, path: string): Match {
       const found = find(path)
-      return found && method !== 'GET' && method !== 'HEAD' ? { allow: READS } : found
+      return found && method !== 'GET' && method !== 'HEAD' ? { allow: READS, options: undefined } : found
     },
   })
 }

@@ -18,8 +18,15 @@ export async function readBody(exchange: Exchange, policy: BodyPolicy): Promise<
   return readJsonBody(await readBytes(exchange, policy.limit))
 }
 
+/** The header in which an answer says which media types a method takes; `Accept` for others. */
+const ADVERTISED: Readonly<Record<string, string>> = { PATCH: 'Accept-Patch', POST: 'Accept-Post' }
+
 function requireReadable({ request }: Exchange, { mediaTypes, optional }: BodyPolicy): void {
-  const { headers, rawHeaders } = request
+  const { headers, rawHeaders, method = '' } = request
+  const unsupported = (detail: string) =>
+    new Problem('unsupported_media_type', detail, {
+      headers: { [ADVERTISED[method] ?? 'Accept']: mediaTypes.join(', ') },
+    })
   const coding = headers['content-encoding']
   if (coding !== undefined && coding.toLowerCase() !== 'identity') {
     throw unsupported('the body must be sent without Content-Encoding')
@@ -84,10 +91,6 @@ function isBodyless({ request: { headers } }: Exchange): boolean {
 function tooLarge(exchange: Exchange, limit: number): Problem {
   exchange.mustClose = true
   return new Problem('body_too_large', `the body must be at most ${limit} bytes`)
-}
-
-function unsupported(detail: string): Problem {
-  return new Problem('unsupported_media_type', detail)
 }
 
 function list(mediaTypes: readonly string[]): string {

@@ -8,7 +8,7 @@ import type { Connection, Exchange } from './exchange.js'
 import type { Fallback } from './fallback.js'
 import type { Next } from './plugin.js'
 import { findHeadProblem, requestIdOf, SECURITY_HEADERS } from './headers.js'
-import { type Handler, METHODS, type Method } from './route.js'
+import { type Handler, METHODS, type Method, type Reply, type RouteOptions } from './route.js'
 import type { Match, RouteTable } from './routes.js'
 import type { Spans } from './spans.js'
 import { splitTarget, type Target } from './target.js'
@@ -105,7 +105,7 @@ export function createListener(parts: ListenerParts): {
   }
 
   const serve = (exchange: Exchange, match: NonNullable<Match>): void => {
-    if ('allow' in match) return refuseMethod(exchange, match.allow)
+    if ('allow' in match) return refuseMethod(exchange, match.allow, match.options)
     const { route, params } = match
     exchange.route = route
     try {
@@ -128,9 +128,12 @@ export function createListener(parts: ListenerParts): {
     return span.run(() => route.handle(makeContext(exchange, params, surroundings)))
   }
 
-  const refuseMethod = (exchange: Exchange, methods: readonly Method[]): void => {
+  const refuseMethod = (exchange: Exchange, methods: readonly Method[], options?: RouteOptions): void => {
     const Allow = allowed(methods)
-    if (exchange.request.method === 'OPTIONS') return answer(exchange, { status: 204, headers: { Allow } })
+    if (exchange.request.method === 'OPTIONS') {
+      const preflight = parts.cors?.preflight(exchange.request, Allow)
+      return answer(exchange, preflight ? { status: 204, headers: preflight } : toOptionsReply(Allow, options))
+    }
     fail(exchange, new Problem('method_not_allowed', `this path takes ${Allow}`, { headers: { Allow } }))
   }
 
@@ -141,6 +144,7 @@ export function createListener(parts: ListenerParts): {
     if (!fallback || !path.startsWith('/')) return nowhere()
     const before = new Set(response.getHeaderNames())
     setDefaultHeaders(response, requestId, parts.draining() || exchange.awaitsContinue || exchange.mustClose)
+    if (parts.cors) setHeaders(response, parts.cors.headersFor(request))
     request.url = search === '' ? path : `${path}?${search}`
     if (exchange.awaitsContinue) response.writeContinue()
     exchange.awaitsContinue = false
@@ -169,12 +173,19 @@ function allowed(methods: readonly Method[]): string {
     .join(', ')
 }
 
+function toOptionsReply(Allow: string, options: RouteOptions | undefined): Reply {
+  if (!options) return { status: 204, headers: { Allow } }
+  return { status: 200, headers: { Allow, ...options.headers }, body: options.describe() }
+}
+
 function setDefaultHeaders(response: ServerResponse, requestId: string, close: boolean): void {
-  for (let index = 0; index < SECURITY_HEADERS.length; index += 2) {
-    response.setHeader(SECURITY_HEADERS[index] ?? '', SECURITY_HEADERS[index + 1] ?? '')
-  }
+  setHeaders(response, SECURITY_HEADERS)
   response.setHeader('X-Request-Id', requestId)
   if (close) response.setHeader('Connection', 'close')
+}
+
+function setHeaders(response: ServerResponse, list: readonly string[]): void {
+  for (let index = 0; index < list.length; index += 2) response.setHeader(list[index] ?? '', list[index + 1] ?? '')
 }
 
 function statusOf({ response }: Exchange): number | undefined {

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { Cors } from './cors.js'
 import type { Exchange } from './exchange.js'
 import { isSettled } from './exchange.js'
 import { SECURITY_HEADERS, setHeader } from './headers.js'
@@ -16,6 +17,8 @@ const CHUNK = 16 * 1024
 export interface Situation {
   readonly limits: Limits
   readonly draining: () => boolean
+  /** Where scripts of other origins may read answers. */
+  readonly cors?: Cors | undefined
 }
 
 /**
@@ -63,11 +66,21 @@ function sendText(exchange: Exchange, reply: Reply, text: string | Uint8Array | 
   else response.end(text)
 }
 
+/** A handler may say by more that an answer varies; whom it is shown to is said once. */
+function allowOrigin(headers: string[], given: readonly string[]): void {
+  for (let index = 0; index < given.length; index += 2) {
+    const [name = '', value = ''] = given.slice(index, index + 2)
+    if (name === 'Vary') headers.push(name, value)
+    else setHeader(headers, name, value)
+  }
+}
+
 /** Answers whether the connection ends with this answer. */
 function writeHead(exchange: Exchange, reply: Reply, length: number | undefined, situation: Situation): boolean {
   const { request, requestId, response, connection } = exchange
   const close = endsConnection(exchange, situation)
   const headers = headersOf(requestId, reply, length, close)
+  if (situation.cors) allowOrigin(headers, situation.cors.headersFor(request))
   if (length === undefined && reply.stream === undefined && !BODYLESS.has(reply.status))
     headers.push('Content-Length', '0')
   // Node says it for GET alone, because HEAD has no body to be sent in chunks.

@@ -77,4 +77,11 @@ export interface Route {
   readonly source: string
   /** The dialect of a generated route; left out where it is the plain one. */
   readonly dialect?: string
+  /** What `OPTIONS` on the path answers besides `Allow`. */
+  readonly options?: RouteOptions | undefined
+}
+
+export interface RouteOptions {
+  readonly headers: Readonly<Record<string, string>>
+  describe(): Json
 }

@@ -1,13 +1,13 @@
 import type { Links } from '../resource/links.js'
 import type { Id } from '../resource/plan.js'
-import type { Method, ProblemRenderer, Route } from './route.js'
+import type { Method, ProblemRenderer, Route, RouteOptions } from './route.js'
 
 export type Params = Readonly<Record<string, string>>
 
 /** What a method and a path lead to: a route, a path that has other methods, or nothing. */
 export type Match =
   | { readonly route: Route; readonly params: Params }
-  | { readonly allow: readonly Method[] }
+  | { readonly allow: readonly Method[]; readonly options: RouteOptions | undefined }
   | undefined
 
 /** Why a route was not taken into the table. */
@@ -82,7 +82,10 @@ export class RouteTable implements Links, Iterable<Route> {
     const endpoint = find(this.#root, split(path), 0, values)
     if (!endpoint) return undefined
     const entry = endpoint.methods.get((method === 'HEAD' ? 'GET' : method) as Method)
-    if (!entry) return { allow: [...endpoint.methods.keys()] }
+    if (!entry) {
+      const options = [...endpoint.methods.values()].find(({ route }) => route.options)?.route.options
+      return { allow: [...endpoint.methods.keys()], options }
+    }
     return { route: entry.route, params: bind(entry.parameters, values) }
   }
 

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../problem.js'
 import { breakOff, newConnection, refuse, targetOf, toProblem } from './connection.js'
 import type { Records } from './context.js'
+import type { Cors } from './cors.js'
 import type { Connection } from './exchange.js'
 import { createFallback, type Mount } from './fallback.js'
 import { DEFAULT_LIMITS, type Limits } from './limits.js'
@@ -25,6 +26,8 @@ export interface ServerParts {
   readonly pages?: Pick<RouteTable, 'match'> | undefined
   readonly log: Log
   readonly limits?: Partial<Limits>
+  /** Where scripts of other origins may read answers. */
+  readonly cors?: Cors | undefined
   /** Where requests are counted, if anybody wants to know. */
   readonly traffic?: Traffic | undefined
   /** Where requests are traced, if anybody has set that up. */
@@ -59,6 +62,7 @@ export function createServer({
   pages,
   log,
   limits: given,
+  cors,
   traffic,
   spans,
   onMismatch,
@@ -75,6 +79,7 @@ export function createServer({
     pages,
     log,
     limits,
+    cors,
     traffic,
     spans,
     onMismatch,

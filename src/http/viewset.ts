@@ -1,8 +1,10 @@
 import type { Operation } from '../config/spec.js'
 import { detailName } from '../resource/links.js'
+import { describeResource } from '../resource/description.js'
 import type { Resource } from '../resource/resource.js'
 import { ACTIONS } from './actions.js'
-import type { Method, Route } from './route.js'
+import { answeringJson } from './accept.js'
+import type { Method, Route, RouteOptions } from './route.js'
 
 interface Place {
   readonly method: Method
@@ -27,7 +29,27 @@ export function viewset(resource: Resource): readonly Route[] {
   }
   return operations.map((operation) => {
     const { method, on } = PLACES[operation]
-    const route = { ...places[on], method, handle: ACTIONS[operation](resource), source: `resource ${name}` }
+    const act = ACTIONS[operation](resource)
+    const answers = operation !== 'destroy' || dialect?.destroyed === 'record'
+    const route = {
+      ...places[on],
+      method,
+      handle: answers ? answeringJson(act) : act,
+      source: `resource ${name}`,
+      options: optionsOf(resource, on),
+    }
     return dialect === undefined ? route : { ...route, dialect: dialect.name }
   })
+}
+
+const MEDIA_TYPES: Readonly<Record<'create' | 'partial_update', readonly [header: string, types: string]>> = {
+  create: ['Accept-Post', 'application/json'],
+  partial_update: ['Accept-Patch', 'application/json, application/merge-patch+json'],
+}
+
+function optionsOf({ spec }: Resource, on: Place['on']): RouteOptions {
+  const headers = (['create', 'partial_update'] as const)
+    .filter((operation) => spec.operations.includes(operation) && PLACES[operation].on === on)
+    .map((operation) => MEDIA_TYPES[operation])
+  return { headers: Object.fromEntries(headers), describe: () => describeResource(spec) }
 }

@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http'
+import type { CorsSpec } from '../config/spec.js'
+
+/** What scripts of other origins are told about answers. Headers are flat lists of names and values. */
+export interface Cors {
+  /** For every answer, also to those whose origin is not allowed. */
+  headersFor(request: IncomingMessage): readonly string[]
+  /** For the question that a browser asks before a request; undefined when it is not that, or comes from elsewhere. */
+  preflight(request: IncomingMessage, methods: string): Readonly<Record<string, string>> | undefined
+}
+
+const ALLOWED = ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'Range', 'Prefer', 'Idempotency-Key']
+const TRACED = ['X-Request-Id', 'traceparent', 'tracestate']
+const EXPOSED = [
+  ...['Content-Range', 'X-Total-Count', 'X-Total-Count-Estimated', 'Link', 'Location', 'ETag', 'Retry-After'],
+  ...['Deprecation', 'Sunset', 'RateLimit', 'RateLimit-Policy', 'Idempotency-Replayed', 'X-Request-Id'],
+].join(', ')
+
+/** Origins are compared as they are written, whole: nothing is a prefix, a suffix or a pattern of another. */
+export function compileCors({ origins, credentials, maxAge, headers }: CorsSpec): Cors {
+  const anybody = origins.includes('*')
+  const elsewhere: readonly string[] = anybody ? [] : ['Vary', 'Origin']
+  const granted = (origin: string): readonly string[] => [
+    ...elsewhere,
+    'Access-Control-Allow-Origin',
+    origin,
+    ...(credentials ? ['Access-Control-Allow-Credentials', 'true'] : []),
+    'Access-Control-Expose-Headers',
+    EXPOSED,
+  ]
+  const known = new Map(origins.map((origin) => [origin, granted(origin)]))
+  const grantOf = ({ headers: { origin } }: IncomingMessage) =>
+    origin === undefined ? undefined : known.get(anybody ? '*' : origin)
+  const fixed = {
+    'Access-Control-Allow-Headers': [...ALLOWED, ...TRACED, ...headers].join(', '),
+    'Access-Control-Max-Age': String(maxAge),
+  }
+  return {
+    headersFor: (request) => grantOf(request) ?? elsewhere,
+    preflight: (request, methods) =>
+      grantOf(request) && request.headers['access-control-request-method'] !== undefined
+        ? { 'Access-Control-Allow-Methods': methods, ...fixed }
+        : undefined,
+  }
+}

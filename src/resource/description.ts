@@ -1,0 +1,41 @@
+import type { FieldSpec, ResourceSpec } from '../config/spec.js'
+import type { Json } from '../json.js'
+import { compileFilters } from './filter.js'
+
+/** What clients can know of a resource before they ask for records: its operations, its fields with their rules, and what lists take. */
+export function describeResource(spec: ResourceSpec): Json {
+  const { name, operations, model, filters, orderable, pagination, dialect } = spec
+  const fields = model.fields.filter((field) => !field.private)
+  const lists = operations.includes('list') && dialect === undefined
+  return {
+    name,
+    operations: [...operations],
+    primary_key: model.primaryKey.name,
+    fields: Object.fromEntries(fields.map((field) => [field.name, describeField(field, spec)])),
+    // A dialect has parameters of its own.
+    ...(dialect && { dialect: dialect.name }),
+    ...(lists && {
+      filters: filters.length === 0 ? [] : [...compileFilters(spec).keys()],
+      ordering: orderable.map((field) => field.name),
+      pagination: [...pagination.style.parameters],
+    }),
+  }
+}
+
+function describeField(field: FieldSpec, { links }: ResourceSpec): Json {
+  const { type, label, nullable, readOnly, writeOnly, unique, options, name } = field
+  const given = field.default
+  const link = links[name]
+  return {
+    type: type.name,
+    label,
+    required: !readOnly && !nullable && given === undefined,
+    nullable,
+    read_only: readOnly,
+    write_only: writeOnly,
+    unique: unique || field.primaryKey,
+    ...(given && 'literal' in given && { default: given.literal }),
+    ...(link !== undefined && { link }),
+    schema: Object.assign({}, ...type.rules(options).map((rule) => rule.schema)) as Json,
+  }
+}
