@@ -1,6 +1,7 @@
 import type { AppSpec } from './config/spec.js'
 import { suggest } from './config/words.js'
 import type { Refusal } from './config/refusal.js'
+import type { Hooks } from './http/hooks.js'
 import type { PluginApp } from './http/plugin.js'
 import type { Mount } from './http/fallback.js'
 import { METHODS } from './http/route.js'
@@ -34,6 +35,7 @@ export function compileApp(
   const mounts: Mount[] = []
   const settings = readSettings(spec.settings, env, judgeDefaults)
   const compile = createCompiler()
+  const hooked = new Map<Resource, Hooks[]>()
   const mounted = spec.mounts.flatMap((mount) => mount.resources)
   const resources = new Map(
     [...spec.resources, ...mounted].map((each) => [each.name, compileResource(each, routes, compile)]),
@@ -54,6 +56,9 @@ export function compileApp(
   plugins.forEach((plugin, index) => {
     attempt(['plugins', index], 'value', () => registerPlugin(plugin, pluginApp(plugin.path)))
   })
+  for (const [resource, hooks] of hooked) {
+    for (const route of viewset(resource, { hooks })) routes.replace(route)
+  }
   refusals.push(...settings.refusals())
   return refusals.length > 0
     ? { refusals }
@@ -69,15 +74,18 @@ export function compileApp(
 
   function pluginApp(source: string): PluginApp {
     const { prefix } = spec.api
+    const resource = (name: string) => resources.get(name) ?? unknownResource(name, [...resources.keys()])
     return Object.freeze<PluginApp>({
-      resource(name) {
-        return resources.get(name) ?? unknownResource(name, [...resources.keys()])
-      },
+      resource,
       setting: (name, schema, fallback) => settings.declare(name, schema, fallback),
       route(method, path, name, handle) {
         if (!METHODS.includes(method))
           throw new Error(`the route \`${name}\` has the method ${method}; allowed are ${METHODS.join(', ')}`)
         routes.add({ method, path: checkPath(prefix + path), name, handle, source: `plugin ${source}` })
+      },
+      hooks(name, hooks) {
+        const owner = resource(name)
+        hooked.set(owner, [...(hooked.get(owner) ?? []), hooks])
       },
       problems: (path, render) => routes.renderProblems(checkPath(prefix + path), render),
       mount: (path, listener) => void mounts.push({ path: checkPath(path), listener }),

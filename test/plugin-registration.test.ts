@@ -49,6 +49,18 @@ describe('a plugin is refused by its name', () => {
       (app) => app.route('GET', anything(undefined), 'a', handle),
       'the path of the route `a` is undefined; it must start and end with a slash',
     ],
+    ['hooks of no resource', (app) => app.hooks('bok', {}), 'no resource is named `bok`'],
+    ['no hooks', (app) => app.hooks('book', anything(null)), 'the hooks of `book` are null; they must be an object'],
+    [
+      'a hook of another name',
+      (app) => app.hooks('book', anything({ beforeCraete: handle })),
+      'the hooks of `book` have the member `beforeCraete`; a hook with a similar name exists: `beforeCreate`',
+    ],
+    [
+      'a hook that is no function',
+      (app) => app.hooks('book', { afterCommit: anything('log') }),
+      "the hooks of `book`: `afterCommit` is 'log'; it must be a function",
+    ],
     ['a path that does not start with a slash', (app) => app.route('GET', 'a/', 'a', handle), "is 'a/'; it must start"],
     [
       'a path that does not end with a slash',

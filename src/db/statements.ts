@@ -19,6 +19,8 @@ export interface Statements {
   /** Explains the rows that a plan's conditions match. */
   estimate(plan: ListPlan): Statement
   retrieve(id: string): Statement
+  /** As `retrieve`, and until the transaction ends nobody else changes the record. */
+  lock(id: string): Statement
   create(row: Row): Statement
   update(id: string, row: Row): Statement
   destroy(id: string): Statement
@@ -134,6 +136,7 @@ export function compileStatements(
     return { text, values, kind: WRITE }
   }
   const retrieve = { text: `select ${selected} from ${table} where ${key} = $1`, values: [String], kind: QUICK }
+  const lock = { ...retrieve, text: `${retrieve.text} for no key update`, kind: WRITE }
   const destroy = { text: `delete from ${table} where ${key} = $1`, values: [String], kind: WRITE }
   const take = { ...destroy, text: `${destroy.text} returning ${selected}` }
 
@@ -142,6 +145,7 @@ export function compileStatements(
     count: (plan) => serve(`count ${shapeOf(plan)}`, count, plan),
     estimate: remember((plan) => serve(`estimate ${shapeOf(plan)}`, estimate, plan)),
     retrieve: (id) => serve('retrieve', () => retrieve, id),
+    lock: (id) => serve('lock', () => lock, id),
     create: (row) => serve(`create ${Object.keys(row).join()}`, create, { id: '', row }),
     update: (id, row) =>
       // A patch has a statement of its own, which no other request would ever use.

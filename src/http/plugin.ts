@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Json, JsonSchema } from '../json.js'
+import type { Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
+import type { Hooks } from './hooks.js'
 import type { Handler, Method, ProblemRenderer } from './route.js'
 
 export type Next = (error?: unknown) => void
@@ -21,6 +23,8 @@ export interface PluginApp {
   setting<Value extends Json>(name: string, schema: JsonSchema, fallback: Value): Value
   /** `path` is relative to the API's prefix. */
   route(method: Method, path: string, name: string, handle: Handler): void
+  /** Runs these functions around the writes of the generated operations of a resource, after those of earlier calls. */
+  hooks<Stored extends object = Row>(resource: string, hooks: Hooks<Stored>): void
   /** Every problem at `path` and below it is answered as `application/json` in the shape that `render` gives. */
   problems(path: string, render: ProblemRenderer): void
   /** Hands every request at `path` (from the root) and below it that no route takes to an Express router or a node listener. */

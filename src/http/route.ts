@@ -58,9 +58,19 @@ export interface Context {
    * @throws Error naming the nearest relation when there is none of that name
    */
   graph(resource: Resource, ids: readonly Id[], relations: string): Promise<readonly Row[]>
-  transaction<T>(work: (context: Context) => Promise<T>): Promise<T>
+  /** Commits what `work` did when it resolves, and rolls it back when it throws. */
+  transaction<T>(work: (context: Transaction) => Promise<T>): Promise<T>
   /** The path of a named route; undefined when there is no such name. */
   reverse(name: string, params?: Readonly<Record<string, Id>>): string | undefined
+}
+
+/** What `work` of a transaction sees: its records are those of the transaction. */
+export interface Transaction extends Context {
+  /**
+   * Runs `work` after the transaction has been committed, and never when it is rolled back. The answer does not wait for it; what it throws
+   * is logged.
+   */
+  afterCommit(work: (context: Context) => unknown): void
 }
 
 /** Turns a problem into the body of its response, in place of a problem document. */

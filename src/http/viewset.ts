@@ -2,6 +2,7 @@ import type { Operation } from '../config/spec.js'
 import { detailName } from '../resource/links.js'
 import type { Resource } from '../resource/resource.js'
 import { ACTIONS } from './actions.js'
+import { type Hooks, hooked } from './hooks.js'
 import type { Method, Route } from './route.js'
 
 interface Place {
@@ -18,8 +19,15 @@ const PLACES: Readonly<Record<Operation, Place>> = {
   destroy: { method: 'DELETE', on: 'item' },
 }
 
+/** What plugins add to the generated operations of a resource. */
+export interface Additions {
+  readonly hooks: readonly Hooks[]
+}
+
+const READS: ReadonlySet<Operation> = new Set(['list', 'retrieve'])
+
 /** The routes of a resource: `<name>-list` on its path, `<name>-detail` on the path of one record. */
-export function viewset(resource: Resource): readonly Route[] {
+export function viewset(resource: Resource, { hooks }: Additions = { hooks: [] }): readonly Route[] {
   const { name, path, operations, model, dialect } = resource.spec
   const places = {
     collection: { name: `${name}-list`, path },
@@ -27,7 +35,9 @@ export function viewset(resource: Resource): readonly Route[] {
   }
   return operations.map((operation) => {
     const { method, on } = PLACES[operation]
-    const route = { ...places[on], method, handle: ACTIONS[operation](resource), source: `resource ${name}` }
+    const plain = ACTIONS[operation](resource)
+    const handle = hooks.length > 0 && !READS.has(operation) ? hooked(plain, resource, hooks) : plain
+    const route = { ...places[on], method, handle, source: `resource ${name}` }
     return dialect === undefined ? route : { ...route, dialect: dialect.name }
   })
 }

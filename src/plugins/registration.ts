@@ -1,5 +1,7 @@
 import { inspect } from 'node:util'
 import { isNativeError } from 'node:util/types'
+import { suggest } from '../config/words.js'
+import { HOOKS } from '../http/hooks.js'
 import type { PluginApp } from '../http/plugin.js'
 import { RouteClash } from '../http/routes.js'
 import type { LoadedPlugin } from './load.js'
@@ -46,6 +48,11 @@ function guard(app: PluginApp, requireOpen: (member: keyof PluginApp) => void): 
       requireFunction(`the handler of the route \`${name}\``, handle)
       app.route(method, path, name, handle)
     },
+    hooks(resource, hooks) {
+      requireOpen('hooks')
+      requireHooks(`the hooks of \`${resource}\``, hooks)
+      app.hooks(resource, hooks)
+    },
     problems(path, render) {
       requireOpen('problems')
       requirePath('the path of problems()', path)
@@ -69,6 +76,18 @@ function requireName(what: string, given: unknown): void {
 function requireFunction(what: string, given: unknown): void {
   if (typeof given === 'function') return
   throw new Error(`${what} is ${inspect(given, { depth: 0 })}; it must be a function`)
+}
+
+function requireHooks(what: string, given: unknown): void {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw new Error(`${what} are ${inspect(given, { depth: 0 })}; they must be an object of functions`)
+  }
+  for (const [name, hook] of Object.entries(given)) {
+    if (!HOOKS.some((known) => known === name)) {
+      throw new Error(`${what} have the member \`${name}\`; ${suggest(name, HOOKS, 'hook').join('; ')}`)
+    }
+    requireFunction(`${what}: \`${name}\``, hook)
+  }
 }
 
 /** Clients take `.` and `..` away before they send a path, so that nobody could ask for one with them. */

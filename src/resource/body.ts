@@ -1,4 +1,4 @@
-import type { FieldSpec, ResourceSpec } from '../config/spec.js'
+import type { FieldSpec, ModelSpec, ResourceSpec } from '../config/spec.js'
 import type { Rule } from '../fields/field-type.js'
 import type { JsonBody } from '../json-body.js'
 import { type Fault, Problem } from '../problem.js'
@@ -28,7 +28,11 @@ interface Member {
  * @returns the reader of bodies: a member for each writable field, by the field's rules, in the order of the fields.
  * It throws Problem `validation` with every fault.
  */
-export function compileBody(spec: Pick<ResourceSpec, 'model' | 'url'>, readLink: LinkReader, compile: CompileSchema) {
+export function compileBody(
+  spec: { readonly model: Pick<ModelSpec, 'fields'>; readonly url: boolean },
+  readLink: LinkReader,
+  compile: CompileSchema,
+) {
   const fields = spec.model.fields.filter(isWritable)
   const members = fields.map(
     (field): Member => ({ field, read: compileMember(field, readLink, compile), missing: isMissing(field) }),
