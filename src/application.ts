@@ -1,12 +1,13 @@
-import type { AppSpec } from './config/spec.js'
+import type { AppSpec, Operation } from './config/spec.js'
 import { suggest } from './config/words.js'
 import type { Refusal } from './config/refusal.js'
-import type { Hooks } from './http/hooks.js'
+import { actionRoute } from './http/action.js'
 import type { PluginApp } from './http/plugin.js'
 import type { Mount } from './http/fallback.js'
+import { replaced } from './http/replacement.js'
 import { METHODS } from './http/route.js'
 import { RouteClash, RouteTable } from './http/routes.js'
-import { viewset } from './http/viewset.js'
+import { type Additions, viewset } from './http/viewset.js'
 import type { LoadedPlugin } from './plugins/load.js'
 import { registerPlugin } from './plugins/registration.js'
 import { compileResource, type Resource } from './resource/resource.js'
@@ -35,7 +36,8 @@ export function compileApp(
   const mounts: Mount[] = []
   const settings = readSettings(spec.settings, env, judgeDefaults)
   const compile = createCompiler()
-  const hooked = new Map<Resource, Hooks[]>()
+  const additions = new Map<Resource, Additions>()
+  const added = (resource: Resource): Additions => additions.get(resource) ?? { hooks: [], replacements: new Map() }
   const mounted = spec.mounts.flatMap((mount) => mount.resources)
   const resources = new Map(
     [...spec.resources, ...mounted].map((each) => [each.name, compileResource(each, routes, compile)]),
@@ -56,8 +58,8 @@ export function compileApp(
   plugins.forEach((plugin, index) => {
     attempt(['plugins', index], 'value', () => registerPlugin(plugin, pluginApp(plugin.path)))
   })
-  for (const [resource, hooks] of hooked) {
-    for (const route of viewset(resource, { hooks })) routes.replace(route)
+  for (const [resource, added] of additions) {
+    for (const route of viewset(resource, added)) routes.replace(route)
   }
   refusals.push(...settings.refusals())
   return refusals.length > 0
@@ -83,9 +85,28 @@ export function compileApp(
           throw new Error(`the route \`${name}\` has the method ${method}; allowed are ${METHODS.join(', ')}`)
         routes.add({ method, path: checkPath(prefix + path), name, handle, source: `plugin ${source}` })
       },
+      action(name, action, declared) {
+        routes.add({ ...actionRoute(resource(name), action, declared, compile), source: `plugin ${source}` })
+      },
       hooks(name, hooks) {
         const owner = resource(name)
-        hooked.set(owner, [...(hooked.get(owner) ?? []), hooks])
+        const before = added(owner)
+        additions.set(owner, { ...before, hooks: [...before.hooks, hooks] })
+      },
+      replace(name, operation, replacement) {
+        const owner = resource(name)
+        const before = added(owner)
+        requireOffered(owner, operation)
+        const other = before.replacements.get(operation)
+        if (other)
+          throw new RouteClash(
+            `two plugins replace \`${operation}\` of \`${name}\`: ${other.source} and plugin ${source}`,
+          )
+        const replacements = new Map(before.replacements).set(operation, {
+          instead: replaced(owner, operation, replacement),
+          source: `plugin ${source}`,
+        })
+        additions.set(owner, { ...before, replacements })
       },
       problems: (path, render) => routes.renderProblems(checkPath(prefix + path), render),
       mount: (path, listener) => void mounts.push({ path: checkPath(path), listener }),
@@ -100,6 +121,12 @@ function checkPath(path: string): string {
   throw new Error(
     `the path ${path} is not one: it starts and ends with a slash, and each segment is plain text or a {parameter}`,
   )
+}
+
+function requireOffered({ spec }: Resource, operation: Operation): void {
+  if (spec.operations.includes(operation)) return
+  const offered = suggest(operation, spec.operations, 'operation').join('; ')
+  throw new Error(`the resource \`${spec.name}\` has no operation \`${operation}\` to replace; ${offered}`)
 }
 
 function unknownResource(name: string, names: readonly string[]): never {

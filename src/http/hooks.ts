@@ -85,6 +85,17 @@ function hookedStore(outside: Context, resource: Resource, hooks: readonly Hooks
   const answer = async (context: Transaction, id: Id): Promise<string> =>
     (await context.documents(resource).retrieve(id)) ?? fail(`a hook of \`${resource.spec.name}\` destroyed the record`)
 
+  const destroy = async (context: Transaction, id: Id): Promise<boolean> => {
+    const store = context.store(resource)
+    const record = await store.lock(id)
+    if (!record) return false
+    for (const hook of hooks) await hook.beforeDestroy?.({ context, id, record })
+    const destroyed = await store.destroy(id)
+    for (const hook of hooks) await hook.afterDestroy?.({ context, id, record })
+    commit(context, { operation: 'destroy', id, record, previous: undefined })
+    return destroyed
+  }
+
   return {
     ...outside.documents(resource),
 
@@ -113,16 +124,12 @@ function hookedStore(outside: Context, resource: Resource, hooks: readonly Hooks
         return answer(context, id)
       }),
 
-    destroy: (id) =>
+    destroy: (id) => outside.transaction((context) => destroy(context, id)),
+
+    take: (id) =>
       outside.transaction(async (context) => {
-        const store = context.store(resource)
-        const record = await store.lock(id)
-        if (!record) return false
-        for (const hook of hooks) await hook.beforeDestroy?.({ context, id, record })
-        const destroyed = await store.destroy(id)
-        for (const hook of hooks) await hook.afterDestroy?.({ context, id, record })
-        commit(context, { operation: 'destroy', id, record, previous: undefined })
-        return destroyed
+        const item = await context.documents(resource).lock(id)
+        return item !== undefined && (await destroy(context, id)) ? item : undefined
       }),
   }
 }

@@ -4,6 +4,7 @@ import type { Problem } from '../problem.js'
 import type { Store } from '../db/store.js'
 import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
+import type { ActionDescription } from './action-description.js'
 import type { Trace } from './trace.js'
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -87,4 +88,6 @@ export interface Route {
   readonly source: string
   /** The dialect of a generated route; left out where it is the plain one. */
   readonly dialect?: string
+  /** What it does with which resource, when it is an action. */
+  readonly action?: ActionDescription
 }

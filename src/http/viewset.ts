@@ -3,7 +3,7 @@ import { detailName } from '../resource/links.js'
 import type { Resource } from '../resource/resource.js'
 import { ACTIONS } from './actions.js'
 import { type Hooks, hooked } from './hooks.js'
-import type { Method, Route } from './route.js'
+import type { Handler, Method, Route } from './route.js'
 
 interface Place {
   readonly method: Method
@@ -22,12 +22,19 @@ const PLACES: Readonly<Record<Operation, Place>> = {
 /** What plugins add to the generated operations of a resource. */
 export interface Additions {
   readonly hooks: readonly Hooks[]
+  /** By operation, with who made it. */
+  readonly replacements: ReadonlyMap<
+    Operation,
+    { readonly instead: (generated: Handler) => Handler; readonly source: string }
+  >
 }
+
+const NONE: Additions = { hooks: [], replacements: new Map() }
 
 const READS: ReadonlySet<Operation> = new Set(['list', 'retrieve'])
 
 /** The routes of a resource: `<name>-list` on its path, `<name>-detail` on the path of one record. */
-export function viewset(resource: Resource, { hooks }: Additions = { hooks: [] }): readonly Route[] {
+export function viewset(resource: Resource, { hooks, replacements } = NONE): readonly Route[] {
   const { name, path, operations, model, dialect } = resource.spec
   const places = {
     collection: { name: `${name}-list`, path },
@@ -37,7 +44,8 @@ export function viewset(resource: Resource, { hooks }: Additions = { hooks: [] }
     const { method, on } = PLACES[operation]
     const plain = ACTIONS[operation](resource)
     const handle = hooks.length > 0 && !READS.has(operation) ? hooked(plain, resource, hooks) : plain
-    const route = { ...places[on], method, handle, source: `resource ${name}` }
-    return dialect === undefined ? route : { ...route, dialect: dialect.name }
+    const route = { ...places[on], method, handle, source: `resource ${name}`, ...(dialect && { dialect: dialect.name }) }
+    const other = replacements.get(operation)
+    return other ? { ...route, handle: other.instead(handle), source: other.source } : route
   })
 }

@@ -3,6 +3,7 @@ import { isNativeError } from 'node:util/types'
 import { suggest } from '../config/words.js'
 import { HOOKS } from '../http/hooks.js'
 import type { PluginApp } from '../http/plugin.js'
+import { METHODS } from '../http/route.js'
 import { RouteClash } from '../http/routes.js'
 import type { LoadedPlugin } from './load.js'
 
@@ -48,6 +49,16 @@ function guard(app: PluginApp, requireOpen: (member: keyof PluginApp) => void): 
       requireFunction(`the handler of the route \`${name}\``, handle)
       app.route(method, path, name, handle)
     },
+    action(resource, name, action) {
+      requireOpen('action')
+      requireAction(`the action ${inspect(name)} of \`${resource}\``, name, action)
+      app.action(resource, name, action)
+    },
+    replace(resource, operation, replacement) {
+      requireOpen('replace')
+      requireFunction(`what replaces \`${operation}\` of \`${resource}\``, replacement)
+      app.replace(resource, operation, replacement)
+    },
     hooks(resource, hooks) {
       requireOpen('hooks')
       requireHooks(`the hooks of \`${resource}\``, hooks)
@@ -78,8 +89,47 @@ function requireFunction(what: string, given: unknown): void {
   throw new Error(`${what} is ${inspect(given, { depth: 0 })}; it must be a function`)
 }
 
+const ACTION: Readonly<Record<string, (given: unknown) => string | undefined>> = {
+  summary: (given) => (typeof given === 'string' && given !== '' ? undefined : 'a text'),
+  handle: (given) => (typeof given === 'function' ? undefined : 'a function'),
+  method: oneOf(METHODS),
+  on: oneOf(['record', 'collection']),
+  input: (given) => (given === undefined || isMapping(given) ? undefined : 'an object of fields'),
+  output: (given) =>
+    given === undefined || given === 'record' || isMapping(given) ? undefined : "an object of fields, or 'record'",
+}
+
+function oneOf(values: readonly string[]) {
+  return (given: unknown) =>
+    given === undefined || values.some((value) => value === given) ? undefined : `one of ${values.join(', ')}`
+}
+
+const ACTION_NAME = /^[a-z][a-z0-9_-]*$/
+
+function requireAction(what: string, name: unknown, given: unknown): void {
+  if (typeof name !== 'string' || !ACTION_NAME.test(name)) {
+    throw new Error(`${what} needs a name of lower-case letters, digits, \`_\` and \`-\`, such as \`publish\``)
+  }
+  if (!isMapping(given)) throw new Error(`${what} is ${inspect(given, { depth: 0 })}; it must be an object`)
+  const unknown = Object.keys(given).find((key) => !Object.hasOwn(ACTION, key))
+  if (unknown !== undefined) {
+    throw new Error(
+      `${what} has the member \`${unknown}\`; ${suggest(unknown, Object.keys(ACTION), 'member').join('; ')}`,
+    )
+  }
+  for (const [key, expected] of Object.entries(ACTION)) {
+    const wanted = expected(given[key])
+    if (wanted === undefined) continue
+    throw new Error(`${what}: \`${key}\` is ${inspect(given[key], { depth: 0 })}; it must be ${wanted}`)
+  }
+}
+
+function isMapping(given: unknown): given is Readonly<Record<string, unknown>> {
+  return typeof given === 'object' && given !== null && !Array.isArray(given)
+}
+
 function requireHooks(what: string, given: unknown): void {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+  if (!isMapping(given)) {
     throw new Error(`${what} are ${inspect(given, { depth: 0 })}; they must be an object of functions`)
   }
   for (const [name, hook] of Object.entries(given)) {

@@ -1,7 +1,7 @@
 import type { FieldSpec, ResourceSpec } from '../config/spec.js'
 import type { JsonBody } from '../json-body.js'
 import { acceptsLink, type Links } from './links.js'
-import { type BodyMode, compileBody, longestBody } from './body.js'
+import { bodyLimit, type BodyMode, compileBody } from './body.js'
 import { compileDialectList } from './dialect-list.js'
 import { compileList, type ListRequest } from './list.js'
 import type { Id, Row } from './plan.js'
@@ -31,8 +31,6 @@ export interface Resource {
   checkValues(values: object): Row
 }
 
-const SMALLEST_BODY_LIMIT = 1024 * 1024
-
 /** `links` need not know any route yet: it is asked only while serving. */
 export function compileResource(spec: ResourceSpec, links: Links, compile: CompileSchema): Resource {
   const { primaryKey, fields } = spec.model
@@ -41,7 +39,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
   return Object.freeze({
     spec,
     shown: fields.filter((field) => !field.private && !field.writeOnly),
-    bodyLimit: Math.max(SMALLEST_BODY_LIMIT, longestBody(spec)),
+    bodyLimit: bodyLimit(fields),
     parseId: (text: string) => primaryKey.type.parse(text, primaryKey.options) as Id | undefined,
     parseList: spec.dialect ? compileDialectList(spec, spec.dialect) : compileList(spec),
     parseBody: compileBody(spec, acceptsLink(spec, links), compile),
