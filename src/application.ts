@@ -5,7 +5,7 @@ import { actionRoute } from './http/action.js'
 import type { PluginApp } from './http/plugin.js'
 import type { Mount } from './http/fallback.js'
 import { replaced } from './http/replacement.js'
-import { METHODS } from './http/route.js'
+import { type FindPlace, METHODS } from './http/route.js'
 import { RouteClash, RouteTable } from './http/routes.js'
 import { type Additions, viewset } from './http/viewset.js'
 import type { LoadedPlugin } from './plugins/load.js'
@@ -56,9 +56,10 @@ export function compileApp(
     attempt(['mounts', index, 'path'], 'value', () => mount.resources.forEach(({ name }) => expose(name)))
   })
   plugins.forEach((plugin, index) => {
-    attempt(['plugins', index], 'value', () => registerPlugin(plugin, pluginApp(plugin.path)))
+    attempt(['plugins', index], 'value', () => registerPlugin(plugin, spec.file, pluginApp(plugin.path)))
   })
-  for (const [resource, added] of additions) {
+  // Of an application with mistakes, some routes may be missing.
+  for (const [resource, added] of refusals.length > 0 ? [] : additions) {
     for (const route of viewset(resource, added)) routes.replace(route)
   }
   refusals.push(...settings.refusals())
@@ -74,7 +75,11 @@ export function compileApp(
     if (dialect?.refusal) routes.renderProblems(path, dialect.refusal)
   }
 
-  function pluginApp(source: string): PluginApp {
+  function pluginApp(path: string): (place: FindPlace) => PluginApp {
+    return (place) => registrar(`plugin ${path}`, place)
+  }
+
+  function registrar(source: string, place: FindPlace): PluginApp {
     const { prefix } = spec.api
     const resource = (name: string) => resources.get(name) ?? unknownResource(name, [...resources.keys()])
     return Object.freeze<PluginApp>({
@@ -83,15 +88,15 @@ export function compileApp(
       route(method, path, name, handle) {
         if (!METHODS.includes(method))
           throw new Error(`the route \`${name}\` has the method ${method}; allowed are ${METHODS.join(', ')}`)
-        routes.add({ method, path: checkPath(prefix + path), name, handle, source: `plugin ${source}` })
+        routes.add({ method, path: checkPath(prefix + path), name, handle, source, place })
       },
       action(name, action, declared) {
-        routes.add({ ...actionRoute(resource(name), action, declared, compile), source: `plugin ${source}` })
+        routes.add({ ...actionRoute(resource(name), action, declared, compile), source, place })
       },
       hooks(name, hooks) {
         const owner = resource(name)
         const before = added(owner)
-        additions.set(owner, { ...before, hooks: [...before.hooks, hooks] })
+        additions.set(owner, { ...before, hooks: [...before.hooks, { hooks, place }] })
       },
       replace(name, operation, replacement) {
         const owner = resource(name)
@@ -99,12 +104,11 @@ export function compileApp(
         requireOffered(owner, operation)
         const other = before.replacements.get(operation)
         if (other)
-          throw new RouteClash(
-            `two plugins replace \`${operation}\` of \`${name}\`: ${other.source} and plugin ${source}`,
-          )
+          throw new RouteClash(`two plugins replace \`${operation}\` of \`${name}\`: ${other.source} and ${source}`)
         const replacements = new Map(before.replacements).set(operation, {
           instead: replaced(owner, operation, replacement),
-          source: `plugin ${source}`,
+          source,
+          place,
         })
         additions.set(owner, { ...before, replacements })
       },

@@ -77,6 +77,15 @@ export interface Transaction extends Context {
 /** Turns a problem into the body of its response, in place of a problem document. */
 export type ProblemRenderer = (problem: Problem) => Readonly<Record<string, Json>>
 
+/** Where a plugin registered something: a file, relative to that of the configuration, and its line. */
+export interface Place {
+  readonly file: string
+  readonly line: number
+}
+
+/** Tells the place when it is asked, because finding it means reading source maps; undefined when it is not known. */
+export type FindPlace = () => Place | undefined
+
 /** One method on one path. Generated and hand-written routes are alike from here on. */
 export interface Route {
   readonly name: string
@@ -90,4 +99,8 @@ export interface Route {
   readonly dialect?: string
   /** What it does with which resource, when it is an action. */
   readonly action?: ActionDescription
+  /** Where it was registered, when a plugin did. */
+  readonly place?: FindPlace
+  /** Where plugins registered what runs around it. */
+  readonly hooks?: readonly FindPlace[]
 }

@@ -3,7 +3,7 @@ import { detailName } from '../resource/links.js'
 import type { Resource } from '../resource/resource.js'
 import { ACTIONS } from './actions.js'
 import { type Hooks, hooked } from './hooks.js'
-import type { Handler, Method, Route } from './route.js'
+import type { FindPlace, Handler, Method, Route } from './route.js'
 
 interface Place {
   readonly method: Method
@@ -21,12 +21,13 @@ const PLACES: Readonly<Record<Operation, Place>> = {
 
 /** What plugins add to the generated operations of a resource. */
 export interface Additions {
-  readonly hooks: readonly Hooks[]
+  readonly hooks: readonly { readonly hooks: Hooks; readonly place: FindPlace }[]
   /** By operation, with who made it. */
-  readonly replacements: ReadonlyMap<
-    Operation,
-    { readonly instead: (generated: Handler) => Handler; readonly source: string }
-  >
+  readonly replacements: ReadonlyMap<Operation, ReplacedBy>
+}
+
+interface ReplacedBy extends Pick<Route, 'source' | 'place'> {
+  readonly instead: (generated: Handler) => Handler
 }
 
 const NONE: Additions = { hooks: [], replacements: new Map() }
@@ -43,9 +44,19 @@ export function viewset(resource: Resource, { hooks, replacements } = NONE): rea
   return operations.map((operation) => {
     const { method, on } = PLACES[operation]
     const plain = ACTIONS[operation](resource)
-    const handle = hooks.length > 0 && !READS.has(operation) ? hooked(plain, resource, hooks) : plain
-    const route = { ...places[on], method, handle, source: `resource ${name}`, ...(dialect && { dialect: dialect.name }) }
+    const around = READS.has(operation) ? [] : hooks
+    const run = around.map((each) => each.hooks)
+    const generated: Route = {
+      ...places[on],
+      method,
+      handle: run.length > 0 ? hooked(plain, resource, run) : plain,
+      source: `resource ${name}`,
+      ...(dialect && { dialect: dialect.name }),
+      ...(around.length > 0 && { hooks: around.map(({ place }) => place) }),
+    }
     const other = replacements.get(operation)
-    return other ? { ...route, handle: other.instead(handle), source: other.source } : route
+    if (!other) return generated
+    const { instead, ...who } = other
+    return { ...generated, ...who, handle: instead(generated.handle) }
   })
 }

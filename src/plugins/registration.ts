@@ -3,22 +3,23 @@ import { isNativeError } from 'node:util/types'
 import { suggest } from '../config/words.js'
 import { HOOKS } from '../http/hooks.js'
 import type { PluginApp } from '../http/plugin.js'
-import { METHODS } from '../http/route.js'
+import { type FindPlace, METHODS } from '../http/route.js'
 import { RouteClash } from '../http/routes.js'
 import type { LoadedPlugin } from './load.js'
+import { callPlace } from './place.js'
 
 /**
  * Runs a plugin's function. Plugins in JavaScript are held by no compiler, so that everything they give is looked at here.
  * @throws RouteClash, and an Error that names the plugin for anything else that is wrong with what it does
  */
-export function registerPlugin({ path, register }: LoadedPlugin, app: PluginApp): void {
+export function registerPlugin({ path, register }: LoadedPlugin, configuration: string, appAt: AppAt): void {
   const state = { open: true }
   const requireOpen = (member: keyof PluginApp) => {
     if (state.open) return
     throw new Error(`the plugin \`${path}\` called ${member}() after its function had returned; ${IN_TIME}`)
   }
   try {
-    const result: unknown = register(guard(app, requireOpen))
+    const result: unknown = register(guard(appAt, requireOpen, configuration))
     if (!isThenable(result)) return
     // It is refused, so that what becomes of it concerns nobody.
     result.then(ignore, ignore)
@@ -34,8 +35,13 @@ export function registerPlugin({ path, register }: LoadedPlugin, app: PluginApp)
 const IN_TIME =
   'everything is registered before it returns, and what has to be awaited is awaited at the top of the module'
 
-function guard(app: PluginApp, requireOpen: (member: keyof PluginApp) => void): PluginApp {
-  return Object.freeze<PluginApp>({
+/** What takes registrations, of a plugin that called from this place. */
+type AppAt = (place: FindPlace) => PluginApp
+
+function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, configuration: string): PluginApp {
+  const app = appAt(() => undefined)
+  const from = (member: (...given: never[]) => unknown) => appAt(callPlace(member, configuration))
+  const guarded = Object.freeze<PluginApp>({
     resource: (name) => app.resource(name),
     setting(name, schema, fallback) {
       requireOpen('setting')
@@ -47,22 +53,22 @@ function guard(app: PluginApp, requireOpen: (member: keyof PluginApp) => void): 
       requireName(`the name of the route ${inspect(method)} ${inspect(path)}`, name)
       requirePath(`the path of the route \`${name}\``, path)
       requireFunction(`the handler of the route \`${name}\``, handle)
-      app.route(method, path, name, handle)
+      from(guarded.route).route(method, path, name, handle)
     },
     action(resource, name, action) {
       requireOpen('action')
       requireAction(`the action ${inspect(name)} of \`${resource}\``, name, action)
-      app.action(resource, name, action)
+      from(guarded.action).action(resource, name, action)
     },
     replace(resource, operation, replacement) {
       requireOpen('replace')
       requireFunction(`what replaces \`${operation}\` of \`${resource}\``, replacement)
-      app.replace(resource, operation, replacement)
+      from(guarded.replace).replace(resource, operation, replacement)
     },
     hooks(resource, hooks) {
       requireOpen('hooks')
       requireHooks(`the hooks of \`${resource}\``, hooks)
-      app.hooks(resource, hooks)
+      from(guarded.hooks).hooks(resource, hooks)
     },
     problems(path, render) {
       requireOpen('problems')
@@ -77,6 +83,7 @@ function guard(app: PluginApp, requireOpen: (member: keyof PluginApp) => void): 
       app.mount(path, listener)
     },
   })
+  return guarded
 }
 
 function requireName(what: string, given: unknown): void {
