@@ -1,12 +1,14 @@
-import type { AppSpec } from './config/spec.js'
+import type { AppSpec, Operation } from './config/spec.js'
 import { suggest } from './config/words.js'
 import type { Refusal } from './config/refusal.js'
 import { createExplore, type Pages } from './explore/index.js'
+import { actionRoute } from './http/action.js'
 import type { PluginApp } from './http/plugin.js'
 import type { Mount } from './http/fallback.js'
-import { METHODS } from './http/route.js'
+import { replaced } from './http/replacement.js'
+import { type FindPlace, METHODS } from './http/route.js'
 import { RouteClash, RouteTable } from './http/routes.js'
-import { viewset } from './http/viewset.js'
+import { type Additions, viewset } from './http/viewset.js'
 import type { LoadedPlugin } from './plugins/load.js'
 import { registerPlugin } from './plugins/registration.js'
 import { compileResource, type Resource } from './resource/resource.js'
@@ -37,6 +39,8 @@ export function compileApp(
   const mounts: Mount[] = []
   const settings = readSettings(spec.settings, env, judgeDefaults)
   const compile = createCompiler()
+  const additions = new Map<Resource, Additions>()
+  const added = (resource: Resource): Additions => additions.get(resource) ?? { hooks: [], replacements: new Map() }
   const mounted = spec.mounts.flatMap((mount) => mount.resources)
   const resources = new Map(
     [...spec.resources, ...mounted].map((each) => [each.name, compileResource(each, routes, compile)]),
@@ -55,8 +59,12 @@ export function compileApp(
     attempt(['mounts', index, 'path'], 'value', () => mount.resources.forEach(({ name }) => expose(name)))
   })
   plugins.forEach((plugin, index) => {
-    attempt(['plugins', index], 'value', () => registerPlugin(plugin, pluginApp(plugin.path)))
+    attempt(['plugins', index], 'value', () => registerPlugin(plugin, spec.file, pluginApp(plugin.path)))
   })
+  // Of an application with mistakes, some routes may be missing.
+  for (const [resource, added] of refusals.length > 0 ? [] : additions) {
+    for (const route of viewset(resource, added)) routes.replace(route)
+  }
   refusals.push(...settings.refusals())
   return refusals.length > 0
     ? { refusals }
@@ -76,17 +84,47 @@ export function compileApp(
     if (dialect?.refusal) routes.renderProblems(path, dialect.refusal)
   }
 
-  function pluginApp(source: string): PluginApp {
+  /** A resource and its likes at mounts: what guards its records guards them wherever they are. */
+  function exposures(resource: Resource): readonly Resource[] {
+    const { name } = resource.spec
+    return [...resources.values()].filter((each) => each === resource || each.spec.name.endsWith(`:${name}`))
+  }
+
+  function pluginApp(path: string): (place: FindPlace) => PluginApp {
+    return (place) => registrar(`plugin ${path}`, place)
+  }
+
+  function registrar(source: string, place: FindPlace): PluginApp {
     const { prefix } = spec.api
+    const resource = (name: string) => resources.get(name) ?? unknownResource(name, [...resources.keys()])
     return Object.freeze<PluginApp>({
-      resource(name) {
-        return resources.get(name) ?? unknownResource(name, [...resources.keys()])
-      },
+      resource,
       setting: (name, schema, fallback) => settings.declare(name, schema, fallback),
       route(method, path, name, handle) {
         if (!METHODS.includes(method))
           throw new Error(`the route \`${name}\` has the method ${method}; allowed are ${METHODS.join(', ')}`)
-        routes.add({ method, path: checkPath(prefix + path), name, handle, source: `plugin ${source}` })
+        routes.add({ method, path: checkPath(prefix + path), name, handle, source, place })
+      },
+      action(name, action, declared) {
+        routes.add({ ...actionRoute(resource(name), action, declared, compile), source, place })
+      },
+      hooks(name, hooks) {
+        for (const each of exposures(resource(name))) {
+          const before = added(each)
+          additions.set(each, { ...before, hooks: [...before.hooks, { hooks, place }] })
+        }
+      },
+      replace(name, operation, replacement) {
+        requireOffered(resource(name), operation)
+        for (const each of exposures(resource(name))) {
+          const before = added(each)
+          const other = before.replacements.get(operation)
+          if (other)
+            throw new RouteClash(`two plugins replace \`${operation}\` of \`${name}\`: ${other.source} and ${source}`)
+          const instead = replaced(each, operation, replacement)
+          const replacements = new Map(before.replacements).set(operation, { instead, source, place })
+          additions.set(each, { ...before, replacements })
+        }
       },
       problems: (path, render) => routes.renderProblems(checkPath(prefix + path), render),
       mount: (path, listener) => void mounts.push({ path: checkPath(path), listener }),
@@ -101,6 +139,12 @@ function checkPath(path: string): string {
   throw new Error(
     `the path ${path} is not one: it starts and ends with a slash, and each segment is plain text or a {parameter}`,
   )
+}
+
+function requireOffered({ spec }: Resource, operation: Operation): void {
+  if (spec.operations.includes(operation)) return
+  const offered = suggest(operation, spec.operations, 'operation').join('; ')
+  throw new Error(`the resource \`${spec.name}\` has no operation \`${operation}\` to replace; ${offered}`)
 }
 
 function unknownResource(name: string, names: readonly string[]): never {

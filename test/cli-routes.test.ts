@@ -62,6 +62,35 @@ describe('routes', () => {
   })
 })
 
+test('says in which line a plugin registered what answers a route, and what runs around it', async () => {
+  const plugin = `
+// TypeScript, so that lines of what was compiled would be others.
+interface Book { readonly id: bigint }
+import type { Plugin } from 'snippetctl'
+const plugin: Plugin = (app) => {
+  app.action('book', 'lend', { summary: 'Lend', handle: () => {} })
+  app.hooks<Book>('book', { beforeDestroy: () => {} })
+  app.replace('book', 'list', () => ({ status: 204 }))
+}
+export default plugin
+`
+  const library = await makeProject({ 'resources.yaml': `${BOOKS}plugins: [./library.ts]\n`, 'library.ts': plugin })
+  const table = await runCli(['routes'], { cwd: library.folder })
+  const json = await runCli(['routes', '--json', '--method', 'DELETE'], { cwd: library.folder })
+  await library.remove()
+  const lines = table.stdout.split('\n').map((line) => line.replaceAll(/ {2,}/g, '  '))
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'book-list  GET  /api/books/  plugin ./library.ts:8',
+      'book-list  POST  /api/books/  resource book, hooks ./library.ts:7',
+      'book-lend  POST  /api/books/{id}/lend/  plugin ./library.ts:6',
+    ]),
+  )
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    routes: [{ name: 'book-detail', source: 'resource book', hooks: [{ file: 'library.ts', line: 7 }] }],
+  })
+})
+
 describe('url', () => {
   test.each([
     { args: ['book-list'], path: '/api/books/' },

@@ -49,6 +49,63 @@ describe('a plugin is refused by its name', () => {
       (app) => app.route('GET', anything(undefined), 'a', handle),
       'the path of the route `a` is undefined; it must start and end with a slash',
     ],
+    [
+      'an action without a summary',
+      (app) => app.action('book', 'lend', anything({ handle })),
+      "the action 'lend' of `book`: `summary` is undefined; it must be a text",
+    ],
+    [
+      'an action of no method',
+      (app) => app.action('book', 'lend', { summary: 'a', method: anything('post'), handle }),
+      "`method` is 'post'; it must be one of GET, POST",
+    ],
+    [
+      'an action with an unknown member',
+      (app) => app.action('book', 'lend', anything({ summary: 'a', ouput: {}, handle })),
+      'has the member `ouput`; a member with a similar name exists: `output`',
+    ],
+    [
+      'an action that is called like no path',
+      (app) => app.action('book', 'Lend It', { summary: 'a', handle }),
+      "the action 'Lend It' of `book` needs a name of lower-case letters",
+    ],
+    [
+      'an action whose input is wrong',
+      (app) => app.action('book', 'lend', { summary: 'a', input: { days: { type: 'integr' } }, handle }),
+      'the input of the action `book-lend`: ',
+    ],
+    [
+      'an action whose input belongs to a table',
+      (app) => app.action('book', 'lend', { summary: 'a', input: { days: { type: 'integer', unique: true } }, handle }),
+      'the field `days` has an option that means nothing outside of a table',
+    ],
+    [
+      'an action that has no record to answer',
+      (app) => app.action('book', 'lend', { summary: 'a', on: 'collection', output: 'record', handle }),
+      'the action `book-lend` is done with no record',
+    ],
+    [
+      'an operation that there is not',
+      (app) => app.replace('book', anything('delete'), handle),
+      'the resource `book` has no operation `delete` to replace',
+    ],
+    [
+      'no replacement',
+      (app) => app.replace('book', 'list', anything({})),
+      'what replaces `list` of `book` is {}; it must be a function',
+    ],
+    ['hooks of no resource', (app) => app.hooks('bok', {}), 'no resource is named `bok`'],
+    ['no hooks', (app) => app.hooks('book', anything(null)), 'the hooks of `book` are null; they must be an object'],
+    [
+      'a hook of another name',
+      (app) => app.hooks('book', anything({ beforeCraete: handle })),
+      'the hooks of `book` have the member `beforeCraete`; a hook with a similar name exists: `beforeCreate`',
+    ],
+    [
+      'a hook that is no function',
+      (app) => app.hooks('book', { afterCommit: anything('log') }),
+      "the hooks of `book`: `afterCommit` is 'log'; it must be a function",
+    ],
     ['a path that does not start with a slash', (app) => app.route('GET', 'a/', 'a', handle), "is 'a/'; it must start"],
     [
       'a path that does not end with a slash',

@@ -47,14 +47,28 @@ function isWanted(route: Route, { grep, method }: RoutesOptions): boolean {
   return grep === undefined || columns(route).some((cell) => cell.toLowerCase().includes(grep.toLowerCase()))
 }
 
-const columns = ({ name, method, path, source, dialect }: Route): readonly string[] => [
+const columns = (route: Route): readonly string[] => [route.name, route.method, route.path, sourceOf(route)]
+
+/** `resource book`, `plugin ./plugins/library.ts:12`, and where hooks come from. */
+function sourceOf({ source, place, dialect, hooks = [] }: Route): string {
+  const at = place?.()
+  const around = hooks.map((find) => find()).map((found) => (found ? `./${found.file}:${found.line}` : 'a plugin'))
+  return [
+    at ? `plugin ./${at.file}:${at.line}` : source,
+    ...(dialect === undefined ? [] : [dialect]),
+    ...(around.length > 0 ? [`hooks ${around.join(' ')}`] : []),
+  ].join(', ')
+}
+
+const toJson = ({ name, method, path, source, dialect, place, hooks }: Route) => ({
   name,
   method,
   path,
-  dialect === undefined ? source : `${source}, ${dialect}`,
-]
-
-const toJson = ({ name, method, path, source, dialect }: Route) => ({ name, method, path, source, dialect })
+  source,
+  dialect,
+  ...place?.(),
+  ...(hooks && { hooks: hooks.map((find) => find() ?? {}) }),
+})
 
 function printTable(context: CliContext, routes: readonly Route[]): void {
   const [header = '', ...lines] = alignColumns([['NAME', 'METHOD', 'PATH', 'SOURCE'], ...routes.map(columns)])

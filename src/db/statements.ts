@@ -21,6 +21,8 @@ export interface Statements {
   estimate(plan: ListPlan): Statement
   /** With preconditions, only the record that meets them. */
   retrieve(id: string, only?: readonly Precondition[]): Statement
+  /** As `retrieve`, and until the transaction ends nobody else changes the record. */
+  lock(id: string): Statement
   create(row: Row): Statement
   update(id: string, row: Row, only?: readonly Precondition[]): Statement
   destroy(id: string, only?: readonly Precondition[]): Statement
@@ -154,6 +156,7 @@ export function compileStatements(
     const { text, ...destroyed } = destroy(change)
     return { ...destroyed, text: `${text} returning ${selected}` }
   }
+  const locked = { ...plainly, text: `${plainly.text} for no key update`, kind: WRITE }
 
   return {
     list: remember((plan) => serve(`list ${shapeOf(plan)}`, list, plan)),
@@ -163,6 +166,7 @@ export function compileStatements(
       only === undefined
         ? serve('retrieve', () => plainly, id)
         : serve(`retrieve${shapeOfPreconditions(only)}`, retrieve, { id, row: NOTHING, only }),
+    lock: (id) => serve('lock', () => locked, id),
     create: (row) => serve(`create ${Object.keys(row).join()}`, create, { id: '', row, only: ANYWAY }),
     update: (id, row, only = ANYWAY) =>
       // A patch has a statement of its own, which no other request would ever use.

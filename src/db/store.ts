@@ -18,6 +18,8 @@ export interface Store<Item, Items = readonly Item[]> {
   /** All records in primary-key order, in batches, one statement each. */
   batches(size: number): AsyncIterable<Items>
   retrieve(id: Id): Promise<Item | undefined>
+  /** As `retrieve`, and until the transaction ends nobody else changes the record; outside of one it only retrieves. */
+  lock(id: Id): Promise<Item | undefined>
   create(row: Row): Promise<{ readonly id: Id; readonly item: Item }>
   /**
    * Sets the given fields; undefined when there is no such record. Preconditions, which documents alone can have, are judged by the
@@ -116,6 +118,8 @@ function bindStore<Item, Items>(
     },
 
     retrieve: async (id) => readOne(await ask(statements.retrieve(writeId(id)))),
+
+    lock: async (id) => readOne(await change(statements.lock(writeId(id)))),
 
     async create(row) {
       const { rows } = await change(statements.create(row))

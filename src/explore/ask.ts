@@ -1,4 +1,4 @@
-import { toJsonText } from '../http/json-text.js'
+import { toJsonText } from '../fields/exact-json.js'
 import { toReply } from '../http/problem-document.js'
 import type { Context, Reply } from '../http/route.js'
 import type { RouteTable } from '../http/routes.js'

@@ -21,7 +21,7 @@ export const ACTIONS: Readonly<Record<Operation, (resource: Resource) => Handler
   },
 
   create: (resource) => async (context) => {
-    const row = resource.parseBody(await context.body(policy(resource)), 'create')
+    const row = resource.parseBody(await context.body(policyOf(resource, 'create')), 'create')
     const { id, item } = await context.documents(resource).create(row)
     const location = context.reverse(detailName(resource.spec.name), { [resource.spec.model.primaryKey.name]: id })
     const headers = { ETag: entityTag(item), ...(location === undefined ? {} : { Location: location }) }
@@ -34,9 +34,9 @@ export const ACTIONS: Readonly<Record<Operation, (resource: Resource) => Handler
   },
 
   update: (resource) =>
-    change(resource, resource.spec.dialect?.put === 'merge' ? 'assign' : 'replace', policy(resource)),
+    change(resource, resource.spec.dialect?.put === 'merge' ? 'assign' : 'replace', policyOf(resource, 'update')),
 
-  partial_update: (resource) => change(resource, 'update', policy(resource, 'application/merge-patch+json')),
+  partial_update: (resource) => change(resource, 'update', policyOf(resource, 'partial_update')),
 
   destroy: (resource) => (resource.spec.dialect?.destroyed === 'record' ? take(resource) : destroy(resource)),
 }
@@ -67,20 +67,27 @@ function change(resource: Resource, mode: BodyMode, bodyPolicy: BodyPolicy): Han
   }
 }
 
-function preconditions({ spec }: Resource, { headers }: Context) {
+/** What the client makes a change conditional on. */
+export function preconditions({ spec }: Resource, { headers }: Context) {
   return readPreconditions(headers, spec.concurrency === 'required')
 }
 
-function policy(resource: Resource, ...more: readonly string[]): BodyPolicy {
+/** How the body of an operation is judged. */
+export function policyOf(resource: Resource, operation: Operation): BodyPolicy {
+  const more = operation === 'partial_update' ? ['application/merge-patch+json'] : []
   return { mediaTypes: ['application/json', ...more], optional: false, limit: resource.bodyLimit }
 }
 
-/** An id that is not canonical is the id of no record. */
-function readId(resource: Resource, context: Context): Id {
+/**
+ * An id that is not canonical is the id of no record.
+ * @throws Problem `not_found`
+ */
+export function readId(resource: Resource, context: Context): Id {
   return resource.parseId(context.params[resource.spec.model.primaryKey.name] ?? '') ?? notFound()
 }
 
-function notFound(): never {
+/** @throws Problem `not_found` */
+export function notFound(): never {
   throw new Problem('not_found')
 }
 

@@ -4,7 +4,8 @@ import type { Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import { readBody } from './body.js'
 import type { Exchange } from './exchange.js'
-import type { BodyPolicy, Context } from './route.js'
+import type { Later, Task } from './later.js'
+import type { BodyPolicy, Context, Transaction } from './route.js'
 import type { Params } from './routes.js'
 
 /** Where handlers find records; inside a transaction, those of the transaction. */
@@ -21,6 +22,7 @@ export interface Records {
 export interface Surroundings {
   readonly records: Records
   readonly reverse: Context['reverse']
+  readonly later: Later
 }
 
 /** Makes what a handler sees of a request. */
@@ -40,10 +42,33 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
       store: (resource) => records.store(resource),
       documents: (resource) => records.documents(resource),
       graph: (resource, ids, relations) => records.graph(resource, ids, relations),
-      transaction: (work) => records.transaction((inside) => work(around(inside))),
+      transaction: (work) => transact(records, work),
       reverse: surroundings.reverse,
     })
-  return around(recordsFor(exchange, surroundings.records))
+  const transact: Transact = async (records, work) => {
+    let tasks: Task[] = []
+    const result = await records.transaction((inside) => {
+      // It may be run again from its start.
+      tasks = []
+      return work(within(around(inside), tasks))
+    })
+    if (tasks.length > 0) surroundings.later.run(exchange, Object.freeze(tasks), outside)
+    return result
+  }
+  const outside = around(recordsFor(exchange, surroundings.records))
+  return outside
+}
+
+type Transact = <T>(records: Records, work: (context: Transaction) => Promise<T>) => Promise<T>
+
+/** A transaction in a transaction is a part of it. */
+function within(context: Context, tasks: Task[]): Transaction {
+  const transaction: Transaction = Object.freeze({
+    ...context,
+    transaction: async <T>(work: (context: Transaction) => Promise<T>) => work(transaction),
+    afterCommit: (work: Task) => void tasks.push(work),
+  })
+  return transaction
 }
 
 const PRIMARY = /(?:^|,)\s*read\s*=\s*"?primary"?\s*(?:[;,]|$)/i

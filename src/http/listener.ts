@@ -8,6 +8,7 @@ import type { Connection, Exchange } from './exchange.js'
 import type { Fallback } from './fallback.js'
 import type { Next } from './plugin.js'
 import { findHeadProblem, requestIdOf, SECURITY_HEADERS } from './headers.js'
+import type { Later } from './later.js'
 import { type Handler, METHODS, type Method, type Reply, type RouteOptions } from './route.js'
 import type { Match, RouteTable } from './routes.js'
 import type { Spans } from './spans.js'
@@ -18,6 +19,7 @@ import { readTrace } from './trace.js'
 export interface ListenerParts extends AnsweringParts {
   readonly routes: Pick<RouteTable, 'match' | 'rendererAt' | 'reverse'>
   readonly records: Records
+  readonly later: Later
   readonly fallback: Fallback | undefined
   /** Asked for what neither a route nor the fallback takes. */
   readonly pages?: Pick<RouteTable, 'match'> | undefined
@@ -38,9 +40,9 @@ export function createListener(parts: ListenerParts): {
   readonly receive: Listener
   readonly receiveExpecting: Listener
 } {
-  const { routes, records, fallback, pages, log, limits, traffic, spans } = parts
+  const { routes, records, later, fallback, pages, log, limits, traffic, spans } = parts
   const { answer, fail, deadlines } = createAnswering(parts)
-  const surroundings = { records, reverse: routes.reverse.bind(routes) }
+  const surroundings = { records, reverse: routes.reverse.bind(routes), later }
 
   const receive = (request: IncomingMessage, response: ServerResponse, next?: Next, awaitsContinue = false): void => {
     // An answer ahead of this one ends the connection, so that nobody could be told what came of it.

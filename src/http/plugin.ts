@@ -1,6 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Operation } from '../config/spec.js'
 import type { Json, JsonSchema } from '../json.js'
+import type { Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
+import type { Action } from './action.js'
+import type { Hooks } from './hooks.js'
+import type { Replacement } from './replacement.js'
 import type { Handler, Method, ProblemRenderer } from './route.js'
 
 export type Next = (error?: unknown) => void
@@ -21,6 +26,18 @@ export interface PluginApp {
   setting<Value extends Json>(name: string, schema: JsonSchema, fallback: Value): Value
   /** `path` is relative to the API's prefix. */
   route(method: Method, path: string, name: string, handle: Handler): void
+  /** Adds the route `<resource>-<name>`, at `<name>/` below a record or the resource, whose input and output are checked. */
+  action<Input extends object = Row, Output = unknown, Stored extends object = Row>(
+    resource: string,
+    name: string,
+    action: Action<Input, Output, Stored>,
+  ): void
+  /**
+   * Answers one generated operation of a resource by hand. It keeps its name and path, and only requests that have passed its checks arrive.
+   */
+  replace<Name extends Operation>(resource: string, operation: Name, replacement: Replacement<Name>): void
+  /** Runs these functions around the writes of the generated operations of a resource, after those of earlier calls. */
+  hooks<Stored extends object = Row>(resource: string, hooks: Hooks<Stored>): void
   /** Every problem at `path` and below it is answered as `application/json` in the shape that `render` gives. */
   problems(path: string, render: ProblemRenderer): void
   /** Hands every request at `path` (from the root) and below it that no route takes to an Express router or a node listener. */

@@ -3,7 +3,7 @@ import type { Cors } from './cors.js'
 import type { Exchange } from './exchange.js'
 import { isSettled } from './exchange.js'
 import { SECURITY_HEADERS, setHeader } from './headers.js'
-import { toJsonText } from './json-text.js'
+import { toJsonText } from '../fields/exact-json.js'
 import type { Limits } from './limits.js'
 import type { Reply } from './route.js'
 

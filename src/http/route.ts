@@ -4,6 +4,7 @@ import type { Problem } from '../problem.js'
 import type { Store } from '../db/store.js'
 import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
+import type { ActionDescription } from './action-description.js'
 import type { Trace } from './trace.js'
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -58,13 +59,32 @@ export interface Context {
    * @throws Error naming the nearest relation when there is none of that name
    */
   graph(resource: Resource, ids: readonly Id[], relations: string): Promise<readonly Row[]>
-  transaction<T>(work: (context: Context) => Promise<T>): Promise<T>
+  /** Commits what `work` did when it resolves, and rolls it back when it throws. */
+  transaction<T>(work: (context: Transaction) => Promise<T>): Promise<T>
   /** The path of a named route; undefined when there is no such name. */
   reverse(name: string, params?: Readonly<Record<string, Id>>): string | undefined
 }
 
+/** What `work` of a transaction sees: its records are those of the transaction. */
+export interface Transaction extends Context {
+  /**
+   * Runs `work` after the transaction has been committed, and never when it is rolled back. The answer does not wait for it; what it throws
+   * is logged.
+   */
+  afterCommit(work: (context: Context) => unknown): void
+}
+
 /** Turns a problem into the body of its response, in place of a problem document. */
 export type ProblemRenderer = (problem: Problem) => Readonly<Record<string, Json>>
+
+/** Where a plugin registered something: a file, relative to that of the configuration, and its line. */
+export interface Place {
+  readonly file: string
+  readonly line: number
+}
+
+/** Tells the place when it is asked, because finding it means reading source maps; undefined when it is not known. */
+export type FindPlace = () => Place | undefined
 
 /** One method on one path. Generated and hand-written routes are alike from here on. */
 export interface Route {
@@ -79,6 +99,12 @@ export interface Route {
   readonly dialect?: string
   /** What `OPTIONS` on the path answers besides `Allow`. */
   readonly options?: RouteOptions | undefined
+  /** What it does with which resource, when it is an action. */
+  readonly action?: ActionDescription
+  /** Where it was registered, when a plugin did. */
+  readonly place?: FindPlace
+  /** Where plugins registered what runs around it. */
+  readonly hooks?: readonly FindPlace[]
 }
 
 export interface RouteOptions {

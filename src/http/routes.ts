@@ -77,6 +77,17 @@ export class RouteTable implements Links, Iterable<Route> {
     this.#routes.push(Object.freeze({ ...route }))
   }
 
+  /** Gives the route that has this name, method and path already another handler and another source. */
+  replace(route: Route): void {
+    const at = this.#routes.findIndex(({ name, method }) => name === route.name && method === route.method)
+    const methods = this.#paths.get(route.name)?.endpoint.methods
+    const entry = methods?.get(route.method)
+    if (!methods || !entry) throw new Error(`no route answers ${route.method} ${route.path}`)
+    const frozen = Object.freeze({ ...route })
+    methods.set(route.method, { ...entry, route: frozen })
+    this.#routes[at] = frozen
+  }
+
   match(method: string, path: string): Match {
     const values: string[] = []
     const endpoint = find(this.#root, split(path), 0, values)

@@ -9,6 +9,7 @@ import type { Cors } from './cors.js'
 import type { Connection } from './exchange.js'
 import { createFallback, type Mount } from './fallback.js'
 import { DEFAULT_LIMITS, type Limits } from './limits.js'
+import { createLater } from './later.js'
 import { listen } from './listen.js'
 import { createListener, type Listener } from './listener.js'
 import type { Log } from './log.js'
@@ -45,7 +46,7 @@ export interface HttpServer {
    * @throws what Node says when the address cannot be had, `EADDRINUSE` for example
    */
   listen(address: { readonly port: number; readonly host: string }): Promise<{ readonly url: string }>
-  /** Accepts no more connections, answers what is under way, and resolves when the last connection is closed. */
+  /** Accepts no more connections, answers what is under way, and resolves when the last connection is closed and nothing is left to do. */
   drain(): Promise<void>
 }
 
@@ -72,9 +73,11 @@ export function createServer({
   const sockets = new Set<Socket>()
   let draining: Promise<void> | undefined
   const server = createHttpServer(serverOptions(limits))
+  const later = createLater(log)
   const { receive, receiveExpecting } = createListener({
     routes,
     records,
+    later,
     fallback: mounts.length > 0 ? createFallback(mounts) : undefined,
     pages,
     log,
@@ -104,7 +107,7 @@ export function createServer({
     server,
     handler: receive,
     listen: (address) => listen(server, address, log),
-    drain: () => (draining ??= drain(server, sockets, limits)),
+    drain: () => (draining ??= drain(server, sockets, limits).then(() => later.idle(limits.drainTimeout))),
   }
 }
 

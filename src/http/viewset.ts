@@ -4,7 +4,8 @@ import { describeResource } from '../resource/description.js'
 import type { Resource } from '../resource/resource.js'
 import { ACTIONS } from './actions.js'
 import { answeringJson } from './accept.js'
-import type { Method, Route, RouteOptions } from './route.js'
+import { type Hooks, hooked } from './hooks.js'
+import type { FindPlace, Handler, Method, Route, RouteOptions } from './route.js'
 
 interface Place {
   readonly method: Method
@@ -20,8 +21,23 @@ const PLACES: Readonly<Record<Operation, Place>> = {
   destroy: { method: 'DELETE', on: 'item' },
 }
 
+/** What plugins add to the generated operations of a resource. */
+export interface Additions {
+  readonly hooks: readonly { readonly hooks: Hooks; readonly place: FindPlace }[]
+  /** By operation, with who made it. */
+  readonly replacements: ReadonlyMap<Operation, ReplacedBy>
+}
+
+interface ReplacedBy extends Pick<Route, 'source' | 'place'> {
+  readonly instead: (generated: Handler) => Handler
+}
+
+const NONE: Additions = { hooks: [], replacements: new Map() }
+
+const READS: ReadonlySet<Operation> = new Set(['list', 'retrieve'])
+
 /** The routes of a resource: `<name>-list` on its path, `<name>-detail` on the path of one record. */
-export function viewset(resource: Resource): readonly Route[] {
+export function viewset(resource: Resource, { hooks, replacements } = NONE): readonly Route[] {
   const { name, path, operations, model, dialect } = resource.spec
   const places = {
     collection: { name: `${name}-list`, path },
@@ -29,16 +45,23 @@ export function viewset(resource: Resource): readonly Route[] {
   }
   return operations.map((operation) => {
     const { method, on } = PLACES[operation]
-    const act = ACTIONS[operation](resource)
+    const plain = ACTIONS[operation](resource)
+    const around = READS.has(operation) ? [] : hooks
+    const run = around.map((each) => each.hooks)
+    const act = run.length > 0 ? hooked(plain, resource, run) : plain
+    const other = replacements.get(operation)
     const answers = operation !== 'destroy' || dialect?.destroyed === 'record'
-    const route = {
+    const handle = other ? other.instead(act) : act
+    return {
       ...places[on],
       method,
-      handle: answers ? answeringJson(act) : act,
-      source: `resource ${name}`,
+      handle: answers ? answeringJson(handle) : handle,
+      source: other?.source ?? `resource ${name}`,
       options: optionsOf(resource, on),
+      ...(dialect && { dialect: dialect.name }),
+      ...(other?.place && { place: other.place }),
+      ...(around.length > 0 && { hooks: around.map(({ place }) => place) }),
     }
-    return dialect === undefined ? route : { ...route, dialect: dialect.name }
   })
 }
 

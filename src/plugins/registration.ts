@@ -1,21 +1,25 @@
 import { inspect } from 'node:util'
 import { isNativeError } from 'node:util/types'
+import { suggest } from '../config/words.js'
+import { HOOKS } from '../http/hooks.js'
 import type { PluginApp } from '../http/plugin.js'
+import { type FindPlace, METHODS } from '../http/route.js'
 import { RouteClash } from '../http/routes.js'
 import type { LoadedPlugin } from './load.js'
+import { callPlace } from './place.js'
 
 /**
  * Runs a plugin's function. Plugins in JavaScript are held by no compiler, so that everything they give is looked at here.
  * @throws RouteClash, and an Error that names the plugin for anything else that is wrong with what it does
  */
-export function registerPlugin({ path, register }: LoadedPlugin, app: PluginApp): void {
+export function registerPlugin({ path, register }: LoadedPlugin, configuration: string, appAt: AppAt): void {
   const state = { open: true }
   const requireOpen = (member: keyof PluginApp) => {
     if (state.open) return
     throw new Error(`the plugin \`${path}\` called ${member}() after its function had returned; ${IN_TIME}`)
   }
   try {
-    const result: unknown = register(guard(app, requireOpen))
+    const result: unknown = register(guard(appAt, requireOpen, configuration))
     if (!isThenable(result)) return
     // It is refused, so that what becomes of it concerns nobody.
     result.then(ignore, ignore)
@@ -31,8 +35,13 @@ export function registerPlugin({ path, register }: LoadedPlugin, app: PluginApp)
 const IN_TIME =
   'everything is registered before it returns, and what has to be awaited is awaited at the top of the module'
 
-function guard(app: PluginApp, requireOpen: (member: keyof PluginApp) => void): PluginApp {
-  return Object.freeze<PluginApp>({
+/** What takes registrations, of a plugin that called from this place. */
+type AppAt = (place: FindPlace) => PluginApp
+
+function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, configuration: string): PluginApp {
+  const app = appAt(() => undefined)
+  const from = (member: (...given: never[]) => unknown) => appAt(callPlace(member, configuration))
+  const guarded = Object.freeze<PluginApp>({
     resource: (name) => app.resource(name),
     setting(name, schema, fallback) {
       requireOpen('setting')
@@ -44,7 +53,22 @@ function guard(app: PluginApp, requireOpen: (member: keyof PluginApp) => void): 
       requireName(`the name of the route ${inspect(method)} ${inspect(path)}`, name)
       requirePath(`the path of the route \`${name}\``, path)
       requireFunction(`the handler of the route \`${name}\``, handle)
-      app.route(method, path, name, handle)
+      from(guarded.route).route(method, path, name, handle)
+    },
+    action(resource, name, action) {
+      requireOpen('action')
+      requireAction(`the action ${inspect(name)} of \`${resource}\``, name, action)
+      from(guarded.action).action(resource, name, action)
+    },
+    replace(resource, operation, replacement) {
+      requireOpen('replace')
+      requireFunction(`what replaces \`${operation}\` of \`${resource}\``, replacement)
+      from(guarded.replace).replace(resource, operation, replacement)
+    },
+    hooks(resource, hooks) {
+      requireOpen('hooks')
+      requireHooks(`the hooks of \`${resource}\``, hooks)
+      from(guarded.hooks).hooks(resource, hooks)
     },
     problems(path, render) {
       requireOpen('problems')
@@ -59,6 +83,7 @@ function guard(app: PluginApp, requireOpen: (member: keyof PluginApp) => void): 
       app.mount(path, listener)
     },
   })
+  return guarded
 }
 
 function requireName(what: string, given: unknown): void {
@@ -69,6 +94,57 @@ function requireName(what: string, given: unknown): void {
 function requireFunction(what: string, given: unknown): void {
   if (typeof given === 'function') return
   throw new Error(`${what} is ${inspect(given, { depth: 0 })}; it must be a function`)
+}
+
+const ACTION: Readonly<Record<string, (given: unknown) => string | undefined>> = {
+  summary: (given) => (typeof given === 'string' && given !== '' ? undefined : 'a text'),
+  handle: (given) => (typeof given === 'function' ? undefined : 'a function'),
+  method: oneOf(METHODS),
+  on: oneOf(['record', 'collection']),
+  input: (given) => (given === undefined || isMapping(given) ? undefined : 'an object of fields'),
+  output: (given) =>
+    given === undefined || given === 'record' || isMapping(given) ? undefined : "an object of fields, or 'record'",
+}
+
+function oneOf(values: readonly string[]) {
+  return (given: unknown) =>
+    given === undefined || values.some((value) => value === given) ? undefined : `one of ${values.join(', ')}`
+}
+
+const ACTION_NAME = /^[a-z][a-z0-9_-]*$/
+
+function requireAction(what: string, name: unknown, given: unknown): void {
+  if (typeof name !== 'string' || !ACTION_NAME.test(name)) {
+    throw new Error(`${what} needs a name of lower-case letters, digits, \`_\` and \`-\`, such as \`publish\``)
+  }
+  if (!isMapping(given)) throw new Error(`${what} is ${inspect(given, { depth: 0 })}; it must be an object`)
+  const unknown = Object.keys(given).find((key) => !Object.hasOwn(ACTION, key))
+  if (unknown !== undefined) {
+    throw new Error(
+      `${what} has the member \`${unknown}\`; ${suggest(unknown, Object.keys(ACTION), 'member').join('; ')}`,
+    )
+  }
+  for (const [key, expected] of Object.entries(ACTION)) {
+    const wanted = expected(given[key])
+    if (wanted === undefined) continue
+    throw new Error(`${what}: \`${key}\` is ${inspect(given[key], { depth: 0 })}; it must be ${wanted}`)
+  }
+}
+
+function isMapping(given: unknown): given is Readonly<Record<string, unknown>> {
+  return typeof given === 'object' && given !== null && !Array.isArray(given)
+}
+
+function requireHooks(what: string, given: unknown): void {
+  if (!isMapping(given)) {
+    throw new Error(`${what} are ${inspect(given, { depth: 0 })}; they must be an object of functions`)
+  }
+  for (const [name, hook] of Object.entries(given)) {
+    if (!HOOKS.some((known) => known === name)) {
+      throw new Error(`${what} have the member \`${name}\`; ${suggest(name, HOOKS, 'hook').join('; ')}`)
+    }
+    requireFunction(`${what}: \`${name}\``, hook)
+  }
 }
 
 /** Clients take `.` and `..` away before they send a path, so that nobody could ask for one with them. */

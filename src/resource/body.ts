@@ -1,4 +1,4 @@
-import type { FieldSpec, ResourceSpec } from '../config/spec.js'
+import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import type { Rule } from '../fields/field-type.js'
 import type { JsonBody } from '../json-body.js'
 import { type Fault, Problem } from '../problem.js'
@@ -28,7 +28,11 @@ interface Member {
  * @returns the reader of bodies: a member for each writable field, by the field's rules, in the order of the fields.
  * It throws Problem `validation` with every fault.
  */
-export function compileBody(spec: Pick<ResourceSpec, 'model' | 'url'>, readLink: LinkReader, compile: CompileSchema) {
+export function compileBody(
+  spec: { readonly model: Pick<ModelSpec, 'fields'>; readonly url: boolean },
+  readLink: LinkReader,
+  compile: CompileSchema,
+) {
   const fields = spec.model.fields.filter(isWritable)
   const members = fields.map(
     (field): Member => ({ field, read: compileMember(field, readLink, compile), missing: isMissing(field) }),
@@ -105,9 +109,13 @@ function brokenRule(rules: readonly Rule[], failed: ReadonlySet<string>): Rule |
 }
 
 const ENVELOPE_BYTES = 4096
+const SMALLEST_LIMIT = 1024 * 1024
 
-/** Bytes of the longest valid body: every field at its longest, every character escaped. Unbounded fields count nothing. */
-export function longestBody(spec: ResourceSpec): number {
-  const bytes = spec.model.fields.filter(isWritable).map((field) => field.type.maxBytes(field.options) ?? 0)
-  return bytes.reduce((sum, each) => sum + each, ENVELOPE_BYTES)
+/** Bytes of the longest valid body, every field at its longest and every character escaped, and at least 1 MiB. Unbounded fields count nothing. */
+export function bodyLimit(fields: readonly FieldSpec[]): number {
+  const bytes = fields.filter(isWritable).map((field) => field.type.maxBytes(field.options) ?? 0)
+  return Math.max(
+    SMALLEST_LIMIT,
+    bytes.reduce((sum, each) => sum + each, ENVELOPE_BYTES),
+  )
 }

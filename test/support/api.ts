@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { createService, type Database, loadApplication } from '../../src/index.js'
+import { createService, type Database, loadApplication, type Plugin } from '../../src/index.js'
 import { ddlOf } from './config.js'
 import { openTestDatabase } from './database.js'
 
@@ -21,15 +21,21 @@ export interface Api {
 interface ApiOptions {
   readonly database?: Database
   readonly env?: Readonly<Record<string, string>>
+  /** What `plugins: [./plugin.mjs]` of a YAML text means. */
+  readonly plugin?: Plugin
 }
 
 /** The repository's own application. */
 export const SNIPPETS_FILE = resolve('resources.yaml')
 
 /** Starts the application of a file, or of the YAML text itself, with its tables made and empty. */
-export async function startApi(yaml: string, { database, env = {} }: ApiOptions = {}): Promise<Api> {
+export async function startApi(yaml: string, { database, env = {}, plugin }: ApiOptions = {}): Promise<Api> {
   const { file, remove } = await asFile(yaml)
-  const loaded = await loadApplication({ file, env, importModule: (path) => import(path) })
+  const loaded = await loadApplication({
+    file,
+    env,
+    importModule: async (path) => (plugin ? { default: plugin } : import(path)),
+  })
   if (!loaded.ok) throw new Error(loaded.diagnostics.map((each) => JSON.stringify(each)).join('\n'))
   const opened = database ?? (await openTestDatabase(ddlOf(loaded.spec)))
   const logged: { event: string }[] = []
@@ -64,5 +70,6 @@ async function asFile(yaml: string): Promise<{ file: string; remove: () => Promi
   const folder = await mkdtemp(join(tmpdir(), 'snippetctl-'))
   const file = join(folder, 'resources.yaml')
   await writeFile(file, yaml)
+  await writeFile(join(folder, 'plugin.mjs'), '')
   return { file, remove: () => rm(folder, { recursive: true }) }
 }

@@ -1,4 +1,4 @@
-import { JsonText } from '../fields/json-text.js'
+import { JsonText } from './json-text.js'
 
 /**
  * The JSON text of a value. Unlike `JSON.stringify` it writes a bigint and a stored JSON value with their exact digits, at

@@ -1,0 +1,151 @@
+import { type FieldDeclarations, readFields } from '../config/lone-fields.js'
+import type { FieldSpec } from '../config/spec.js'
+import { Problem } from '../problem.js'
+import { bodyLimit } from '../resource/body.js'
+import type { Id, Row } from '../resource/plan.js'
+import type { Resource } from '../resource/resource.js'
+import type { CompileSchema } from '../resource/validator.js'
+import { compileInput } from '../resource/input.js'
+import { compileValues } from '../resource/values.js'
+import type { ActionDescription } from './action-description.js'
+import { notFound, readId } from './actions.js'
+import type { BodyPolicy, Context, Method, Reply, Route, Transaction } from './route.js'
+
+interface Call<Given extends Context, Input> {
+  readonly context: Given
+  /** By field name; what was left out has its default, or is null. */
+  readonly input: Readonly<Input>
+}
+
+interface RecordCall<Given extends Context, Input, Stored> extends Call<Given, Input> {
+  readonly id: Id
+  /** As it is stored. In a transaction nobody else changes it meanwhile. */
+  readonly record: Readonly<Stored>
+}
+
+type Answer<Output> = Output | Promise<Output>
+type Writing = Exclude<Method, 'GET'>
+
+interface Declared {
+  /** A few words, with no full stop. */
+  readonly summary: string
+  /** The fields of the body, or, of GET, of the query; none when left out. */
+  readonly input?: FieldDeclarations
+  /** The fields of the answer, or the record as it is afterwards; nothing (204) when left out. */
+  readonly output?: FieldDeclarations | 'record'
+}
+
+/** Something to do with a resource that is none of its operations. All but GET is done in one transaction. */
+export type Action<Input = Row, Output = unknown, Stored = Row> = Declared &
+  (
+    | {
+        readonly method: 'GET'
+        readonly on?: 'record'
+        readonly handle: (call: RecordCall<Context, Input, Stored>) => Answer<Output>
+      }
+    | {
+        readonly method?: Writing
+        readonly on?: 'record'
+        readonly handle: (call: RecordCall<Transaction, Input, Stored>) => Answer<Output>
+      }
+    | {
+        readonly method: 'GET'
+        readonly on: 'collection'
+        readonly handle: (call: Call<Context, Input>) => Answer<Output>
+      }
+    | {
+        readonly method?: Writing
+        readonly on: 'collection'
+        readonly handle: (call: Call<Transaction, Input>) => Answer<Output>
+      }
+  )
+
+type AnyCall = RecordCall<Transaction, Row, Row>
+
+/**
+ * The route of an action: `<resource>-<name>` on the path of a record, or of the resource, and below it `<name>/`.
+ * @throws Error with what is wrong with its declaration
+ */
+export function actionRoute(
+  resource: Resource,
+  name: string,
+  action: Action<never, unknown, never>,
+  compile: CompileSchema,
+): Omit<Route, 'source'> {
+  const { spec } = resource
+  const what = `the action \`${spec.name}-${name}\``
+  const { method = 'POST', on = 'record', summary, output: shown } = action
+  const input = action.input && readFields(action.input, `the input of ${what}`)
+  const output = typeof shown === 'object' ? readFields(shown, `the output of ${what}`) : shown
+  if (output === 'record' && on === 'collection') throw new Error(`${what} is done with no record that it could answer`)
+  const at = on === 'record' ? `${spec.path}{${spec.model.primaryKey.name}}/` : spec.path
+  const read = inputReader(input, method, compile)
+  const reply = replier(resource, what, output, compile)
+  // The kinds of actions differ in what they are told of their calls; this tells all that any of them is promised.
+  const handle = action.handle as (call: AnyCall) => unknown
+
+  const perform = async (context: Transaction, id: Id | undefined, given: Row): Promise<Reply> => {
+    const store = context.store(resource)
+    const find = method === 'GET' ? store.retrieve : store.lock
+    const record = id === undefined ? undefined : ((await find(id)) ?? notFound())
+    return reply(await handle({ context, id, record, input: given } as AnyCall), context, id)
+  }
+  return {
+    name: `${spec.name}-${name}`,
+    method,
+    path: `${at}${name}/`,
+    action: { resource, on, summary, input, output },
+    handle: async (context) => {
+      const given = await read(context)
+      const id = on === 'record' ? readId(resource, context) : undefined
+      if (method === 'GET') return perform(context as Transaction, id, given)
+      return context.transaction((inside) => perform(inside, id, given))
+    },
+  }
+}
+
+const NOTHING: Row = Object.freeze({})
+
+function inputReader(
+  fields: readonly FieldSpec[] | undefined,
+  method: Method,
+  compile: CompileSchema,
+): (context: Context) => Promise<Row> {
+  const input = compileInput(fields ?? [], compile)
+  if (method === 'GET') return async ({ search }) => input.query(search)
+  if (fields === undefined) return async () => NOTHING
+  const policy: BodyPolicy = { mediaTypes: ['application/json'], optional: false, limit: bodyLimit(fields) }
+  return async (context) => input.body(await context.body(policy))
+}
+
+/** What an action answers is held to what it declares, so that documents and types can be relied on. */
+function replier(resource: Resource, what: string, output: ActionDescription['output'], compile: CompileSchema) {
+  const judge = typeof output === 'object' ? compileValues(output, what, compile) : undefined
+
+  return async (answer: unknown, context: Context, id: Id | undefined): Promise<Reply> => {
+    if (output === 'record' && id !== undefined) {
+      const text = await context.documents(resource).retrieve(id)
+      return { status: 200, text: text ?? fail(`${what} destroyed the record that it answers`) }
+    }
+    if (judge === undefined) {
+      return answer === undefined ? { status: 204 } : fail(`${what} answered something, and declares no output`)
+    }
+    if (typeof answer !== 'object' || answer === null) fail(`${what} answered no object`)
+    try {
+      return { status: 200, body: { ...emptied(output), ...judge(answer) } }
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      const faults = error.faults.map(({ message }) => message).join('; ')
+      throw new Error(`${what} answered what its output does not declare: ${faults || error.message}`, { cause: error })
+    }
+  }
+}
+
+/** Every member in its place: what may be null is, until it is given. */
+function emptied(output: ActionDescription['output']): Row {
+  return typeof output === 'object' ? Object.fromEntries(output.map(({ name }) => [name, null])) : NOTHING
+}
+
+function fail(message: string): never {
+  throw new TypeError(message)
+}

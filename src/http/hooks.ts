@@ -1,0 +1,159 @@
+import { inspect } from 'node:util'
+import type { Store } from '../db/store.js'
+import type { Id, Precondition, Row } from '../resource/plan.js'
+import type { Resource } from '../resource/resource.js'
+import type { Context, Handler, Transaction } from './route.js'
+
+/** What a hook answers: values to change, which are checked again, or nothing. */
+type Changes<Stored> = Partial<Stored> | void | Promise<Partial<Stored> | void>
+type Done = void | Promise<void>
+
+interface Before<Stored> {
+  /** The transaction of the write. Its records are written without hooks. */
+  readonly context: Transaction
+  /** What is about to be stored, by field name; of a change, only the fields that it sets. */
+  readonly values: Readonly<Partial<Stored>>
+}
+
+interface Written<Stored> {
+  readonly context: Transaction
+  readonly id: Id
+  /** As it is stored: private fields too. */
+  readonly record: Readonly<Stored>
+}
+
+/** A write that was committed. */
+export interface Committed<Stored> {
+  /** Outside of the transaction, which is over. */
+  readonly context: Context
+  readonly operation: 'create' | 'update' | 'destroy'
+  readonly id: Id
+  /** As it was stored; what was destroyed, for `destroy`. */
+  readonly record: Readonly<Stored>
+  /** As it was before a change; undefined for `create` and `destroy`. */
+  readonly previous: Readonly<Stored> | undefined
+}
+
+/**
+ * What runs around the writes of a resource's generated operations, all but the last in the transaction of the write: what one of them throws
+ * undoes it and is the answer. PUT and PATCH are both an update. Where a transaction is run again, so are its hooks.
+ */
+export interface Hooks<Stored extends object = Row> {
+  beforeCreate?(write: Before<Stored>): Changes<Stored>
+  afterCreate?(write: Written<Stored>): Done
+  /** `record` is what is stored; nobody else changes it meanwhile. */
+  beforeUpdate?(write: Before<Stored> & Written<Stored>): Changes<Stored>
+  afterUpdate?(write: Written<Stored> & { readonly previous: Readonly<Stored> }): Done
+  beforeDestroy?(write: Written<Stored>): Done
+  afterDestroy?(write: Written<Stored>): Done
+  /** Runs after the commit, and after the answer. It can undo nothing: what it throws is logged. */
+  afterCommit?(write: Committed<Stored>): Done
+}
+
+export const HOOKS = [
+  'beforeCreate',
+  'afterCreate',
+  'beforeUpdate',
+  'afterUpdate',
+  'beforeDestroy',
+  'afterDestroy',
+  'afterCommit',
+] as const satisfies readonly (keyof Hooks)[]
+
+/** A generated handler whose writes run these hooks, in their order. */
+export function hooked(handle: Handler, resource: Resource, hooks: readonly Hooks[]): Handler {
+  const around = <Given extends Context>(context: Given): Given =>
+    Object.freeze({
+      ...context,
+      documents: (asked: Resource) =>
+        asked === resource ? hookedStore(context, resource, hooks) : context.documents(asked),
+      transaction: <T>(work: (context: Transaction) => Promise<T>) =>
+        context.transaction((inside) => work(around(inside))),
+    })
+  return (context) => handle(around(context))
+}
+
+type Documents = Store<string, Uint8Array>
+type Only = readonly Precondition[] | undefined
+
+function hookedStore(outside: Context, resource: Resource, hooks: readonly Hooks[]): Documents {
+  const commit = (context: Transaction, write: Omit<Committed<Row>, 'context'>) => {
+    for (const hook of hooks) {
+      if (hook.afterCommit) context.afterCommit((context) => hook.afterCommit?.({ ...write, context }))
+    }
+  }
+  /** Read when the hooks have run, because they may have changed it. */
+  const answer = async (context: Transaction, id: Id): Promise<string> =>
+    (await context.documents(resource).retrieve(id)) ?? fail(`a hook of \`${resource.spec.name}\` destroyed the record`)
+
+  /** Judges preconditions of a record that is locked: a change of no field does nothing else. */
+  const judge = async (context: Transaction, id: Id, only: Only): Promise<void> => {
+    if (only) await context.documents(resource).update(id, {}, only)
+  }
+
+  const destroy = async (context: Transaction, id: Id, only: Only): Promise<boolean> => {
+    const store = context.store(resource)
+    const record = await store.lock(id)
+    if (!record) return false
+    await judge(context, id, only)
+    for (const hook of hooks) await hook.beforeDestroy?.({ context, id, record })
+    const destroyed = await store.destroy(id)
+    for (const hook of hooks) await hook.afterDestroy?.({ context, id, record })
+    commit(context, { operation: 'destroy', id, record, previous: undefined })
+    return destroyed
+  }
+
+  return {
+    ...outside.documents(resource),
+
+    create: (row) =>
+      outside.transaction(async (context) => {
+        let values = row
+        for (const hook of hooks) values = changed(resource, values, await hook.beforeCreate?.({ context, values }))
+        const { id, item: record } = await context.store(resource).create(values)
+        for (const hook of hooks) await hook.afterCreate?.({ context, id, record })
+        commit(context, { operation: 'create', id, record, previous: undefined })
+        return { id, item: await answer(context, id) }
+      }),
+
+    update: (id, row, only) =>
+      outside.transaction(async (context) => {
+        const store = context.store(resource)
+        const previous = await store.lock(id)
+        if (!previous) return undefined
+        await judge(context, id, only)
+        const before = { context, id, record: previous }
+        let values = row
+        for (const hook of hooks) values = changed(resource, values, await hook.beforeUpdate?.({ ...before, values }))
+        const record = await store.update(id, values)
+        if (!record) return undefined
+        for (const hook of hooks) await hook.afterUpdate?.({ context, id, record, previous })
+        commit(context, { operation: 'update', id, record, previous })
+        return answer(context, id)
+      }),
+
+    destroy: (id, only) => outside.transaction((context) => destroy(context, id, only)),
+
+    take: (id, only) =>
+      outside.transaction(async (context) => {
+        const item = await context.documents(resource).lock(id)
+        return item !== undefined && (await destroy(context, id, only)) ? item : undefined
+      }),
+  }
+}
+
+/** The values with those that a hook has changed, which are held to the rules. */
+function changed(resource: Resource, values: Row, change: unknown): Row {
+  if (change === undefined) return values
+  if (typeof change !== 'object' || change === null || Array.isArray(change)) {
+    fail(
+      `a hook of \`${resource.spec.name}\` returned ${inspect(change)}; it must return the values to change, or nothing`,
+    )
+  }
+  const own = Object.entries(change).filter(([name, value]) => value !== undefined && value !== values[name])
+  return own.length === 0 ? values : { ...values, ...resource.checkValues(Object.fromEntries(own)) }
+}
+
+function fail(message: string): never {
+  throw new TypeError(message)
+}

@@ -1,0 +1,48 @@
+import { setImmediate, setTimeout as delay } from 'node:timers/promises'
+import type { Exchange } from './exchange.js'
+import type { Log } from './log.js'
+import type { Context } from './route.js'
+
+/** What is done after the commit of a transaction. */
+export type Task = (context: Context) => unknown
+
+/** Runs what nobody waits for. */
+export interface Later {
+  /** One after the other; what one of them throws is logged, and keeps none of the others from running. */
+  run(exchange: Exchange, tasks: readonly Task[], context: Context): void
+  /** Resolves when nothing is left to do, or after so many milliseconds. */
+  idle(timeout: number): Promise<void>
+}
+
+/** Work that follows answers, and is waited for only by who stops the service. */
+export function createLater(log: Log): Later {
+  const running = new Set<Promise<void>>()
+
+  const work = async ({ requestId, route, trace }: Exchange, tasks: readonly Task[], context: Context) => {
+    // The answer goes first.
+    await setImmediate()
+    for (const task of tasks) {
+      try {
+        await task(context)
+      } catch (cause) {
+        const where = { request_id: requestId, trace_id: trace?.traceId, route: route?.name }
+        log.error({ event: 'failure', ...where, type: 'after_commit', cause })
+      }
+    }
+  }
+
+  return {
+    run(exchange, tasks, context) {
+      const promise = work(exchange, tasks, context).finally(() => running.delete(promise))
+      running.add(promise)
+    },
+
+    async idle(timeout) {
+      if (running.size === 0) return
+      const over = new AbortController()
+      const late = delay(timeout, undefined, { signal: over.signal }).catch(() => {})
+      await Promise.race([Promise.all(running), late])
+      over.abort()
+    },
+  }
+}

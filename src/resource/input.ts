@@ -1,0 +1,51 @@
+import type { FieldSpec } from '../config/spec.js'
+import { toJsonText } from '../fields/exact-json.js'
+import { type JsonBody, readJsonBody } from '../json-body.js'
+import { Problem } from '../problem.js'
+import { compileBody } from './body.js'
+import type { Row } from './plan.js'
+import { parseQuery, quote } from './query.js'
+import type { CompileSchema } from './validator.js'
+
+/** Reads values of fields that belong to no table. What was left out has its default, or is null. */
+export interface InputReader {
+  /** @throws Problem `validation` with every fault */
+  body(body: JsonBody): Row
+  /** @throws Problem `invalid_query` with every fault */
+  query(search: string): Row
+}
+
+/** @returns the reader of these fields, from bodies and from query strings. */
+export function compileInput(fields: readonly FieldSpec[], compile: CompileSchema): InputReader {
+  const read = compileBody({ model: { fields }, url: false }, () => undefined, compile)
+  const names = fields.map(({ name }) => name)
+  const body = (given: JsonBody): Row => ({ ...Object.fromEntries(fields.map(preset)), ...read(given, 'create') })
+
+  const query = (search: string): Row => {
+    const given: [string, unknown][] = []
+    for (const [name, text] of parseQuery(search, () => false)) {
+      const field = fields.find((each) => each.name === name)
+      const known = names.length === 0 ? 'this path takes none' : `the parameters are ${names.join(', ')}`
+      if (!field) throw new Problem('invalid_query', `${quote(name)} is not a parameter here; ${known}`)
+      const value = field.type.parse(text, field.options)
+      if (value === undefined) {
+        const type = field.type.name
+        throw new Problem('invalid_query', `the value of ${quote(name)} is not valid for a field of the type ${type}`)
+      }
+      given.push([name, value])
+    }
+    try {
+      return body(readJsonBody(Buffer.from(toJsonText(Object.fromEntries(given)))))
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      throw new Problem('invalid_query', error.message, { faults: error.faults })
+    }
+  }
+
+  return { body, query }
+}
+
+function preset({ name, type, options, default: given }: FieldSpec): readonly [string, unknown] {
+  if (!given || !('literal' in given) || given.literal === null) return [name, null]
+  return [name, type.fromJson(given.literal, JSON.stringify(given.literal), options)]
+}
