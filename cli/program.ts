@@ -5,6 +5,7 @@ import { addDump } from './commands/dump.js'
 import { addExplain } from './commands/explain.js'
 import { addIntrospect } from './commands/introspect.js'
 import { addMigrate } from './commands/migrate.js'
+import { addOpenApi } from './commands/openapi.js'
 import { addRoutes } from './commands/routes.js'
 import { addSeed } from './commands/seed.js'
 import { addServe } from './commands/serve.js'
@@ -16,6 +17,7 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   addServe,
   addRoutes,
   addUrl,
+  addOpenApi,
   addCheck,
   addExplain,
   addMigrate,
@@ -35,6 +37,8 @@ export function createProgram(context: CliContext): Command {
     .version(context.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
+    // A command may have a `--version` of its own.
+    .enablePositionalOptions()
   for (const add of COMMANDS) add(program, context)
   for (const command of everyCommand(program)) {
     prepare(command, context)

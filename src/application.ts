@@ -74,10 +74,10 @@ export function compileApp(
         return resources.get(name) ?? unknownResource(name, [...resources.keys()])
       },
       setting: (name, schema, fallback) => settings.declare(name, schema, fallback),
-      route(method, path, name, handle) {
+      route(...[method, path, name, handle, operation]) {
         if (!METHODS.includes(method))
           throw new Error(`the route \`${name}\` has the method ${method}; allowed are ${METHODS.join(', ')}`)
-        routes.add({ method, path: checkPath(prefix + path), name, handle, source: `plugin ${source}` })
+        routes.add({ method, path: checkPath(prefix + path), name, handle, source: `plugin ${source}`, operation })
       },
       problems: (path, render) => routes.renderProblems(checkPath(prefix + path), render),
       mount: (path, listener) => void mounts.push({ path: checkPath(path), listener }),

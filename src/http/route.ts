@@ -1,9 +1,11 @@
+import type { Operation } from '../config/spec.js'
 import type { Json } from '../json.js'
 import type { JsonBody } from '../json-body.js'
 import type { Problem } from '../problem.js'
 import type { Store } from '../db/store.js'
 import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
+import type { OperationDescription } from './operation.js'
 import type { Trace } from './trace.js'
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -66,6 +68,12 @@ export interface Context {
 /** Turns a problem into the body of its response, in place of a problem document. */
 export type ProblemRenderer = (problem: Problem) => Readonly<Record<string, Json>>
 
+/** The operation of a resource. */
+export interface Generated {
+  readonly resource: Resource
+  readonly operation: Operation
+}
+
 /** One method on one path. Generated and hand-written routes are alike from here on. */
 export interface Route {
   readonly name: string
@@ -77,4 +85,8 @@ export interface Route {
   readonly source: string
   /** The dialect of a generated route; left out where it is the plain one. */
   readonly dialect?: string
+  /** What it tells its clients, as far as whoever wrote it says. */
+  readonly operation?: OperationDescription | undefined
+  /** What it does with which resource, when it is a generated one. */
+  readonly generated?: Generated
 }

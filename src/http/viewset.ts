@@ -27,7 +27,8 @@ export function viewset(resource: Resource): readonly Route[] {
   }
   return operations.map((operation) => {
     const { method, on } = PLACES[operation]
-    const route = { ...places[on], method, handle: ACTIONS[operation](resource), source: `resource ${name}` }
+    const handle = ACTIONS[operation](resource)
+    const route = { ...places[on], method, handle, source: `resource ${name}`, generated: { resource, operation } }
     return dialect === undefined ? route : { ...route, dialect: dialect.name }
   })
 }
