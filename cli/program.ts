@@ -9,6 +9,7 @@ import { addExplain } from './commands/explain.js'
 import { addIntrospect } from './commands/introspect.js'
 import { addMigrate } from './commands/migrate.js'
 import { addNew } from './commands/new.js'
+import { addOpenApi } from './commands/openapi.js'
 import { addRoutes } from './commands/routes.js'
 import { addSeed } from './commands/seed.js'
 import { addServe } from './commands/serve.js'
@@ -21,6 +22,7 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   addServe,
   addRoutes,
   addUrl,
+  addOpenApi,
   addCheck,
   addExplain,
   addAdd,
@@ -43,6 +45,8 @@ export function createProgram(context: CliContext): Command {
     .version(context.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
+    // A command may have a `--version` of its own.
+    .enablePositionalOptions()
   for (const add of COMMANDS) add(program, context)
   for (const command of everyCommand(program)) {
     prepare(command, context)

@@ -100,10 +100,10 @@ export function compileApp(
     return Object.freeze<PluginApp>({
       resource,
       setting: (name, schema, fallback) => settings.declare(name, schema, fallback),
-      route(method, path, name, handle) {
+      route(...[method, path, name, handle, operation]) {
         if (!METHODS.includes(method))
           throw new Error(`the route \`${name}\` has the method ${method}; allowed are ${METHODS.join(', ')}`)
-        routes.add({ method, path: checkPath(prefix + path), name, handle, source, place })
+        routes.add({ method, path: checkPath(prefix + path), name, handle, source, place, operation })
       },
       action(name, action, declared) {
         routes.add({ ...actionRoute(resource(name), action, declared, compile), source, place })

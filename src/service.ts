@@ -9,14 +9,16 @@ import { createDriftGate, type DriftGate } from './health/drift.js'
 import type { Records } from './http/context.js'
 import { compileCors } from './http/cors.js'
 import type { Log } from './http/log.js'
-import { createServer, type HttpServer } from './http/server.js'
+import type { Route } from './http/route.js'
+import { createServer, type HttpServer, type ServerParts } from './http/server.js'
 import type { Spans } from './http/spans.js'
 import type { Traffic } from './http/traffic.js'
 import { findMisfits } from './migrations/verify.js'
 import type { Row } from './resource/plan.js'
 import type { Resource } from './resource/resource.js'
 import { remember } from './remember.js'
-import type { RouteTable } from './http/routes.js'
+import { RouteTable } from './http/routes.js'
+import { openApiRoutes } from './openapi/serve.js'
 
 interface ServiceOptions {
   readonly log: Log
@@ -38,7 +40,7 @@ export function createService(app: App, database: Database, { log, traffic, span
   const gate = createDriftGate(() => findMisfits(app.spec, database), log)
   const statements: StatementCounts = { kept: 0, unkept: 0 }
   const server = createServer({
-    routes: app.routes,
+    routes: withBuiltIn(app.routes, openApiRoutes(app)),
     mounts: app.mounts,
     pages: app.pages,
     records: bindRecords(app, database, { gate, statements }),
@@ -50,6 +52,17 @@ export function createService(app: App, database: Database, { log, traffic, span
   })
   const drain = () => server.drain().finally(gate.close)
   return { ...server, drain, drifted: gate.drifted, statements }
+}
+
+/** The routes of an application, and behind them, at paths that none of them takes, those of the framework. */
+function withBuiltIn(routes: RouteTable, builtIn: readonly Route[]): ServerParts['routes'] {
+  const behind = new RouteTable()
+  for (const route of builtIn) behind.add(route)
+  return {
+    match: (method, path) => routes.match(method, path) ?? behind.match(method, path),
+    rendererAt: (path) => routes.rendererAt(path),
+    reverse: (name, params) => routes.reverse(name, params),
+  }
 }
 
 interface Watch {

@@ -52,6 +52,7 @@ const PERMISSIVE = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueO
 /** Packages that would run a script when they are installed, and why nothing is lost when they do not. */
 const NEEDLESS_SCRIPTS: Readonly<Record<string, string>> = {
   '@parcel/watcher': 'watches files for no command of ours; its platform package is prebuilt',
+  '@scarf/scarf': 'only tells its makers that Spectral was installed',
   '@swc/core': 'its platform package is prebuilt',
   'cpu-features': 'optional; speeds up a cipher choice of ssh2',
   esbuild: 'only replaces a small launcher; its platform package is prebuilt',

@@ -8,6 +8,7 @@ export const bigint: FieldType<bigint, IntegerOptions> = {
   ...integerType('bigint', LIMITS),
   name: 'bigint',
   summary: 'A whole number of 64 bits, sent and kept with every digit, also above 2^53.',
+  documented: () => ({ format: 'int64' }),
   typescript: 'bigint',
   examples: [
     { json: 0, text: '0', value: 0n },

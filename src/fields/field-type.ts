@@ -53,6 +53,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   /** The options of this type beyond those every field has, each as the JSON Schema of its value in YAML. */
   readonly options: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
+  /** What documents for clients say beyond the rules: how many bits a number has. */
+  documented?(options: Options): JsonSchema
   /** How `Value` is spelled in generated TypeScript. */
   readonly typescript: string
   readonly lookups: readonly Lookup[]

@@ -40,6 +40,7 @@ export const float: FieldType<number, FloatOptions> = {
   name: 'float',
   summary: 'A floating-point number (IEEE 754, 64 bits): a measurement. For money there is `decimal`.',
   options: { minimum: { type: 'number' }, maximum: { type: 'number' } },
+  documented: () => ({ format: 'double' }),
   typescript: 'number',
   lookups: ORDERED,
   orderable: true,

@@ -8,6 +8,7 @@ export const integer: FieldType<number, IntegerOptions> = {
   ...integerType('integer', LIMITS),
   name: 'integer',
   summary: 'A whole number from -2147483648 to 2147483647.',
+  documented: () => ({ format: 'int32' }),
   typescript: 'number',
   examples: [
     { json: 0, text: '0', value: 0 },

@@ -15,6 +15,7 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
     on_delete: { enum: ['restrict', 'cascade', 'set_null'], default: 'restrict' },
   },
   required: ['model'],
+  documented: ({ key }) => key.documented?.({}) ?? {},
   typescript: 'bigint | number | string',
   lookups: ['exact', 'in', 'isnull'],
   orderable: true,

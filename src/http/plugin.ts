@@ -5,6 +5,7 @@ import type { Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { Action } from './action.js'
 import type { Hooks } from './hooks.js'
+import type { OperationDescription } from './operation.js'
 import type { Replacement } from './replacement.js'
 import type { Handler, Method, ProblemRenderer } from './route.js'
 
@@ -24,8 +25,8 @@ export interface PluginApp {
   resource(name: string): Resource
   /** The value of `settings.<name>`, which the plugin declares by calling this. */
   setting<Value extends Json>(name: string, schema: JsonSchema, fallback: Value): Value
-  /** `path` is relative to the API's prefix. */
-  route(method: Method, path: string, name: string, handle: Handler): void
+  /** `path` is relative to the API's prefix; `operation` is what the OpenAPI document says of the route. */
+  route(method: Method, path: string, name: string, handle: Handler, operation?: OperationDescription): void
   /** Adds the route `<resource>-<name>`, at `<name>/` below a record or the resource, whose input and output are checked. */
   action<Input extends object = Row, Output = unknown, Stored extends object = Row>(
     resource: string,

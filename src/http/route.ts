@@ -1,3 +1,4 @@
+import type { Operation } from '../config/spec.js'
 import type { Json } from '../json.js'
 import type { JsonBody } from '../json-body.js'
 import type { Problem } from '../problem.js'
@@ -5,6 +6,7 @@ import type { Store } from '../db/store.js'
 import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { ActionDescription } from './action-description.js'
+import type { OperationDescription } from './operation.js'
 import type { Trace } from './trace.js'
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -86,6 +88,12 @@ export interface Place {
 /** Tells the place when it is asked, because finding it means reading source maps; undefined when it is not known. */
 export type FindPlace = () => Place | undefined
 
+/** The operation of a resource. */
+export interface Generated {
+  readonly resource: Resource
+  readonly operation: Operation
+}
+
 /** One method on one path. Generated and hand-written routes are alike from here on. */
 export interface Route {
   readonly name: string
@@ -105,6 +113,10 @@ export interface Route {
   readonly place?: FindPlace
   /** Where plugins registered what runs around it. */
   readonly hooks?: readonly FindPlace[]
+  /** What it tells its clients, as far as whoever wrote it says. */
+  readonly operation?: OperationDescription | undefined
+  /** What it does with which resource, when it is a generated one. */
+  readonly generated?: Generated
 }
 
 export interface RouteOptions {

@@ -57,6 +57,7 @@ export function viewset(resource: Resource, { hooks, replacements } = NONE): rea
       method,
       handle: answers ? answeringJson(handle) : handle,
       source: other?.source ?? `resource ${name}`,
+      generated: { resource, operation },
       options: optionsOf(resource, on),
       ...(dialect && { dialect: dialect.name }),
       ...(other?.place && { place: other.place }),

@@ -2,10 +2,12 @@ import { writeCell } from '../fields/cell.js'
 import { Problem } from '../problem.js'
 import {
   lengthOf,
+  describeSize,
   LONGEST_LINK,
   type MeasuredField,
   type Ordered,
   type PageStart,
+  type ParameterDescription,
   type PaginationStyle,
   readSize,
   type Rel,
@@ -13,10 +15,18 @@ import {
 
 type Direction = 'after' | 'before'
 
+/** The mark that links carry. */
+export const CURSOR: ParameterDescription = {
+  name: 'cursor',
+  description: 'Where the page starts, as a link of an earlier answer says it.',
+  schema: { type: 'string' },
+}
+
 export const cursor: PaginationStyle = {
   name: 'cursor',
   summary: 'Pages by an opaque mark that says where another page ended: `?cursor=…&page_size=20`.',
   parameters: ['cursor', 'page_size'],
+  describe: (sizes) => [CURSOR, describeSize('page_size', sizes)],
   outgrows: (fields) => longest(fields) > LONGEST_CURSOR,
   read(query, order, sizes) {
     const size = readSize(query, 'page_size', sizes)

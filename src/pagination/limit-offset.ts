@@ -1,10 +1,16 @@
 import { offsetPage } from './by-offset.js'
-import { type PaginationStyle, readCount, readSize } from './paginator.js'
+import { CURSOR } from './cursor.js'
+import { describeCount, describeSize, type PaginationStyle, readCount, readSize } from './paginator.js'
 
 export const limitOffset: PaginationStyle = {
   name: 'limit_offset',
   summary: 'A window of rows: `?limit=20&offset=40`. The links between windows carry a `cursor`, too.',
   parameters: ['limit', 'offset', 'cursor'],
+  describe: (sizes) => [
+    describeSize('limit', sizes),
+    describeCount('offset', 'How many items come before the page.', 0),
+    CURSOR,
+  ],
   read(query, order, sizes) {
     const size = readSize(query, 'limit', sizes)
     const at = (rows: bigint) => ({ limit: String(size), offset: String(rows) })

@@ -1,10 +1,16 @@
 import { offsetPage } from './by-offset.js'
-import { type PaginationStyle, readCount, readSize } from './paginator.js'
+import { CURSOR } from './cursor.js'
+import { describeCount, describeSize, type PaginationStyle, readCount, readSize } from './paginator.js'
 
 export const pageNumber: PaginationStyle = {
   name: 'page_number',
   summary: 'Pages by number: `?page=2&page_size=20`. The links between pages carry a `cursor`, too.',
   parameters: ['page', 'page_size', 'cursor'],
+  describe: (sizes) => [
+    describeCount('page', 'The number of the page. One past the end is empty.', 1),
+    describeSize('page_size', sizes),
+    CURSOR,
+  ],
   read(query, order, sizes) {
     const size = readSize(query, 'page_size', sizes)
     const step = BigInt(size)

@@ -1,4 +1,5 @@
 import type { FieldType } from '../fields/field-type.js'
+import type { JsonSchema } from '../json.js'
 import { Problem } from '../problem.js'
 
 /** The relations of RFC 8288 that a list answers with. */
@@ -69,6 +70,13 @@ export interface Ordered {
 
 export type Parameters = ReadonlyMap<string, string>
 
+/** What documents for clients say of a query parameter. */
+export interface ParameterDescription {
+  readonly name: string
+  readonly description: string
+  readonly schema: JsonSchema
+}
+
 /** A style of pagination, one object in one file. */
 export interface PaginationStyle {
   /** What stands after `style:` in resources.yaml. */
@@ -77,6 +85,8 @@ export interface PaginationStyle {
   readonly summary: string
   /** The query parameters it takes; no filter can have their names. */
   readonly parameters: readonly string[]
+  /** The same parameters, for documents. */
+  describe(sizes: PageSizes): readonly ParameterDescription[]
   /** Whether the links of a list that is ordered by all of these fields could become longer than any may be. */
   outgrows?(fields: readonly MeasuredField[]): boolean
   /** @throws Problem `invalid_query` */
@@ -94,6 +104,20 @@ export function readCount(query: Parameters, name: string, smallest: 0n | 1n, fa
     )
   }
   return BigInt(text)
+}
+
+/** What `readCount` takes. */
+export function describeCount(name: string, description: string, smallest: 0 | 1): ParameterDescription {
+  return { name, description, schema: { type: 'integer', minimum: smallest, default: smallest } }
+}
+
+/** What `readSize` takes. */
+export function describeSize(name: string, { pageSize, maxPageSize }: PageSizes): ParameterDescription {
+  return {
+    name,
+    description: `How many items a page has, at most ${maxPageSize}; more is read as ${maxPageSize}.`,
+    schema: { type: 'integer', minimum: 1, default: pageSize },
+  }
 }
 
 /** A size of page, at most the largest allowed. */

@@ -48,12 +48,14 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
       requireName('the name of a setting', name)
       return app.setting(name, schema, fallback)
     },
-    route(method, path, name, handle) {
+    route(...route) {
+      const [method, path, name, handle, operation] = route
       requireOpen('route')
       requireName(`the name of the route ${inspect(method)} ${inspect(path)}`, name)
       requirePath(`the path of the route \`${name}\``, path)
       requireFunction(`the handler of the route \`${name}\``, handle)
-      from(guarded.route).route(method, path, name, handle)
+      requireOperation(`the description of the route \`${name}\``, operation)
+      from(guarded.route).route(...route)
     },
     action(resource, name, action) {
       requireOpen('action')
@@ -89,6 +91,21 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
 function requireName(what: string, given: unknown): void {
   if (typeof given === 'string' && given !== '') return
   throw new Error(`${what} is ${inspect(given)}; it must be a text`)
+}
+
+/** Documents are made when somebody asks for one; what is wrong with a description is said before. */
+function requireOperation(what: string, given: unknown): void {
+  if (given === undefined) return
+  const { summary, responses } = Object(given) as { readonly summary?: unknown; readonly responses?: unknown }
+  if (typeof summary !== 'string' || summary === '') {
+    throw new Error(`${what} has the summary ${inspect(summary)}; it must be a text`)
+  }
+  const statuses = Object.keys(Object(responses) as object)
+  if (statuses.length === 0 || !statuses.every((status) => /^[2-5][0-9][0-9]$/.test(status))) {
+    throw new Error(
+      `${what} has the responses ${inspect(responses, { depth: 0 })}; they are named by status, 200 to 599`,
+    )
+  }
 }
 
 function requireFunction(what: string, given: unknown): void {

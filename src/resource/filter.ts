@@ -13,7 +13,8 @@ export interface Filter {
   read(text: string): Condition
 }
 
-const MOST_VALUES = 100
+/** Values that one `in` compares with, at most. */
+export const MOST_VALUES = 100
 
 /** `language` compares for equality; every other lookup is spelled out: `created_at__gte`. */
 export function compileFilters(spec: ResourceSpec): ReadonlyMap<string, Filter> {

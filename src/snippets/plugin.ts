@@ -11,6 +11,7 @@ import {
   type Row,
 } from 'snippetctl'
 import { createHighlighter, type Highlight } from './highlight.js'
+import { OPERATIONS } from './operations.js'
 
 const BATCH = 500
 const TURN_CHARACTERS = 65_536
@@ -129,12 +130,12 @@ const plugin: Plugin = (app) => {
   const { list, create, retrieve, update, destroy } = endpoints(app.resource('snippet'), present)
 
   app.problems('/snippets/', renderProblem)
-  app.route('GET', '/snippets/', 'snippets-list', list)
-  app.route('POST', '/snippets/', 'snippets-create', create)
-  app.route('GET', '/snippets/config/', 'snippets-config', config)
-  app.route('GET', '/snippets/{id}/', 'snippets-retrieve', retrieve)
-  app.route('PUT', '/snippets/{id}/', 'snippets-update', update)
-  app.route('DELETE', '/snippets/{id}/', 'snippets-delete', destroy)
+  app.route('GET', '/snippets/', 'snippets-list', list, OPERATIONS.list)
+  app.route('POST', '/snippets/', 'snippets-create', create, OPERATIONS.create)
+  app.route('GET', '/snippets/config/', 'snippets-config', config, OPERATIONS.config)
+  app.route('GET', '/snippets/{id}/', 'snippets-retrieve', retrieve, OPERATIONS.retrieve)
+  app.route('PUT', '/snippets/{id}/', 'snippets-update', update, OPERATIONS.update)
+  app.route('DELETE', '/snippets/{id}/', 'snippets-delete', destroy, OPERATIONS.destroy)
 }
 
 export default plugin

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createService, type Database, loadApplication, type Plugin } from '../../src/index.js'
+import { type Judged, judgeAnswers } from './answers.js'
 import { ddlOf } from './config.js'
 import { openTestDatabase } from './database.js'
 
@@ -12,9 +13,12 @@ export interface Api {
   readonly database: Database
   /** What the server logged, in order. */
   readonly logged: readonly { readonly event: string }[]
+  /** Every answer, held against the OpenAPI document; undefined unless `judge` asks for it. */
+  readonly judged: Judged | undefined
   fetch(path: string, init?: RequestInit): Promise<Response>
   /** Sends `body` as JSON. */
   send(method: string, path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>
+  /** @throws Error when an answer was another than the OpenAPI document says */
   close(): Promise<void>
 }
 
@@ -23,13 +27,18 @@ interface ApiOptions {
   readonly env?: Readonly<Record<string, string>>
   /** What `plugins: [./plugin.mjs]` of a YAML text means. */
   readonly plugin?: Plugin
+  /** Whether every answer is held against the OpenAPI document. */
+  readonly judge?: boolean
 }
 
 /** The repository's own application. */
 export const SNIPPETS_FILE = resolve('resources.yaml')
 
 /** Starts the application of a file, or of the YAML text itself, with its tables made and empty. */
-export async function startApi(yaml: string, { database, env = {}, plugin }: ApiOptions = {}): Promise<Api> {
+export async function startApi(
+  yaml: string,
+  { database, env = {}, plugin, judge = false }: ApiOptions = {},
+): Promise<Api> {
   const { file, remove } = await asFile(yaml)
   const loaded = await loadApplication({
     file,
@@ -44,12 +53,14 @@ export async function startApi(yaml: string, { database, env = {}, plugin }: Api
     error: (entry: { event: string }) => void logged.push(entry),
   }
   const service = createService(loaded.app, opened, { log })
+  const judged = judge ? judgeAnswers(service.server, loaded.app) : undefined
   const { url } = await service.listen({ port: 0, host: '127.0.0.1' })
   const request = (path: string, init?: RequestInit) => fetch(url + path, init)
   return {
     url,
     database: opened,
     logged,
+    judged,
     fetch: request,
     send: (method, path, body, headers = {}) =>
       request(path, {
@@ -61,6 +72,7 @@ export async function startApi(yaml: string, { database, env = {}, plugin }: Api
       await service.drain()
       if (!database) await opened.close()
       await remove()
+      if (judged && judged.faults.length > 0) throw new Error(judged.faults.slice(0, 10).join('\n'))
     },
   }
 }

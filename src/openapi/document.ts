@@ -1,0 +1,154 @@
+import type { AppSpec, ModelSpec } from '../config/spec.js'
+import type { Route } from '../http/route.js'
+import type { RouteTable } from '../http/routes.js'
+import type { Resource } from '../resource/resource.js'
+import { createCompiler } from '../resource/validator.js'
+import { compileFieldSchemas, type FieldSchemas } from './field-schema.js'
+import { isWriting } from './features.js'
+import { toCamel, uniqueNames } from './names.js'
+import { describeGenerated, operationName } from './operations.js'
+import type { Part } from './part.js'
+import { bodySchema, nameSchemas, type SchemaNames, shownSchema } from './resource-schemas.js'
+import { anyOther, HEADERS, PROBLEM_SCHEMA, refusal, refusalName } from './responses.js'
+import { describeWritten } from './written.js'
+
+/** What a document is made of: the compiled application. */
+export interface Described {
+  readonly spec: AppSpec
+  readonly routes: RouteTable
+}
+
+/** The OpenAPI 3.1 document of an application, every route of it. The same application gives the same document. */
+export function describeApp({ spec, routes }: Described): Part {
+  const schemas = compileFieldSchemas(createCompiler())
+  const unique = uniqueNames(['Problem'])
+  const resources = new Set([...routes].flatMap(({ generated }) => (generated ? [generated.resource] : [])))
+  const names = new Map([...resources].map((each) => [each, nameSchemas(each.spec.name, unique)]))
+  const namesOf = (resource: Resource) => names.get(resource) ?? nameSchemas(resource.spec.name, unique)
+  const identify = uniqueNames()
+  const paths: Record<string, Record<string, Part>> = {}
+  const tags = new Map<string, string>()
+
+  for (const route of inOrder(routes)) {
+    const tag = tagOf(route, spec.api.prefix)
+    if (!tags.has(tag)) tags.set(tag, aboutTag(route))
+    const operation = { operationId: identify(identifierOf(route, routes, namesOf)), tags: [tag], ...describe(route) }
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation }
+  }
+  const components = { schemas: componentSchemas(names, schemas), responses: refusals(), headers: HEADERS }
+  return {
+    openapi: '3.1.0',
+    info: infoOf(spec),
+    servers: [{ url: '/' }],
+    security: [],
+    tags: [...tags].map(([name, description]) => ({ name, description })),
+    paths,
+    components: onlyUsed(paths, components),
+  }
+
+  function describe(route: Route): Part {
+    const { generated, dialect } = route
+    if (dialect !== undefined) return describeDialect(route, dialect)
+    if (!generated) return describeWritten(route, routes.rendererAt(route.path) !== undefined)
+    const { resource, operation } = generated
+    const canConflict = operation === 'destroy' ? isHeld(resource.spec.model, spec.models) : canClash(generated)
+    return describeGenerated({ ...generated, schemas, canConflict }, namesOf(resource))
+  }
+}
+
+/** What a dialect takes and answers, its clients know; of that no promise is made here. */
+function describeDialect(route: Route, dialect: string): Part {
+  return { ...describeWritten(route, false), description: `Speaks the dialect \`${dialect}\`.` }
+}
+
+function infoOf({ api }: AppSpec): Part {
+  return {
+    title: api.title,
+    version: '1.0.0',
+    description: `${api.title}: what it offers, and what it answers.`,
+    contact: { name: api.title },
+    license: { name: 'Not stated', identifier: 'NOASSERTION' },
+  }
+}
+
+/** Plain paths stand before those with parameters, as they are matched. */
+function inOrder(routes: Iterable<Route>): readonly Route[] {
+  return [...routes].toSorted((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))
+}
+
+function tagOf({ generated, operation, path }: Route, prefix: string): string {
+  if (generated) return generated.resource.spec.name
+  const [segment = ''] = path.slice(prefix.length + 1).split('/')
+  return operation?.tag ?? (/^[^{]/.test(segment) ? segment : 'other')
+}
+
+function aboutTag({ generated, source }: Route): string {
+  if (!generated) return `Written by hand: ${source.replace('plugin ', '')}.`
+  const { name, model } = generated.resource.spec
+  return `The records of \`${model.name}\`, as the resource \`${name}\` shows them.`
+}
+
+function identifierOf(route: Route, routes: RouteTable, namesOf: (resource: Resource) => SchemaNames): string {
+  const { generated, name, method } = route
+  if (generated) return operationName(generated.operation, namesOf(generated.resource).shown)
+  const alone = [...routes].filter((other) => other.name === name).length === 1
+  return toCamel(alone ? name : `${method.toLowerCase()}-${name}`)
+}
+
+function canClash({ resource, operation }: NonNullable<Route['generated']>): boolean {
+  const { fields, indexes } = resource.spec.model
+  if (!isWriting(operation)) return false
+  const isGuarded = fields.some((field) => !field.readOnly && (field.unique || field.primaryKey || field.target))
+  return isGuarded || indexes.some(({ unique }) => unique)
+}
+
+/** Whether records of other models can keep one of this model from being deleted. */
+function isHeld(model: ModelSpec, models: readonly ModelSpec[], seen: readonly ModelSpec[] = []): boolean {
+  return models.some((other) =>
+    other.fields.some(({ target }) => {
+      if (target?.table !== model.table) return false
+      if (target.onDelete === 'restrict') return true
+      return target.onDelete === 'cascade' && !seen.includes(other) && isHeld(other, models, [...seen, model])
+    }),
+  )
+}
+
+function componentSchemas(names: ReadonlyMap<Resource, SchemaNames>, schemas: FieldSchemas): Part {
+  const entries = [...names].flatMap(([resource, { shown, bodies }]) => [
+    [shown, shownSchema(resource, schemas)] as const,
+    ...(['create', 'replace', 'update'] as const).map(
+      (mode) => [bodies[mode], bodySchema(resource, mode, schemas)] as const,
+    ),
+  ])
+  return { ...Object.fromEntries(entries), Problem: PROBLEM_SCHEMA }
+}
+
+const REFUSALS = [400, 404, 406, 409, 412, 413, 415, 428, 503]
+
+function refusals(): Part {
+  return {
+    ...Object.fromEntries(REFUSALS.map((status) => [refusalName(status), refusal(status)])),
+    AnyOther: anyOther(),
+  }
+}
+
+type Components = Readonly<Record<string, Part>>
+
+/** Without the components that nothing refers to. */
+function onlyUsed(paths: Part, components: Components): Components {
+  const used = new Set<string>()
+  const follow = (part: unknown): void => {
+    for (const [, kind = '', name = ''] of JSON.stringify(part).matchAll(/"#\/components\/([^/"]+)\/([^/"]+)/g)) {
+      if (used.has(`${kind}/${name}`)) continue
+      used.add(`${kind}/${name}`)
+      follow(components[kind]?.[name] ?? null)
+    }
+  }
+  follow(paths)
+  return Object.fromEntries(
+    Object.entries(components).map(([kind, parts]) => [
+      kind,
+      Object.fromEntries(Object.entries(parts).filter(([name]) => used.has(`${kind}/${name}`))),
+    ]),
+  )
+}

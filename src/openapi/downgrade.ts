@@ -1,0 +1,66 @@
+import type { Part } from './part.js'
+
+/** The same document as OpenAPI 3.0, for tools that do not read 3.1: what 3.0 has no word for is said in its own, or left out. */
+export function toOpenApi30(document: Part): Part {
+  const info = document['info'] as Part
+  return { ...(convert(document) as Part), openapi: '3.0.3', info: downgradeInfo(info) }
+}
+
+/** 3.0 knows licences by their address only. */
+function downgradeInfo({ summary: _, license, ...info }: Part): Part {
+  const { identifier, ...named } = (license ?? {}) as Part
+  const url =
+    identifier === 'NOASSERTION' ? 'https://spdx.org/licenses/' : `https://spdx.org/licenses/${identifier}.html`
+  return { ...info, license: identifier === undefined ? named : { ...named, url } }
+}
+
+/** Values that are data, whatever their members are called. */
+const DATA: ReadonlySet<string> = new Set(['example', 'default', 'enum'])
+
+function convert(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(convert)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(downgradeSchema(value as Part)).map(([key, member]) =>
+      key === 'properties' ? [key, mapMembers(member as Part)] : [key, DATA.has(key) ? member : convert(member)],
+    ),
+  )
+}
+
+/** The names of properties are no keywords. */
+function mapMembers(properties: Part): Part {
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, convert(schema)]))
+}
+
+/** The parts of a document that are no schemas have none of these members, but for `examples`, which we never give elsewhere. */
+function downgradeSchema(schema: Part): Part {
+  return CONVERSIONS.reduce((converted, convertOne) => convertOne(converted), schema)
+}
+
+const CONVERSIONS: readonly ((schema: Part) => Part)[] = [
+  ({ examples, ...rest }) =>
+    Array.isArray(examples) ? { ...rest, example: examples[0] } : withDefined(rest, { examples }),
+  ({ const: only, ...rest }) => (only === undefined ? rest : { ...rest, enum: [only] }),
+  (schema) => (Array.isArray(schema['type']) ? nullableType(schema, schema['type']) : schema),
+  (schema) => (schema['type'] === 'null' ? { type: 'object', nullable: true, enum: [null] } : schema),
+  (schema) => (Array.isArray(schema['anyOf']) ? nullableUnion(schema, schema['anyOf'] as readonly Part[]) : schema),
+  ({ not, ...rest }) => ((not as Part | undefined)?.['type'] === 'null' ? rest : withDefined(rest, { not })),
+]
+
+function withDefined(schema: Part, members: Part): Part {
+  return { ...schema, ...Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) }
+}
+
+function nullableType({ type: _, ...rest }: Part, types: readonly unknown[]): Part {
+  const named = types.filter((type) => type !== 'null')
+  const nullable = named.length < types.length ? { nullable: true } : {}
+  if (named.length === 1) return { type: named[0], ...rest, ...nullable }
+  return { ...rest, anyOf: named.map((type) => ({ type })), ...nullable }
+}
+
+function nullableUnion({ anyOf: _, ...rest }: Part, choices: readonly Part[]): Part {
+  const named = choices.filter((choice) => choice['type'] !== 'null')
+  if (named.length === choices.length) return { ...rest, anyOf: choices }
+  // `nullable` counts only beside a type.
+  return { ...rest, anyOf: named.map((choice) => ({ ...choice, nullable: true })) }
+}

@@ -1,0 +1,153 @@
+import type { Operation } from '../config/spec.js'
+import type { Lookup } from '../fields/field-type.js'
+import type { JsonSchema } from '../json.js'
+import { compileFilters, type Filter, MOST_VALUES } from '../resource/filter.js'
+import type { Resource } from '../resource/resource.js'
+import type { FieldSchemas } from './field-schema.js'
+import type { Part } from './part.js'
+import { headersNamed } from './responses.js'
+
+/** The operation of a resource that is described, and what it may ask about. */
+export interface Subject {
+  readonly resource: Resource
+  readonly operation: Operation
+  readonly schemas: FieldSchemas
+  /** Whether a change of this resource can be refused for the sake of other records. */
+  readonly canConflict: boolean
+}
+
+/** What a feature adds to an operation. */
+export interface Addition {
+  readonly parameters?: readonly Part[]
+  /** The statuses of refusals. */
+  readonly refusals?: readonly number[]
+  /** Names of headers of the answer, all of them components. */
+  readonly headers?: readonly string[]
+  /** Answers that are neither the usual one nor refusals, by status. */
+  readonly answers?: Readonly<Record<number, Part>>
+}
+
+/** Says what a feature adds to an operation; nothing, where the resource does not have it. */
+type Feature = (subject: Subject) => Addition
+
+const filtering: Feature = ({ resource: { spec }, operation, schemas }) =>
+  operation === 'list'
+    ? {
+        parameters: [...compileFilters(spec).values()].map((filter) => filterParameter(filter, schemas)),
+        refusals: [400],
+      }
+    : {}
+
+const ordering: Feature = ({ resource: { spec }, operation }) => {
+  if (operation !== 'list' || spec.orderable.length === 0) return {}
+  const names = spec.orderable.flatMap(({ name }) => [name, `-${name}`])
+  const standard = spec.defaultOrder.map(({ field, descending }) => (descending ? `-${field.name}` : field.name))
+  const description =
+    `The order: one field or several, a \`-\` before those that descend. ` +
+    `Without it: ${[...standard, spec.model.primaryKey.name].join(', ')}.`
+  return { parameters: [listParameter('ordering', description, { type: 'string', enum: names })] }
+}
+
+const paging: Feature = ({ resource: { spec }, operation }) => {
+  if (operation !== 'list') return {}
+  const { style, count } = spec.pagination
+  const described = style.describe(spec.pagination)
+  const total = count === 'none' ? [] : ['X-Total-Count', ...(count === 'capped' ? ['X-Total-Count-Estimated'] : [])]
+  return {
+    parameters: described.map((each) => ({ in: 'query', ...each })),
+    headers: [...(described.length > 0 ? ['Link'] : []), ...total],
+  }
+}
+
+const addressing: Feature = ({ resource: { spec }, operation, schemas }) => {
+  const { primaryKey } = spec.model
+  if (operation === 'list') return {}
+  if (operation === 'create') return { headers: spec.operations.some(isOnItem) ? ['Location'] : [] }
+  const description = `The ${primaryKey.name} of the record.`
+  return {
+    parameters: [
+      { name: primaryKey.name, in: 'path', required: true, description, schema: schemas.compared(primaryKey) },
+    ],
+    refusals: [404],
+  }
+}
+
+const writing: Feature = ({ operation }) => (isWriting(operation) ? { refusals: [400, 413, 415] } : {})
+
+const versions: Feature = ({ resource: { spec }, operation }) => {
+  if (operation === 'list') return {}
+  if (operation === 'create') return { headers: ['ETag'] }
+  if (operation === 'retrieve') {
+    const known = versionsParameter('If-None-Match', 'Versions that the client has: one of them is answered 304.')
+    const answers = { 304: { description: 'The client has this version.', headers: headersNamed('ETag') } }
+    return { parameters: [known], headers: ['ETag'], answers }
+  }
+  const isRequired = spec.concurrency === 'required'
+  return {
+    parameters: [
+      versionsParameter('If-Match', 'The versions that the change is meant for, or `*` for any.', isRequired),
+      versionsParameter('If-None-Match', 'The versions that the change is not meant for.'),
+    ],
+    headers: operation === 'destroy' ? [] : ['ETag'],
+    refusals: isRequired ? [412, 428] : [412],
+  }
+}
+
+function versionsParameter(name: string, description: string, required = false): Part {
+  return { name, in: 'header', description, required, schema: { type: 'string' } }
+}
+
+const acceptance: Feature = ({ operation }) => (operation === 'destroy' ? {} : { refusals: [406] })
+
+const constraints: Feature = ({ canConflict }) => ({ refusals: canConflict ? [409] : [] })
+
+const database: Feature = () => ({ refusals: [503] })
+
+/** Everything that adds to the generated operations. What is new for resources is a function and a name here. */
+export const FEATURES: readonly Feature[] = [
+  addressing,
+  filtering,
+  ordering,
+  paging,
+  writing,
+  versions,
+  acceptance,
+  constraints,
+  database,
+]
+
+/** Whether an operation has a body. */
+export function isWriting(operation: Operation): boolean {
+  return operation === 'create' || operation === 'update' || operation === 'partial_update'
+}
+
+function isOnItem(operation: Operation): boolean {
+  return operation !== 'list' && operation !== 'create'
+}
+
+const COMPARISONS: Readonly<Record<Lookup, string>> = {
+  exact: 'is this',
+  in: 'is one of these',
+  gt: 'is more than this',
+  gte: 'is this or more',
+  lt: 'is less than this',
+  lte: 'is this or less',
+  contains: 'has this in it',
+  icontains: 'has this in it, in either case',
+  startswith: 'starts with this',
+  isnull: 'is empty, or is not',
+}
+
+function filterParameter({ parameter, field, lookup }: Filter, schemas: FieldSchemas): Part {
+  const description = `Only records whose \`${field.name}\` ${COMPARISONS[lookup]}.`
+  const schema = schemas.compared(field)
+  if (lookup === 'in') return listParameter(parameter, description, schema, MOST_VALUES)
+  const given: JsonSchema = lookup === 'isnull' ? { type: 'boolean' } : schema
+  return { name: parameter, in: 'query', description, schema: given }
+}
+
+/** Values between commas. */
+function listParameter(name: string, description: string, items: JsonSchema, maxItems?: number): Part {
+  const schema = { type: 'array', items, minItems: 1, ...(maxItems !== undefined && { maxItems }) }
+  return { name, in: 'query', description, style: 'form', explode: false, schema }
+}

@@ -1,0 +1,86 @@
+import type { FieldSpec } from '../config/spec.js'
+import type { Json, JsonSchema } from '../json.js'
+import type { CompileSchema } from '../resource/validator.js'
+
+/** The schemas of fields, with the examples that fit them. */
+export interface FieldSchemas {
+  /** A value as answers show it. */
+  shown(field: FieldSpec, link: boolean): JsonSchema
+  /** A value as bodies may have it; a relation that is shown as a link is taken as one, too. */
+  taken(field: FieldSpec, link: boolean): JsonSchema
+  /** A value that a filter or a path compares with: of the type, whatever the rules. */
+  compared(field: FieldSpec): JsonSchema
+  /** A value that a body could have; undefined when none is known. */
+  example(field: FieldSpec): Json | undefined
+}
+
+/** What a body is held to is what the document says: the schemas are made of the rules of the fields. */
+export function compileFieldSchemas(compile: CompileSchema): FieldSchemas {
+  const example = (field: FieldSpec) => {
+    const isValid = compile(merged(field))
+    const { examples } = field.type
+    const known = examples.filter(({ source }) => source === undefined).map(({ wire, json }) => wire ?? json)
+    const candidates: readonly Json[] = field.type.orderable ? [1, field.label, ...known] : known
+    return candidates.find((value) => {
+      if (isValid(value).size > 0) return false
+      return field.type.admits?.(value, JSON.stringify(value), field.options) === undefined
+    })
+  }
+  const withExample = (field: FieldSpec, schema: JsonSchema) => {
+    const value = example(field)
+    return value === undefined ? schema : { ...schema, examples: [value] }
+  }
+
+  return {
+    example,
+    shown(field, link) {
+      const schema = link ? LINK : withExample(field, described(field))
+      return { ...nullable(field, schema), ...(field.readOnly && { readOnly: true }) }
+    },
+    taken(field, link) {
+      const value = described(field)
+      const schema = link ? { anyOf: [value, LINK] } : withExample(field, value)
+      const rules = field.type.rules(field.options).map((rule) => rule.message)
+      return {
+        ...nullable(field, schema),
+        description: field.message ?? `${field.label} ${rules.join(', ')}`,
+        ...(field.default && 'literal' in field.default && { default: field.default.literal }),
+        ...(field.writeOnly && { writeOnly: true }),
+      }
+    },
+    compared: (field) => portable({ ...field.type.rules(field.options)[0]?.schema, ...documented(field) }),
+  }
+}
+
+const LINK: JsonSchema = { type: 'string', format: 'uri-reference' }
+
+function documented(field: FieldSpec): JsonSchema {
+  return field.type.documented?.(field.options) ?? {}
+}
+
+function merged(field: FieldSpec): JsonSchema {
+  return Object.assign({}, ...field.type.rules(field.options).map((rule) => rule.schema))
+}
+
+function described(field: FieldSpec): JsonSchema {
+  return portable({ ...merged(field), ...documented(field) })
+}
+
+/** Without what only this program knows: a format of ours, and bounds that JavaScript rounds, of which the format of the number speaks. */
+function portable(schema: JsonSchema): JsonSchema {
+  const kept = Object.entries(schema).filter(([keyword, value]) => {
+    if (keyword === 'format') return value !== 'storable-text'
+    return !['minimum', 'maximum'].includes(keyword) || schema['type'] !== 'integer' || Number.isSafeInteger(value)
+  })
+  return Object.fromEntries(kept)
+}
+
+function nullable({ nullable }: FieldSpec, schema: JsonSchema): JsonSchema {
+  if (!nullable) return schema
+  const { type, not, anyOf, ...rest } = schema
+  if (Array.isArray(anyOf)) return { ...rest, anyOf: [...(anyOf as readonly unknown[]), { type: 'null' }] }
+  // Any value but null, or null.
+  if (not !== undefined) return rest
+  const values = rest['enum']
+  return { type: [type, 'null'], ...rest, ...(Array.isArray(values) && { enum: [...(values as unknown[]), null] }) }
+}

@@ -1,0 +1,128 @@
+import type { Operation } from '../config/spec.js'
+import { FEATURES, type Subject } from './features.js'
+import { type Part, reference } from './part.js'
+import type { DocumentedMode, SchemaNames } from './resource-schemas.js'
+import { headersNamed, refusalName } from './responses.js'
+
+/** What there is to say of an operation of any resource. */
+interface Saying {
+  readonly verb: string
+  readonly summary: (name: string) => string
+  readonly description: string
+  readonly status: number
+  readonly answer: string
+  readonly body?: DocumentedMode
+  readonly mediaTypes?: readonly string[]
+}
+
+const JSON_TYPE = 'application/json'
+
+const SAYINGS: Readonly<Record<Operation, Saying>> = {
+  list: {
+    verb: 'list',
+    summary: (name) => `List ${name} records`,
+    description:
+      'One page of the records. A parameter that is not listed here is refused, unless the service ignores such.',
+    status: 200,
+    answer: 'One page.',
+  },
+  create: {
+    verb: 'create',
+    summary: (name) => `Create a ${name}`,
+    description: 'Makes a record of what is sent.',
+    status: 201,
+    answer: 'The new record.',
+    body: 'create',
+  },
+  retrieve: {
+    verb: 'retrieve',
+    summary: (name) => `Retrieve a ${name}`,
+    description: 'One record by its key.',
+    status: 200,
+    answer: 'The record.',
+  },
+  update: {
+    verb: 'update',
+    summary: (name) => `Replace a ${name}`,
+    description: 'Sets every field that can be written.',
+    status: 200,
+    answer: 'The record as it is now.',
+    body: 'replace',
+  },
+  partial_update: {
+    verb: 'partialUpdate',
+    summary: (name) => `Change a ${name}`,
+    description: 'Sets the fields that are sent (RFC 7396), and leaves the others as they are.',
+    status: 200,
+    answer: 'The record as it is now.',
+    body: 'update',
+    mediaTypes: ['application/merge-patch+json'],
+  },
+  destroy: {
+    verb: 'destroy',
+    summary: (name) => `Delete a ${name}`,
+    description: 'Removes the record.',
+    status: 204,
+    answer: 'It is gone.',
+  },
+}
+
+/** The generated operation of a resource, without its identifier and tag. */
+export function describeGenerated(subject: Subject, names: SchemaNames): Part {
+  const { resource, operation } = subject
+  const { summary, description, status, answer, body, mediaTypes = [] } = SAYINGS[operation]
+  const additions = FEATURES.map((feature) => feature(subject))
+  const parameters = additions.flatMap((addition) => addition.parameters ?? [])
+  const refusals = new Set(additions.flatMap((addition) => addition.refusals ?? []))
+  const headers = additions.flatMap((addition) => addition.headers ?? [])
+  const content = answerSchema(subject, names)
+  return {
+    summary: summary(resource.spec.name),
+    description,
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: { required: true, content: bodyContent([JSON_TYPE, ...mediaTypes], names.bodies[body]) },
+    }),
+    responses: {
+      [status]: {
+        description: answer,
+        headers: headersNamed(...headers),
+        ...(content && { content: { [JSON_TYPE]: { schema: content } } }),
+      },
+      ...Object.assign({}, ...additions.map(({ answers }) => answers)),
+      ...Object.fromEntries([...refusals].map((refused) => [refused, reference('responses', refusalName(refused))])),
+      default: reference('responses', 'AnyOther'),
+    },
+  }
+}
+
+/** `listBook`: what the operation is called in clients that are generated. */
+export function operationName(operation: Operation, shown: string): string {
+  return `${SAYINGS[operation].verb}${shown}`
+}
+
+function bodyContent(mediaTypes: readonly string[], schema: string): Part {
+  return Object.fromEntries(mediaTypes.map((type) => [type, { schema: reference('schemas', schema) }]))
+}
+
+function answerSchema({ resource: { spec }, operation }: Subject, { shown }: SchemaNames): Part | undefined {
+  const item = reference('schemas', shown)
+  if (operation === 'destroy') return undefined
+  if (operation !== 'list') return item
+  const items = { type: 'array', items: item }
+  return spec.pagination.envelope === 'results' ? envelope(items, spec.pagination.count === 'none') : items
+}
+
+function envelope(results: Part, isUncounted: boolean): Part {
+  const link = { type: ['string', 'null'], format: 'uri-reference' }
+  return {
+    type: 'object',
+    properties: {
+      count: isUncounted ? { type: 'null' } : { type: 'integer', format: 'int64', minimum: 0 },
+      next: link,
+      previous: link,
+      results,
+    },
+    required: ['count', 'next', 'previous', 'results'],
+  }
+}

@@ -1,0 +1,72 @@
+import type { FieldSpec } from '../config/spec.js'
+import type { BodyMode } from '../resource/body.js'
+import type { Resource } from '../resource/resource.js'
+import type { FieldSchemas } from './field-schema.js'
+import { toPascal } from './names.js'
+import type { Part } from './part.js'
+
+/** The kinds of bodies that documents tell apart. */
+export type DocumentedMode = Exclude<BodyMode, 'assign'>
+
+/** What the schemas of a resource are called. */
+export interface SchemaNames {
+  readonly shown: string
+  readonly bodies: Readonly<Record<DocumentedMode, string>>
+}
+
+/** `Book`, `BookCreate`, `BookUpdate`, `BookPatch`, unless another resource has such a name. */
+export function nameSchemas(resource: string, unique: (wanted: string) => string): SchemaNames {
+  const shown = unique(toPascal(resource))
+  return {
+    shown,
+    bodies: {
+      create: unique(`${shown}Create`),
+      replace: unique(`${shown}Update`),
+      update: unique(`${shown}Patch`),
+    },
+  }
+}
+
+/** A record as answers show it. */
+export function shownSchema({ spec, shown }: Resource, schemas: FieldSchemas): Part {
+  const url = { type: 'string', format: 'uri-reference', readOnly: true, description: 'Where the record is.' }
+  const members = shown.map((field) => [field.name, schemas.shown(field, field.name in spec.links)] as const)
+  const properties = Object.fromEntries([...(spec.url ? [['url', url] as const] : []), ...members])
+  return { type: 'object', properties, required: Object.keys(properties) }
+}
+
+const NEEDS: Readonly<Record<DocumentedMode, string>> = {
+  create: 'A new record.',
+  replace: 'Every field that can be written.',
+  update: 'The fields to change (RFC 7396); the others stay as they are.',
+}
+
+/** What a body may say. */
+export function bodySchema(resource: Resource, mode: DocumentedMode, schemas: FieldSchemas): Part {
+  const { model, links } = resource.spec
+  const fields = model.fields.filter((field) => !field.readOnly && !field.private)
+  const required = fields.filter((field) => isNeeded(field, mode)).map(({ name }) => name)
+  return {
+    type: 'object',
+    description: [NEEDS[mode], ignored(resource)].filter(Boolean).join(' '),
+    properties: Object.fromEntries(
+      fields.map((field) => {
+        const { default: standard, ...schema } = schemas.taken(field, field.name in links)
+        return [field.name, mode === 'create' && standard !== undefined ? { ...schema, default: standard } : schema]
+      }),
+    ),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  }
+}
+
+function isNeeded(field: FieldSpec, mode: DocumentedMode): boolean {
+  if (mode === 'create') return !field.nullable && field.default === undefined
+  return mode === 'replace'
+}
+
+function ignored({ spec: { model, url } }: Resource): string {
+  const set = model.fields.filter((field) => field.readOnly && !field.private).map(({ name }) => name)
+  const names = [...(url ? ['url'] : []), ...set].map((name) => `\`${name}\``)
+  return names.length === 0 ? '' : `What the server sets is ignored: ${names.join(', ')}.`
+}

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import type { Reply, Route } from '../http/route.js'
+import { type Described, describeApp } from './document.js'
+import { toOpenApi30 } from './downgrade.js'
+
+/** The forms of the document, by the version of OpenAPI. */
+export const OPENAPI_VERSIONS = ['3.1', '3.0'] as const
+export type OpenApiVersion = (typeof OPENAPI_VERSIONS)[number]
+
+const PATHS: Readonly<Record<OpenApiVersion, string>> = { '3.1': '/openapi.json', '3.0': '/openapi-3.0.json' }
+
+/** The text of the document, as it is served and as `openapi` prints it. */
+export function renderOpenApi(app: Described, version: OpenApiVersion): string {
+  const document = describeApp(app)
+  return `${JSON.stringify(version === '3.0' ? toOpenApi30(document) : document, undefined, 2)}\n`
+}
+
+/** The routes at which a service describes itself. A document is made when it is first asked for, and never again. */
+export function openApiRoutes(app: Described): readonly Route[] {
+  return OPENAPI_VERSIONS.map((version) => {
+    let made: { readonly text: string; readonly etag: string } | undefined
+    return {
+      name: `openapi-${version}`,
+      method: 'GET',
+      path: PATHS[version],
+      source: 'built in',
+      handle({ headers }) {
+        made ??= withTag(renderOpenApi(app, version))
+        return conditional(made, headers['if-none-match'])
+      },
+    }
+  })
+}
+
+function withTag(text: string) {
+  return { text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"` }
+}
+
+/** Whoever has it asks whether it is still the same. */
+function conditional(made: { readonly text: string; readonly etag: string }, given: unknown): Reply {
+  const headers = { ETag: made.etag, 'Cache-Control': 'no-cache' }
+  const known = typeof given === 'string' ? given.split(',').map((tag) => tag.trim().replace(/^W\//, '')) : []
+  return known.includes('*') || known.includes(made.etag)
+    ? { status: 304, headers }
+    : { status: 200, headers, text: made.text }
+}

@@ -1,0 +1,134 @@
+import type { OperationDescription, ResponseDescription, ValueDescription } from 'snippetctl'
+
+const RECORD = '#/components/schemas/Snippet/properties'
+
+const SNIPPET = {
+  type: 'object',
+  properties: {
+    id: { $ref: `${RECORD}/id` },
+    title: { $ref: `${RECORD}/title` },
+    code: { $ref: `${RECORD}/code` },
+    language: { $ref: `${RECORD}/language` },
+    highlighted: { type: 'string', description: 'The code as HTML, with classes of highlight.js.' },
+  },
+  required: ['id', 'title', 'code', 'language', 'highlighted'],
+}
+
+const EXAMPLE = {
+  id: 1,
+  title: 'Greeting',
+  code: 'print("hi")',
+  language: 'python',
+  highlighted: '<span class="hljs-built_in">print</span>(<span class="hljs-string">&quot;hi&quot;</span>)',
+}
+
+const object = (properties: Readonly<Record<string, object>>) => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+})
+
+const refused = (description: string, error: string): ResponseDescription => ({
+  description,
+  schema: {
+    type: 'object',
+    properties: {
+      error: { type: 'string' },
+      errors: {
+        type: 'object',
+        description: 'What is wrong with each field.',
+        additionalProperties: { type: 'string' },
+      },
+    },
+    required: ['error'],
+  },
+  example: { error },
+})
+
+const NOT_FOUND = refused('There is no such snippet.', 'Snippet not found')
+const INVALID = refused('The body does not fit.', 'Title is required')
+const TOO_LARGE = refused('The body is too large.', 'the body must be at most 1048576 bytes')
+
+const RETRY: ValueDescription = {
+  description: 'Seconds after which it is worth another try.',
+  schema: { type: 'integer', minimum: 0 },
+}
+const UNAVAILABLE = {
+  ...refused('The database is not there.', 'Service unavailable'),
+  headers: { 'Retry-After': RETRY },
+}
+
+const params = {
+  id: { description: 'The id of the snippet.', schema: { $ref: `${RECORD}/id` } },
+}
+
+/** What the OpenAPI document says of the hand-written routes. */
+export const OPERATIONS = {
+  list: {
+    summary: 'List all snippets',
+    description: 'Every snippet with its highlighted code, in the order of the ids.',
+    responses: {
+      200: {
+        description: 'All snippets.',
+        schema: object({ snippets: { type: 'array', items: SNIPPET } }),
+        example: { snippets: [EXAMPLE] },
+      },
+      503: UNAVAILABLE,
+    },
+  },
+  create: {
+    summary: 'Create a snippet',
+    body: { schema: { $ref: '#/components/schemas/SnippetCreate' } },
+    responses: {
+      201: {
+        description: 'The new snippet.',
+        schema: object({ message: { type: 'string' }, snippet: SNIPPET }),
+        example: { message: 'Snippet created', snippet: EXAMPLE },
+      },
+      400: INVALID,
+      413: TOO_LARGE,
+      503: UNAVAILABLE,
+    },
+  },
+  config: {
+    summary: 'Read the configuration',
+    responses: {
+      200: {
+        description: 'The settings that clients may know.',
+        schema: object({ max_page_size: { type: 'integer', minimum: 1 } }),
+        example: { max_page_size: 50 },
+      },
+      503: refused('The setting is 0.', 'max_page_size must be positive'),
+    },
+  },
+  retrieve: {
+    summary: 'Retrieve a snippet',
+    params,
+    responses: {
+      200: { description: 'The snippet.', schema: object({ snippet: SNIPPET }), example: { snippet: EXAMPLE } },
+      404: NOT_FOUND,
+      503: UNAVAILABLE,
+    },
+  },
+  update: {
+    summary: 'Replace a snippet',
+    params,
+    body: { schema: { $ref: '#/components/schemas/SnippetUpdate' } },
+    responses: {
+      200: {
+        description: 'The snippet as it is now.',
+        schema: object({ message: { type: 'string' }, snippet: SNIPPET }),
+        example: { message: 'Snippet updated', snippet: EXAMPLE },
+      },
+      404: NOT_FOUND,
+      413: TOO_LARGE,
+      422: INVALID,
+      503: UNAVAILABLE,
+    },
+  },
+  destroy: {
+    summary: 'Delete a snippet',
+    params,
+    responses: { 204: { description: 'It is gone.' }, 404: NOT_FOUND, 503: UNAVAILABLE },
+  },
+} as const satisfies Readonly<Record<string, OperationDescription>>

@@ -1,0 +1,161 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { type App, renderOpenApi } from '../../src/index.js'
+import { SECURITY_HEADERS } from '../../src/http/headers.js'
+import { UNDECLARED } from '../../src/openapi/responses.js'
+
+/** What is known of the answers of one server. */
+export interface Judged {
+  /** Where answers were others than the OpenAPI document says. */
+  readonly faults: readonly string[]
+  /** What was answered: `GET /api/books/ 200`. */
+  readonly answered: ReadonlySet<string>
+  /** Everything that the document says can be answered, in the same words. */
+  readonly declared: () => readonly string[]
+}
+
+interface Response {
+  readonly $ref?: string
+  readonly headers?: Readonly<Record<string, { readonly $ref?: string; readonly required?: boolean }>>
+  readonly content?: Readonly<Record<string, object>>
+}
+
+interface Document {
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, Response>> }>>>
+  >
+}
+
+interface Sent {
+  readonly status: number
+  readonly headers: ReadonlyMap<string, string>
+  /** undefined when there is none to look at: of HEAD, or too long. */
+  readonly body: string | undefined
+}
+
+const LONGEST = 256 * 1024
+/** Headers of which no document speaks. */
+const AMBIENT: ReadonlySet<string> = new Set([
+  ...SECURITY_HEADERS.map((name) => name.toLowerCase()),
+  ...['content-type', 'content-length', 'connection', 'keep-alive', 'transfer-encoding', 'date'],
+])
+
+/**
+ * Holds every answer of the described routes of an application against its OpenAPI document: status, headers, media type and body.
+ * Routes of which nobody says what they answer are left alone.
+ */
+export function judgeAnswers(server: Server, app: App): Judged {
+  const faults: string[] = []
+  const answered = new Set<string>()
+  let made: Judge | undefined
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '')
+    const match = app.routes.match(method, (request.url ?? '').split('?', 1)[0] ?? '')
+    if (!match || !('route' in match) || !(match.route.generated ?? match.route.operation)) return
+    const { path } = match.route
+    listenTo(response, request.method === 'HEAD', (sent) => {
+      made ??= createJudge(app)
+      answered.add(`${method} ${path} ${sent.status}`)
+      faults.push(...made.judge(method, path, sent).map((fault) => `${method} ${request.url} ${sent.status}: ${fault}`))
+    })
+  })
+  return { faults, answered, declared: () => (made ??= createJudge(app)).declared }
+}
+
+interface Judge {
+  readonly declared: readonly string[]
+  judge(method: string, path: string, sent: Sent): readonly string[]
+}
+
+function createJudge(app: App): Judge {
+  const document = JSON.parse(renderOpenApi(app, '3.1')) as Document
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
+  ajv.addSchema(document, 'document')
+  const validators = new Map<string, ValidateFunction>()
+  const validatorAt = (pointer: string): ValidateFunction => {
+    const validate = validators.get(pointer) ?? ajv.compile({ $ref: `document${pointer}` })
+    validators.set(pointer, validate)
+    return validate
+  }
+  const follow = <Part extends { readonly $ref?: string }>(part: Part, pointer: string): [Part, string] =>
+    part.$ref === undefined ? [part, pointer] : [valueAt(document, part.$ref) as Part, part.$ref]
+
+  return {
+    declared: Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, { responses }]) =>
+        Object.keys(responses)
+          .filter((status) => /^\d+$/.test(status))
+          .map((status) => `${method.toUpperCase()} ${path} ${status}`),
+      ),
+    ),
+    judge(method, path, { status, headers, body }) {
+      const { responses = {} } = document.paths[path]?.[method.toLowerCase()] ?? {}
+      const key = status in responses ? String(status) : UNDECLARED.includes(status) ? 'default' : undefined
+      if (key === undefined || responses[key] === undefined) return ['the status is not declared']
+      const place = `#/paths/${escape(path)}/${method.toLowerCase()}/responses/${key}`
+      const [response, pointer] = follow(responses[key], place)
+      const described = Object.entries(response.headers ?? {}).map(([name, header]) => {
+        const [{ required = false }] = follow(header, '')
+        return { name: name.toLowerCase(), required }
+      })
+      const names = described.map(({ name }) => name)
+      const faults = [
+        ...described.filter(({ name, required }) => required && !headers.has(name)).map(({ name }) => `no ${name}`),
+        ...[...headers.keys()]
+          .filter((name) => !AMBIENT.has(name) && !names.includes(name))
+          .map((name) => `${name} is not declared`),
+      ]
+      if (body === undefined) return faults
+      const type = headers.get('content-type') ?? ''
+      if (response.content === undefined) return body === '' ? faults : [...faults, 'a body is not declared']
+      if (!(type in response.content)) return [...faults, `the media type ${type} is not declared`]
+      const validate = validatorAt(`${pointer}/content/${escape(type)}/schema`)
+      return validate(JSON.parse(body)) ? faults : [...faults, ajv.errorsText(validate.errors), body.slice(0, 500)]
+    },
+  }
+}
+
+const escape = (name: string): string => encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))
+
+function valueAt(document: unknown, pointer: string): unknown {
+  const names = pointer.slice(2).split('/')
+  return names.reduce<unknown>((part, name) => (part as Readonly<Record<string, unknown>>)[name], document)
+}
+
+/** Tells what was sent once all of it is; what was cut tells nothing. */
+function listenTo(response: ServerResponse, isBodyless: boolean, tell: (sent: Sent) => void): void {
+  const headers = new Map<string, string>()
+  const chunks: Buffer[] = []
+  let size = 0
+  const keep = (chunk: unknown) => {
+    if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return
+    const bytes = Buffer.from(chunk as string)
+    size += bytes.length
+    if (size <= LONGEST) chunks.push(bytes)
+  }
+  let isTold = false
+  const finish = () => {
+    if (isTold) return
+    isTold = true
+    const body = isBodyless || size > LONGEST ? undefined : Buffer.concat(chunks).toString()
+    tell({ status: response.statusCode, headers, body })
+  }
+  const { writeHead, write, end } = response
+  Object.assign(response, {
+    writeHead(status: number, given: readonly string[]) {
+      for (let at = 0; at < given.length; at += 2) headers.set((given[at] ?? '').toLowerCase(), given[at + 1] ?? '')
+      return writeHead.call(response, status, [...given])
+    },
+    write(...args: readonly unknown[]) {
+      keep(args[0])
+      // A refusal of a long body is complete before it is finished: the rest of the body is waited for.
+      if (size === Number(headers.get('content-length'))) finish()
+      return Reflect.apply(write, response, args) as boolean
+    },
+    end(...args: readonly unknown[]) {
+      keep(args[0])
+      return Reflect.apply(end, response, args) as ServerResponse
+    },
+  })
+  response.on('finish', finish)
+}
