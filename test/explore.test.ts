@@ -210,7 +210,8 @@ describe('Explore', () => {
   })
 
   test('leaves the addresses of the API alone, whatever is accepted', async () => {
-    const response = await api.fetch('/api/books/', { headers: { accept: 'text/html' } })
+    const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+    const response = await api.fetch('/api/books/', { headers: { accept: browser } })
     expect(response.headers.get('content-type')).toBe('application/json')
     const nowhere = await api.fetch('/nowhere', { headers: { accept: 'text/html' } })
     expect([nowhere.status, nowhere.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
