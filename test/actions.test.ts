@@ -70,7 +70,8 @@ const plugin: Plugin = (app) => {
 
 let api: Api
 beforeAll(async () => {
-  api = await startApi(YAML, { plugin })
+  // Every answer is held against what the OpenAPI document says of actions.
+  api = await startApi(YAML, { plugin, judge: true })
 })
 afterAll(() => api.close())
 beforeEach(async () => {

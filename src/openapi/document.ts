@@ -3,6 +3,7 @@ import type { Route } from '../http/route.js'
 import type { RouteTable } from '../http/routes.js'
 import type { Resource } from '../resource/resource.js'
 import { createCompiler } from '../resource/validator.js'
+import { describeAction } from './actions.js'
 import { compileFieldSchemas, type FieldSchemas } from './field-schema.js'
 import { isWriting } from './features.js'
 import { toCamel, uniqueNames } from './names.js'
@@ -22,14 +23,14 @@ export interface Described {
 export function describeApp({ spec, routes }: Described): Part {
   const schemas = compileFieldSchemas(createCompiler())
   const unique = uniqueNames(['Problem'])
-  const resources = new Set([...routes].flatMap(({ generated }) => (generated ? [generated.resource] : [])))
+  const resources = new Set([...routes].flatMap((route) => resourceOf(route) ?? []))
   const names = new Map([...resources].map((each) => [each, nameSchemas(each.spec.name, unique)]))
   const namesOf = (resource: Resource) => names.get(resource) ?? nameSchemas(resource.spec.name, unique)
   const identify = uniqueNames()
   const paths: Record<string, Record<string, Part>> = {}
   const tags = new Map<string, string>()
 
-  for (const route of inOrder(routes)) {
+  for (const route of inOrder(routes).map(withOperation)) {
     const tag = tagOf(route, spec.api.prefix)
     if (!tags.has(tag)) tags.set(tag, aboutTag(route))
     const operation = { operationId: identify(identifierOf(route, routes, namesOf)), tags: [tag], ...describe(route) }
@@ -44,6 +45,12 @@ export function describeApp({ spec, routes }: Described): Part {
     tags: [...tags].map(([name, description]) => ({ name, description })),
     paths,
     components: onlyUsed(paths, components),
+  }
+
+  function withOperation(route: Route): Route {
+    const { action } = route
+    if (!action) return route
+    return { ...route, operation: describeAction(route, action, schemas, namesOf(action.resource).shown) }
   }
 
   function describe(route: Route): Part {
@@ -82,9 +89,14 @@ function tagOf({ generated, operation, path }: Route, prefix: string): string {
   return operation?.tag ?? (/^[^{]/.test(segment) ? segment : 'other')
 }
 
-function aboutTag({ generated, source }: Route): string {
-  if (!generated) return `Written by hand: ${source.replace('plugin ', '')}.`
-  const { name, model } = generated.resource.spec
+function resourceOf({ generated, action }: Route): Resource | undefined {
+  return generated?.resource ?? action?.resource
+}
+
+function aboutTag(route: Route): string {
+  const resource = resourceOf(route)
+  if (!resource) return `Written by hand: ${route.source.replace('plugin ', '')}.`
+  const { name, model } = resource.spec
   return `The records of \`${model.name}\`, as the resource \`${name}\` shows them.`
 }
 

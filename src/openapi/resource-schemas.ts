@@ -60,7 +60,8 @@ export function bodySchema(resource: Resource, mode: DocumentedMode, schemas: Fi
   }
 }
 
-function isNeeded(field: FieldSpec, mode: DocumentedMode): boolean {
+/** Whether a body of this kind must have the field. */
+export function isNeeded(field: FieldSpec, mode: DocumentedMode): boolean {
   if (mode === 'create') return !field.nullable && field.default === undefined
   return mode === 'replace'
 }

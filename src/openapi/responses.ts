@@ -82,6 +82,11 @@ const TELLING: Readonly<Record<number, readonly string[]>> = {
   [PROBLEMS.unsupported_media_type.status]: ['Accept', 'Accept-Post', 'Accept-Patch'],
 }
 
+/** The headers of a refusal. */
+export function headersOfRefusal(status: number): Part {
+  return headersNamed(...(TELLING[status] ?? []))
+}
+
 /** A refusal with a problem document, of whatever makes a request end in this status. */
 export function refusal(status: number): Part {
   const kinds = Object.entries(PROBLEMS).filter(([, problem]) => problem.status === status)
@@ -89,7 +94,7 @@ export function refusal(status: number): Part {
   const [type, title] = kinds.length > 0 ? [kinds[0]?.[0] ?? '', titles[0] ?? ''] : ['', '']
   return {
     description: titles.length > 0 ? `${titles.join('; ')}.` : `${STATUS_CODES[status]}.`,
-    headers: headersNamed(...(TELLING[status] ?? [])),
+    headers: headersOfRefusal(status),
     content: problemContent(kinds.length > 0 ? exampleOf(type as ProblemType, title, status) : undefined),
   }
 }

@@ -1,7 +1,7 @@
 import type { OperationDescription, ResponseDescription, ValueDescription } from '../http/operation.js'
 import type { Route } from '../http/route.js'
 import { type Part, reference } from './part.js'
-import { headersNamed, problemContent } from './responses.js'
+import { headersNamed, headersOfRefusal, problemContent } from './responses.js'
 
 const TEXT: ValueDescription = { description: '', schema: { type: 'string' } }
 
@@ -13,8 +13,9 @@ const UNREADABLE = 'A request that cannot be read.'
 
 /** A hand-written route, without its identifier and tag. `renders` says whether problems there have a shape of their own. */
 export function describeWritten(route: Route, renders: boolean): Part {
-  const { operation, name, source, path } = route
+  const { operation, name, source, path, action } = route
   const { params = {}, query = {}, body, responses = UNKNOWN } = operation ?? {}
+  const unknown = action ? 'What its code refuses.' : isRefused(responses) ? undefined : UNREADABLE
   const parameters = [
     ...[...path.matchAll(/\{([a-z][a-z0-9_]*)\}/g)].map(([, parameter = '']) => ({
       ...value(parameter, 'path', { ...TEXT, description: `A part of the path: ${parameter}.`, ...params[parameter] }),
@@ -36,7 +37,7 @@ export function describeWritten(route: Route, renders: boolean): Part {
     }),
     responses: {
       ...(operation ? answers(responses, renders) : anything(renders)),
-      ...(operation && !isRefused(responses) && { '4XX': problemOf(UNREADABLE, renders) }),
+      ...(operation && unknown !== undefined && { '4XX': problemOf(unknown, renders) }),
       default: renders ? problemOf('Any other problem.', true) : reference('responses', 'AnyOther'),
     },
   }
@@ -59,7 +60,7 @@ function answers(responses: OperationDescription['responses'], renders: boolean)
 function answer(status: number, response: ResponseDescription, renders: boolean): Part {
   const { description, schema, example, headers = {} } = response
   if (schema === undefined && status >= 400) {
-    return problemOf(description, renders)
+    return { ...problemOf(description, renders), headers: renders ? headersNamed() : headersOfRefusal(status) }
   }
   return {
     description,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { type App, renderOpenApi } from '../../src/index.js'
+import { type App, renderOpenApi, type Route } from '../../src/index.js'
 import { SECURITY_HEADERS } from '../../src/http/headers.js'
 import { UNDECLARED } from '../../src/openapi/responses.js'
 
@@ -51,7 +51,7 @@ export function judgeAnswers(server: Server, app: App): Judged {
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '')
     const match = app.routes.match(method, (request.url ?? '').split('?', 1)[0] ?? '')
-    if (!match || !('route' in match) || !(match.route.generated ?? match.route.operation)) return
+    if (!match || !('route' in match) || !isDescribed(match.route)) return
     const { path } = match.route
     listenTo(response, request.method === 'HEAD', (sent) => {
       made ??= createJudge(app)
@@ -61,6 +61,10 @@ export function judgeAnswers(server: Server, app: App): Judged {
   })
   return { faults, answered, declared: () => (made ??= createJudge(app)).declared }
 }
+
+/** What is replaced by code answers what that wants. */
+const isDescribed = ({ generated, operation, action, place }: Route): boolean =>
+  (operation ?? action) !== undefined || (generated !== undefined && place === undefined)
 
 interface Judge {
   readonly declared: readonly string[]
@@ -90,7 +94,12 @@ function createJudge(app: App): Judge {
     ),
     judge(method, path, { status, headers, body }) {
       const { responses = {} } = document.paths[path]?.[method.toLowerCase()] ?? {}
-      const key = status in responses ? String(status) : UNDECLARED.includes(status) ? 'default' : undefined
+      const keys = [
+        String(status),
+        `${Math.floor(status / 100)}XX`,
+        ...(UNDECLARED.includes(status) ? ['default'] : []),
+      ]
+      const key = keys.find((name) => name in responses)
       if (key === undefined || responses[key] === undefined) return ['the status is not declared']
       const place = `#/paths/${escape(path)}/${method.toLowerCase()}/responses/${key}`
       const [response, pointer] = follow(responses[key], place)

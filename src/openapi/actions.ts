@@ -1,0 +1,88 @@
+import type { FieldSpec } from '../config/spec.js'
+import type { ActionDescription } from '../http/action-description.js'
+import type { OperationDescription, ResponseDescription } from '../http/operation.js'
+import type { Route } from '../http/route.js'
+import type { JsonSchema } from '../json.js'
+import { PROBLEMS, type ProblemType } from '../problem.js'
+import type { FieldSchemas } from './field-schema.js'
+import { reference } from './part.js'
+import { isNeeded } from './resource-schemas.js'
+
+/**
+ * What an action tells its clients: its input and output, and what is refused before its code is asked.
+ * @param shown the name of the schema of the resource's records
+ */
+export function describeAction(
+  { method, source }: Pick<Route, 'method' | 'source'>,
+  { resource, on, summary, input = [], output }: ActionDescription,
+  schemas: FieldSchemas,
+  shown: string,
+): OperationDescription {
+  const { name, model } = resource.spec
+  const { primaryKey } = model
+  const isAsked = method === 'GET'
+  const hasBody = !isAsked && input.length > 0
+  const needed = input.filter((field) => isNeeded(field, 'create')).map((field) => field.name)
+  const taken = (field: FieldSpec) => schemas.taken(field, false)
+  const query = input.map((field) => {
+    const { description = field.label, ...schema } = taken(field)
+    return [field.name, { description: String(description), schema, required: needed.includes(field.name) }] as const
+  })
+  return {
+    summary,
+    description: `Written by hand: ${source.replace('plugin ', '')}.`,
+    tag: name,
+    ...(on === 'record' && {
+      params: {
+        [primaryKey.name]: {
+          description: `The ${primaryKey.name} of the record.`,
+          schema: schemas.compared(primaryKey),
+        },
+      },
+    }),
+    ...(isAsked && { query: Object.fromEntries(query) }),
+    ...(hasBody && { body: { schema: objectOf(input, taken, needed) } }),
+    responses: {
+      ...answers(output, schemas, shown),
+      ...refusals([
+        ...(input.length > 0 ? (['validation'] as const) : []),
+        ...(hasBody ? (['body_too_large', 'unsupported_media_type'] as const) : []),
+        ...(on === 'record' ? (['not_found'] as const) : []),
+        'unavailable',
+      ]),
+    },
+  }
+}
+
+function answers(
+  output: ActionDescription['output'],
+  schemas: FieldSchemas,
+  shown: string,
+): Readonly<Record<number, ResponseDescription>> {
+  if (output === undefined) return { 204: { description: 'It is done.' } }
+  if (output === 'record') {
+    return { 200: { description: 'The record as it is now.', schema: reference('schemas', shown) } }
+  }
+  const names = output.map((field) => field.name)
+  const schema = objectOf(output, (field) => schemas.shown(field, false), names)
+  return { 200: { description: 'What came of it.', schema } }
+}
+
+function refusals(types: readonly ProblemType[]): Readonly<Record<number, ResponseDescription>> {
+  return Object.fromEntries(
+    types.map((type) => [PROBLEMS[type].status, { description: `${PROBLEMS[type].title}.` }] as const),
+  )
+}
+
+function objectOf(
+  fields: readonly FieldSpec[],
+  schemaOf: (field: FieldSpec) => JsonSchema,
+  required: readonly string[],
+): JsonSchema {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(fields.map((field) => [field.name, schemaOf(field)])),
+    ...(required.length > 0 && { required: [...required] }),
+    additionalProperties: false,
+  }
+}
