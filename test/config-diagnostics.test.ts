@@ -94,7 +94,9 @@ describe('a configuration with many mistakes', () => {
 
   test('lists what there is when nothing is alike', () => {
     const [found] = diagnosticsOf('version: 1\nwhatever: 1\n')
-    expect(found?.help).toEqual(['known: `version`, `api`, `settings`, `plugins`, `models`, `dropped`, `resources`'])
+    expect(found?.help).toEqual([
+      'known: `version`, `api`, `settings`, `plugins`, `models`, `dropped`, `resources`, `mounts`',
+    ])
   })
 
   test('does not report what only follows from another mistake', () => {
