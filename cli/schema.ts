@@ -66,7 +66,17 @@ export async function prepareDatabase(preparation: Preparation): Promise<'ready'
  * Makes sure that the database has the schema which the configuration describes.
  * @throws Failure 2 when migrations are pending and may not be applied, and when they do not lead to that schema
  */
-export async function prepareSchema({ spec, database, migrate, log }: Preparation): Promise<void> {
+export async function prepareSchema(preparation: Preparation): Promise<void> {
+  await applyPending(preparation)
+  const differences = await schemaDifferences(preparation.spec, preparation.database)
+  if (differences.length > 0) throw differenceFailure(differences)
+}
+
+/**
+ * Applies the migrations that are pending, where that may be done.
+ * @throws Failure 2 where it may not
+ */
+export async function applyPending({ spec, database, migrate, log }: Preparation): Promise<void> {
   const { migrations } = projectFolders(spec.file)
   const pending = await pendingOf(database, migrations)
   if (pending.length > 0 && !migrate && database.whenPending === 'refuse') throw pendingFailure(pending)
@@ -82,8 +92,6 @@ export async function prepareSchema({ spec, database, migrate, log }: Preparatio
   }).catch((error: unknown) => {
     throw error instanceof ConsentNeeded ? consentFailure(error) : error
   })
-  const differences = await schemaDifferences(spec, database)
-  if (differences.length > 0) throw differenceFailure(differences)
 }
 
 /**

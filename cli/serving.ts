@@ -10,6 +10,7 @@ import { gateDatabase } from './gate.js'
 import { createLog, type Log } from './log.js'
 import { reportLosses } from './losses.js'
 import type { Orders } from './parent.js'
+import { isFollowed, reloadOnSave } from './reload.js'
 import { prepareDatabase, prepareSchema, untilReachable } from './schema.js'
 import { keepServing, listenForStop, type Stop, type StopOptions } from './stop.js'
 import { type AdminOptions, watchProcess } from './watch.js'
@@ -21,6 +22,7 @@ export interface ServeOptions extends CommonOptions, AdminOptions, StopOptions {
   readonly migrate?: true
   readonly json?: true
   readonly accessLog: string
+  readonly reload: boolean
 }
 
 /** All that one run of the server is made of. */
@@ -95,12 +97,16 @@ async function serveRequests(run: Run, state: 'ready' | 'away'): Promise<ExitCod
   const { url } = await service.listen({ port: orders?.port ?? options.port, host }).catch((cause: unknown) => {
     throw refusedAddress(options, cause)
   })
+  let stopFollowing = async (): Promise<void> => {}
   try {
+    // Before it says that it listens, so that no change after that goes unseen.
+    if (isFollowed(context, options)) stopFollowing = await reloadOnSave({ ...run, service })
     sayListening(run, url)
     if (state === 'ready') monitor?.open()
     const ends = state === 'ready' ? [stop.requested] : [stop.requested, openWhenReachable(run, gate.open)]
     return await keepServing(options, await Promise.race(ends))
   } finally {
+    await stopFollowing()
     await Promise.all([service.drain(), context.parent?.release()])
   }
 }

@@ -29,7 +29,9 @@ interface ServiceOptions {
 }
 
 /** A server, and what there is to know about it while it runs. */
-export interface Service extends HttpServer {
+export interface Service extends Omit<HttpServer, 'replace'> {
+  /** Serves another application, on the same database, from the next request on. */
+  replace(app: App): void
   /** The tables that are others than those of their models, so that nothing can be served from them. */
   readonly drifted: () => readonly string[]
   readonly statements: Readonly<StatementCounts>
@@ -37,21 +39,29 @@ export interface Service extends HttpServer {
 
 /** An application on a database: what listens, answers and drains. Does not own the database. */
 export function createService(app: App, database: Database, { log, traffic, spans }: ServiceOptions): Service {
-  const gate = createDriftGate(() => findMisfits(app.spec, database), log)
   const statements: StatementCounts = { kept: 0, unkept: 0 }
-  const server = createServer({
-    routes: withBuiltIn(app.routes, openApiRoutes(app)),
-    mounts: app.mounts,
-    pages: app.pages,
-    records: bindRecords(app, database, { gate, statements }),
-    log,
-    cors: app.spec.api.cors && compileCors(app.spec.api.cors),
-    traffic,
-    spans,
-    onMismatch: gate.suspect,
-  })
-  const drain = () => server.drain().finally(gate.close)
-  return { ...server, drain, drifted: gate.drifted, statements }
+  const serve = (served: App) => {
+    const gate = createDriftGate(() => findMisfits(served.spec, database), log)
+    const records = bindRecords(served, database, { gate, statements })
+    const { mounts, pages } = served
+    const routes = withBuiltIn(served.routes, openApiRoutes(served))
+    const cors = served.spec.api.cors && compileCors(served.spec.api.cors)
+    return { gate, parts: { routes, mounts, pages, records, cors, onMismatch: gate.suspect } }
+  }
+  let now = serve(app)
+  const server = createServer({ ...now.parts, log, traffic, spans })
+  return {
+    ...server,
+    replace: (next) => {
+      const { gate } = now
+      now = serve(next)
+      server.replace(now.parts)
+      gate.close()
+    },
+    drain: () => server.drain().finally(() => now.gate.close()),
+    drifted: () => now.gate.drifted(),
+    statements,
+  }
 }
 
 /** The routes of an application, and behind them, at paths that none of them takes, those of the framework. */

@@ -41,6 +41,7 @@ export function addServe(program: Command, context: CliContext): void {
         .argParser(parseDelay),
     )
     .option('--migrate', 'apply pending migrations first')
+    .option('--no-reload', 'do not follow the files; nor is that done with --workers, or NODE_ENV=production')
     .option('--json', 'log JSON at a terminal too')
     .addOption(
       new Option('--access-log <which>', 'the requests that are logged: failures are those answered 5xx or cut')

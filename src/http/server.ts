@@ -18,29 +18,35 @@ import type { Spans } from './spans.js'
 import { splitTarget } from './target.js'
 import type { Traffic } from './traffic.js'
 
-/** What a service is served from. */
-export interface ServerParts {
+/** What requests are answered from. */
+export interface Served {
   readonly routes: Pick<RouteTable, 'match' | 'rendererAt' | 'reverse'>
   readonly records: Records
   readonly mounts?: readonly Mount[]
   /** For what no route and nothing that is mounted takes. */
   readonly pages?: Pick<RouteTable, 'match'> | undefined
-  readonly log: Log
-  readonly limits?: Partial<Limits>
   /** Where scripts of other origins may read answers. */
   readonly cors?: Cors | undefined
+  /** Is told that a table seems to be another than its model's. */
+  readonly onMismatch?: () => void
+}
+
+/** What a service is served from. */
+export interface ServerParts extends Served {
+  readonly log: Log
+  readonly limits?: Partial<Limits>
   /** Where requests are counted, if anybody wants to know. */
   readonly traffic?: Traffic | undefined
   /** Where requests are traced, if anybody has set that up. */
   readonly spans?: Spans | undefined
-  /** Is told that a table seems to be another than its model's. */
-  readonly onMismatch?: () => void
 }
 
 export interface HttpServer {
   readonly server: Server
   /** Serves under another server, such as an Express application; `next` takes what nothing here answers. */
   readonly handler: Listener
+  /** Answers from something else the requests that come from now on; those under way end as they began. Not those of `handler`. */
+  replace(served: Served): void
   /**
    * Resolves when connections are accepted.
    * @throws what Node says when the address cannot be had, `EADDRINUSE` for example
@@ -56,58 +62,67 @@ const QUIET_CHECK = 100
 const CLIENT_ERROR_LOG = 60_000
 
 /** The HTTP front of a service. Nothing is opened before `listen`. */
-export function createServer({
-  routes,
-  records,
-  mounts = [],
-  pages,
-  log,
-  limits: given,
-  cors,
-  traffic,
-  spans,
-  onMismatch,
-}: ServerParts): HttpServer {
-  const limits: Limits = { ...DEFAULT_LIMITS, ...given }
+export function createServer(parts: ServerParts): HttpServer {
+  const { log, traffic, spans } = parts
+  const limits: Limits = { ...DEFAULT_LIMITS, ...parts.limits }
   const connections = new WeakMap<Socket, Connection>()
   const sockets = new Set<Socket>()
   let draining: Promise<void> | undefined
   const server = createHttpServer(serverOptions(limits))
   const later = createLater(log)
-  const { receive, receiveExpecting } = createListener({
-    routes,
-    records,
-    later,
-    fallback: mounts.length > 0 ? createFallback(mounts) : undefined,
-    pages,
-    log,
-    limits,
-    cors,
-    traffic,
-    spans,
-    onMismatch,
-    draining: () => draining !== undefined,
-    connectionOf: (socket) => connections.get(socket),
-  })
+  const listenerOf = ({ routes, records, mounts = [], pages, cors, onMismatch }: Served) =>
+    createListener({
+      routes,
+      records,
+      later,
+      fallback: mounts.length > 0 ? createFallback(mounts) : undefined,
+      pages,
+      log,
+      limits,
+      cors,
+      traffic,
+      spans,
+      onMismatch,
+      draining: () => draining !== undefined,
+      connectionOf: (socket) => connections.get(socket),
+    })
+  const listener = listenerOf(parts)
+  let { routes } = parts
+  let detach = attach(server, listener)
   server.maxConnections = limits.connections
   // One above the limit, so that a request with too many is seen to have them.
   server.maxHeadersCount = limits.headers + 1
   server.timeout = limits.idleTimeout
-  server.on('request', receive)
-  server.on('checkContinue', receiveExpecting)
-  server.on('checkExpectation', receiveExpecting)
   server.on('connection', (socket) => {
     connections.set(socket, newConnection())
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
-  refuseGarbage(server, { routes, connections, limits, log })
+  refuseGarbage(server, { rendererAt: (path) => routes.rendererAt(path), connections, limits, log })
 
   return {
     server,
-    handler: receive,
+    handler: listener.receive,
+    replace: (served) => {
+      detach()
+      detach = attach(server, listenerOf(served))
+      routes = served.routes
+    },
     listen: (address) => listen(server, address, log),
     drain: () => (draining ??= drain(server, sockets, limits).then(() => later.idle(limits.drainTimeout))),
+  }
+}
+
+/** Has a server's requests answered by a listener, without anything in between; and undoes that. */
+function attach(server: Server, { receive, receiveExpecting }: ReturnType<typeof createListener>): () => void {
+  const listeners = [
+    ['request', receive],
+    ['checkContinue', receiveExpecting],
+    ['checkExpectation', receiveExpecting],
+  ] as const
+  for (const [event, listener] of listeners) server.on(event, listener)
+  return () => {
+    for (const [event, listener] of listeners) server.off(event, listener)
   }
 }
 
@@ -129,13 +144,14 @@ interface ClientError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer
 }
 
-interface RefusalParts extends Pick<ServerParts, 'routes' | 'log'> {
+interface RefusalParts extends Pick<ServerParts, 'log'> {
+  readonly rendererAt: RouteTable['rendererAt']
   readonly connections: WeakMap<Socket, Connection>
   readonly limits: Limits
 }
 
 /** Answers what Node cannot parse, and says so in the log at most once a minute. */
-function refuseGarbage(server: Server, { routes, connections, limits, log }: RefusalParts): void {
+function refuseGarbage(server: Server, { rendererAt, connections, limits, log }: RefusalParts): void {
   let unlogged = 0
   let loggedAt = Number.NEGATIVE_INFINITY
   const report = (code: string | undefined) => {
@@ -153,7 +169,7 @@ function refuseGarbage(server: Server, { routes, connections, limits, log }: Ref
       return
     }
     const target = targetOf(connection, error.rawPacket)
-    const render = target === undefined ? undefined : routes.rendererAt(splitTarget(target).path)
+    const render = target === undefined ? undefined : rendererAt(splitTarget(target).path)
     breakOff(connection, socket, { problem: toProblem(error.code), render }, limits)
   })
   server.on('connect', (_request, socket) => {

@@ -34,7 +34,7 @@ export const importCompiled = async (file: string, folder: string): Promise<unkn
  */
 const compiledPlugin = async (entry: string, folder: string): Promise<string> => {
   const home = join(folder, '.snippetctl', 'plugins')
-  const noteFile = join(home, `${basename(entry)}-${hashOf(relative(folder, entry)).slice(0, 8)}.json`)
+  const noteFile = noteOf(entry, folder)
   const circumstances = `${FORMAT} ${FRAMEWORK} ${folder}`
   const note = await readNote(noteFile)
   if (note?.circumstances === circumstances && (await isCurrent(note, folder, home))) return join(home, note.output)
@@ -58,6 +58,15 @@ const compiledPlugin = async (entry: string, folder: string): Promise<string> =>
   }
   return join(home, output)
 }
+
+/** The files that a plugin was made from when it was compiled last, itself first; only itself when that never succeeded. */
+export const compiledFrom = async (entry: string, folder: string): Promise<readonly string[]> => {
+  const note = await readNote(noteOf(entry, folder))
+  return [...new Set([entry, ...(note?.inputs ?? []).map(([path]) => resolve(folder, path))])]
+}
+
+const noteOf = (entry: string, folder: string): string =>
+  join(folder, '.snippetctl', 'plugins', `${basename(entry)}-${hashOf(relative(folder, entry)).slice(0, 8)}.json`)
 
 const within = (folder: string, inputs: Inputs): Note['inputs'] =>
   [...inputs].map(([path, hash]) => [relative(folder, path), hash] as const)

@@ -6,7 +6,7 @@ import type { Refusal } from '../config/refusal.js'
 import type { AppSpec } from '../config/spec.js'
 import type { Plugin } from '../http/plugin.js'
 import { FRAMEWORK } from './bundle.js'
-import { importCompiled } from './compiled.js'
+import { compiledFrom, importCompiled } from './compiled.js'
 import { Unloadable, unloadable } from './unloadable.js'
 
 /** A plugin with the place in resources.yaml that names it. */
@@ -55,6 +55,13 @@ export const loadPlugins = async (
     }
   }
   return { plugins, refusals }
+}
+
+/** The files of the plugins that a spec names, and of what they import, as far as that is known. */
+export const pluginFiles = async ({ file, plugins }: Pick<AppSpec, 'file' | 'plugins'>): Promise<readonly string[]> => {
+  const folder = dirname(file)
+  const files = await Promise.all(plugins.map((path) => compiledFrom(resolve(folder, path), folder)))
+  return [...new Set(files.flat())]
 }
 
 const findFile = async (path: string, folder: string): Promise<string> => {

@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import {
+  type Database,
+  DatabaseRefused,
+  loadSpec,
+  MigrationError,
+  pluginFiles,
+  Problem,
+  type Service,
+} from '../src/index.js'
+import {
+  type Application,
+  type CliContext,
+  type CommonOptions,
+  loadConfig,
+  projectFolders,
+  shownPath,
+} from './context.js'
+import { printFrames } from './diagnostics.js'
+import { Failure } from './failure.js'
+import { fitSchema } from './fit-schema.js'
+import { createFollower } from './follow.js'
+import type { Log } from './log.js'
+
+/** What is followed while it is served. */
+interface Served {
+  readonly context: CliContext
+  readonly options: CommonOptions
+  readonly application: Application
+  readonly database: Database
+  readonly service: Pick<Service, 'replace'>
+  readonly log: Log
+}
+
+/** Whether a server follows its files. */
+export const isFollowed = ({ env, parent }: CliContext, { reload }: { readonly reload: boolean }): boolean =>
+  reload && env['NODE_ENV'] !== 'production' && !parent
+
+/** What a plugin may import; such a file may be the one that is missing. */
+const SOURCE = /\.(?:[cm]?[jt]s|json)$/
+
+/**
+ * Follows the configuration, its plugins with what they import, and its migrations. What is right is served from the next request
+ * on; while something is wrong, what was served before is served on.
+ * @returns what ends it, once nothing is under way
+ */
+export async function reloadOnSave(served: Served): Promise<() => Promise<void>> {
+  const { log, application } = served
+  const state = { spec: application.spec, seen: '', broken: false, again: false, closed: false }
+  let turn = Promise.resolve()
+
+  const follower = createFollower({
+    concerns: (path) => {
+      state.again ||= state.broken && SOURCE.test(path)
+      return state.again
+    },
+    changed: () => {
+      turn = turn.then(look).catch((error: unknown) => {
+        log.error({ event: 'not_reloaded', msg: `the files cannot be followed: ${String(error)}` })
+      })
+    },
+    failed: ({ message }) =>
+      log.warn({ event: 'not_followed', msg: `changes are not noticed, so restart after them: ${message}` }),
+  })
+
+  const refresh = async (): Promise<string> => {
+    const read = await loadSpec(state.spec.file).catch(() => undefined)
+    const spec = read?.ok ? read.spec : state.spec
+    const { migrations } = projectFolders(spec.file)
+    const folder = typeof migrations === 'string' ? migrations : migrations.path
+    const files = [spec.file, ...(await pluginFiles(spec))]
+    follower.follow([...files, folder])
+    return fingerprint(files, folder)
+  }
+
+  const look = async (): Promise<void> => {
+    const seen = await refresh()
+    if (state.closed || (seen === state.seen && !state.again)) return
+    // What is saved from here on is seen in the next turn.
+    Object.assign(state, { seen, again: false })
+    state.broken = !(await reload(served, state))
+    // Compiling a plugin tells which files it imports.
+    await refresh()
+  }
+
+  state.seen = await refresh()
+  return async () => {
+    state.closed = true
+    follower.close()
+    await turn
+  }
+}
+
+/** What the files hold. A file that is touched, or saved as it was, changes nothing. */
+async function fingerprint(files: readonly string[], folder: string): Promise<string> {
+  const names = await readdir(folder).catch(() => [])
+  const all = [...files, ...names.sort().map((name) => join(folder, name))]
+  const hash = createHash('sha256')
+  for (const file of all) {
+    const bytes = await readFile(file).catch(() => undefined)
+    hash.update(`${file}\0${bytes?.length ?? 'none'}\0`).update(bytes ?? '')
+  }
+  return hash.digest('hex')
+}
+
+/** @returns whether what the files say is served now; why not has been said otherwise */
+async function reload(served: Served, state: { spec: Application['spec'] }): Promise<boolean> {
+  const { context, options, database, service, log } = served
+  const started = performance.now()
+  const file = shownPath(context, resolve(context.cwd, options.config))
+  try {
+    const loaded = await loadConfig(context, options, false)
+    if (!loaded.ok) {
+      printFrames(context.err, loaded)
+      const [first] = loaded.diagnostics
+      const { line, column } = first?.range.start ?? { line: 1, column: 1 }
+      const msg = `${file}:${line}:${column}: error[${first?.code}] ${first?.message}; ${LAST_GOOD}`
+      log.error({ event: 'not_reloaded', msg })
+      return false
+    }
+    const changes = await fitSchema(context, { spec: loaded.spec, database, log })
+    service.replace(loaded.app)
+    state.spec = loaded.spec
+    const ms = Math.round(performance.now() - started)
+    log.info({ event: 'reloaded', ms, changes, msg: [`reload  ${file}`, ...changes, `${ms} ms`].join('  ') })
+    return true
+  } catch (error) {
+    const [message, help] = explain(error)
+    log.error({ event: 'not_reloaded', help, msg: `${file}: ${message}; ${LAST_GOOD}` })
+    for (const text of help) context.err.line(`  ${context.err.colors.cyan('= help:')} ${text}`)
+    return false
+  }
+}
+
+const LAST_GOOD = 'still serving the last good version'
+
+function explain(error: unknown): readonly [message: string, help: readonly string[]] {
+  if (error instanceof Failure || error instanceof DatabaseRefused) return [error.message, error.help]
+  if (error instanceof MigrationError) return [error.faults.join('; '), error.help]
+  if (error instanceof Problem) return ['the database does not answer', ['save the file again once it does']]
+  return [error instanceof Error ? error.message : String(error), []]
+}

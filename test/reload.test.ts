@@ -1,0 +1,149 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from '@jest/globals'
+import {
+  BOOKS,
+  BOOKS_MIGRATION,
+  BOOKS_MIGRATION_FILE,
+  makeProject,
+  type Project,
+  type Serving,
+  startServe,
+} from './support/cli.js'
+import { envOf, openOnlyOnServer, type TestDatabase, testDatabaseKind } from './support/database.js'
+
+const PLUGIN = `import { word } from './word.js'
+export default (app) => app.route('GET', '/word/', 'word', () => ({ status: 200, body: { word } }))
+`
+const CONFIGURATION = `${BOOKS}plugins:\n  - ./plugin.ts\n`
+const say = (word: string) => `export const word: string = '${word}'\n`
+
+let project: Project
+let database: TestDatabase | undefined
+let servers: Serving[] = []
+
+afterEach(async () => {
+  for (const server of servers) await server.stop('SIGKILL')
+  servers = []
+  await database?.close()
+  await project.remove()
+})
+
+async function start(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<Serving> {
+  const server = await startServe(['--migrate', ...args], { cwd: project.folder, env: { ...envOf(database), ...env } })
+  servers.push(server)
+  return server
+}
+
+async function begin(): Promise<void> {
+  project = await makeProject({
+    'resources.yaml': CONFIGURATION,
+    'plugin.ts': PLUGIN,
+    'word.ts': say('one'),
+    [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
+  })
+  database = await openOnlyOnServer()
+}
+
+const save = (text: string) => project.write('resources.yaml', text)
+
+/** Asks again and again until the answer has the text. */
+async function answered({ url }: Serving, path: string, text: string): Promise<void> {
+  for (;;) {
+    const reply = await fetch(url + path)
+    if ((await reply.text()).includes(text)) return
+  }
+}
+
+/** Asks without a pause, and answers the statuses that came, once it is told to end. */
+function keepAsking({ url }: Serving, path: string): () => Promise<ReadonlySet<number>> {
+  const seen = new Set<number>()
+  const state = { ended: false }
+  const asking = (async () => {
+    while (!state.ended) {
+      const reply = await fetch(url + path)
+      await reply.arrayBuffer()
+      seen.add(reply.status)
+    }
+  })()
+  return async () => {
+    state.ended = true
+    await asking
+    return seen
+  }
+}
+
+describe('serve, while its files change,', () => {
+  test('answers by the new ones, keeps the last good ones, and fails no request', async () => {
+    await begin()
+    const server = await start()
+    const end = keepAsking(server, '/api/books/')
+
+    await save(CONFIGURATION.replace('/books/', '/books/\n    pagination: { envelope: results }'))
+    await answered(server, '/api/books/', '"results":[]')
+
+    await project.write('word.ts', say('two'))
+    await answered(server, '/api/word/', 'two')
+
+    await save(CONFIGURATION.replace('type: string', 'type: strng'))
+    await server.logged('not_reloaded')
+    expect(server.output.stderr).toContain('--> resources.yaml:9:22')
+    await answered(server, '/api/books/', '"results":[]')
+
+    await save(CONFIGURATION)
+    await answered(server, '/api/books/', '[]')
+
+    // A file that is missing is seen when it comes.
+    await project.write('plugin.ts', PLUGIN.replace('./word.js', './other.js'))
+    await answered(server, '/api/word/', 'two')
+    await project.write('other.ts', say('three'))
+    await answered(server, '/api/word/', 'three')
+
+    expect([...(await end())]).toEqual([200])
+  })
+
+  test('adds to the schema of an embedded database, and never to that of a server', async () => {
+    await begin()
+    const server = await start()
+    const end = keepAsking(server, '/api/books/')
+    await save(CONFIGURATION.replace('max: 100 }', 'max: 100 }\n      pages: { type: integer, nullable: true }'))
+    if (database) {
+      const { help } = await server.logged('not_reloaded')
+      expect(help).toEqual(['write the migration that is missing: snippetctl migrate plan --write NAME'])
+      expect(await readdir(join(project.folder, 'migrations'))).toEqual(['0001_create_books.sql'])
+    } else {
+      const { changes } = await server.logged('reloaded')
+      expect(changes).toEqual([
+        expect.stringContaining('+ books.pages'),
+        expect.stringContaining('wrote migrations/0002_'),
+      ])
+      const sent = await fetch(`${server.url}/api/books/`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"title":"Emma","pages":474}',
+      })
+      expect(await sent.json()).toMatchObject({ pages: 474 })
+
+      await save(CONFIGURATION.replace('string, min: 1, max: 100', 'integer'))
+      const { help } = await server.logged('not_reloaded')
+      expect(help).toEqual(['look at it, and write the migration: snippetctl migrate plan --write NAME'])
+      await answered(server, '/api/books/', '"pages":474')
+    }
+    expect([...(await end())]).toEqual([200])
+  })
+
+  // An embedded database is for one server.
+  const withTwo = testDatabaseKind() === 'postgres' ? test : test.skip
+  withTwo.each([
+    { args: ['--no-reload'], env: {} },
+    { args: [], env: { NODE_ENV: 'production' } },
+  ])('does not follow them with $args and $env', async ({ args, env }) => {
+    await begin()
+    const still = await start(args, env)
+    const following = await start()
+    await save(CONFIGURATION.replace('/books/', '/volumes/'))
+    await answered(following, '/api/volumes/', '[]')
+    expect((await fetch(`${still.url}/api/volumes/`)).status).toBe(404)
+    expect((await fetch(`${still.url}/api/books/`)).status).toBe(200)
+  })
+})
