@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { COMMAND } from './cli.js'
 
 /** A fenced block of a page. After the language may stand the file that it is: ```` ```yaml resources.yaml ````. */
 export interface Block {
@@ -62,7 +63,7 @@ export interface Shell {
   remove(): Promise<void>
 }
 
-const LAUNCHER = resolve('bin', 'snippetctl.js')
+const LAUNCHER = COMMAND.map((part) => `'${part}'`).join(' ')
 /** So that the program behaves as at a terminal, which is where readers are. */
 const TERMINAL = '--import data:text/javascript,process.stdout.isTTY=process.stderr.isTTY=true'
 const PORT = 8000
@@ -96,7 +97,7 @@ export async function openShell(): Promise<Shell> {
   const translate = (command: string): string =>
     command
       .replace(/^npm start$/, scripts.start.replace(/^exec /, ''))
-      .replaceAll(PROGRAM, `node '${LAUNCHER}'`)
+      .replaceAll(PROGRAM, `node ${LAUNCHER}`)
       .replaceAll(`localhost:${PORT}`, `127.0.0.1:${port}`)
 
   /** What differs from run to run, as the pages write it. The one place that knows. */

@@ -15,7 +15,7 @@ import {
 } from './values.js'
 
 /** What a path leads to. */
-export type Target = 'a-list' | 'a-detail' | 'a-config' | 'b-list' | 'b-detail' | 'nowhere'
+export type Target = 'a-list' | 'a-detail' | 'a-config' | 'b-list' | 'b-detail' | 'pages' | 'nowhere'
 
 /** Whether a body is a record, parts of one, none, no JSON object at all, or too large to be looked at. */
 export type BodyKind = 'record' | 'part' | 'misfit' | 'unreadable' | 'huge'
@@ -28,8 +28,13 @@ export interface Sample {
   readonly id: string | undefined
   readonly path: string
   readonly query: { readonly text: string; readonly good: boolean }
-  /** What the head alone is refused with. */
-  readonly head: { readonly lines: readonly string[]; readonly status?: number }
+  readonly head: {
+    readonly lines: readonly string[]
+    /** What the head alone is refused with. */
+    readonly status?: number
+    /** What it asks of generated endpoints. */
+    readonly asks?: 'no JSON' | 'another version'
+  }
   readonly media: { readonly line: string; readonly kind: 'json' | 'patch' | 'none' | 'other' }
   readonly body: { readonly kind: BodyKind; readonly bytes: Buffer; readonly fields: Readonly<Record<string, string>> }
 }
@@ -64,7 +69,10 @@ function drawPath(random: Random, ids: readonly string[]): Pick<Sample, 'target'
   const die = random.next()
   if (die < 0.3) return { target: `${set}-list`, id: undefined, path: `${base}${slash}` }
   if (die < 0.35) return { target: 'a-config', id: undefined, path: `/api/snippets/config${slash}` }
-  if (die < 0.42) return { target: 'nowhere', id: undefined, path: random.pick(NOWHERE) }
+  if (die < 0.42) {
+    const path = random.pick(NOWHERE)
+    return { target: path === '/' ? 'pages' : 'nowhere', id: undefined, path }
+  }
   if (die < 0.55)
     return {
       target: `${set}-detail`,

@@ -54,6 +54,8 @@ const OFFERS: Readonly<Record<Exclude<Sample['target'], 'nowhere'>, Readonly<Rec
   'a-list': { GET: () => ({ status: 200 }), POST: guarded((sample) => judgeA(sample, 400), create) },
   'a-detail': { GET: retrieve, PUT: guarded((sample) => judgeA(sample, 422), put), DELETE: destroy },
   'a-config': { GET: () => ({ status: 200 }) },
+  // The pages for people, which a service under development has.
+  pages: { GET: () => ({ status: 200 }) },
   'b-list': { GET: ({ query }) => ({ status: query.good ? 200 : 400 }), POST: guarded(judgeB, create) },
   'b-detail': { GET: retrieve, PUT: guarded(judgeB, put), PATCH: guarded(judgeB, put), DELETE: destroy },
 }
@@ -69,8 +71,14 @@ export function predict(sample: Sample, rows: Rows, lengthGiven: boolean): Predi
   if (target === 'nowhere') return { status: method === 'TRACE' ? 405 : 404 }
   const offer = OFFERS[target]
   const rule = offer[method]
-  if (rule === undefined) return { status: method === 'OPTIONS' ? 204 : 405 }
+  const isGenerated = target === 'b-list' || target === 'b-detail'
+  if (method === 'OPTIONS') return { status: isGenerated ? 200 : 204 }
+  if (rule === undefined) return { status: 405 }
+  if (isGenerated && head.asks === 'no JSON' && method !== 'DELETE') return { status: 406 }
   const takesBody = method === 'POST' || method === 'PUT' || method === 'PATCH'
   if (takesBody && lengthGiven && sample.body.kind === 'huge') return { status: 413 }
-  return rule(sample, id === undefined ? undefined : rows.get(id))
+  const row = id === undefined ? undefined : rows.get(id)
+  const done = rule(sample, row)
+  const isOther = target === 'b-detail' && row !== undefined && head.asks === 'another version' && done.status < 300
+  return isOther ? { status: method === 'GET' ? 304 : 412 } : done
 }

@@ -149,9 +149,17 @@ function unsound({ status, headers, body }: RawAnswer): string | undefined {
   if (leak !== undefined) return `leak of ${leak}`
   if (headers['x-content-type-options'] !== 'nosniff') return 'no nosniff'
   if (headers['x-powered-by'] !== undefined || headers['server'] !== undefined) return 'a header that tells too much'
-  if (body === '') return undefined
+  if (body === '' || isPage(headers)) return undefined
   if (!/^application\/(problem\+)?json$/.test(headers['content-type'] ?? '')) return 'a body that is not JSON'
   return isJson(body) ? undefined : 'a body that is broken JSON'
+}
+
+/** A page for people, which runs no script but its own. */
+function isPage(headers: RawAnswer['headers']): boolean {
+  const policy = headers['content-security-policy'] ?? ''
+  return (
+    headers['content-type'] === 'text/html; charset=utf-8' && policy.includes("'self'") && !policy.includes('unsafe')
+  )
 }
 
 function isJson(text: string): boolean {
