@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from '@jest/globals'
@@ -55,6 +56,11 @@ async function answered({ url }: Serving, path: string, text: string): Promise<v
   }
 }
 
+/** What is shown goes another way than the log, and may come after it. */
+async function shown({ child, output }: Serving, text: string): Promise<void> {
+  while (!output.stderr.includes(text)) await once(child.stderr, 'data')
+}
+
 /** Asks without a pause, and answers the statuses that came, once it is told to end. */
 function keepAsking({ url }: Serving, path: string): () => Promise<ReadonlySet<number>> {
   const seen = new Set<number>()
@@ -87,7 +93,7 @@ describe('serve, while its files change,', () => {
 
     await save(CONFIGURATION.replace('type: string', 'type: strng'))
     await server.logged('not_reloaded')
-    expect(server.output.stderr).toContain('--> resources.yaml:9:22')
+    await shown(server, '--> resources.yaml:9:22')
     await answered(server, '/api/books/', '"results":[]')
 
     await save(CONFIGURATION)
