@@ -1,4 +1,4 @@
-import type { App, Resource, Route } from '../src/index.js'
+import { type App, resourceAt, type Route } from '../src/index.js'
 import { Failure } from './failure.js'
 import { similarHelp } from './similar.js'
 
@@ -43,7 +43,9 @@ export function parametersOf(app: App, name: string): readonly string[] {
  */
 export function reverse(app: App, { command, name, given }: Wish): string {
   const wanted = parametersOf(app, name)
-  const resource = resourceOf(app, routesOf(app, name)[0])
+  const [route] = routesOf(app, name)
+  // What stands in a path of a plugin may be any segment.
+  const resource = route && resourceAt(route)
   const kind = resource?.spec.model.primaryKey.type.name ?? 'value'
   const usage = ['snippetctl', command, name, ...wanted.map((key) => `${key}=<${kind}>`)].join(' ')
   const refuse = (message: string) => new Failure(2, message, [usage])
@@ -65,9 +67,4 @@ export function reverse(app: App, { command, name, given }: Wish): string {
 /** The routes of a name, one for each method. */
 export function routesOf(app: App, name: string): readonly Route[] {
   return [...app.routes].filter((route) => route.name === name)
-}
-
-/** The resource whose generated route this is; undefined for a plugin's, whose parameter may be any segment. */
-export function resourceOf(app: App, route: Route | undefined): Resource | undefined {
-  return app.resources.find(({ spec }) => route?.source === `resource ${spec.name}`)
 }

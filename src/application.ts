@@ -8,7 +8,7 @@ import type { Mount } from './http/fallback.js'
 import { replaced } from './http/replacement.js'
 import { type FindPlace, METHODS } from './http/route.js'
 import { RouteClash, RouteTable } from './http/routes.js'
-import { type Additions, viewset } from './http/viewset.js'
+import { type Additions, NO_ADDITIONS, viewset } from './http/viewset.js'
 import type { LoadedPlugin } from './plugins/load.js'
 import { registerPlugin } from './plugins/registration.js'
 import { compileResource, type Resource } from './resource/resource.js'
@@ -40,7 +40,7 @@ export function compileApp(
   const settings = readSettings(spec.settings, env, judgeDefaults)
   const compile = createCompiler()
   const additions = new Map<Resource, Additions>()
-  const added = (resource: Resource): Additions => additions.get(resource) ?? { hooks: [], replacements: new Map() }
+  const added = (resource: Resource): Additions => additions.get(resource) ?? NO_ADDITIONS
   const mounted = spec.mounts.flatMap((mount) => mount.resources)
   const resources = new Map(
     [...spec.resources, ...mounted].map((each) => [each.name, compileResource(each, routes, compile)]),
@@ -86,8 +86,7 @@ export function compileApp(
 
   /** A resource and its likes at mounts: what guards its records guards them wherever they are. */
   function exposures(resource: Resource): readonly Resource[] {
-    const { name } = resource.spec
-    return [...resources.values()].filter((each) => each === resource || each.spec.name.endsWith(`:${name}`))
+    return [...resources.values()].filter((each) => each === resource || each.spec.mounted === resource.spec.name)
   }
 
   function pluginApp(path: string): (place: FindPlace) => PluginApp {

@@ -33,7 +33,17 @@ export type { Committed, Hooks } from './http/hooks.js'
 export type { OperationDescription, ResponseDescription, ValueDescription } from './http/operation.js'
 export type { Plugin, PluginApp } from './http/plugin.js'
 export type { Replacement } from './http/replacement.js'
-export type { BodyPolicy, Context, Handler, Method, ProblemRenderer, Reply, Route, Transaction } from './http/route.js'
+export {
+  type BodyPolicy,
+  type Context,
+  type Handler,
+  type Method,
+  type ProblemRenderer,
+  type Reply,
+  resourceAt,
+  type Route,
+  type Transaction,
+} from './http/route.js'
 export type { Trace } from './http/trace.js'
 export type { Json, JsonSchema } from './json.js'
 export type { JsonBody } from './json-body.js'

@@ -7,13 +7,14 @@ import {
   Problem,
   type Read,
   type Resource,
+  resourceAt,
 } from '../../src/index.js'
 import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
 import { onExistingDatabase } from '../database.js'
 import { explainWord } from '../explain-words.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { printExplanation, toJson } from '../plan-text.js'
-import { parametersOf, readPairs, resourceOf, reverse, routesOf } from '../reverse.js'
+import { parametersOf, readPairs, reverse, routesOf } from '../reverse.js'
 import { requireSchema } from '../schema.js'
 
 interface ExplainOptions extends CommonOptions {
@@ -88,10 +89,11 @@ function print({ out }: CliContext, { json }: ExplainOptions, { name, path, mode
 function understand(app: App, name: string, given: readonly string[]): Request {
   const parameters = parametersOf(app, name)
   const routes = routesOf(app, name)
-  const resource = resourceOf(app, routes[0])
+  const [first] = routes
+  const resource = first && resourceAt(first)
   if (resource === undefined) {
-    const known = [...app.routes].filter((route) => route.method === 'GET' && resourceOf(app, route))
-    throw new Failure(2, `\`${name}\` is made by the ${routes[0]?.source}, and only the plugin knows its statements`, [
+    const known = [...app.routes].filter((route) => route.method === 'GET' && resourceAt(route))
+    throw new Failure(2, `\`${name}\` is made by the ${first?.source}, and only the plugin knows its statements`, [
       `the generated routes that read are: ${known.map((route) => route.name).join(', ') || 'none'}`,
     ])
   }

@@ -18,6 +18,7 @@ export const buildMount = (yaml: MountYaml, resources: readonly ResourceSpec[], 
     resources: resources.map((resource) => ({
       ...resource,
       name: within(resource.name),
+      mounted: resource.name,
       path: yaml.path + resource.path.slice(prefix.length),
       dialect: yaml.dialect === undefined ? resource.dialect : dialectOf(yaml.dialect),
       links: Object.fromEntries(

@@ -136,6 +136,7 @@ const buildResource = (
   const field = (wanted: string) => need(model.fields.find((each) => each.name === wanted))
   return {
     name,
+    mounted: undefined,
     model,
     path: api.prefix + yaml.path,
     operations: operationsOf(yaml),

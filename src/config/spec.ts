@@ -128,6 +128,8 @@ export interface PaginationSpec extends PageSizes {
 
 export interface ResourceSpec {
   readonly name: string
+  /** The name of the resource that this one is at a mount; undefined for one of the file. */
+  readonly mounted: string | undefined
   readonly model: ModelSpec
   /** With the API prefix; starts and ends with a slash. */
   readonly path: string

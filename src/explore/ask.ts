@@ -50,6 +50,12 @@ export async function ask(
   }
 }
 
+/** How many records a list has, as far as its answer says. */
+export function totalOf({ headers }: Answer): string | undefined {
+  const total = headers.get('x-total-count')
+  return total !== undefined && headers.has('x-total-count-estimated') ? `about ${total}` : total
+}
+
 async function answerOf(
   context: Context,
   routes: Pick<RouteTable, 'match' | 'rendererAt'>,

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { isKnown } from '../http/entity-tags.js'
 import type { Context, Reply } from '../http/route.js'
 import { SCRIPT } from './script.js'
 import { STYLE } from './style.js'
@@ -33,10 +34,11 @@ export function assetReply(name: string, { search, headers }: Context): Reply {
   const asset = ASSETS.get(name)
   if (!asset) throw new Error(`Explore has no file ${name}`)
   const { type, text, digest } = asset
+  const tag = `"${digest}"`
   const caching = {
-    ETag: `"${digest}"`,
+    ETag: tag,
     'Cache-Control': search === `v=${digest}` ? 'public, max-age=31536000, immutable' : 'no-cache',
   }
-  if (headers['if-none-match'] === `"${digest}"`) return { status: 304, headers: caching }
+  if (isKnown(headers, tag)) return { status: 304, headers: caching }
   return { status: 200, headers: { ...caching, 'Content-Type': type }, text }
 }

@@ -4,7 +4,7 @@ import type { Resource } from '../resource/resource.js'
 import { type Exact, type Members, printJson, textOf } from './exact.js'
 import { type Html, html } from './html.js'
 import { inputOf } from './input.js'
-import { selectOptions } from './list-query.js'
+import { selectOptions, sizeParameter } from './list-query.js'
 import type { Explored } from './place.js'
 
 interface Inputs {
@@ -79,10 +79,9 @@ function remark({ nullable, default: fallback }: FieldSpec): Html | undefined {
 function lookup({ resources }: Explored, { target }: FieldSpec, id: string): Html | undefined {
   const found =
     target && resources.find(({ spec }) => spec.model.name === target.model && spec.operations.includes('list'))
-  if (!found || found.spec.dialect) return undefined
-  const { path, model, filters, pagination } = found.spec
-  const size = pagination.style.parameters.find((name) => name === 'page_size' || name === 'limit')
-  if (size === undefined) return undefined
+  const size = found && sizeParameter(found.spec)
+  if (!found || size === undefined) return undefined
+  const { path, model, filters } = found.spec
   const searched = filters.flatMap(({ field, lookups }) =>
     lookups.filter((one) => one === 'icontains' || one === 'startswith').map((one) => `${field.name}__${one}`),
   )

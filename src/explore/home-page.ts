@@ -1,8 +1,9 @@
 import type { Context } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
-import { ask } from './ask.js'
+import { ask, totalOf } from './ask.js'
 import { type Html, html } from './html.js'
 import { badge, layout, pluginPaths } from './layout.js'
+import { sizeParameter } from './list-query.js'
 import { curlOf, type Explored, findPlace, ROOT } from './place.js'
 
 /** Lists that are asked how many records they have. */
@@ -38,13 +39,9 @@ npx snippetctl check</pre>`
 }
 
 async function countOf(explored: Explored, context: Context, { spec }: Resource): Promise<string | undefined> {
-  const size = spec.pagination.style.parameters.find((name) => name === 'page_size' || name === 'limit')
-  if (size === undefined || spec.dialect || spec.pagination.count === 'none' || !spec.operations.includes('list'))
-    return undefined
-  const { headers } = await ask(context, explored.routes, { path: spec.path, search: `${size}=1` })
-  const about = headers.has('x-total-count-estimated') ? 'about ' : ''
-  const total = headers.get('x-total-count')
-  return total === undefined ? undefined : about + total
+  const size = sizeParameter(spec)
+  if (size === undefined || spec.pagination.count === 'none' || !spec.operations.includes('list')) return undefined
+  return totalOf(await ask(context, explored.routes, { path: spec.path, search: `${size}=1` }))
 }
 
 function resourceRow({ spec }: Resource, count: string | undefined): Html {

@@ -1,3 +1,4 @@
+import { resourceAt } from '../http/route.js'
 import { assetUrl } from './assets.js'
 import { type Html, html, markupOf } from './html.js'
 import { type Explored, ROOT } from './place.js'
@@ -53,7 +54,7 @@ function isAt(current: string | undefined, path: string): boolean {
 
 /** The paths of the routes that no resource has made. */
 export function pluginPaths({ routes }: Explored): readonly string[] {
-  return [...new Set([...routes].filter(({ source }) => !source.startsWith('resource ')).map(({ path }) => path))]
+  return [...new Set([...routes].filter((route) => !resourceAt(route)).map(({ path }) => path))]
 }
 
 /** What stands for a method everywhere. */

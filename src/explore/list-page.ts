@@ -1,6 +1,6 @@
 import type { FieldSpec } from '../config/spec.js'
 import type { Resource } from '../resource/resource.js'
-import type { Answer } from './ask.js'
+import { type Answer, totalOf } from './ask.js'
 import { cell } from './cell.js'
 import { type Exact, isList, isMembers, type Members, textOf } from './exact.js'
 import { type Html, html } from './html.js'
@@ -72,11 +72,12 @@ const LINK = /<(\/[^>]*)>; rel="(first|prev|next|last)"/g
 const WORDS = { first: 'First', prev: 'Previous', next: 'Next', last: 'Last' } as const
 
 /** The links to the neighbours of a page, and how many records there are, as far as the answer says. */
-export function pager({ headers }: Answer, rows: readonly Members[]): Html {
-  const links = new Map([...(headers.get('link') ?? '').matchAll(LINK)].map(([, url = '', rel = '']) => [rel, url]))
-  const total = headers.get('x-total-count')
-  const about = headers.has('x-total-count-estimated') ? 'about ' : ''
-  const count = total === undefined ? `${rows.length} here` : `${about}${total} ${total === '1' ? 'record' : 'records'}`
+export function pager(answer: Answer, rows: readonly Members[]): Html {
+  const links = new Map(
+    [...(answer.headers.get('link') ?? '').matchAll(LINK)].map(([, url = '', rel = '']) => [rel, url]),
+  )
+  const total = totalOf(answer)
+  const count = total === undefined ? `${rows.length} here` : `${total} ${total === '1' ? 'record' : 'records'}`
   const known = links.has('prev') || links.has('next') ? (['first', 'prev', 'next', 'last'] as const) : []
   const steps = known.flatMap((rel) => {
     const url = links.get(rel)

@@ -1,4 +1,4 @@
-import type { FilterSpec } from '../config/spec.js'
+import type { FilterSpec, ResourceSpec } from '../config/spec.js'
 import type { Lookup } from '../fields/field-type.js'
 import type { Resource } from '../resource/resource.js'
 import { type Html, html } from './html.js'
@@ -11,6 +11,11 @@ export function withoutEmpty(search: string): string {
     .split('&')
     .filter((pair) => /=./.test(pair))
     .join('&')
+}
+
+/** The parameter that says how long a page is; undefined where there is none, or a dialect has its own. */
+export function sizeParameter({ dialect, pagination }: ResourceSpec): string | undefined {
+  return dialect ? undefined : pagination.style.parameters.find((name) => name === 'page_size' || name === 'limit')
 }
 
 /** The path of a page of a list whose query has another order, from its first page. */

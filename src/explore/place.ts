@@ -1,5 +1,5 @@
 import type { Resource } from '../resource/resource.js'
-import { METHODS, type Method, type Route } from '../http/route.js'
+import { METHODS, type Method, resourceAt, type Route } from '../http/route.js'
 import type { RouteTable } from '../http/routes.js'
 
 /** What Explore is made of: the compiled application, as far as a page shows it. */
@@ -26,7 +26,7 @@ export interface Place {
 }
 
 /** What is at a path of the API; undefined where no route is. */
-export function findPlace({ resources, routes }: Explored, path: string): Place | undefined {
+export function findPlace({ routes }: Explored, path: string): Place | undefined {
   const closed = path.endsWith('/') ? path : `${path}/`
   const found = METHODS.flatMap((method) => {
     const match = routes.match(method, closed)
@@ -35,9 +35,8 @@ export function findPlace({ resources, routes }: Explored, path: string): Place 
   const [first] = found
   if (!first) return undefined
   const { path: template, source } = first.route
-  const resource = resources.find(({ spec }) => source === `resource ${spec.name}`)
   const methods = found.map(({ route }) => route.method)
-  return { path: closed, template, methods, source, params: first.params, resource }
+  return { path: closed, template, methods, source, params: first.params, resource: resourceAt(first.route) }
 }
 
 /** Whether a place is one record rather than a collection: its path ends with a parameter. */

@@ -13,6 +13,7 @@ export const SCRIPT = String.raw`'use strict'
     setTimeout(() => { if (status.textContent === words) status.textContent = '' }, 4000)
   }
   const leave = (words, url) => {
+    // Where a browser keeps nothing, the next page says nothing.
     try { sessionStorage.setItem('explore-said', words) } catch {}
     if (url) location.assign(url)
     else location.reload()
@@ -83,6 +84,7 @@ export const SCRIPT = String.raw`'use strict'
 
   const showRefusal = (form, response, text) => {
     let problem = {}
+    // An answer of a proxy, say: it is shown as it is.
     try { problem = JSON.parse(text) } catch {}
     const errors = new Map(Object.entries((problem && problem.errors) || {}))
     const wrong = all('[data-kind]', form).filter((control) => errors.has(control.name))
@@ -203,6 +205,8 @@ export const SCRIPT = String.raw`'use strict'
     const said = sessionStorage.getItem('explore-said')
     sessionStorage.removeItem('explore-said')
     if (said) say(said)
-  } catch {}
+  } catch {
+    // As above: nothing was kept.
+  }
 })()
 `

@@ -23,14 +23,15 @@ export function entityTag(document: string): string {
 /** The answer that is this document with its tag; without the document, 304, when the client has it already. */
 export function taggedReply({ headers }: Pick<Context, 'headers'>, document: string): Reply {
   const tag = entityTag(document)
-  const known = headers['if-none-match']
-  return known !== undefined && isKnown(String(known), tag)
+  return isKnown(headers, tag)
     ? { status: 304, headers: { ETag: tag } }
     : { status: 200, headers: { ETag: tag }, text: document }
 }
 
-function isKnown(known: string, tag: string): boolean {
-  const tags = readTags(known)
+/** Whether the client says, by `If-None-Match`, that it has what this tag is of. */
+export function isKnown(headers: Headers, tag: string): boolean {
+  const known = headers['if-none-match']
+  const tags = known === undefined ? undefined : readTags(String(known))
   return tags === 'any' || tags?.some(({ content }) => `"${content}"` === tag) === true
 }
 

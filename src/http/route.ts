@@ -119,6 +119,11 @@ export interface Route {
   readonly generated?: Generated
 }
 
+/** The resource that answers here by itself; undefined where code of a plugin does. */
+export function resourceAt({ generated, place }: Route): Resource | undefined {
+  return place === undefined ? generated?.resource : undefined
+}
+
 export interface RouteOptions {
   readonly headers: Readonly<Record<string, string>>
   describe(): Json

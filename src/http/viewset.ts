@@ -32,12 +32,13 @@ interface ReplacedBy extends Pick<Route, 'source' | 'place'> {
   readonly instead: (generated: Handler) => Handler
 }
 
-const NONE: Additions = { hooks: [], replacements: new Map() }
+/** Of a resource to which no plugin adds anything. */
+export const NO_ADDITIONS: Additions = { hooks: [], replacements: new Map() }
 
 const READS: ReadonlySet<Operation> = new Set(['list', 'retrieve'])
 
 /** The routes of a resource: `<name>-list` on its path, `<name>-detail` on the path of one record. */
-export function viewset(resource: Resource, { hooks, replacements } = NONE): readonly Route[] {
+export function viewset(resource: Resource, { hooks, replacements } = NO_ADDITIONS): readonly Route[] {
   const { name, path, operations, model, dialect } = resource.spec
   const places = {
     collection: { name: `${name}-list`, path },

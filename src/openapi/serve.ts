@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Reply, Route } from '../http/route.js'
+import { isKnown } from '../http/entity-tags.js'
+import type { Route } from '../http/route.js'
 import { type Described, describeApp } from './document.js'
 import { toOpenApi30 } from './downgrade.js'
 
@@ -26,7 +27,9 @@ export function openApiRoutes(app: Described): readonly Route[] {
       source: 'built in',
       handle({ headers }) {
         made ??= withTag(renderOpenApi(app, version))
-        return conditional(made, headers['if-none-match'])
+        const { text, etag } = made
+        const about = { ETag: etag, 'Cache-Control': 'no-cache' }
+        return isKnown(headers, etag) ? { status: 304, headers: about } : { status: 200, headers: about, text }
       },
     }
   })
@@ -34,13 +37,4 @@ export function openApiRoutes(app: Described): readonly Route[] {
 
 function withTag(text: string) {
   return { text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"` }
-}
-
-/** Whoever has it asks whether it is still the same. */
-function conditional(made: { readonly text: string; readonly etag: string }, given: unknown): Reply {
-  const headers = { ETag: made.etag, 'Cache-Control': 'no-cache' }
-  const known = typeof given === 'string' ? given.split(',').map((tag) => tag.trim().replace(/^W\//, '')) : []
-  return known.includes('*') || known.includes(made.etag)
-    ? { status: 304, headers }
-    : { status: 200, headers, text: made.text }
 }

@@ -45,6 +45,13 @@ const refused = (description: string, error: string): ResponseDescription => ({
   example: { error },
 })
 
+/** A change that was made: a sentence, and the snippet. */
+const done = (description: string, message: string): ResponseDescription => ({
+  description,
+  schema: object({ message: { type: 'string' }, snippet: SNIPPET }),
+  example: { message, snippet: EXAMPLE },
+})
+
 const NOT_FOUND = refused('There is no such snippet.', 'Snippet not found')
 const INVALID = refused('The body does not fit.', 'Title is required')
 const TOO_LARGE = refused('The body is too large.', 'the body must be at most 1048576 bytes')
@@ -80,11 +87,7 @@ export const OPERATIONS = {
     summary: 'Create a snippet',
     body: { schema: { $ref: '#/components/schemas/SnippetCreate' } },
     responses: {
-      201: {
-        description: 'The new snippet.',
-        schema: object({ message: { type: 'string' }, snippet: SNIPPET }),
-        example: { message: 'Snippet created', snippet: EXAMPLE },
-      },
+      201: done('The new snippet.', 'Snippet created'),
       400: INVALID,
       413: TOO_LARGE,
       503: UNAVAILABLE,
@@ -115,11 +118,7 @@ export const OPERATIONS = {
     params,
     body: { schema: { $ref: '#/components/schemas/SnippetUpdate' } },
     responses: {
-      200: {
-        description: 'The snippet as it is now.',
-        schema: object({ message: { type: 'string' }, snippet: SNIPPET }),
-        example: { message: 'Snippet updated', snippet: EXAMPLE },
-      },
+      200: done('The snippet as it is now.', 'Snippet updated'),
       404: NOT_FOUND,
       413: TOO_LARGE,
       422: INVALID,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { type App, renderOpenApi, type Route } from '../../src/index.js'
+import { type App, renderOpenApi, resourceAt, type Route } from '../../src/index.js'
 import { SECURITY_HEADERS } from '../../src/http/headers.js'
 import { UNDECLARED } from '../../src/openapi/responses.js'
 
@@ -63,8 +63,7 @@ export function judgeAnswers(server: Server, app: App): Judged {
 }
 
 /** What is replaced by code answers what that wants. */
-const isDescribed = ({ generated, operation, action, place }: Route): boolean =>
-  (operation ?? action) !== undefined || (generated !== undefined && place === undefined)
+const isDescribed = (route: Route): boolean => (route.operation ?? route.action ?? resourceAt(route)) !== undefined
 
 interface Judge {
   readonly declared: readonly string[]
