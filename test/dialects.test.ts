@@ -137,6 +137,21 @@ describe('a list', () => {
     expect((await list(previous)).numbers).toEqual(first.numbers)
   })
 
+  const described: readonly (readonly [mount: string, parameters: readonly string[], destroyed: string])[] = [
+    ['page', ['page', 'page_size', 'cursor', 'ordering', 'filters'], '204'],
+    ['json-server', ['_start', '_end', 'cursor', '_sort', '_order', 'filters'], '200'],
+    ['simple-rest', ['range', 'cursor', 'sort', 'filter'], '200'],
+    ['crud', ['limit', 'offset', 'page', 'cursor', 's', 'filter', 'sort'], '200'],
+  ]
+
+  test.each(described)('is described in the OpenAPI document as %s has it', async (mount, parameters, destroyed) => {
+    const { paths } = (await (await api.fetch('/openapi.json')).json()) as {
+      paths: Record<string, Record<'get' | 'delete', { parameters: { name: string }[]; responses: object }>>
+    }
+    expect(paths[`/${mount}/books/`]?.get.parameters.map(({ name }) => name)).toEqual(parameters)
+    expect(Object.keys(paths[`/${mount}/books/{id}/`]?.delete.responses ?? {})).toContain(destroyed)
+  })
+
   test('has the frame of its dialect', async () => {
     const paged = await list('/page/books?page=2&page_size=40')
     expect(paged.body).toMatchObject({ count: BOOKS, next: null, results: [{ id: 41 }, { id: 42 }] })

@@ -70,7 +70,7 @@ const FIELDS = Object.keys(VALUES) as Field[]
 
 let api: Api
 beforeAll(async () => {
-  api = await startApi(YAML)
+  api = await startApi(YAML, { judge: false })
   const rows = VALUES.at.map((_, row) => `(${FIELDS.map((field) => `'${VALUES[field][row]?.[0]}'`).join(', ')})`)
   await api.database.query({
     text: `insert into events (at, day, weight, price) values ${rows.join(', ')}`,

@@ -73,8 +73,8 @@ const subject = { name: 'Art', parent: null }
 let library: Api
 let snippets: Api
 beforeAll(async () => {
-  library = await startApi(resolve('test/applications/library.yaml'), { judge: true })
-  snippets = await startApi(SNIPPETS_FILE, { judge: true })
+  library = await startApi(resolve('test/applications/library.yaml'))
+  snippets = await startApi(SNIPPETS_FILE)
 })
 afterAll(() => Promise.all([library.close(), snippets.close()]))
 
@@ -174,7 +174,6 @@ test('every status that the document of the snippet service declares is answered
   for (const each of [...good, ...conditional(generated), ...bad, ...gone]) await sent(snippets, each)
   await withoutTables(snippets, [...good, ...gone], 'snippets')
   const unset = await startApi(SNIPPETS_FILE, {
-    judge: true,
     database: snippets.database,
     env: { SNIPPETCTL_SETTING_MAX_PAGE_SIZE: '0' },
   })

@@ -1,7 +1,9 @@
 import type { Lookup } from '../fields/field-type.js'
 import type { Json } from '../json.js'
-import { readCount, readSize } from '../pagination/paginator.js'
+import { CURSOR } from '../pagination/cursor.js'
+import { describeCount, describeSize, readCount, readSize } from '../pagination/paginator.js'
 import type { Fault } from '../problem.js'
+import { COUNT, objectOf, textParameter } from './description.js'
 import type { Comparison, Dialect, Given, Sorting, Vocabulary, Window } from './dialect.js'
 import { comparisons, readJson, readMembers, refused, single, textOf } from './parameters.js'
 
@@ -44,6 +46,21 @@ export const crud: Dialect = {
     const page = `"page":${offset / BigInt(size) + 1n},"pageCount":${Math.ceil(total / size)}`
     return { before: '{"data":', after: `,"count":${length},"total":${total},${page}}` }
   },
+  describe: (sizes) => ({
+    parameters: [
+      describeSize('limit', sizes),
+      describeCount('offset', 'How many records come before the page; says more than `page`.', 0),
+      describeCount('page', 'The number of the page.', 1),
+      CURSOR,
+      textParameter('s', 'Conditions: `{"pages":{"$gte":100}}`.'),
+      textParameter('filter', 'One condition, `status||$eq||draft`; several are `filter[0]`, `filter[1]`.'),
+      textParameter('sort', 'A field and an order, `title,DESC`; several are `sort[0]`, `sort[1]`.'),
+    ],
+    plainFilters: false,
+    frame: (data) => ({
+      anyOf: [data, objectOf({ data, count: COUNT, total: COUNT, page: COUNT, pageCount: COUNT })],
+    }),
+  }),
   put: 'merge',
   destroyed: 'record',
   refusal: ({ title, status, message, faults }) => ({

@@ -1,6 +1,6 @@
 import type { Lookup } from '../fields/field-type.js'
-import type { Json } from '../json.js'
-import type { PageSizes } from '../pagination/paginator.js'
+import type { Json, JsonSchema } from '../json.js'
+import type { PageSizes, ParameterDescription } from '../pagination/paginator.js'
 import type { Fault } from '../problem.js'
 
 /** Every parameter of a query string with its values, in order. `ids[0]=1&ids[1]=2` is one parameter, `ids`. */
@@ -68,6 +68,18 @@ export interface Frame {
   readonly after?: string
 }
 
+/** What documents for clients say of a list. */
+export interface ListDescription {
+  /** All parameters but those that are filters. */
+  readonly parameters: readonly ParameterDescription[]
+  /** Whether filters are parameters of their own, rather than parts of one. */
+  readonly plainFilters: boolean
+  /** What stands around the records; nothing when left out. */
+  frame?(records: JsonSchema): JsonSchema
+  /** The headers that `frame` gives. */
+  readonly headers?: readonly string[]
+}
+
 /** What a client is told of a request that cannot be done. */
 export interface Refused {
   readonly title: string
@@ -94,6 +106,7 @@ export interface Dialect {
   /** The parameters that ask for a window, escaped as in a URL. */
   spell(window: Window): Readonly<Record<string, string>>
   frame(list: Listed): Frame
+  describe(sizes: PageSizes): ListDescription
   /** Whether PUT sets the fields that a body names, or replaces the record. */
   readonly put: 'merge' | 'replace'
   /** Whether DELETE answers 200 with the record as it was, or 204 with nothing. */

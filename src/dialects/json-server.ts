@@ -1,4 +1,6 @@
-import { readCount } from '../pagination/paginator.js'
+import { CURSOR } from '../pagination/cursor.js'
+import { describeCount, readCount } from '../pagination/paginator.js'
+import { textParameter } from './description.js'
 import type { Comparison, Dialect, Given, Sorting, Vocabulary, Window } from './dialect.js'
 import { comparisons, type LookupWords, refused, single } from './parameters.js'
 
@@ -26,6 +28,20 @@ export const jsonServer: Dialect = {
   }),
   spell: ({ offset, size }) => ({ _start: String(offset), _end: String(offset + BigInt(size)) }),
   frame: () => ({}),
+  describe: ({ pageSize, maxPageSize }) => ({
+    parameters: [
+      describeCount('_start', 'How many records come before the page.', 0),
+      {
+        name: '_end',
+        description: `The records before the page and on it, ${pageSize} when left out and ${maxPageSize} at most.`,
+        schema: { type: 'integer', minimum: 1 },
+      },
+      CURSOR,
+      textParameter('_sort', 'Fields between commas: `title,id`.'),
+      textParameter('_order', '`asc` or `desc` for each of them, between commas.'),
+    ],
+    plainFilters: true,
+  }),
   put: 'merge',
   destroyed: 'record',
 }

@@ -1,4 +1,6 @@
-import { readCount, readSize } from '../pagination/paginator.js'
+import { CURSOR } from '../pagination/cursor.js'
+import { describeCount, describeSize, readCount, readSize } from '../pagination/paginator.js'
+import { COUNT, NEIGHBOUR, objectOf, textParameter } from './description.js'
 import type { Dialect } from './dialect.js'
 import { byLookup, comparisons, single } from './parameters.js'
 
@@ -30,6 +32,16 @@ export const page: Dialect = {
   frame: ({ total, next, previous }) => ({
     before: `{"count":${total},"next":${JSON.stringify(next ?? null)},"previous":${JSON.stringify(previous ?? null)},"results":`,
     after: '}',
+  }),
+  describe: (sizes) => ({
+    parameters: [
+      describeCount('page', 'The number of the page.', 1),
+      describeSize('page_size', sizes),
+      CURSOR,
+      textParameter('ordering', 'Fields between commas, a `-` before those that descend: `-title,id`.'),
+    ],
+    plainFilters: true,
+    frame: (results) => objectOf({ count: COUNT, next: NEIGHBOUR, previous: NEIGHBOUR, results }),
   }),
   put: 'replace',
   destroyed: 'nothing',

@@ -1,4 +1,6 @@
 import type { Json } from '../json.js'
+import { CURSOR } from '../pagination/cursor.js'
+import { textParameter } from './description.js'
 import type { Comparison, Dialect, Listed, Sorting, Vocabulary, Window } from './dialect.js'
 import { byLookup, comparisons, readJson, readMembers, refused, single, textOf } from './parameters.js'
 
@@ -26,6 +28,16 @@ export const simpleRest: Dialect = {
   },
   spell: ({ offset, size }) => ({ range: encodeURIComponent(`[${offset},${offset + BigInt(size) - 1n}]`) }),
   frame: (list) => ({ headers: { 'Content-Range': contentRange(list) } }),
+  describe: ({ maxPageSize }) => ({
+    parameters: [
+      textParameter('range', `The first and the last row, ${maxPageSize} rows at most: \`[0,9]\`.`),
+      CURSOR,
+      textParameter('sort', 'A field and an order: `["title","DESC"]`.'),
+      textParameter('filter', 'Values by field, of which a list has alternatives: `{"id":[1,2]}`.'),
+    ],
+    plainFilters: false,
+    headers: ['Content-Range'],
+  }),
   put: 'merge',
   destroyed: 'record',
 }

@@ -54,18 +54,12 @@ export function describeApp({ spec, routes }: Described): Part {
   }
 
   function describe(route: Route): Part {
-    const { generated, dialect } = route
-    if (dialect !== undefined) return describeDialect(route, dialect)
+    const { generated } = route
     if (!generated) return describeWritten(route, routes.rendererAt(route.path) !== undefined)
     const { resource, operation } = generated
     const canConflict = operation === 'destroy' ? isHeld(resource.spec.model, spec.models) : canClash(generated)
     return describeGenerated({ ...generated, schemas, canConflict }, namesOf(resource))
   }
-}
-
-/** What a dialect takes and answers, its clients know; of that no promise is made here. */
-function describeDialect(route: Route, dialect: string): Part {
-  return { ...describeWritten(route, false), description: `Speaks the dialect \`${dialect}\`.` }
 }
 
 function infoOf({ api }: AppSpec): Part {

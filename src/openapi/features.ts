@@ -31,7 +31,7 @@ export interface Addition {
 type Feature = (subject: Subject) => Addition
 
 const filtering: Feature = ({ resource: { spec }, operation, schemas }) =>
-  operation === 'list'
+  operation === 'list' && !spec.dialect
     ? {
         parameters: [...compileFilters(spec).values()].map((filter) => filterParameter(filter, schemas)),
         refusals: [400],
@@ -39,7 +39,7 @@ const filtering: Feature = ({ resource: { spec }, operation, schemas }) =>
     : {}
 
 const ordering: Feature = ({ resource: { spec }, operation }) => {
-  if (operation !== 'list' || spec.orderable.length === 0) return {}
+  if (operation !== 'list' || spec.dialect || spec.orderable.length === 0) return {}
   const names = spec.orderable.flatMap(({ name }) => [name, `-${name}`])
   const standard = spec.defaultOrder.map(({ field, descending }) => (descending ? `-${field.name}` : field.name))
   const description =
@@ -49,13 +49,31 @@ const ordering: Feature = ({ resource: { spec }, operation }) => {
 }
 
 const paging: Feature = ({ resource: { spec }, operation }) => {
-  if (operation !== 'list') return {}
+  if (operation !== 'list' || spec.dialect) return {}
   const { style, count } = spec.pagination
   const described = style.describe(spec.pagination)
   const total = count === 'none' ? [] : ['X-Total-Count', ...(count === 'capped' ? ['X-Total-Count-Estimated'] : [])]
   return {
     parameters: described.map((each) => ({ in: 'query', ...each })),
     headers: [...(described.length > 0 ? ['Link'] : []), ...total],
+  }
+}
+
+/** What a list is asked in its dialect. */
+const speaking: Feature = ({ resource: { spec }, operation }) => {
+  if (operation !== 'list' || !spec.dialect) return {}
+  const { parameters, plainFilters, headers = [] } = spec.dialect.describe(spec.pagination)
+  const filters = {
+    name: 'filters',
+    description: 'Filters, each a parameter of its own.',
+    schema: { type: 'object', additionalProperties: { type: 'string' } },
+    style: 'form',
+    explode: true,
+  }
+  return {
+    parameters: [...parameters, ...(plainFilters ? [filters] : [])].map((each) => ({ in: 'query', ...each })),
+    headers: ['Link', 'X-Total-Count', ...headers],
+    refusals: [400],
   }
 }
 
@@ -97,7 +115,8 @@ function versionsParameter(name: string, description: string, required = false):
   return { name, in: 'header', description, required, schema: { type: 'string' } }
 }
 
-const acceptance: Feature = ({ operation }) => (operation === 'destroy' ? {} : { refusals: [406] })
+const acceptance: Feature = ({ resource: { spec }, operation }) =>
+  operation === 'destroy' && spec.dialect?.destroyed !== 'record' ? {} : { refusals: [406] }
 
 const constraints: Feature = ({ canConflict }) => ({ refusals: canConflict ? [409] : [] })
 
@@ -109,6 +128,7 @@ export const FEATURES: readonly Feature[] = [
   filtering,
   ordering,
   paging,
+  speaking,
   writing,
   versions,
   acceptance,

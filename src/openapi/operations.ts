@@ -2,7 +2,7 @@ import type { Operation } from '../config/spec.js'
 import { FEATURES, type Subject } from './features.js'
 import { type Part, reference } from './part.js'
 import type { DocumentedMode, SchemaNames } from './resource-schemas.js'
-import { headersNamed, refusalName } from './responses.js'
+import { anyOther, headersNamed, refusal, refusalName, renderedProblem } from './responses.js'
 
 /** What there is to say of an operation of any resource. */
 interface Saying {
@@ -69,13 +69,14 @@ const SAYINGS: Readonly<Record<Operation, Saying>> = {
 
 /** The generated operation of a resource, without its identifier and tag. */
 export function describeGenerated(subject: Subject, names: SchemaNames): Part {
-  const { resource, operation } = subject
-  const { summary, description, status, answer, body, mediaTypes = [] } = SAYINGS[operation]
+  const { resource } = subject
+  const { summary, description, status, answer, body, mediaTypes = [] } = sayingOf(subject)
   const additions = FEATURES.map((feature) => feature(subject))
   const parameters = additions.flatMap((addition) => addition.parameters ?? [])
   const refusals = new Set(additions.flatMap((addition) => addition.refusals ?? []))
   const headers = additions.flatMap((addition) => addition.headers ?? [])
   const content = answerSchema(subject, names)
+  const refused = refusing(subject)
   return {
     summary: summary(resource.spec.name),
     description,
@@ -90,10 +91,30 @@ export function describeGenerated(subject: Subject, names: SchemaNames): Part {
         ...(content && { content: { [JSON_TYPE]: { schema: content } } }),
       },
       ...Object.assign({}, ...additions.map(({ answers }) => answers)),
-      ...Object.fromEntries([...refusals].map((refused) => [refused, reference('responses', refusalName(refused))])),
-      default: reference('responses', 'AnyOther'),
+      ...Object.fromEntries([...refusals].map((each) => [each, refused(each)])),
+      default: refused('other'),
     },
   }
+}
+
+/** What an operation is in the dialect of its resource. */
+function sayingOf({ resource, operation }: Subject): Saying {
+  const saying = SAYINGS[operation]
+  const { dialect } = resource.spec
+  if (operation === 'update' && dialect?.put === 'merge') {
+    return { ...saying, description: SAYINGS.partial_update.description, body: 'update' }
+  }
+  if (operation === 'destroy' && dialect?.destroyed === 'record') {
+    return { ...saying, status: 200, answer: 'The record as it was.' }
+  }
+  return saying
+}
+
+/** Refusals by their status; those of a dialect may have a shape of their own. */
+function refusing({ resource }: Subject): (status: number | 'other') => Part {
+  const isRendered = resource.spec.dialect?.refusal !== undefined
+  if (!isRendered) return (status) => reference('responses', status === 'other' ? 'AnyOther' : refusalName(status))
+  return (status) => ({ ...(status === 'other' ? anyOther() : refusal(status)), content: renderedProblem() })
 }
 
 /** `listBook`: what the operation is called in clients that are generated. */
@@ -107,9 +128,10 @@ function bodyContent(mediaTypes: readonly string[], schema: string): Part {
 
 function answerSchema({ resource: { spec }, operation }: Subject, { shown }: SchemaNames): Part | undefined {
   const item = reference('schemas', shown)
-  if (operation === 'destroy') return undefined
+  if (operation === 'destroy') return spec.dialect?.destroyed === 'record' ? item : undefined
   if (operation !== 'list') return item
   const items = { type: 'array', items: item }
+  if (spec.dialect) return spec.dialect.describe(spec.pagination).frame?.(items) ?? items
   return spec.pagination.envelope === 'results' ? envelope(items, spec.pagination.count === 'none') : items
 }
 

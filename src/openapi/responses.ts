@@ -31,6 +31,11 @@ export const HEADERS: Readonly<Record<string, Part>> = {
     description: 'There when the total is an estimate.',
     schema: { type: 'string', enum: ['true'] },
   },
+  'Content-Range': {
+    description: 'Which records these are, of how many: `books 0-9/42`.',
+    required: true,
+    schema: { type: 'string' },
+  },
   ETag: {
     description: 'The version of the record, for `If-Match` and `If-None-Match` (RFC 9110).',
     required: true,
@@ -112,6 +117,11 @@ export function anyOther(): Part {
 export function problemContent(example: Part | undefined): Part {
   const schema = reference('schemas', 'Problem')
   return { 'application/problem+json': { schema, ...(example && { example }) } }
+}
+
+/** What is known of a problem that has a shape of its own. */
+export function renderedProblem(): Part {
+  return { 'application/json': { schema: { type: 'object' } } }
 }
 
 function exampleOf(type: ProblemType, title: string, status: number): Part {

@@ -1,7 +1,7 @@
 import type { OperationDescription, ResponseDescription, ValueDescription } from '../http/operation.js'
 import type { Route } from '../http/route.js'
 import { type Part, reference } from './part.js'
-import { headersNamed, headersOfRefusal, problemContent } from './responses.js'
+import { headersNamed, headersOfRefusal, problemContent, renderedProblem } from './responses.js'
 
 const TEXT: ValueDescription = { description: '', schema: { type: 'string' } }
 
@@ -87,6 +87,6 @@ function isRefused(responses: OperationDescription['responses']): boolean {
 
 /** A refusal of which no more is known than its shape. */
 function problemOf(description: string, renders: boolean): Part {
-  const content = renders ? { 'application/json': { schema: { type: 'object' } } } : problemContent(undefined)
+  const content = renders ? renderedProblem() : problemContent(undefined)
   return { description, headers: headersNamed(), content }
 }

@@ -34,8 +34,9 @@ interface Sent {
 }
 
 const LONGEST = 256 * 1024
-/** Headers of which no document speaks. */
+/** Headers of which no document speaks: of every answer, and for browsers. */
 const AMBIENT: ReadonlySet<string> = new Set([
+  ...['vary', 'access-control-allow-origin', 'access-control-allow-credentials', 'access-control-expose-headers'],
   ...SECURITY_HEADERS.map((name) => name.toLowerCase()),
   ...['content-type', 'content-length', 'connection', 'keep-alive', 'transfer-encoding', 'date'],
 ])

@@ -13,7 +13,7 @@ export interface Api {
   readonly database: Database
   /** What the server logged, in order. */
   readonly logged: readonly { readonly event: string }[]
-  /** Every answer, held against the OpenAPI document; undefined unless `judge` asks for it. */
+  /** Every answer, held against the OpenAPI document. */
   readonly judged: Judged | undefined
   fetch(path: string, init?: RequestInit): Promise<Response>
   /** Sends `body` as JSON. */
@@ -27,7 +27,7 @@ interface ApiOptions {
   readonly env?: Readonly<Record<string, string>>
   /** What `plugins: [./plugin.mjs]` of a YAML text means. */
   readonly plugin?: Plugin
-  /** Whether every answer is held against the OpenAPI document. */
+  /** Whether every answer is held against the OpenAPI document; false where others wrote what no field takes. */
   readonly judge?: boolean
 }
 
@@ -37,7 +37,7 @@ export const SNIPPETS_FILE = resolve('resources.yaml')
 /** Starts the application of a file, or of the YAML text itself, with its tables made and empty. */
 export async function startApi(
   yaml: string,
-  { database, env = {}, plugin, judge = false }: ApiOptions = {},
+  { database, env = {}, plugin, judge = true }: ApiOptions = {},
 ): Promise<Api> {
   const { file, remove } = await asFile(yaml)
   const loaded = await loadApplication({
