@@ -6,10 +6,31 @@ import { schemaDifferences } from '../src/migrations/verify.js'
 import { openTestDatabase, type TestDatabase } from './support/database.js'
 import { type Folder, makeFolder, specOf, tablesOf } from './support/migrations.js'
 import { describeSchema } from './support/schema-oracle.js'
-import { type Schema, schemaPairs } from './support/schema-pairs.js'
+import { type Fields, type Schema, schemaPairs } from './support/schema-pairs.js'
 
 /** `npm run test:pairs` says 1000. */
 const PAIRS = Number(process.env['SNIPPETCTL_PAIRS'] ?? 6)
+
+/** One field of a model, before and after. */
+const pairOf = (before: Fields, after: Fields): [readonly [Schema, Schema]] => {
+  const schemaOf = (fields: Fields): Schema => ({
+    models: {
+      author: { table: 'authors', fields: { id: { type: 'integer', primary_key: true }, ...fields }, indexes: [] },
+    },
+    dropped: [],
+  })
+  return [[schemaOf(before), schemaOf(after)]]
+}
+
+/** What random pairs have found. */
+const FOUND = [
+  pairOf({ ada: { type: 'string', max: 100 } }, { ada: { type: 'text', max: 50 } }),
+  pairOf({ ada: { type: 'string', max: 100 } }, { ada: { type: 'choice', choices: ['x', 'y'] } }),
+  pairOf(
+    { ada: { type: 'belongs_to', model: 'author', on_delete: 'restrict', nullable: true } },
+    { ada: { type: 'integer', renamed_from: 'ada_id' } },
+  ),
+]
 
 let scratch: TestDatabase
 let database: TestDatabase
@@ -68,5 +89,10 @@ test('after applying what was planned nothing differs, neither for the planner n
     expect(migrated).toBe(await describeFresh(to))
     expect(back).toBe(Object.keys(from.models).length > 0 ? before : back)
   })
-  await fc.assert(property, { numRuns: PAIRS, interruptAfterTimeLimit: 3_600_000, markInterruptAsFailure: true })
+  await fc.assert(property, {
+    numRuns: PAIRS + FOUND.length,
+    examples: FOUND,
+    interruptAfterTimeLimit: 3_600_000,
+    markInterruptAsFailure: true,
+  })
 }, 4_000_000)

@@ -8,7 +8,6 @@ import { compareSchemas, type Difference } from './diff.js'
 import { MigrationError } from './error.js'
 import { type Migration, type MigrationFolder, pathOf, readMigrations } from './files.js'
 import { type Proof, proveRoundTrip } from './prove.js'
-import { isOurs } from './pair.js'
 import { findRenames } from './renames.js'
 import { planName, render } from './render.js'
 import { build, catalogOf, FROM, replay, runAll, TO } from './scratch.js'
@@ -95,7 +94,7 @@ async function differ(session: Connection, { wanted, dropped, from, to }: Compar
           return catalogOf(session, FROM)
         })
   const { former } = renames
-  const wish = settle({ wanted, from: renamed, to, isOurs: (table, part) => isOurs(table, part, former) })
+  const wish = settle({ wanted, from: renamed, to, former })
   const { steps, refusals, notes } = compareSchemas({ ...wish, dropped, from: renamed, former })
   return { steps: [...renames.steps, ...steps], refusals: [...renames.refusals, ...refusals], notes }
 }

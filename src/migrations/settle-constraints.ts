@@ -1,4 +1,4 @@
-import type { CatalogConstraint, CatalogIndex } from './catalog.js'
+import type { CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
 import { type Demand, demandOfType, joinDemands, readCheck } from './meaning.js'
 import { find, has } from './pair.js'
 import { isPlainIndex, isPlainUnique, readForeignKey, reasonAgainstRelation } from './sayable.js'
@@ -133,11 +133,30 @@ function isSame(key: keyof Demand, one: Demand, other: Demand): boolean {
 }
 
 /** Whether a constraint with a name as the generator gives them says what no file could: then it is somebody else's. */
-function isUnsayable(constraint: CatalogConstraint, { from, asked, known }: SettlingPair): boolean {
+function isUnsayable(constraint: CatalogConstraint, pair: SettlingPair): boolean {
+  const { asked, known, from } = pair
   const { kind, target } = constraint
   if (kind === 'check') return !constraint.validated
   if (kind === 'unique') return !isPlainUnique(constraint)
   if (kind !== 'foreign_key') return false
   // Tables without a model are none of the file's business.
-  return !find(asked, target ?? '') || reasonAgainstRelation(constraint, from, find(known, target ?? '')) !== undefined
+  if (!find(asked, target ?? '')) return true
+  const now = { key: constraint, table: from }
+  return [now, beforeRenames(now, pair)].every(
+    ({ key, table }) => reasonAgainstRelation(key, table, find(known, target ?? '')) !== undefined,
+  )
+}
+
+interface KeyOfTable {
+  readonly key: CatalogConstraint
+  readonly table: CatalogTable
+}
+
+function beforeRenames({ key, table }: KeyOfTable, { former }: SettlingPair): KeyOfTable {
+  const renamed = (constraint: CatalogConstraint): CatalogConstraint => ({
+    ...constraint,
+    columns: constraint.columns.map((column) => column && former(column)),
+  })
+  const columns = table.columns.map((column) => ({ ...column, name: former(column.name) }))
+  return { key: renamed(key), table: { ...table, columns, constraints: table.constraints.map(renamed) } }
 }

@@ -1,7 +1,7 @@
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
 import { isCountable } from './column-steps.js'
 import { joinDemands, readCheck, readDefault } from './meaning.js'
-import { extra, find, has, usesOf } from './pair.js'
+import { extra, type FormerNames, find, has, isOurs, usesOf } from './pair.js'
 import { isSayableColumn } from './sayable.js'
 import { serves } from './serving.js'
 import { settleConstraints } from './settle-constraints.js'
@@ -19,8 +19,7 @@ export interface Wish {
 interface Sides extends Wish {
   /** What is there, after the renames of the plan. */
   readonly from: Catalog
-  /** Whether the generator made a part, under the names of before or of now. */
-  readonly isOurs: (table: WantedTable, part: CatalogConstraint | CatalogIndex) => boolean
+  readonly former: FormerNames
 }
 
 /**
@@ -28,7 +27,7 @@ interface Sides extends Wish {
  * very thing is wanted; and so is what resources.yaml has no words for, so that nobody drops it. What is there stays as it is,
  * because SQL is made of it.
  */
-export function settle({ wanted, from, to, isOurs }: Sides): Wish {
+export function settle({ wanted, from, to, former }: Sides): Wish {
   const pairs = wanted.map((table) => {
     const [there, target] = [find(from, table.name), find(to, table.name)]
     if (!there || !target) return { wanted: table, to: target }
@@ -38,7 +37,8 @@ export function settle({ wanted, from, to, isOurs }: Sides): Wish {
       to: target,
       known: from,
       asked: to,
-      isOurs: (part) => isOurs(table, part),
+      isOurs: (part) => isOurs(table, part, former),
+      former: (column) => former.column(table.name, column),
     })
   })
   const settled = pairs.flatMap((pair) => pair.to ?? [])
@@ -92,7 +92,8 @@ interface Served {
 function settledType(now: CatalogColumn, { asked, column, from, to }: Served): Partial<CatalogColumn> {
   if (column.type === now.type || !serves(now.type, asked, column)) return {}
   const { type, collation, labels } = column
-  if (!labels) return { type }
+  // Bounded texts are made for fields of another type, unless their checks have made them choices before.
+  if (!labels) return type.endsWith(')') && now.type === 'text' && !choicesOf(from, now.name) ? {} : { type }
   // An enum lets in what it has, and nothing else can be put in.
   const same = choicesOf(to, now.name)?.toSorted().join('\0') === [...labels].sort().join('\0')
   return same && has(from.columns, now.name) ? { type, collation, labels } : {}

@@ -10,7 +10,10 @@ export interface SettlingPair {
   readonly known: Catalog
   /** All tables that are wanted. */
   readonly asked: Catalog
+  /** Whether the generator made a part, under the names of before or of now. */
   readonly isOurs: (part: CatalogConstraint | CatalogIndex) => boolean
+  /** What a column was called before the renames of the plan. */
+  readonly former: (column: string) => string
 }
 
 /** Whether a part is left alone, when the file can say it or not. */

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import type { Json } from '../../src/json.js'
 
-type Fields = { readonly [name: string]: Json }
+/** The fields of a model, by name. */
+export type Fields = { readonly [name: string]: Json }
 type Definition = { readonly [key: string]: Json }
 
 /** The models of a configuration, and the tables that it says may go. */
