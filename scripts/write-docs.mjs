@@ -1,4 +1,4 @@
-/** Writes the generated sections of the pages in docs/ from the program itself. */
+/** Writes the generated sections of the pages in docs/ from the program itself, and `llms.txt` from the pages. */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -9,7 +9,7 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const bundle = new URL(`../dist.docs-${process.pid}.mjs`, import.meta.url)
 try {
   await build({
-    entryPoints: ['docs/generate/sections.ts'],
+    entryPoints: ['docs/generate/index.ts'],
     outfile: fileURLToPath(bundle),
     bundle: true,
     packages: 'external',
@@ -19,7 +19,7 @@ try {
     tsconfigRaw: {},
     logLevel: 'warning',
   })
-  const { writeSections } = await import(bundle.href)
+  const { writeLlms, writeSections } = await import(bundle.href)
   for (const name of readdirSync('docs').filter((each) => each.endsWith('.md'))) {
     const text = readFileSync(`docs/${name}`, 'utf8')
     const written = writeSections(text)
@@ -27,6 +27,10 @@ try {
     writeFileSync(`docs/${name}`, written)
     console.log(`wrote docs/${name}`)
   }
+  writeFileSync(
+    'llms.txt',
+    writeLlms((file) => readFileSync(file, 'utf8')),
+  )
 } finally {
   rmSync(bundle, { force: true })
 }

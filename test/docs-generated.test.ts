@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { writeSections } from '../docs/generate/sections.js'
+import { writeLlms, writeSections } from '../docs/generate/index.js'
 
 const PAGES = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
@@ -24,6 +24,13 @@ const anchorsIn = (page: string): readonly string[] =>
 describe('the documentation', () => {
   test.each(PAGES)('%s says what the program says where it is generated (npm run docs)', (page) => {
     expect(read(page)).toBe(writeSections(read(page)))
+  })
+
+  test('is in one file for programs, as its pages say it (npm run docs)', () => {
+    const whole = read('llms.txt')
+    expect(whole).toBe(writeLlms(read))
+    const links = [...whole.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, file = '']) => file)
+    expect(links.filter((file) => !existsSync(file))).toEqual([])
   })
 
   test.each(PAGES)('%s has no link that leads nowhere', (page) => {

@@ -1,0 +1,2 @@
+export { writeLlms } from './llms.js'
+export { writeSections } from './sections.js'
