@@ -26,6 +26,9 @@ const pairOf = (before: Fields, after: Fields): [readonly [Schema, Schema]] => {
 const FOUND = [
   pairOf({ ada: { type: 'string', max: 100 } }, { ada: { type: 'text', max: 50 } }),
   pairOf({ ada: { type: 'string', max: 100 } }, { ada: { type: 'choice', choices: ['x', 'y'] } }),
+  pairOf({ ada: { type: 'string', max: 100 } }, { ada: { type: 'text', max: 100 } }),
+  pairOf({ ada: { type: 'float', maximum: 9 } }, { ada: { type: 'integer', maximum: 9 } }),
+  pairOf({ ada: { type: 'float', maximum: 9 } }, { bob: { type: 'integer', maximum: 9, renamed_from: 'ada' } }),
   pairOf(
     { ada: { type: 'belongs_to', model: 'author', on_delete: 'restrict', nullable: true } },
     { ada: { type: 'integer', renamed_from: 'ada_id' } },

@@ -49,7 +49,7 @@ export function pairTables(
 }
 
 /** Another kind of value, or of order. Whether the server makes it up is another matter. */
-function isRetyped(old: CatalogColumn, now: CatalogColumn): boolean {
+export function isRetyped(old: CatalogColumn, now: CatalogColumn): boolean {
   return isOfOneKind(old, now) && (old.type !== now.type || old.collation !== now.collation)
 }
 

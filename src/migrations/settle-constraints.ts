@@ -5,9 +5,18 @@ import { isPlainIndex, isPlainUnique, readForeignKey, reasonAgainstRelation } fr
 import type { IsLeft, SettlingPair } from './settling-pair.js'
 import type { WantedConstraint } from './sql.js'
 
+interface Settling {
+  readonly isLeft: IsLeft
+  /** Columns whose type changes: a check of ours is made anew for it, because it would keep the words of the old one. */
+  readonly retyped: ReadonlySet<string>
+}
+
 /** Wants the constraints that are there, where they do what is wanted or cannot be said. */
-export function settleConstraints(pair: SettlingPair, isLeft: IsLeft): SettlingPair {
-  const settled = pair.to.constraints.map((constraint) => ({ constraint, ...heldBy(pair, constraint) }))
+export function settleConstraints(pair: SettlingPair, { isLeft, retyped }: Settling): SettlingPair {
+  const settled = pair.to.constraints.map((constraint) => {
+    const isRemade = constraint.kind === 'check' && constraint.columns.some((name) => name && retyped.has(name))
+    return { constraint, ...heldBy(pair, constraint, isRemade) }
+  })
   const replaced = new Set(settled.flatMap(({ constraint, parts }) => (parts ? [constraint.name] : [])))
   const standing = distinct(settled.flatMap(({ parts }) => parts ?? []))
   const kept = [...pair.to.constraints.filter(({ name }) => !replaced.has(name)), ...standing]
@@ -48,18 +57,19 @@ interface Held {
   readonly index?: CatalogIndex
 }
 
-function heldBy(pair: SettlingPair, constraint: CatalogConstraint): Held {
+function heldBy(pair: SettlingPair, constraint: CatalogConstraint, isRemade: boolean): Held {
   const { from, to, isOurs } = pair
   const [column, ...others] = constraint.columns
   const alike = from.constraints.filter((each) => each.kind === constraint.kind && each.validated)
   if (alike.some((each) => each.name === constraint.name && each.definition === constraint.definition)) return {}
   const stands = STANDS[constraint.kind] ?? (() => [])
   const foreign = stands(
-    alike.filter((each) => each.name === constraint.name || !isOurs(each)),
+    alike.filter((each) => !isOurs(each) || (each.name === constraint.name && !isRemade)),
     constraint,
     pair,
   )
   if (foreign.length > 0) return { parts: foreign }
+  if (isRemade) return {}
   // Ours by its former name: it is renamed, and keeps its words.
   const former = alike
     .filter((each) => isOurs(each) && !has(to.constraints, each.name))

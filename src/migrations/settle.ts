@@ -1,7 +1,7 @@
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
 import { isCountable } from './column-steps.js'
 import { joinDemands, readCheck, readDefault } from './meaning.js'
-import { extra, type FormerNames, find, has, isOurs, usesOf } from './pair.js'
+import { both, extra, type FormerNames, find, has, isOurs, isRetyped, usesOf } from './pair.js'
 import { isSayableColumn } from './sayable.js'
 import { serves } from './serving.js'
 import { settleConstraints } from './settle-constraints.js'
@@ -50,7 +50,8 @@ function settleTable(pair: SettlingPair): Pick<SettlingPair, 'wanted' | 'to'> {
   const left = leftColumns(pair)
   const columns = [...to.columns.map((column) => settleColumn(pair, column)), ...left]
   // Checks are read by the columns that they were written for.
-  const settled = settleIndexes(settleConstraints(pair, isLeft), isLeft)
+  const retyped = new Set(both(from.columns, columns).flatMap(([old, now]) => (isRetyped(old, now) ? [now.name] : [])))
+  const settled = settleIndexes(settleConstraints(pair, { isLeft, retyped }), isLeft)
   return { wanted: settled.wanted, to: { ...settled.to, columns } }
 
   /** What is on a column that is left alone is left with it, and what is on one that goes, goes. */
