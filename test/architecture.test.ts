@@ -26,6 +26,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/settings.ts', 'src/plugins/', 'src/health/', 'src/explore/', 'src/openapi/'],
   ['src/application.ts'],
   ['src/load.ts', 'src/service.ts'],
+  ['src/for-tests.ts'],
   ['src/index.ts'],
   ['cli/', 'src/snippets/'],
 ]

@@ -87,7 +87,7 @@ describe('what a page tells the reader to do works and prints what the page says
       const shell = await openShell()
       try {
         for (const { language, file, text } of blocks)
-          if (language === 'ts' && file !== undefined) await write(shell, file, text)
+          if (/^[jt]s$/.test(language) && file !== undefined) await write(shell, file, text)
         for (const block of blocks) await ACTIONS[block.language]?.(block, shell)
       } finally {
         await shell.remove()

@@ -74,7 +74,7 @@ export async function openShell(): Promise<Shell> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'snippetctl-docs-')))
   const copied = ['package.json', 'resources.yaml', 'resources.schema.json', 'migrations', 'src/snippets']
   for (const path of copied) await cp(path, join(folder, path), { recursive: true })
-  await symlink(resolve('node_modules'), join(folder, 'node_modules'))
+  for (const path of ['node_modules', 'dist']) await symlink(resolve(path), join(folder, path))
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: { start: string } }
 
   const { PATH = '', HOME = '' } = process.env
