@@ -73,7 +73,7 @@ export function compileApp(
   function pages(): Pages | undefined {
     const { title, explore } = spec.api
     const shown = explore === 'development' ? env.NODE_ENV !== 'production' : explore
-    return shown ? createExplore({ title, resources: [...resources.values()], routes }) : undefined
+    return shown ? createExplore({ file: spec.file, title, resources: [...resources.values()], routes }) : undefined
   }
 
   function expose(name: string): void {

@@ -7,6 +7,8 @@ type Versions = Readonly<Record<string, string>>
 interface Manifest {
   readonly dependencies: Versions
   readonly devDependencies: Versions
+  readonly peerDependencies: Versions
+  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional: boolean }>>
   readonly allowScripts: Readonly<Record<string, boolean>>
 }
 
@@ -52,7 +54,7 @@ const PERMISSIVE = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueO
 /** Packages that would run a script when they are installed, and why nothing is lost when they do not. */
 const NEEDLESS_SCRIPTS: Readonly<Record<string, string>> = {
   '@parcel/watcher': 'watches files for no command of ours; its platform package is prebuilt',
-  '@scarf/scarf': 'only tells its makers that Spectral was installed',
+  '@scarf/scarf': 'only tells its makers that Spectral or Swagger UI was installed',
   '@swc/core': 'its platform package is prebuilt',
   'cpu-features': 'optional; speeds up a cipher choice of ssh2',
   esbuild: 'only replaces a small launcher; its platform package is prebuilt',
@@ -87,6 +89,11 @@ describe('package.json', () => {
     const exact = /^(npm:(@[^@]+|[^@]+)@)?\d+\.\d+\.\d+$/
     const versions = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })
     expect(versions.filter(([, version]) => !exact.test(version))).toEqual([])
+  })
+
+  test('asks a project for no package besides', () => {
+    const wanted = Object.keys(manifest.peerDependencies)
+    expect(wanted.filter((name) => !manifest.peerDependenciesMeta[name]?.optional)).toEqual([])
   })
 
   test('lets no package run a script at installation', () => {

@@ -43,7 +43,7 @@ export const apiSchema = (): JsonSchema =>
     }),
     explore: doc(
       { enum: [true, false, 'development'], default: API_DEFAULTS.explore },
-      'Whether `/` and `/explore/` show the API to people: always, never, or unless `NODE_ENV` is `production`.',
+      'Whether `/`, `/explore/` and `/docs` show the API to people: always, never, or unless `NODE_ENV` is `production`.',
       'explore: true',
     ),
     cors: doc(

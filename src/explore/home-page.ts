@@ -32,6 +32,7 @@ ${
   html`<h2>Routes of plugins</h2>
 <div class="table" role="region" aria-label="Routes of plugins" tabindex="0"><table><thead><tr><th scope="col">Path</th><th scope="col">Methods</th><th scope="col">Source</th></tr></thead><tbody>${paths.map((path) => pluginRow(explored, path))}</tbody></table></div>`
 }
+<p>For clients: <a href="/docs/">Swagger UI</a>, and the OpenAPI document that it shows, <a href="/openapi.json">/openapi.json</a>.</p>
 <h2>Try next</h2>
 <pre tabindex="0">${example !== undefined && `${curlOf(origin + example)}\n`}npx snippetctl routes
 npx snippetctl check</pre>`

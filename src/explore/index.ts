@@ -8,11 +8,12 @@ export interface Pages {
 }
 
 const ASSETS = ['explore.css', 'explore.js', 'explore.svg']
+const DOCS_ASSETS = ['docs.css', 'docs.js', 'favicon-32x32.png', 'swagger-ui-bundle.js', 'swagger-ui.css']
 const READS: readonly Method[] = ['GET']
 
 /**
- * The pages of an application: `/`, and `/explore` with the path of the API behind it. They only read. What they are made of is loaded for
- * the first of them.
+ * The pages of an application: `/`, `/explore` with the path of the API behind it, and `/docs`. They only read. What they are made of is
+ * loaded for the first of them.
  */
 export function createExplore(explored: Explored): Pages {
   const load = () => import('./pages.js')
@@ -21,13 +22,20 @@ export function createExplore(explored: Explored): Pages {
   const home = route('explore-home', '/explore/', async (context) => (await load()).home(explored, context))
   const page = route('explore-page', '/explore/{path}', async (context) => (await load()).page(explored, context))
   const file = route('explore-file', '/explore/{file}', async (context) => (await load()).file(context))
+  const docs = route('docs', '/docs/', async () => (await load()).docsPage(explored))
+  const docsFile = route('docs-file', '/docs/{file}', async (context) => (await load()).docsFile(explored, context))
 
   const find = (path: string): Extract<Match, { readonly route: Route }> | undefined => {
     if (path === '/' || path === '/explore' || path === '/explore/') return { route: home, params: {} }
+    if (path === '/docs' || path.startsWith('/docs/')) return findDocs(path.slice('/docs/'.length))
     if (!path.startsWith('/explore/')) return undefined
     const rest = path.slice('/explore'.length)
     if (ASSETS.includes(rest.slice(1))) return { route: file, params: { file: rest.slice(1) } }
     return { route: page, params: { path: rest } }
+  }
+  const findDocs = (file: string) => {
+    if (file === '') return { route: docs, params: {} }
+    return DOCS_ASSETS.includes(file) ? { route: docsFile, params: { file } } : undefined
   }
   return Object.freeze({
     match(method: string, path: string): Match {

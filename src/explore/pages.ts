@@ -3,26 +3,11 @@ import { assetReply } from './assets.js'
 import { homePage } from './home-page.js'
 import { html } from './html.js'
 import { layout } from './layout.js'
+import { pageHeaders } from './page-headers.js'
 import { type Explored, findPlace } from './place.js'
 import { placePage } from './place-page.js'
 
-/** Nothing from elsewhere, nothing inline, in no frame; what forms send goes to where the page came from. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-const HEADERS = {
-  'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy': POLICY,
-  'Cross-Origin-Opener-Policy': 'same-origin',
-}
+const HEADERS = pageHeaders()
 
 /** The first page. */
 export async function home(explored: Explored, context: Context): Promise<Reply> {
@@ -36,6 +21,8 @@ export async function page(explored: Explored, context: Context): Promise<Reply>
   if (!place) return { status: 404, headers: HEADERS, text: nowhere(explored, path) }
   return { headers: HEADERS, ...(await placePage(explored, place, { context, origin: originOf(context) })) }
 }
+
+export { docsFile, docsPage } from './docs.js'
 
 /** A file that the pages need. */
 export const file = (context: Context): Reply => assetReply(context.params['file'] ?? '', context)

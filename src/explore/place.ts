@@ -4,6 +4,8 @@ import type { RouteTable } from '../http/routes.js'
 
 /** What Explore is made of: the compiled application, as far as a page shows it. */
 export interface Explored {
+  /** Absolute path of resources.yaml, beside which packages are looked for. */
+  readonly file: string
   readonly title: string
   readonly resources: readonly Resource[]
   readonly routes: RouteTable

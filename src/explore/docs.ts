@@ -1,0 +1,111 @@
+import { hash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { isKnown } from '../http/entity-tags.js'
+import type { Context, Reply } from '../http/route.js'
+import { Problem } from '../problem.js'
+import { html, markupOf } from './html.js'
+import { layout } from './layout.js'
+import { pageHeaders } from './page-headers.js'
+import type { Explored } from './place.js'
+
+const PACKAGE = 'swagger-ui-dist'
+/** Its script of installation only tells its makers of it. */
+const INSTALL = `npm install --ignore-scripts ${PACKAGE}`
+
+/** The pictures of its style stand in the style itself. */
+const HEADERS = pageHeaders("'self' data:")
+
+/** Asks nobody else whether the document is valid, and takes the address of no other document. */
+const START = `window.ui = SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  validatorUrl: null,
+  queryConfigEnabled: false,
+})
+`
+const STYLE = `html { overflow-y: scroll }
+body { margin: 0; background: #fafafa }
+`
+const OURS: Readonly<Record<string, string>> = { 'docs.css': STYLE, 'docs.js': START }
+
+const TYPES: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  png: 'image/png',
+}
+
+interface SwaggerUi {
+  readonly folder: string
+  readonly version: string
+}
+
+/** The OpenAPI document as Swagger UI shows it; where that is not installed beside resources.yaml, how to install it. */
+export async function docsPage(explored: Explored): Promise<Reply> {
+  const found = await findSwaggerUi(explored)
+  if (!found) return { status: 404, headers: HEADERS, text: missing(explored) }
+  const url = (name: string) => `/docs/${name}?v=${editionOf(name, found)}`
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Documentation · ${explored.title}</title>
+<link rel="icon" href="${url('favicon-32x32.png')}" type="image/png">
+<link rel="stylesheet" href="${url('swagger-ui.css')}">
+<link rel="stylesheet" href="${url('docs.css')}">
+<script src="${url('swagger-ui-bundle.js')}" defer></script>
+<script src="${url('docs.js')}" defer></script>
+</head>
+<body>
+<main id="swagger-ui"></main>
+<noscript><p>This page needs JavaScript; <a href="/explore/">Explore</a> reads without it, and <a href="/openapi.json">the document</a> is JSON.</p></noscript>
+</body>
+</html>
+`
+  return { status: 200, headers: HEADERS, text: markupOf(page) }
+}
+
+/**
+ * One of the files of the page, kept by browsers for as long as they like where its address says which version it is.
+ * @throws Problem `not_found` where Swagger UI is not installed
+ */
+export async function docsFile(explored: Explored, { params, search, headers }: Context): Promise<Reply> {
+  const found = await findSwaggerUi(explored)
+  if (!found) throw new Problem('not_found', `${PACKAGE} is not installed: ${INSTALL}`)
+  const { file = '' } = params
+  const edition = editionOf(file, found)
+  const tag = `"${edition}"`
+  const isNamed = search === `v=${edition}`
+  const caching = { ETag: tag, 'Cache-Control': isNamed ? 'public, max-age=31536000, immutable' : 'no-cache' }
+  if (isKnown(headers, tag)) return { status: 304, headers: caching }
+  const text = OURS[file] ?? (await readFile(join(found.folder, file)))
+  return { status: 200, headers: { ...caching, 'Content-Type': TYPES[file.replace(/.*\./, '')] ?? '' }, text }
+}
+
+/** What changes when the file does. */
+function editionOf(name: string, { version }: SwaggerUi): string {
+  const own = OURS[name]
+  return own === undefined ? version : hash('sha256', own, 'base64url').slice(0, 16)
+}
+
+/** Looked for anew each time, so that it is there as soon as it is installed. */
+async function findSwaggerUi({ file }: Explored): Promise<SwaggerUi | undefined> {
+  try {
+    const manifest = createRequire(file).resolve(`${PACKAGE}/package.json`)
+    const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { readonly version: string }
+    return { folder: dirname(manifest), version }
+  } catch {
+    return undefined
+  }
+}
+
+function missing(explored: Explored): string {
+  const main = html`<div class="head"><h1>Swagger UI is not installed</h1></div>
+<p>Here it would show <a href="/openapi.json">/openapi.json</a>. Beside <code>resources.yaml</code>, run</p>
+<pre tabindex="0">${INSTALL}</pre>
+<p>and load this page again. <a href="/explore/">Explore</a> shows the API without it.</p>`
+  return layout(explored, { title: 'Swagger UI is not installed', main })
+}
