@@ -13,6 +13,7 @@ import { addOpenApi } from './commands/openapi.js'
 import { addRoutes } from './commands/routes.js'
 import { addSeed } from './commands/seed.js'
 import { addServe } from './commands/serve.js'
+import { addTypes } from './commands/types.js'
 import { addUrl } from './commands/url.js'
 import type { CliContext } from './context.js'
 
@@ -23,6 +24,7 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   addRoutes,
   addUrl,
   addOpenApi,
+  addTypes,
   addCheck,
   addExplain,
   addAdd,

@@ -23,7 +23,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/resource/'],
   ['src/db/'],
   ['src/migrations/', 'src/data/', 'src/http/'],
-  ['src/settings.ts', 'src/plugins/', 'src/health/', 'src/explore/', 'src/openapi/'],
+  ['src/settings.ts', 'src/plugins/', 'src/health/', 'src/explore/', 'src/openapi/', 'src/types/'],
   ['src/application.ts'],
   ['src/load.ts', 'src/service.ts'],
   ['src/for-tests.ts'],

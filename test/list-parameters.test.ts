@@ -1,5 +1,8 @@
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type ListParameters, loadApplication } from '../src/index.js'
 import { type Api, SNIPPETS_FILE, startApi } from './support/api.js'
+import { makeProject } from './support/cli.js'
 import { expectSound } from './support/leaks.js'
 import { linksOf } from './support/links.js'
 
@@ -97,6 +100,21 @@ describe('a list refuses', () => {
   })
 })
 
+const VALUES = `version: 1
+models:
+  book: { fields: { id: { type: bigint, primary_key: true }, f: { type: text }, n: { type: bigint, nullable: true } } }
+resources:
+  book: { model: book, path: /books/, filterable: { f: [exact, in], n: [exact, in, isnull] }, orderable: [f, n] }
+`
+const parse = async (asked: ListParameters) => {
+  const project = await makeProject({ 'resources.yaml': VALUES })
+  const loaded = await loadApplication({ file: join(project.folder, 'resources.yaml'), env: {} })
+  await project.remove()
+  const [book] = loaded.ok ? loaded.app.resources : []
+  if (!book) throw new Error('no resource')
+  return book.parseList(asked)
+}
+
 describe('a list takes', () => {
   test.each([
     ['', ['a', 'é', '100%', "it's", 'a b']],
@@ -147,6 +165,41 @@ describe('a list takes', () => {
       expect(next.startsWith(PATH)).toBe(true)
       expect(await list(next.slice(PATH.length + 1))).toMatchObject({ titles: [title] })
     }
+  })
+})
+
+describe('a handler asks with values', () => {
+  test.each([
+    [
+      { f: 'a,b\\c', f__in: ['a,b', 'c\\', ''] },
+      { f: 'a,b\\c', f__in: ['a,b', 'c\\', ''] },
+    ],
+    [
+      { n: 1n, f: '&=?#+ %', n__in: [1n, 9007199254740993n] },
+      { n: 1n, f: '&=?#+ %', n__in: [1n, 9007199254740993n] },
+    ],
+    [{ f: undefined, n__isnull: true }, { n__isnull: true }],
+  ])('%# and they arrive as they are', async (asked, meant) => {
+    const { plan } = await parse(asked)
+    const where = plan.where.map(({ field, lookup, value }) => [
+      lookup === 'exact' ? field.name : `${field.name}__${lookup}`,
+      value,
+    ])
+    expect(Object.fromEntries(where)).toEqual(meant)
+  })
+
+  test('in the order that they say', async () => {
+    const { plan } = await parse({ ordering: ['-f', 'n'], page: 3, page_size: 7 })
+    expect(plan.order.map(({ field, descending }) => [field.name, descending])).toEqual([
+      ['f', true],
+      ['n', false],
+      ['id', false],
+    ])
+    expect([plan.start, plan.limit]).toEqual([{ offset: 14 }, 7])
+  })
+
+  test('and is refused what the list does not take', async () => {
+    await expect(parse({ pgae: 2 })).rejects.toThrow('this list takes no parameter `pgae`')
   })
 })
 

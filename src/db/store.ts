@@ -4,6 +4,7 @@ import { remember } from '../remember.js'
 import { Problem } from '../problem.js'
 import type { Id, ListPage, ListPlan, Precondition, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
+import type { ChangeOf, IdOf, InsertOf, RecordOf } from '../resource/typed.js'
 import { COUNT_CAP, createEstimates, type Estimates, isCounted } from './count.js'
 import type { Connection, Result, Statement } from './database.js'
 import { type Guards, toProblem, toReadFailure } from './errors.js'
@@ -13,31 +14,43 @@ import type { PageCells } from './page.js'
 import { compileStatements, type StatementCounts, type Statements } from './statements.js'
 
 /** The records of one resource, each answered in the form `Item` and several in the form `Items`. Rows go in by field name. */
-export interface Store<Item, Items = readonly Item[]> {
+export interface Store<Item, Items = readonly Item[], Key = Id, Insert = Row, Change = Row> {
   list(plan: ListPlan): Promise<ListPage<Items>>
   /** All records in primary-key order, in batches, one statement each. */
   batches(size: number): AsyncIterable<Items>
-  retrieve(id: Id): Promise<Item | undefined>
+  retrieve(id: Key): Promise<Item | undefined>
   /** As `retrieve`, and until the transaction ends nobody else changes the record; outside of one it only retrieves. */
-  lock(id: Id): Promise<Item | undefined>
-  create(row: Row): Promise<{ readonly id: Id; readonly item: Item }>
+  lock(id: Key): Promise<Item | undefined>
+  create(row: Insert): Promise<{ readonly id: Key; readonly item: Item }>
   /**
    * Sets the given fields; undefined when there is no such record. Preconditions, which documents alone can have, are judged by the
    * statement that changes the record.
    * @throws Problem `precondition_failed`
    */
-  update(id: Id, row: Row, only?: readonly Precondition[]): Promise<Item | undefined>
+  update(id: Key, row: Change, only?: readonly Precondition[]): Promise<Item | undefined>
   /**
    * Whether there was such a record.
    * @throws Problem `precondition_failed`
    */
-  destroy(id: Id, only?: readonly Precondition[]): Promise<boolean>
+  destroy(id: Key, only?: readonly Precondition[]): Promise<boolean>
   /**
    * Destroys a record and answers it as it was; undefined when there is no such record.
    * @throws Problem `precondition_failed`
    */
-  take(id: Id, only?: readonly Precondition[]): Promise<Item | undefined>
+  take(id: Key, only?: readonly Precondition[]): Promise<Item | undefined>
 }
+
+/** The records of a resource as values. */
+export type RecordStore<Name> = Store<
+  RecordOf<Name>,
+  readonly RecordOf<Name>[],
+  IdOf<Name>,
+  InsertOf<Name>,
+  ChangeOf<Name>
+>
+
+/** The records of a resource as JSON text; several are one array, in UTF-8. */
+export type DocumentStore<Name> = Store<string, Uint8Array, IdOf<Name>, InsertOf<Name>, ChangeOf<Name>>
 
 /** Compiles the statements of a resource in one form; each call of the result gives its store on one connection. */
 export function compileStore<Item, Items>(

@@ -57,6 +57,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   documented?(options: Options): JsonSchema
   /** How `Value` is spelled in generated TypeScript. */
   readonly typescript: string
+  /** The same of a field, where its options say more. */
+  typescriptOf?(options: Options): string
   readonly lookups: readonly Lookup[]
   readonly orderable: boolean
   /** Whether the type can be a primary key: one canonical text form, safe in a path without escaping. */

@@ -17,6 +17,7 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
   required: ['model'],
   documented: ({ key }) => key.documented?.({}) ?? {},
   typescript: 'bigint | number | string',
+  typescriptOf: ({ key }) => key.typescript,
   lookups: ['exact', 'in', 'isnull'],
   orderable: true,
   key: false,

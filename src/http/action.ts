@@ -17,8 +17,8 @@ interface Call<Given extends Context, Input> {
   readonly input: Readonly<Input>
 }
 
-interface RecordCall<Given extends Context, Input, Stored> extends Call<Given, Input> {
-  readonly id: Id
+interface RecordCall<Given extends Context, Input, Stored, Key = Id> extends Call<Given, Input> {
+  readonly id: Key
   /** As it is stored. In a transaction nobody else changes it meanwhile. */
   readonly record: Readonly<Stored>
 }
@@ -36,17 +36,17 @@ interface Declared {
 }
 
 /** Something to do with a resource that is none of its operations. All but GET is done in one transaction. */
-export type Action<Input = Row, Output = unknown, Stored = Row> = Declared &
+export type Action<Input = Row, Output = unknown, Stored = Row, Key = Id> = Declared &
   (
     | {
         readonly method: 'GET'
         readonly on?: 'record'
-        readonly handle: (call: RecordCall<Context, Input, Stored>) => Answer<Output>
+        readonly handle: (call: RecordCall<Context, Input, Stored, Key>) => Answer<Output>
       }
     | {
         readonly method?: Writing
         readonly on?: 'record'
-        readonly handle: (call: RecordCall<Transaction, Input, Stored>) => Answer<Output>
+        readonly handle: (call: RecordCall<Transaction, Input, Stored, Key>) => Answer<Output>
       }
     | {
         readonly method: 'GET'
@@ -69,7 +69,7 @@ type AnyCall = RecordCall<Transaction, Row, Row>
 export function actionRoute(
   resource: Resource,
   name: string,
-  action: Action<never, unknown, never>,
+  action: Action<never, unknown, never, never>,
   compile: CompileSchema,
 ): Omit<Route, 'source'> {
   const { spec } = resource

@@ -2,10 +2,11 @@ import { inspect } from 'node:util'
 import type { Store } from '../db/store.js'
 import type { Id, Precondition, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
+import type { ChangeOf, IdOf, RecordOf } from '../resource/typed.js'
 import type { Context, Handler, Transaction } from './route.js'
 
 /** What a hook answers: values to change, which are checked again, or nothing. */
-type Changes<Stored> = Partial<Stored> | void | Promise<Partial<Stored> | void>
+type Answer<Change> = Change | void | Promise<Change | void>
 type Done = void | Promise<void>
 
 interface Before<Stored> {
@@ -15,19 +16,19 @@ interface Before<Stored> {
   readonly values: Readonly<Partial<Stored>>
 }
 
-interface Written<Stored> {
+interface Written<Stored, Key> {
   readonly context: Transaction
-  readonly id: Id
+  readonly id: Key
   /** As it is stored: private fields too. */
   readonly record: Readonly<Stored>
 }
 
 /** A write that was committed. */
-export interface Committed<Stored> {
+export interface Committed<Stored, Key = Id> {
   /** Outside of the transaction, which is over. */
   readonly context: Context
   readonly operation: 'create' | 'update' | 'destroy'
-  readonly id: Id
+  readonly id: Key
   /** As it was stored; what was destroyed, for `destroy`. */
   readonly record: Readonly<Stored>
   /** As it was before a change; undefined for `create` and `destroy`. */
@@ -38,17 +39,22 @@ export interface Committed<Stored> {
  * What runs around the writes of a resource's generated operations, all but the last in the transaction of the write: what one of them throws
  * undoes it and is the answer. PUT and PATCH are both an update. Where a transaction is run again, so are its hooks.
  */
-export interface Hooks<Stored extends object = Row> {
-  beforeCreate?(write: Before<Stored>): Changes<Stored>
-  afterCreate?(write: Written<Stored>): Done
+export interface Hooks<Stored = Row, Key = Id, Change = Partial<Stored>> {
+  beforeCreate?(write: Before<Stored>): Answer<Change>
+  afterCreate?(write: Written<Stored, Key>): Done
   /** `record` is what is stored; nobody else changes it meanwhile. */
-  beforeUpdate?(write: Before<Stored> & Written<Stored>): Changes<Stored>
-  afterUpdate?(write: Written<Stored> & { readonly previous: Readonly<Stored> }): Done
-  beforeDestroy?(write: Written<Stored>): Done
-  afterDestroy?(write: Written<Stored>): Done
+  beforeUpdate?(write: Before<Stored> & Written<Stored, Key>): Answer<Change>
+  afterUpdate?(write: Written<Stored, Key> & { readonly previous: Readonly<Stored> }): Done
+  beforeDestroy?(write: Written<Stored, Key>): Done
+  afterDestroy?(write: Written<Stored, Key>): Done
   /** Runs after the commit, and after the answer. It can undo nothing: what it throws is logged. */
-  afterCommit?(write: Committed<Stored>): Done
+  afterCommit?(write: Committed<Stored, Key>): Done
 }
+
+/** The hooks of a resource whose types are written, unless its plugin says itself what is `Stored`. */
+export type HooksOf<Name, Stored> = [Stored] extends [never]
+  ? Hooks<RecordOf<Name>, IdOf<Name>, ChangeOf<Name>>
+  : Hooks<Stored>
 
 export const HOOKS = [
   'beforeCreate',

@@ -3,8 +3,9 @@ import type { Operation } from '../config/spec.js'
 import type { Json, JsonSchema } from '../json.js'
 import type { Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
+import type { IdOf, RecordOf, ResourceName } from '../resource/typed.js'
 import type { Action } from './action.js'
-import type { Hooks } from './hooks.js'
+import type { HooksOf } from './hooks.js'
 import type { OperationDescription } from './operation.js'
 import type { Replacement } from './replacement.js'
 import type { Handler, Method, ProblemRenderer } from './route.js'
@@ -19,26 +20,37 @@ export type MountListener = {
   listen(request: IncomingMessage, response: ServerResponse, next: Next): unknown
 }['listen']
 
+/** A record of a resource whose types are written, unless its plugin says itself what is `Stored`. */
+type StoredAs<Name, Stored> = [Stored] extends [never] ? RecordOf<Name> : Stored
+
 /** What a plugin is given, once, before the application serves. */
 export interface PluginApp {
   /** @throws Error naming the nearest resource when there is none of that name */
-  resource(name: string): Resource
+  resource<Name extends ResourceName>(name: Name): Resource<Name>
   /** The value of `settings.<name>`, which the plugin declares by calling this. */
   setting<Value extends Json>(name: string, schema: JsonSchema, fallback: Value): Value
   /** `path` is relative to the API's prefix; `operation` is what the OpenAPI document says of the route. */
   route(method: Method, path: string, name: string, handle: Handler, operation?: OperationDescription): void
   /** Adds the route `<resource>-<name>`, at `<name>/` below a record or the resource, whose input and output are checked. */
-  action<Input extends object = Row, Output = unknown, Stored extends object = Row>(
-    resource: string,
-    name: string,
-    action: Action<Input, Output, Stored>,
-  ): void
+  action<
+    Input extends object = Row,
+    Output = unknown,
+    Stored extends object = never,
+    Name extends ResourceName = ResourceName,
+  >(resource: Name, name: string, action: Action<Input, Output, StoredAs<Name, NoInfer<Stored>>, IdOf<Name>>): void
   /**
    * Answers one generated operation of a resource by hand. It keeps its name and path, and only requests that have passed its checks arrive.
    */
-  replace<Name extends Operation>(resource: string, operation: Name, replacement: Replacement<Name>): void
+  replace<Replaced extends Operation, Name extends ResourceName = ResourceName>(
+    resource: Name,
+    operation: Replaced,
+    replacement: Replacement<Replaced, Name>,
+  ): void
   /** Runs these functions around the writes of the generated operations of a resource, after those of earlier calls. */
-  hooks<Stored extends object = Row>(resource: string, hooks: Hooks<Stored>): void
+  hooks<Stored extends object = never, Name extends ResourceName = ResourceName>(
+    resource: Name,
+    hooks: HooksOf<Name, NoInfer<Stored>>,
+  ): void
   /** Every problem at `path` and below it is answered as `application/json` in the shape that `render` gives. */
   problems(path: string, render: ProblemRenderer): void
   /** Hands every request at `path` (from the root) and below it that no route takes to an Express router or a node listener. */

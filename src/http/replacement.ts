@@ -1,7 +1,8 @@
 import type { Operation } from '../config/spec.js'
 import type { ListRequest } from '../resource/list.js'
-import type { Id, Precondition, Row } from '../resource/plan.js'
+import type { Precondition } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
+import type { BodiesOf, IdOf } from '../resource/typed.js'
 import { policyOf, preconditions, readId } from './actions.js'
 import type { Context, Handler, Reply } from './route.js'
 
@@ -11,8 +12,8 @@ interface Checked {
   readonly generated: () => Promise<Reply>
 }
 
-interface Addressed {
-  readonly id: Id
+interface Addressed<Name = string> {
+  readonly id: IdOf<Name>
 }
 
 /** A change that the client makes conditional on the version of the record; `undefined` is on nothing. */
@@ -20,23 +21,25 @@ interface Conditional {
   readonly only: readonly Precondition[] | undefined
 }
 
-interface Given {
+interface Given<Values> {
   /** The values of the body, which have passed its checks. */
-  readonly values: Row
+  readonly values: Values
 }
 
 /** What each operation has made of a request by the time that a replacement gets it. */
-interface Parsed {
+interface Parsed<Name = string> {
   readonly list: { readonly request: ListRequest }
-  readonly create: Given
-  readonly retrieve: Addressed
-  readonly update: Addressed & Given & Conditional
-  readonly partial_update: Addressed & Given & Conditional
-  readonly destroy: Addressed & Conditional
+  readonly create: Given<BodiesOf<Name>['create']>
+  readonly retrieve: Addressed<Name>
+  readonly update: Addressed<Name> & Given<BodiesOf<Name>['replace']> & Conditional
+  readonly partial_update: Addressed<Name> & Given<BodiesOf<Name>['update']> & Conditional
+  readonly destroy: Addressed<Name> & Conditional
 }
 
 /** Answers an operation in place of the generated handler, for requests that have passed the checks of that one. */
-export type Replacement<Name extends Operation = Operation> = (call: Checked & Parsed[Name]) => Reply | Promise<Reply>
+export type Replacement<Replaced extends Operation = Operation, Name = string> = (
+  call: Checked & Parsed<Name>[Replaced],
+) => Reply | Promise<Reply>
 
 type Check<Name extends Operation> = (resource: Resource, context: Context) => Promise<Parsed[Name]>
 

@@ -2,9 +2,10 @@ import type { Operation } from '../config/spec.js'
 import type { Json } from '../json.js'
 import type { JsonBody } from '../json-body.js'
 import type { Problem } from '../problem.js'
-import type { Store } from '../db/store.js'
+import type { DocumentStore, RecordStore } from '../db/store.js'
 import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
+import type { RouteArguments, RouteName } from '../resource/typed.js'
 import type { ActionDescription } from './action-description.js'
 import type { OperationDescription } from './operation.js'
 import type { Trace } from './trace.js'
@@ -51,9 +52,9 @@ export interface Context {
   /** @throws Problem `unsupported_media_type`, `body_too_large` or `malformed_body` */
   body(policy: BodyPolicy): Promise<JsonBody>
   /** The records of a resource; inside `transaction` those of the transaction. */
-  store(resource: Resource): Store<Row>
+  store<Name extends string>(resource: Resource<Name>): RecordStore<Name>
   /** The same records as JSON text in the resource's wire form; several are one array, in UTF-8. */
-  documents(resource: Resource): Store<string, Uint8Array>
+  documents<Name extends string>(resource: Resource<Name>): DocumentStore<Name>
   /**
    * The records with these ids, in their order; a missing one is left out. The relations that are named, by dotted paths
    * between commas (`author.publisher, editor`), hold the related record, or null, in place of its id. However many
@@ -64,7 +65,7 @@ export interface Context {
   /** Commits what `work` did when it resolves, and rolls it back when it throws. */
   transaction<T>(work: (context: Transaction) => Promise<T>): Promise<T>
   /** The path of a named route; undefined when there is no such name. */
-  reverse(name: string, params?: Readonly<Record<string, Id>>): string | undefined
+  reverse<Name extends RouteName>(name: Name, ...params: RouteArguments<Name>): string | undefined
 }
 
 /** What `work` of a transaction sees: its records are those of the transaction. */

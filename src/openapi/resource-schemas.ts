@@ -2,7 +2,7 @@ import type { FieldSpec } from '../config/spec.js'
 import type { BodyMode } from '../resource/body.js'
 import type { Resource } from '../resource/resource.js'
 import type { FieldSchemas } from './field-schema.js'
-import { toPascal } from './names.js'
+import { toPascal } from '../resource/names.js'
 import type { Part } from './part.js'
 
 /** The kinds of bodies that documents tell apart. */

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { PROBLEMS, type ProblemType } from '../problem.js'
-import { toPascal } from './names.js'
+import { toPascal } from '../resource/names.js'
 import { type Part, reference } from './part.js'
 
 /** The statuses that a request can get whatever it asks for: it cannot be read, or something failed here. */

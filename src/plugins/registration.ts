@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { isNativeError } from 'node:util/types'
 import { suggest } from '../config/words.js'
+import type { Action } from '../http/action.js'
 import { HOOKS } from '../http/hooks.js'
 import type { PluginApp } from '../http/plugin.js'
 import { type FindPlace, METHODS } from '../http/route.js'
@@ -60,7 +61,8 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
     action(resource, name, action) {
       requireOpen('action')
       requireAction(`the action ${inspect(name)} of \`${resource}\``, name, action)
-      from(guarded.action).action(resource, name, action)
+      // What a plugin calls its records is its own affair.
+      from(guarded.action).action(resource, name, action as Action<object>)
     },
     replace(resource, operation, replacement) {
       requireOpen('replace')

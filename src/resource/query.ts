@@ -24,6 +24,22 @@ export function parseQuery(search: string, isIgnored: (name: string) => boolean)
   return query
 }
 
+type Value = string | number | bigint | boolean
+/** Query parameters as code has them. */
+export type ListParameters = Readonly<Record<string, Value | readonly Value[] | undefined>>
+
+/** The query string of parameters as code has them; values of a list stand between commas. What is undefined is left out. */
+export function spellQuery(parameters: ListParameters): string {
+  const spelled = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === undefined) continue
+    spelled.append(name, typeof value === 'object' ? value.map(spellItem).join(',') : String(value))
+  }
+  return spelled.toString()
+}
+
+const spellItem = (value: unknown): string => String(value).replaceAll(/[\\,]/g, '\\$&')
+
 /** A parameter as it was given: its name, and one of its values. */
 export type Pair = readonly [name: string, text: string]
 

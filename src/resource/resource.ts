@@ -4,44 +4,50 @@ import { acceptsLink, type Links } from './links.js'
 import { bodyLimit, type BodyMode, compileBody } from './body.js'
 import { compileDialectList } from './dialect-list.js'
 import { compileList, type ListRequest } from './list.js'
-import type { Id, Row } from './plan.js'
+import type { Id } from './plan.js'
+import { type ListParameters, spellQuery } from './query.js'
+import type { BodiesOf, ChangeOf, IdOf, ListParametersOf } from './typed.js'
 import type { CompileSchema } from './validator.js'
 import { compileValues, type ReadValues, settable } from './values.js'
 
-/** A resource, compiled: closures over its spec, ready to serve. Frozen. */
-export interface Resource {
+/** A resource, compiled: closures over its spec, ready to serve. Frozen. `Name` is what its types are found by, where they are written. */
+export interface Resource<Name extends string = string> {
   readonly spec: ResourceSpec
   /** What answers show, in order. */
   readonly shown: readonly FieldSpec[]
   /** Bytes: what the longest valid body needs, and at least 1 MiB. */
   readonly bodyLimit: number
   /** undefined when the text is not the canonical text of an id. */
-  parseId(text: string): Id | undefined
-  /** @throws Problem `invalid_query` naming the parameter and what is allowed */
-  parseList(search: string): ListRequest
+  parseId(text: string): IdOf<Name> | undefined
+  /**
+   * Reads a query string, or the parameters as values.
+   * @throws Problem `invalid_query` naming the parameter and what is allowed
+   */
+  parseList(asked: string | ListParametersOf<Name>): ListRequest
   /**
    * `ignore` names further members that are left aside; server-set fields always are.
    * @throws Problem `validation` with every fault
    */
-  parseBody(body: JsonBody, mode: BodyMode, ignore?: readonly string[]): Row
+  parseBody<Mode extends BodyMode>(body: JsonBody, mode: Mode, ignore?: readonly string[]): BodiesOf<Name>[Mode]
   /**
    * Values of a record as code has them, held to the rules of their fields, those too that no client may send.
    * @throws Problem `validation` with every fault; Error for what code must not do: name no field, or one that the server sets
    */
-  checkValues(values: object): Row
+  checkValues(values: object): ChangeOf<Name>
 }
 
 /** `links` need not know any route yet: it is asked only while serving. */
 export function compileResource(spec: ResourceSpec, links: Links, compile: CompileSchema): Resource {
   const { primaryKey, fields } = spec.model
   let readValues: ReadValues | undefined
+  const readList = spec.dialect ? compileDialectList(spec, spec.dialect) : compileList(spec)
   const valueReader = () => compileValues(settable(fields), `the model \`${spec.model.name}\``, compile)
   return Object.freeze({
     spec,
     shown: fields.filter((field) => !field.private && !field.writeOnly),
     bodyLimit: bodyLimit(fields),
     parseId: (text: string) => primaryKey.type.parse(text, primaryKey.options) as Id | undefined,
-    parseList: spec.dialect ? compileDialectList(spec, spec.dialect) : compileList(spec),
+    parseList: (asked: string | ListParameters) => readList(typeof asked === 'string' ? asked : spellQuery(asked)),
     parseBody: compileBody(spec, acceptsLink(spec, links), compile),
     checkValues: (values: object) => (readValues ??= valueReader())(values),
   })

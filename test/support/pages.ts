@@ -68,7 +68,7 @@ const LAUNCHER = COMMAND.map((part) => `'${part}'`).join(' ')
 const TERMINAL = '--import data:text/javascript,process.stdout.isTTY=process.stderr.isTTY=true'
 const PORT = 8000
 const PROGRAM =
-  /\bnode bin\/snippetctl\.js\b|(?:npx )?\bsnippetctl(?= (?:new|add|doctor|completion|serve|routes|url|openapi|check|explain|introspect|migrate|seed|dump|db)\b)/g
+  /\bnode bin\/snippetctl\.js\b|(?:npx )?\bsnippetctl(?= (?:new|add|doctor|completion|serve|routes|url|openapi|types|check|explain|introspect|migrate|seed|dump|db)\b)/g
 
 export async function openShell(): Promise<Shell> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'snippetctl-docs-')))

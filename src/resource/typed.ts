@@ -1,0 +1,58 @@
+import type { BodyMode } from './body.js'
+import type { Id, Row } from './plan.js'
+import type { ListParameters } from './query.js'
+
+/**
+ * What `snippetctl types` has written of an application, by merging into this. As long as nothing is written, every name is taken and
+ * records are rows of anything.
+ */
+export interface Application {}
+
+type Resources = Application extends { readonly resources: infer All } ? All : never
+type Routes = Application extends { readonly routes: infer All } ? All : never
+
+/** The kinds of types that are written of a resource. */
+type Kind = 'id' | 'record' | 'insert' | 'change' | 'create' | 'update' | 'patch' | 'filter'
+
+// What is asked first does not depend on the name, so that code which serves any application sees the answer.
+type Of<Name, Which extends Kind, Otherwise> = [Resources] extends [never]
+  ? Otherwise
+  : Name extends keyof Resources
+    ? Resources[Name] extends Readonly<Record<Which, infer Found>>
+      ? Found
+      : Otherwise
+    : Otherwise
+
+/** The names of resources, mounts included. */
+export type ResourceName = [Resources] extends [never] ? string : keyof Resources & string
+
+/** A record as handlers see it. */
+export type RecordOf<Name> = Of<Name, 'record', Row>
+export type IdOf<Name> = Of<Name, 'id', Id>
+/** What makes a new record. */
+export type InsertOf<Name> = Of<Name, 'insert', Row>
+/** Some fields of a record, to be changed. */
+export type ChangeOf<Name> = Of<Name, 'change', Row>
+
+/** What bodies are read as, by the mode in which they are. */
+export interface BodiesOf<Name> extends Readonly<Record<BodyMode, unknown>> {
+  readonly create: Of<Name, 'create', Row>
+  readonly replace: Of<Name, 'update', Row>
+  readonly update: Of<Name, 'patch', Row>
+  readonly assign: Of<Name, 'patch', Row>
+}
+
+/** The parameters of a list, as values. */
+export type ListParametersOf<Name> = Of<Name, 'filter', ListParameters>
+
+/** The names of routes, those of plugins included. */
+export type RouteName = [Routes] extends [never] ? string : keyof Routes & string
+
+/** What a path takes besides the name of its route. */
+export type RouteArguments<Name> = [Routes] extends [never]
+  ? [params?: Readonly<Record<string, Id>>]
+  : Name extends keyof Routes
+    ? Readonly<Record<string, never>> extends Routes[Name]
+      ? [params?: Routes[Name]]
+      : [params: Routes[Name]]
+    : never

@@ -1,0 +1,24 @@
+import type { FieldSpec } from '../config/spec.js'
+import type { Lookup } from '../fields/field-type.js'
+import { compileFilters } from '../resource/filter.js'
+import type { Resource } from '../resource/resource.js'
+import { type Member, spellValue } from './spelling.js'
+
+/** The parameters of a list; undefined for a resource in a dialect, whose clients have words of their own. */
+export function listParameters({ spec }: Resource): readonly Member[] | undefined {
+  if (spec.dialect) return undefined
+  const filters = [...compileFilters(spec).values()]
+  const orders = spec.orderable.flatMap(({ name }) => [`"${name}"`, `"-${name}"`]).join(' | ')
+  const paging = spec.pagination.style.describe(spec.pagination)
+  return [
+    ...filters.map(({ parameter, field, lookup }) => ({ name: parameter, type: compared(field, lookup) })),
+    ...(orders === '' ? [] : [{ name: 'ordering', type: `${orders} | readonly (${orders})[]` }]),
+    ...paging.map(({ name, schema }) => ({ name, type: schema['type'] === 'integer' ? 'number' : 'string' })),
+  ].map((parameter) => ({ ...parameter, type: `${parameter.type} | undefined`, optional: true }))
+}
+
+function compared(field: FieldSpec, lookup: Lookup): string {
+  if (lookup === 'isnull') return 'boolean'
+  const type = spellValue({ ...field, nullable: false })
+  return lookup === 'in' ? `readonly (${type})[]` : type
+}

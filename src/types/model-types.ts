@@ -1,0 +1,57 @@
+import type { FieldSpec, ModelSpec } from '../config/spec.js'
+import { toPascal } from '../resource/names.js'
+import { type Member, spellComment, spellGiven, spellObject, spellRules, spellValue } from './spelling.js'
+
+/** What the types of a model are called. */
+export interface ModelNames {
+  readonly record: string
+  readonly insert: string
+  readonly change: string
+  readonly create: string
+  readonly update: string
+  readonly patch: string
+}
+
+/** `Book`, `BookInsert`, `BookChange`, `BookCreate`, `BookUpdate`, `BookPatch`, unless another type has such a name. */
+export function nameModel({ name }: ModelSpec, unique: (wanted: string) => string): ModelNames {
+  const record = unique(toPascal(name))
+  const named = (suffix: string) => unique(record + suffix)
+  return {
+    record,
+    insert: named('Insert'),
+    change: named('Change'),
+    create: named('Create'),
+    update: named('Update'),
+    patch: named('Patch'),
+  }
+}
+
+/** The records of a model, and everything that is made of their fields. */
+export function modelTypes({ name, fields }: ModelSpec, names: ModelNames): readonly string[] {
+  const settable = fields.filter((field) => !(field.primaryKey && field.readOnly))
+  const writable = fields.filter((field) => !field.readOnly && !field.private)
+  const record = fields.map((field) => ({ ...member(field), about: spellRules(field) }))
+  const insert = settable.map((field) => ({ ...member(field), type: spellGiven(field), optional: isOptional(field) }))
+  const create = writable.map((field) => ({ ...member(field), optional: isOptional(field) }))
+  return [
+    declare(`A record of \`${name}\`, as handlers see it.`, names.record, spellObject(record)),
+    declare(`What \`store.create\` takes: a new record of \`${name}\`.`, names.insert, spellObject(insert)),
+    declare('What `store.update` takes, and hooks return.', names.change, `Partial<${names.insert}>`),
+    declare('The body of POST, as `parseBody` reads it.', names.create, spellObject(create)),
+    declare('The body of PUT.', names.update, spellObject(writable.map(member))),
+    declare('The body of PATCH.', names.patch, `Partial<${names.update}>`),
+  ]
+}
+
+/** An exported type with its comment. */
+export function declare(about: string, name: string, type: string): string {
+  return `${spellComment(about)}\nexport type ${name} = ${type}\n`
+}
+
+function member(field: FieldSpec): Member {
+  return { name: field.name, type: spellValue(field) }
+}
+
+function isOptional({ nullable, default: standard, auto }: FieldSpec): boolean {
+  return nullable || standard !== undefined || auto !== undefined
+}

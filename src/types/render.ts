@@ -1,0 +1,65 @@
+import type { AppSpec, ModelSpec } from '../config/spec.js'
+import type { RouteTable } from '../http/routes.js'
+import { toPascal, uniqueNames } from '../resource/names.js'
+import type { Resource } from '../resource/resource.js'
+import { listParameters } from './list-types.js'
+import { declare, type ModelNames, modelTypes, nameModel } from './model-types.js'
+import { routeTypes } from './route-types.js'
+import { type Member, spellObject, spellValue } from './spelling.js'
+
+/** What types are written of: the compiled application. */
+interface Typed {
+  readonly spec: AppSpec
+  readonly resources: readonly Resource[]
+  readonly routes: RouteTable
+}
+
+const HEAD = `// Written by \`snippetctl types\` from resources.yaml and its plugins; whatever is changed here is lost the next time.
+`
+
+/** What the file itself uses. */
+const TAKEN = ['Application', 'Json', 'JsonText', 'Partial', 'Record']
+
+/** The TypeScript file of an application: a type for whatever it names. The same application gives the same text. */
+export function renderTypes({ spec, resources, routes }: Typed): string {
+  const unique = uniqueNames(TAKEN)
+  const names = new Map(spec.models.map((model) => [model, nameModel(model, unique)]))
+  const models = [...names].flatMap(([model, own]) => modelTypes(model, own))
+  const filters: string[] = []
+
+  const registered = resources.map((resource): Member => {
+    const { name, model } = resource.spec
+    const parameters = listParameters(resource)
+    const filter = parameters && unique(`${toPascal(name)}Filter`)
+    if (filter) filters.push(declare(`The parameters of the list of \`${name}\`.`, filter, spellObject(parameters)))
+    return { name, type: spellObject(partsOf(model, names.get(model), filter), 6) }
+  })
+
+  const parts = [...models, ...filters]
+  const used = ['Json', 'JsonText'].filter((name) => parts.some((part) => new RegExp(`\\b${name}\\b`).test(part)))
+  return [
+    HEAD,
+    ...(used.length > 0 ? [`import type { ${used.join(', ')} } from 'snippetctl'\n`] : []),
+    ...parts,
+    ...(parts.length > 0 ? [] : ['export {}\n']),
+    registration(registered, routeTypes(routes)),
+  ].join('\n')
+}
+
+function partsOf(model: ModelSpec, names: ModelNames | undefined, filter: string | undefined): readonly Member[] {
+  return [
+    { name: 'id', type: spellValue(model.primaryKey) },
+    ...Object.entries(names ?? {}).map(([name, type]) => ({ name, type: String(type) })),
+    ...(filter === undefined ? [] : [{ name: 'filter', type: filter }]),
+  ]
+}
+
+function registration(resources: readonly Member[], routes: readonly Member[]): string {
+  return `declare module 'snippetctl' {
+  interface Application {
+    readonly resources: ${spellObject(resources, 4)}
+    readonly routes: ${spellObject(routes, 4)}
+  }
+}
+`
+}

@@ -1,0 +1,22 @@
+import type { Route } from '../http/route.js'
+import type { RouteTable } from '../http/routes.js'
+import { type Member, spellObject, spellValue } from './spelling.js'
+
+/** What the path of each named route takes. Ids are as records have them, or text as it stands in a URL. */
+export function routeTypes(routes: RouteTable): readonly Member[] {
+  return routes.names().map((name) => {
+    const route = [...routes].find((each) => each.name === name)
+    const members = (routes.parameters(name) ?? []).map((parameter) => ({
+      name: parameter,
+      type: parameterType(route, parameter),
+    }))
+    return { name, type: spellObject(members, 6) }
+  })
+}
+
+function parameterType(route: Route | undefined, parameter: string): string {
+  const key = (route?.generated ?? route?.action)?.resource.spec.model.primaryKey
+  if (key?.name !== parameter) return 'bigint | number | string'
+  const type = spellValue(key)
+  return type === 'string' ? type : `${type} | string`
+}

@@ -1,0 +1,48 @@
+import type { FieldSpec } from '../config/spec.js'
+
+/** A member of a type that is written. */
+export interface Member {
+  readonly name: string
+  readonly type: string
+  readonly optional?: boolean
+  /** What an editor shows of it. */
+  readonly about?: string
+}
+
+const JSON_TEXT = 'JsonText'
+
+/** A field's value in a record, null included. */
+export function spellValue({ type, options, nullable }: FieldSpec): string {
+  const spelled = type.typescriptOf?.(options) ?? type.typescript
+  return nullable ? `${spelled} | null` : spelled
+}
+
+/** A value that code may give for a field: of JSON, plain values too. */
+export function spellGiven(field: FieldSpec): string {
+  return field.type.typescript === JSON_TEXT ? `Json | ${JSON_TEXT}` : spellValue(field)
+}
+
+/** The rules of a field, as people read them. */
+export function spellRules({ type, options, message }: FieldSpec): string {
+  return message ?? [...new Set(type.rules(options).map((rule) => rule.message))].join(', ')
+}
+
+/** An object type with these members, from the second line on indented by so many spaces. */
+export function spellObject(members: readonly Member[], indent = 0): string {
+  if (members.length === 0) return 'Record<string, never>'
+  const margin = ' '.repeat(indent)
+  const lines = members.flatMap(({ name, type, optional, about }) => [
+    ...(about === undefined ? [] : [`${margin}  ${spellComment(about)}`]),
+    `${margin}  readonly ${spellKey(name)}${optional ? '?' : ''}: ${type}`,
+  ])
+  return `{\n${lines.join('\n')}\n${margin}}`
+}
+
+/** A comment that ends where it should, whatever the text. */
+export function spellComment(text: string): string {
+  return `/** ${text.replaceAll('*/', '*\\/').replaceAll(/\s+/g, ' ')} */`
+}
+
+function spellKey(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
+}
