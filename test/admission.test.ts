@@ -86,6 +86,25 @@ test('who is refused is told so, and the database is not asked', async () => {
   expect(await response.json()).toMatchObject({ status: 503, detail: 'The database has too much to do' })
 })
 
+test('who was let in is not refused later, when the answer takes a second statement', async () => {
+  free()
+  await Promise.all(held)
+  const text = `insert into snippets (title, code, language) select 't', 'c', 'go' from generate_series(1, 10001)`
+  await api.database.query({ text, values: [] })
+  await hold()
+  const sent = await burst(() => api.fetch(RECORDS))
+  const received = () => {
+    const { refused, waiting, laneStatements } = api.database.usage()
+    return refused + waiting + laneStatements
+  }
+  while (received() < sent.length) await api.fetch(CONFIG)
+  const { refused } = api.database.usage()
+  free()
+  const answers = (await Promise.all(sent)).map(seen)
+  expect(answers.filter(([status]) => status === 200).length).toBeGreaterThan(0)
+  expect(api.database.usage().refused).toBe(refused)
+})
+
 test('a probe takes a database that answers others for one that is there, however long the line is', async () => {
   const order: string[] = []
   const line = Array.from({ length: 300 }, () => api.database.query({ text: 'select 1', values: [] }))

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from './support/api.js'
 import { linksOf } from './support/links.js'
+import { watchDatabase } from './support/database.js'
 import { shelvedBooks } from './support/shelved.js'
 
 const CAP = 10_000
@@ -85,6 +86,16 @@ describe('a capped count', () => {
       total: CAP,
     })
     expect((await list('/capped/?shelf__in=full,few')).total).toBeGreaterThan(CAP)
+  })
+
+  test('is estimated once for all who ask at the same time', async () => {
+    const { watched, sent } = watchDatabase(api.database)
+    const others = await startApi(YAML, { database: watched })
+    const pages = await Promise.all(Array.from({ length: 20 }, () => others.fetch('/capped/?shelf__in=full,few,none')))
+    expect(pages.map((page) => page.headers.get('x-total-count-estimated'))).toEqual(pages.map(() => 'true'))
+    // One a second, however long all of them took.
+    expect(sent.filter(({ text }) => text.startsWith('explain')).length).toBeLessThan(10)
+    await others.close()
   })
 
   test('leads on from page to page without a total that could be trusted', async () => {

@@ -20,18 +20,19 @@ const WORTH = 500
 const MOST = 1_000
 const LEAST = 16
 const LEAST_EACH = 4
-/** Milliseconds between two looks at its speed; one look has this weight. */
+/** Milliseconds between two looks at its speed. A look weighs as much as each before it, and this at least. */
 const BETWEEN = 50
 const WEIGHT = 1 / 8
-/** Milliseconds for which a speed is remembered when the line is short. */
+/** Milliseconds for which a speed is remembered when nothing was to be learnt about it. */
 const MEMORY = 5_000
 const UNKNOWN = MOST / WORTH
 
 /**
  * Length alone tells little: a hundred in a line are nothing to a database that answers them in ten milliseconds. So a line has as many places
- * as are worth waiting for, by the speed at which it moved while it was long. Who comes only compares two counts.
+ * as are worth waiting for, by the speed at which it moved while it was never empty. Who comes only compares two counts.
+ * @param full how many are in a line that moves no faster for one more; where each of them waits for a connection, one is
  */
-export function createAdmission(connections: number): Admission {
+export function createAdmission(connections: number, full = Math.max(LEAST, LEAST_EACH * connections)): Admission {
   const least = Math.max(LEAST, LEAST_EACH * connections)
   let entered = 0
   let left = 0
@@ -39,9 +40,12 @@ export function createAdmission(connections: number): Admission {
   let places = MOST
   /** Of those that leave in a millisecond. */
   let speed = UNKNOWN
-  /** When the line was long last. */
-  let long = Number.NEGATIVE_INFINITY
-  let last: { readonly time: number; readonly left: number; readonly isLong: boolean } | undefined
+  let looks = 0
+  /** When something was learnt last. */
+  let learnt = Number.NEGATIVE_INFINITY
+  /** A line that was short for a part of the time tells who came, not who could have left. */
+  let wasShort = true
+  let last: { readonly time: number; readonly left: number } | undefined
   let timer: NodeJS.Timeout | undefined
 
   function setSpeed(now: number): void {
@@ -51,11 +55,13 @@ export function createAdmission(connections: number): Admission {
 
   function look(): void {
     const time = performance.now()
-    const isLong = entered - left >= least
-    // A line that was short for a part of the time tells who came, not who could have left.
-    if (isLong && last?.isLong) setSpeed(speed + ((left - last.left) / (time - last.time) - speed) * WEIGHT)
-    if (isLong) long = time
-    last = { time, left, isLong }
+    if (last && !wasShort) {
+      looks += 1
+      learnt = time
+      setSpeed(speed + ((left - last.left) / (time - last.time) - speed) * Math.max(WEIGHT, 1 / (looks + 1)))
+    }
+    wasShort = entered - left < full
+    last = { time, left }
     if (left < entered) return
     clearInterval(timer)
     timer = undefined
@@ -63,7 +69,10 @@ export function createAdmission(connections: number): Admission {
   }
 
   function watch(): NodeJS.Timeout {
-    if (performance.now() - long > MEMORY) setSpeed(UNKNOWN)
+    if (performance.now() - learnt > MEMORY) {
+      looks = 0
+      setSpeed(UNKNOWN)
+    }
     return setInterval(look, BETWEEN).unref()
   }
 
@@ -81,7 +90,10 @@ export function createAdmission(connections: number): Admission {
       push()
     },
     push,
-    leave: () => void (left += 1),
+    leave: () => {
+      left += 1
+      if (entered - left < full) wasShort = true
+    },
     refused: () => refused,
   }
 }

@@ -21,27 +21,43 @@ const MOST = 1_000
 export interface Estimates {
   /** One that was made a moment ago; there may be some even where the count has fallen below the cap since. */
   find(statement: () => Statement): number | undefined
-  /** Asks the planner. */
+  /** Asks the planner, once for all who want to know it at the same time. */
   make(statement: Statement, connection: Connection): Promise<number>
 }
 
 export function createEstimates(): Estimates {
   const known = new Map<string, { readonly rows: number; readonly until: number }>()
+  const asked = new Map<string, Promise<number>>()
   const keyOf = ({ text, values }: Statement) => `${text}\0${values.join('\0')}`
+
+  const fresh = (key: string) => {
+    const found = known.get(key)
+    return found && found.until > performance.now() ? found.rows : undefined
+  }
+
+  async function ask(key: string, statement: Statement, connection: Connection): Promise<number> {
+    const rows = await explain(statement, connection)
+    const [oldest] = known.keys()
+    if (oldest !== undefined && known.size >= MOST) known.delete(oldest)
+    known.set(key, { rows, until: performance.now() + FRESH })
+    return rows
+  }
 
   return {
     find(statement) {
       // Most tables are small, and never have one.
-      if (known.size === 0) return undefined
-      const found = known.get(keyOf(statement()))
-      return found && found.until > performance.now() ? found.rows : undefined
+      return known.size === 0 ? undefined : fresh(keyOf(statement()))
     },
     async make(statement, connection) {
-      const rows = await explain(statement, connection)
-      const [oldest] = known.keys()
-      if (oldest !== undefined && known.size >= MOST) known.delete(oldest)
-      known.set(keyOf(statement), { rows, until: performance.now() + FRESH })
-      return rows
+      const key = keyOf(statement)
+      const rows = fresh(key)
+      if (rows !== undefined) return rows
+      const others = asked.get(key)
+      // Theirs may be within a transaction that fails.
+      if (others) return others.catch(() => ask(key, statement, connection))
+      const answer = ask(key, statement, connection).finally(() => asked.delete(key))
+      asked.set(key, answer)
+      return answer
     },
   }
 }

@@ -13,6 +13,8 @@ export interface Statement {
    * only reads a page and has a name: how long it took lately will tell.
    */
   readonly quick?: boolean | 'perhaps'
+  /** Finishes what another statement has begun, so it is not refused for the length of the line. */
+  readonly follows?: boolean
   /** The column of whose cell the bytes are wanted, rather than the text; for statements that answer one row. */
   readonly raw?: number | undefined
 }

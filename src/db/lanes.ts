@@ -36,6 +36,13 @@ export interface LanesOptions {
 /** Another statement holds the lane up. */
 export class LaneStalled extends Error {
   override name = 'LaneStalled'
+  /** Whether the statement had a place in a lane. */
+  readonly waited: boolean
+
+  constructor(message: string, waited: boolean) {
+    super(message)
+    this.waited = waited
+  }
 }
 
 /** A statement without its answer. */
@@ -116,7 +123,7 @@ export function openLanes({ client: config, most, prepare, sending: common }: La
     watch ??= setInterval(look, BETWEEN).unref()
     return new Promise((resolve, reject) => {
       const sent = performance.now()
-      const pending = { giveUp: () => reject(new LaneStalled('a statement before it takes long')), looks: 0 }
+      const pending = { giveUp: () => reject(new LaneStalled('a statement before it takes long', true)), looks: 0 }
       lane.pending.add(pending)
       const query = new CellQuery(statement, sending, (error, answer) => {
         lane.pending.delete(pending)
@@ -133,8 +140,9 @@ export function openLanes({ client: config, most, prepare, sending: common }: La
   return {
     async query(statement) {
       const lane = choose()
-      if (!lane) throw new LaneStalled('every lane is held up')
-      line.enter()
+      if (!lane) throw new LaneStalled('every lane is held up', false)
+      if (statement.follows) line.push()
+      else line.enter()
       lane.waiting += 1
       try {
         await lane.ready

@@ -44,7 +44,7 @@ export function poolDatabase({
   // Without listeners a dropped connection would end the process, whether it is idle or in use.
   pool.on('error', ignore)
   pool.on('connect', (client) => client.on('error', ignore))
-  const line = createAdmission(pool.options.max)
+  const line = createAdmission(pool.options.max, 1)
 
   async function acquire(): Promise<pg.PoolClient> {
     line.enter()
@@ -58,7 +58,7 @@ export function poolDatabase({
   }
 
   /** With callbacks, because each promise on the way of every statement costs more than what it does. */
-  function once(statement: Statement, enter = line.enter): Promise<TimedAnswer> {
+  function once(statement: Statement, enter = statement.follows ? line.push : line.enter): Promise<TimedAnswer> {
     return new Promise((resolve, reject) => {
       enter()
       pool.connect((refused, client) => {
@@ -99,7 +99,9 @@ export function poolDatabase({
     } catch (error) {
       const second = secondTry(statement, error)
       if (second === undefined) throw toProblem(error)
-      return once(second).catch((error: unknown) => {
+      // Who was let in is not turned away after waiting.
+      const enter = error instanceof LaneStalled && !error.waited ? line.enter : line.push
+      return once(second, enter).catch((error: unknown) => {
         throw toProblem(error)
       })
     }

@@ -168,7 +168,7 @@ function bindStore<Item, Items>(
 
   /** After nothing was changed: whether that is because of the preconditions or for want of the record. */
   const refuseIfThere = async (key: string): Promise<void> => {
-    if ((await ask(statements.retrieve(key))).rows.length === 0) return
+    if ((await ask(follow(statements.retrieve(key)))).rows.length === 0) return
     throw new Problem('precondition_failed', 'the record is another than the one that the request is meant for')
   }
 
@@ -177,16 +177,21 @@ function bindStore<Item, Items>(
     if (!isCounted(plan)) return { rows: page.length, estimated: false }
     const rows = page.counted ?? (await countWithoutPage(plan))
     if (plan.total === 'exact' || rows <= COUNT_CAP) return { rows, estimated: false }
-    return { rows: await estimates.make(statements.estimate(plan), connection), estimated: true }
+    return { rows: await estimates.make(follow(statements.estimate(plan)), connection), estimated: true }
   }
 
   /** A count travels with the rows of a page; a page without rows may have nothing to carry it. */
   const countWithoutPage = async (plan: ListPlan): Promise<number> => {
     if ('offset' in plan.start && plan.start.offset === 0) return 0
-    return Number((await ask(statements.count(plan))).rows[0]?.[0])
+    return Number((await ask(follow(statements.count(plan)))).rows[0]?.[0])
   }
 
   return store
+}
+
+/** Whose first statement was done is not refused the second. */
+function follow(statement: Statement): Statement {
+  return { ...statement, follows: true }
 }
 
 function readKeys(order: readonly OrderSpec[], cells: readonly Cell[]): readonly unknown[] {
