@@ -16,6 +16,10 @@ interface Amount {
 const HANG = 2_000
 const BATCH = 1_000
 const MOST_ROWS = 200
+/** Milliseconds for which a request whose connection is gone may still be under way. */
+const STRAYS = 500
+/** So many requests before one are shown with it. */
+const TRAIL = 12
 
 /** A request that was answered as it must not be. */
 interface Finding {
@@ -31,6 +35,10 @@ interface Session {
   readonly findings: Finding[]
   /** Whether the table may be another than the model has it, for a reason that is known. */
   unsure: boolean
+  /** When a request was sent last of which nobody knows whether it is done. */
+  strayed: number
+  /** The last requests and their answers, for whoever looks for what led to a fault. */
+  readonly trail: string[]
   readonly counts: { requests: number; hangs: number; leaks: number; errors: number; changes: number }
 }
 
@@ -48,7 +56,16 @@ export const fuzz = trial<Amount>({
 /** Sends so many generated requests to an empty service. */
 export async function fuzzed(arena: Arena, served: Served, requests: number): Promise<readonly Figure[]> {
   const counts = { requests: 0, hangs: 0, leaks: 0, errors: 0, changes: 0 }
-  const session: Session = { arena, served, rows: new Map(), findings: [], unsure: false, counts }
+  const session: Session = {
+    arena,
+    served,
+    rows: new Map(),
+    findings: [],
+    unsure: false,
+    strayed: -Infinity,
+    trail: [],
+    counts,
+  }
   for (const kept of arena.kept() as Finding[]) await replay(session, kept)
   await learn(session)
   for (let at = 0; at < requests; at++) {
@@ -68,6 +85,7 @@ async function askOne(session: Session): Promise<void> {
   const bytes = toWire(one, chunked)
   const wanted = predict(one, rows, !chunked)
   const got = await exchange(served.port, bytes, { method: one.method, patience: HANG })
+  follow(session, one, bytes, got)
   const answer = got.answers.find(({ status }) => status >= 200)
   const unsound = faultOf(session, got)
   const other = answer?.status === wanted.status ? undefined : `${answer?.status} in place of ${wanted.status}`
@@ -100,12 +118,22 @@ async function spoilOne(session: Session): Promise<void> {
   const one = sample(random, [...rows.keys()])
   const bytes = spoil(toWire(one, random.chance(0.2)), arena)
   const got = await exchange(served.port, bytes, { method: one.method, patience: HANG, endAfter: 3 })
+  follow(session, one, bytes, got)
   const fault = faultOf(session, got, true)
   if (fault !== undefined) await report(session, { bytes, method: one.method, fault })
   if (one.method === 'GET') return
   if (got.answers.some(({ status }) => status >= 200 && status < 300)) await learn(session)
   // A connection that was reset may have taken an answer with it, and what was asked may still be under way.
-  else if (got.answers.length === 0) session.unsure = true
+  else if (got.answers.length === 0) {
+    session.unsure = true
+    session.strayed = performance.now()
+  }
+}
+
+function follow({ trail }: Session, { method, path }: Sample, bytes: Buffer, { answers, time }: Exchanged): void {
+  const statuses = answers.map(({ status }) => status).join()
+  trail.push(`${method} ${path.slice(0, 60)} ${bytes.length} bytes: ${statuses || 'nothing'} in ${spell(time)} ms`)
+  if (trail.length > TRAIL) trail.shift()
 }
 
 function spoil(bytes: Buffer, { random }: Arena): Buffer {
@@ -175,6 +203,7 @@ async function report(session: Session, finding: Omit<Finding, 'bytes'> & { read
   const kept = { ...finding, bytes: finding.bytes.toString('latin1') }
   session.findings.push(kept)
   session.arena.say(`${finding.fault}: ${JSON.stringify(kept.bytes.slice(0, 300))}`)
+  for (const line of session.trail) session.arena.say(`  ${line}`)
   if (session.findings.length <= 5) session.arena.keep(`${session.arena.seed}-${session.counts.requests}`, kept)
   await learn(session)
 }
@@ -194,7 +223,7 @@ async function replay(session: Session, { bytes, method }: Finding): Promise<voi
 async function learn(session: Session): Promise<void> {
   const { served, rows } = session
   const found = await readFields(served)
-  session.unsure = false
+  session.unsure &&= performance.now() - session.strayed < STRAYS
   rows.clear()
   for (const [id, fields] of found) rows.set(id, fields)
 }
