@@ -27,6 +27,7 @@ resources:
     model: book
     path: /books/
     filterable: { title: [exact, contains], pages: [exact, gt], lent: [exact], read_on: [isnull, lt] }
+    search: [title]
     orderable: [title, pages, read_on]
   walk: { model: book, path: /walk/, orderable: [title], pagination: { style: cursor } }
 `
@@ -117,6 +118,7 @@ describe('an explanation', () => {
     ['ordering=pages', `all ${ROWS}`, ['pages', 'id'], [], 11],
     ['ordering=-pages,title', `all ${ROWS}`, ['pages'], [], 11],
     ['title__contains=nowhere', undefined, [], ['title__contains'], 0],
+    ['search=nowhere', undefined, [], ['search'], 0],
     ['lent=true', 'books_pkey', [], [], 11],
     ['pages__gt=898', undefined, ['pages'], [], 11],
     ['pages__gt=898&ordering=pages', `all ${ROWS}`, ['pages', 'id'], [], 11],

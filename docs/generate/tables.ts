@@ -71,14 +71,15 @@ export function paginationStyles(): string {
 }
 
 export function dialects(): string {
-  const rows = DIALECTS.map(({ name, summary, paging, parameters, put, destroyed }) => [
+  const rows = DIALECTS.map(({ name, summary, paging, parameters, search, put, destroyed }) => [
     code(name),
     summary,
     [...paging, ...parameters].map(code).join(' '),
+    search === undefined ? '' : code(search),
     put === 'merge' ? 'sets what the body names' : 'replaces the record',
     destroyed === 'record' ? '200 and the record' : '204',
   ])
-  return table(['Dialect', 'Lists', 'Parameters beside filters', 'PUT', 'DELETE'], rows)
+  return table(['Dialect', 'Lists', 'Parameters beside filters', 'Search', 'PUT', 'DELETE'], rows)
 }
 
 const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`

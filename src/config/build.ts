@@ -141,6 +141,7 @@ const buildResource = (
     path: api.prefix + yaml.path,
     operations: operationsOf(yaml),
     filters: filtersOf(yaml, field),
+    search: (yaml.search ?? []).map(field),
     orderable: (yaml.orderable ?? []).map(field),
     defaultOrder: (yaml.default_order ?? []).map((term) => ({
       field: field(term.replace(/^-/, '')),

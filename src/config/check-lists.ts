@@ -1,3 +1,6 @@
+import { DIALECTS } from '../dialects/index.js'
+import type { FieldType } from '../fields/field-type.js'
+import { FIELD_TYPES } from '../fields/index.js'
 import type { Json } from '../json.js'
 import { PAGINATION_STYLES, paginationStyle } from '../pagination/index.js'
 import { checkFieldName } from './check-models.js'
@@ -26,17 +29,36 @@ const checkUsable = (
     path: at,
     ...(part === undefined ? {} : { part }),
     message: `lists cannot be ${use} by ${show(name)}: ${reason}`,
+    ...(use === 'searched' && { help: [SEARCHABLE] }),
   })
   return undefined
 }
 
+/** What has words is what can be compared as text. */
+const isText = (type: FieldType): boolean => type.lookups.includes('icontains')
+
+const SEARCHABLE = `fields are searched that answers show, of the type: ${FIELD_TYPES.filter(isText)
+  .map(({ name }) => `\`${name}\``)
+  .join(', ')}`
+
 const WITHOUT: Readonly<Record<string, (field: FieldDraft) => string | undefined>> = {
   filtered: ({ type }) => (type.lookups.length === 0 ? `the type \`${type.name}\` has no lookups` : undefined),
+  searched: ({ type }) => (isText(type) ? undefined : `the type \`${type.name}\` holds no text`),
   ordered: ({ type }) => (type.orderable ? undefined : `the type \`${type.name}\` has no order`),
 }
 
 /** The parameters that lists of any style use themselves. */
 const RESERVED = new Set(['ordering', ...PAGINATION_STYLES.flatMap(({ parameters }) => parameters)])
+/** Those of a search, in every dialect. */
+const SEARCHES = new Set(['search', ...DIALECTS.flatMap(({ search }) => search ?? [])])
+
+/** Reports what lists must not be searched in. */
+export const checkSearch = ({ path, yaml }: ResourceDraft, model: ModelDraft, report: Report): void => {
+  for (const [index, name] of itemsOf(yaml.search).entries()) {
+    const at = [...path, 'search', index]
+    if (!report.isSpoiled(at)) checkUsable(model, String(name), at, { report, use: 'searched' })
+  }
+}
 
 /** Reports what is wrong with the filters of a resource. */
 export const checkFilters = ({ path, yaml }: ResourceDraft, model: ModelDraft, report: Report): void => {
@@ -52,7 +74,7 @@ export const checkFilters = ({ path, yaml }: ResourceDraft, model: ModelDraft, r
     const part = short ? {} : ({ part: 'key' } as const)
     const field = checkUsable(model, name, place, { report, use: 'filtered', ...part })
     if (field === undefined) continue
-    if (RESERVED.has(name))
+    if (RESERVED.has(name) || (yaml.search !== undefined && SEARCHES.has(name)))
       report.add({
         code: 'SC313',
         path: place,

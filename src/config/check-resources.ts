@@ -1,7 +1,7 @@
 import type { Json } from '../json.js'
 import { checkConcurrency } from './check-concurrency.js'
 import { checkLinks, checkUrl } from './check-links.js'
-import { checkFilters, checkOrders } from './check-lists.js'
+import { checkFilters, checkOrders, checkSearch } from './check-lists.js'
 import { checkDialect, checkMounts } from './check-mounts.js'
 import type { Drafts, FieldDraft } from './drafts.js'
 import type { Report } from './report.js'
@@ -24,6 +24,7 @@ export const checkResources = (root: Json, models: Drafts, report: Report): void
     checkConcurrency(resource, report)
     if (resource.model === undefined) continue
     checkFilters(resource, resource.model, report)
+    checkSearch(resource, resource.model, report)
     checkOrders(resource, resource.model, models, report)
     checkUrl(resource, resource.model, report)
     checkLinks(resource, resource.model, { resources, models, report })

@@ -27,6 +27,8 @@ export const DEFAULTS = {
 
 const MAX_PAGE_SIZE = 10_000
 const MAX_OFFSET = 1_000_000_000
+/** Each word is compared with each of them. */
+const MOST_SEARCHED = 10
 const PATH_HINT = 'a path starts and ends with a slash; its segments are lower-case letters, digits, `.`, `_` and `-`'
 const PLUGIN_HINT = 'a plugin is a file relative to this one, such as `./src/books/plugin.ts`'
 
@@ -194,6 +196,11 @@ const resourceSchema = (): JsonSchema =>
         filterableSchema(),
         'The fields that lists can be filtered by: names for exact matches, or each with its lookups.',
         'filterable: [title]\nfilterable: { title: [exact, contains] }',
+      ),
+      search: doc(
+        listOf({}, { maxItems: MOST_SEARCHED }),
+        'The fields of text in which `search` looks for words.',
+        'search: [title, blurb]',
       ),
       orderable: doc(
         listOf({}, { minItems: 0 }),

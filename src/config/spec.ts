@@ -135,6 +135,8 @@ export interface ResourceSpec {
   readonly path: string
   readonly operations: readonly Operation[]
   readonly filters: readonly FilterSpec[]
+  /** The fields that lists are searched in; none where they are not. */
+  readonly search: readonly FieldSpec[]
   readonly orderable: readonly FieldSpec[]
   /** Without the primary key that is appended to every ordering. */
   readonly defaultOrder: readonly OrderSpec[]

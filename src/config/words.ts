@@ -70,6 +70,8 @@ const FALSE_FRIENDS: ReadonlyMap<string, readonly string[]> = new Map(
     ordering: ['default_order', 'orderable'],
     order_by: ['default_order'],
     sortable: ['orderable'],
+    searchable: ['search'],
+    search_fields: ['search'],
     url_path: ['path'],
     actions: ['operations'],
   }),

@@ -43,6 +43,7 @@ export interface ResourceYaml {
   readonly model: string
   readonly path: string
   readonly filterable?: readonly string[] | Readonly<Record<string, readonly Lookup[]>>
+  readonly search?: readonly string[]
   readonly orderable?: readonly string[]
   readonly default_order?: readonly string[]
   readonly operations?: readonly Operation[]

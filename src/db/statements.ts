@@ -85,7 +85,7 @@ export function compileStatements(
   const list = (plan: ListPlan): Template<ListPlan> => {
     const params = parameters()
     const backwards = 'before' in plan.start
-    const matching = whereClause(plan.where, params)
+    const matching = whereClause(plan, params)
     const cutOrder = orderClause(backwards ? reversed(plan.order) : plan.order, table)
     const size = plan.limit === undefined ? undefined : `${params.add((given) => String(given.limit))}::int`
     const limit = size === undefined ? '' : ` limit ${size} + 1`
@@ -112,11 +112,11 @@ export function compileStatements(
   }
   const count = (plan: ListPlan): Template<ListPlan> => {
     const params = parameters()
-    return { text: counted(plan, whereClause(plan.where, params)), values: params.readers, kind: READ }
+    return { text: counted(plan, whereClause(plan, params)), values: params.readers, kind: READ }
   }
   const estimate = (plan: ListPlan): Template<ListPlan> => {
     const params = parameters()
-    const text = `explain (format json) select 1 from ${table}${whereClause(plan.where, params)}`
+    const text = `explain (format json) select 1 from ${table}${whereClause(plan, params)}`
     return { text, values: params.readers, kind: READ }
   }
   const create = ({ row }: Change): Template<Change> => {
@@ -211,19 +211,20 @@ function isPage(plan: ListPlan): boolean {
 
 /** Whether an index gives a page at once: nothing is sorted, and few rows are passed over or counted. */
 function isQuick(model: ModelSpec, plan: ListPlan): boolean {
-  if (!isPage(plan)) return false
+  if (!isPage(plan) || plan.search) return false
   const equal = plan.where.map(({ field }) => field)
   return plan.where.every(({ lookup }) => lookup === 'exact') && isCovered(model, { equal, order: plan.order })
 }
 
 /** All that the text of a plan's statements depends on. */
 function shapeOf(plan: ListPlan): string {
-  const { where, order, start, limit, keyset, total } = plan
+  const { where, search, order, start, limit, keyset, total } = plan
   let shape = `${total} ${limit === undefined} ${keyset} ${shapeOfStart(start)}`
   for (const { field, lookup, value } of where) {
     shape += ` ${field.name}.${lookup}`
     if (lookup === 'isnull') shape += String(value)
   }
+  if (search) shape += ` search${search.words.length}`
   for (const { field, descending } of order) shape += descending ? ` -${field.name}` : ` +${field.name}`
   return shape
 }

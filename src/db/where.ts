@@ -3,7 +3,7 @@ import type { Lookup } from '../fields/field-type.js'
 import { identifier } from '../fields/sql-literal.js'
 import { type Cell, writeCell } from '../fields/cell.js'
 import type { PageStart } from '../pagination/paginator.js'
-import type { Condition, ListPlan } from '../resource/plan.js'
+import type { Condition, ListPlan, Search } from '../resource/plan.js'
 import { cellColumn } from './forms.js'
 
 /** Numbers the parameters of one statement; each knows how its value is read from the plan that the statement serves. */
@@ -41,8 +41,9 @@ const WRITE: { readonly [name in Lookup]?: (value: unknown, field: FieldSpec) =>
   startswith: (value) => `${escapePattern(String(value))}%`,
 }
 
-export function whereClause(where: readonly Condition[], params: Parameters): string {
-  const all = where.map((condition, index) => compare(condition, index, params))
+export function whereClause({ where, search }: ListPlan, params: Parameters): string {
+  const compared = where.map((condition, index) => compare(condition, index, params))
+  const all = search ? [...compared, ...wordClauses(search, params)] : compared
   return all.length === 0 ? '' : ` where ${all.join(' and ')}`
 }
 
@@ -52,6 +53,14 @@ function compare({ field, lookup, value }: Condition, index: number, params: Par
   const write = WRITE[lookup] ?? ((given) => writeCell(field, given))
   const parameter = params.add(({ where }) => write(where[index]?.value, field))
   return COMPARE[lookup](column, parameter)
+}
+
+/** A condition for each word: that it stands in one of the fields. */
+function wordClauses({ fields, words }: Search, params: Parameters): readonly string[] {
+  return words.map((_, index) => {
+    const parameter = params.add(({ search }) => `%${escapePattern(search?.words[index] ?? '')}%`)
+    return `(${fields.map(({ column }) => COMPARE.icontains(identifier(column), parameter)).join(' or ')})`
+  })
 }
 
 /** `table` is named with every column: a bare name would mean what is selected under it, which may be its text. */

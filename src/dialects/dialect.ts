@@ -31,6 +31,8 @@ export interface Window {
 /** What a query string asks for, in the words of the resource. */
 export interface Asked {
   readonly comparisons: readonly Comparison[]
+  /** Words to look for; left out when the client looks for none. */
+  readonly search?: string | undefined
   /** undefined when the client leaves the order to the resource. */
   readonly sorting: readonly Sorting[] | undefined
   /** undefined when the client names no page: it takes the first, or all of the records whose ids it names. */
@@ -43,6 +45,8 @@ export interface Vocabulary {
   readonly key: string
   /** Whether lists can be filtered by a field of this name. */
   isField(name: string): boolean
+  /** Whether the parameter for searches is one here. */
+  readonly searches: boolean
   readonly sizes: PageSizes
 }
 
@@ -101,6 +105,8 @@ export interface Dialect {
   readonly paging: readonly string[]
   /** All its other parameters that are no filters. */
   readonly parameters: readonly string[]
+  /** The parameter, or the member of one, that searches a resource which can be searched; left out where there is none. */
+  readonly search?: string
   /** @throws Problem `invalid_query` */
   read(given: Given, words: Vocabulary): Asked
   /** The parameters that ask for a window, escaped as in a URL. */

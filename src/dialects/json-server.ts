@@ -6,6 +6,7 @@ import { comparisons, type LookupWords, refused, single } from './parameters.js'
 
 const PAGING = ['_start', '_end', 'cursor']
 const SORTING = ['_sort', '_order']
+const SEARCH = 'q'
 
 /** A name ends with its comparison: `price_gte`. */
 const SUFFIXES: LookupWords = new Map([
@@ -21,8 +22,12 @@ export const jsonServer: Dialect = {
   summary: 'Bare arrays, cut by `_start` and `_end`, with `X-Total-Count`, as json-server has them.',
   paging: PAGING,
   parameters: SORTING,
+  search: SEARCH,
   read: (given, words) => ({
-    comparisons: comparisons(given, [...PAGING, ...SORTING], (name) => interpret(name, words)),
+    comparisons: comparisons(given, [...PAGING, ...SORTING, ...(words.searches ? [SEARCH] : [])], (name) =>
+      interpret(name, words),
+    ),
+    search: words.searches ? single(given, [SEARCH]).get(SEARCH) : undefined,
     sorting: readSorting(given),
     window: readWindow(given, words),
   }),

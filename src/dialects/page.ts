@@ -6,18 +6,22 @@ import { byLookup, comparisons, single } from './parameters.js'
 
 const PAGING = ['page', 'page_size', 'cursor']
 const OWN = [...PAGING, 'ordering']
+const SEARCH = 'search'
 
 export const page: Dialect = {
   name: 'page',
   summary: 'Numbered pages in an object with `count` and `results`, as Django REST framework has them.',
   paging: PAGING,
   parameters: ['ordering'],
+  search: SEARCH,
   read(given, words) {
-    const own = single(given, OWN)
+    const names = words.searches ? [...OWN, SEARCH] : OWN
+    const own = single(given, names)
     const size = readSize(own, 'page_size', words.sizes)
     const ordering = own.get('ordering')
     return {
-      comparisons: comparisons(given, OWN, (name) => byLookup(name, words)),
+      comparisons: comparisons(given, names, (name) => byLookup(name, words)),
+      search: own.get(SEARCH),
       sorting: ordering?.split(',').map((term) => {
         const descending = term.startsWith('-')
         return { field: descending ? term.slice(1) : term, descending }

@@ -6,6 +6,7 @@ import { byLookup, comparisons, readJson, readMembers, refused, single, textOf }
 
 const PAGING = ['range', 'cursor']
 const OWN = [...PAGING, 'sort', 'filter']
+const SEARCH = 'q'
 const COUNT = /^(?:0|[1-9][0-9]{0,30})$/
 
 export const simpleRest: Dialect = {
@@ -14,14 +15,21 @@ export const simpleRest: Dialect = {
     'Bare arrays, cut by `range=[0,9]`, with `Content-Range`, as the simple REST client of react-admin has them.',
   paging: PAGING,
   parameters: ['sort', 'filter'],
+  search: SEARCH,
   read(given, words) {
     const own = single(given, OWN)
+    const filter = readMembers('filter', readJson('filter', own.get('filter') ?? '{}'))
+    const isSearch = ([name]: readonly [string, Json]) => words.searches && name === SEARCH
     return {
       comparisons: [
         // A parameter beside `filter` compares nothing, and is refused by its name.
         ...comparisons(given, OWN, () => ({ field: '', lookups: [] })),
-        ...readFilter(own.get('filter') ?? '{}', words),
+        ...readFilter(
+          filter.filter((member) => !isSearch(member)),
+          words,
+        ),
       ],
+      search: readSearch(filter.find(isSearch)),
       sorting: readSort(own.get('sort')),
       window: readRange(own.get('range'), words),
     }
@@ -42,8 +50,17 @@ export const simpleRest: Dialect = {
   destroyed: 'record',
 }
 
-function readFilter(text: string, words: Vocabulary): readonly Comparison[] {
-  return readMembers('filter', readJson('filter', text)).map(([name, json]) => {
+type Members = ReturnType<typeof readMembers>
+
+function readSearch(member: Members[number] | undefined): string | undefined {
+  if (member === undefined) return undefined
+  const text = textOf(member[1])
+  if (text === undefined) throw refused(`filter.${SEARCH}`, 'must be text')
+  return text
+}
+
+function readFilter(members: Members, words: Vocabulary): readonly Comparison[] {
+  return members.map(([name, json]) => {
     const parameter = `filter.${name}`
     // null asks for records without a value.
     if (json === null) return { parameter, field: name, lookups: ['isnull'], values: ['true'] }

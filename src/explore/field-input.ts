@@ -81,10 +81,11 @@ function lookup({ resources }: Explored, { target }: FieldSpec, id: string): Htm
     target && resources.find(({ spec }) => spec.model.name === target.model && spec.operations.includes('list'))
   const size = found && sizeParameter(found.spec)
   if (!found || size === undefined) return undefined
-  const { path, model, filters } = found.spec
-  const searched = filters.flatMap(({ field, lookups }) =>
+  const { path, model, filters, search } = found.spec
+  const byLookup = filters.flatMap(({ field, lookups }) =>
     lookups.filter((one) => one === 'icontains' || one === 'startswith').map((one) => `${field.name}__${one}`),
   )
+  const searched = search.length > 0 ? ['search'] : byLookup
   const url = `${path}?${size}=10`
   const key = model.primaryKey.name
   return html`<datalist id="${id}" data-path="${url}" data-key="${key}" data-search="${searched[0]}"></datalist>`

@@ -28,14 +28,19 @@ export function orderedUrl({ spec }: Resource, search: string, ordering: string)
 
 /** The form that filters and orders a list; nothing for a list that takes neither, and for one whose dialect says it otherwise. */
 export function queryForm(resource: Resource, search: string): Html | undefined {
-  const { filters, orderable, path, dialect } = resource.spec
-  if (dialect || (filters.length === 0 && orderable.length === 0)) return undefined
+  const { filters, search: searched, orderable, path, dialect } = resource.spec
+  if (dialect || (filters.length === 0 && searched.length === 0 && orderable.length === 0)) return undefined
   const query = new URLSearchParams(search)
   const fields = filters.flatMap((filter) => filter.lookups.map((lookup) => filterInput(filter, lookup, query)))
   return html`<form class="query" method="get" action="${ROOT + path}" role="search" aria-label="Filter and order">
-${fields}${orderable.length > 0 && orderInput(resource, query)}
+${searched.length > 0 && searchInput(resource, query)}${fields}${orderable.length > 0 && orderInput(resource, query)}
 <span class="actions"><button>Apply</button>${search !== '' && html` <a class="button plain" href="${ROOT + path}">Clear</a>`}</span>
 </form>`
+}
+
+function searchInput({ spec }: Resource, query: URLSearchParams): Html {
+  const names = spec.search.map(({ name }) => name).join(', ')
+  return html`<span><label for="search">search</label><input id="search" name="search" type="search" value="${query.get('search') ?? ''}" placeholder="words in ${names}" autocomplete="off"></span>`
 }
 
 const WORDS: Partial<Record<Lookup, string>> = { in: 'one, another', isnull: '' }

@@ -3,6 +3,7 @@ import type { Lookup } from '../fields/field-type.js'
 import type { JsonSchema } from '../json.js'
 import { compileFilters, type Filter, MOST_VALUES } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
+import { LONGEST_SEARCH } from '../resource/search.js'
 import type { FieldSchemas } from './field-schema.js'
 import type { Part } from './part.js'
 import { headersNamed } from './responses.js'
@@ -37,6 +38,15 @@ const filtering: Feature = ({ resource: { spec }, operation, schemas }) =>
         refusals: [400],
       }
     : {}
+
+const searching: Feature = ({ resource: { spec }, operation }) => {
+  if (operation !== 'list' || spec.search.length === 0) return {}
+  const names = spec.search.map(({ name }) => `\`${name}\``).join(', ')
+  const description = `Only records in which every word, in either case, stands somewhere in one of ${names}.`
+  return {
+    parameters: [{ name: 'search', in: 'query', description, schema: { type: 'string', maxLength: LONGEST_SEARCH } }],
+  }
+}
 
 const ordering: Feature = ({ resource: { spec }, operation }) => {
   if (operation !== 'list' || spec.dialect || spec.orderable.length === 0) return {}
@@ -126,6 +136,7 @@ const database: Feature = () => ({ refusals: [503] })
 export const FEATURES: readonly Feature[] = [
   addressing,
   filtering,
+  searching,
   ordering,
   paging,
   speaking,

@@ -4,7 +4,7 @@ import { compileFilters } from './filter.js'
 
 /** What clients can know of a resource before they ask for records: its operations, its fields with their rules, and what lists take. */
 export function describeResource(spec: ResourceSpec): Json {
-  const { name, operations, model, filters, orderable, pagination, dialect } = spec
+  const { name, operations, model, filters, search, orderable, pagination, dialect } = spec
   const fields = model.fields.filter((field) => !field.private)
   const lists = operations.includes('list') && dialect === undefined
   return {
@@ -16,6 +16,7 @@ export function describeResource(spec: ResourceSpec): Json {
     ...(dialect && { dialect: dialect.name }),
     ...(lists && {
       filters: filters.length === 0 ? [] : [...compileFilters(spec).keys()],
+      ...(search.length > 0 && { search: search.map((field) => field.name) }),
       ordering: orderable.map((field) => field.name),
       pagination: [...pagination.style.parameters],
     }),

@@ -9,6 +9,7 @@ import { readFlag, readValue, readValues } from './filter.js'
 import { keepRecent, type ListRequest, refuseLong, spellLinks } from './list.js'
 import type { Condition } from './plan.js'
 import { type Pair, parsePairs, quote } from './query.js'
+import { compileSearch } from './search.js'
 
 /** Records that a client can ask for by their ids at once. */
 const MOST_IDS = 1_000
@@ -21,13 +22,16 @@ const MOST_IDS = 1_000
 export function compileDialectList(spec: ResourceSpec, dialect: Dialect): (search: string) => ListRequest {
   const { model, pagination, unknownQuery } = spec
   const lookups = lookupsOf(spec)
+  const own = spec.search.length > 0 && dialect.search !== undefined ? [dialect.search] : []
   const words: Vocabulary = {
     key: model.primaryKey.name,
     isField: (name) => lookups.has(name),
+    searches: own.length > 0,
     sizes: pagination,
   }
+  const readSearch = compileSearch(spec)
   const readSorting = compileSorting(spec)
-  const allowed = `allowed are ${[...dialect.paging, ...dialect.parameters].join(', ')}, and filters on ${[...lookups.keys()].join(', ')}`
+  const allowed = `allowed are ${[...dialect.paging, ...dialect.parameters, ...own].join(', ')}, and filters on ${[...lookups.keys()].join(', ')}`
   const total = pagination.count === 'none' ? 'capped' : pagination.count
 
   const readCondition = (comparison: Comparison): readonly Condition[] => {
@@ -43,11 +47,12 @@ export function compileDialectList(spec: ResourceSpec, dialect: Dialect): (searc
     throw new Problem('invalid_query', `this list has no comparison ${name}; those of ${field} are ${known}`)
   }
 
-  return keepRecent((search) => {
-    const pairs = parsePairs(search)
+  return keepRecent((text) => {
+    const pairs = parsePairs(text)
     const given = gather(pairs)
     const asked = dialect.read(given, words)
     const where = asked.comparisons.flatMap(readCondition)
+    const search = asked.search === undefined ? undefined : readSearch(dialect.search ?? '', asked.search)
     const order = readSorting(asked.sorting)
     const ids = where.find(({ field, lookup }) => field === model.primaryKey && (lookup === 'in' || lookup === 'exact'))
     const window = asked.window ?? { offset: 0n, size: pagination.pageSize }
@@ -56,7 +61,7 @@ export function compileDialectList(spec: ResourceSpec, dialect: Dialect): (searc
     const kept = spellKept(pairs, dialect)
     refuseLong(kept, page.linkLength)
     const { start, limit, keyset } = page
-    const plan = Object.freeze({ where, order, start, limit, keyset, total } as const)
+    const plan = Object.freeze({ where, search, order, start, limit, keyset, total } as const)
     const links: ListRequest['links'] = (edges) => spellLinks(kept, page.links(edges))
     return { plan, links, cut: { window, paged: asked.window !== undefined } }
   })

@@ -14,7 +14,10 @@ export interface IndexAdvice {
 }
 
 /** The index that gives a list its first row at once: what is equal, then a range, or else the order. */
-export function adviseIndex(model: ModelSpec, { where, order }: Pick<ListPlan, 'where' | 'order'>): IndexAdvice {
+export function adviseIndex(
+  model: ModelSpec,
+  { where, search, order }: Pick<ListPlan, 'where' | 'search' | 'order'>,
+): IndexAdvice {
   const helped = where.filter(({ field, lookup }) => helpOf(field, lookup) === 'needed')
   const equal = [...new Set(helped.filter(({ lookup }) => lookup === 'exact').map(({ field }) => field))]
   const range = helped.find(({ lookup }) => lookup !== 'exact')?.field
@@ -26,6 +29,6 @@ export function adviseIndex(model: ModelSpec, { where, order }: Pick<ListPlan, '
   return {
     served,
     fields: served ? [] : fields.map(({ name }) => name),
-    unserved: unserved.map(({ field, lookup }) => `${field.name}__${lookup}`),
+    unserved: [...unserved.map(({ field, lookup }) => `${field.name}__${lookup}`), ...(search ? ['search'] : [])],
   }
 }

@@ -6,6 +6,7 @@ import { compileFilters } from './filter.js'
 import { compileOrder } from './order.js'
 import type { ListPage, ListPlan } from './plan.js'
 import { parseQuery, type Query, quote } from './query.js'
+import { compileSearch } from './search.js'
 
 /** A request for a list, understood: what to ask of the store, and where its neighbours are. */
 export interface ListRequest {
@@ -22,14 +23,16 @@ export function compileList(spec: ResourceSpec): (search: string) => ListRequest
   const readOrder = compileOrder(spec)
   const { style } = spec.pagination
   const ordering = spec.orderable.length > 0 ? ['ordering'] : []
-  const known: ReadonlySet<string> = new Set([...style.parameters, ...ordering, ...filters.keys()])
+  const readSearch = spec.search.length > 0 ? compileSearch(spec) : undefined
+  const own = [...style.parameters, ...ordering, ...(readSearch ? ['search'] : [])]
+  const known: ReadonlySet<string> = new Set([...own, ...filters.keys()])
   const allowed = known.size === 0 ? 'it takes none' : `allowed are ${[...known].join(', ')}`
 
   const isKept = (name: string) => known.has(name) && !style.parameters.includes(name)
   const isIgnored = (name: string) => spec.unknownQuery === 'ignore' && !known.has(name)
 
-  const read = (search: string): ListRequest => {
-    const query = parseQuery(search, isIgnored)
+  const read = (text: string): ListRequest => {
+    const query = parseQuery(text, isIgnored)
     if (spec.unknownQuery === 'refuse') {
       const unknown = [...query.keys()].find((name) => !known.has(name))
       if (unknown !== undefined) {
@@ -37,11 +40,13 @@ export function compileList(spec: ResourceSpec): (search: string) => ListRequest
       }
     }
     const where = [...query].flatMap(([name, text]) => filters.get(name)?.read(text) ?? [])
+    const searched = query.get('search')
+    const search = searched === undefined ? undefined : readSearch?.('search', searched)
     const order = readOrder(ordering.length > 0 ? query.get('ordering') : undefined)
     const { start, limit, keyset, links, linkLength } = style.read(query, order, spec.pagination)
     const kept = spellKept(query, isKept)
     refuseLong(kept, linkLength)
-    const plan = Object.freeze({ where, order, start, limit, keyset, total: spec.pagination.count })
+    const plan = Object.freeze({ where, search, order, start, limit, keyset, total: spec.pagination.count })
     return { plan, links: (page) => spellLinks(kept, links(page)) }
   }
 

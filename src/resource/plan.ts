@@ -22,9 +22,17 @@ export interface Condition {
   readonly value: unknown
 }
 
+/** Each of the words stands somewhere in one of the fields, in either case. */
+export interface Search {
+  readonly fields: readonly FieldSpec[]
+  readonly words: readonly string[]
+}
+
 /** What a request for a list asks of the store. `order` ends with the primary key. */
 export interface ListPlan {
   readonly where: readonly Condition[]
+  /** Left out where nothing is searched for. */
+  readonly search?: Search | undefined
   readonly order: readonly OrderSpec[]
   readonly start: PageStart
   /** Rows wanted; undefined is all. One row more is looked for when `total` is `none`. */
