@@ -151,6 +151,7 @@ const buildResource = (
     dialect: dialectOf(yaml.dialect ?? api.dialect),
     unknownQuery: yaml.unknown_query ?? DEFAULTS.unknown_query,
     concurrency: yaml.concurrency ?? DEFAULTS.concurrency,
+    sparseFields: yaml.sparse_fields ?? false,
     url: yaml.url ?? false,
     links: { ...yaml.links },
   }

@@ -9,7 +9,7 @@ import type { Path } from './located.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
 import { nameOf, show } from './words.js'
-import { itemsOf, membersOf } from './yaml-shape.js'
+import { itemsOf, membersOf, type ResourceYaml } from './yaml-shape.js'
 
 /** Reports a field that lists must not be filtered or ordered by; whether it can be used. */
 const checkUsable = (
@@ -52,6 +52,8 @@ const RESERVED = new Set(['ordering', ...PAGINATION_STYLES.flatMap(({ parameters
 /** Those of a search, in every dialect. */
 const SEARCHES = new Set(['search', ...DIALECTS.flatMap(({ search }) => search ?? [])])
 
+const isSelecting = (yaml: ResourceYaml, name: string): boolean => name === 'fields' && yaml.sparse_fields === true
+
 /** Reports what lists must not be searched in. */
 export const checkSearch = ({ path, yaml }: ResourceDraft, model: ModelDraft, report: Report): void => {
   for (const [index, name] of itemsOf(yaml.search).entries()) {
@@ -74,7 +76,7 @@ export const checkFilters = ({ path, yaml }: ResourceDraft, model: ModelDraft, r
     const part = short ? {} : ({ part: 'key' } as const)
     const field = checkUsable(model, name, place, { report, use: 'filtered', ...part })
     if (field === undefined) continue
-    if (RESERVED.has(name) || (yaml.search !== undefined && SEARCHES.has(name)))
+    if (RESERVED.has(name) || (yaml.search !== undefined && SEARCHES.has(name)) || isSelecting(yaml, name))
       report.add({
         code: 'SC313',
         path: place,

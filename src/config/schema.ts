@@ -233,6 +233,7 @@ const resourceSchema = (): JsonSchema =>
         'Whether changes and deletions must say, by `If-Match`, which version of the record they are meant for.',
         'concurrency: required',
       ),
+      sparse_fields: flag('Whether `fields` asks for some of the members of records, in lists and of one record.'),
       url: flag('Whether each object starts with its own `url`.'),
       links: doc(
         { type: 'object', additionalProperties: { type: 'string' } },

@@ -146,6 +146,8 @@ export interface ResourceSpec {
   readonly dialect: Dialect | undefined
   /** Whether changes must name the version that they are meant for. */
   readonly concurrency: 'optional' | 'required'
+  /** Whether clients may ask for some of the members of records. */
+  readonly sparseFields: boolean
   /** Whether each object starts with its own `url`. */
   readonly url: boolean
   /** Relation fields shown as links: field name to route name. */

@@ -72,6 +72,8 @@ const FALSE_FRIENDS: ReadonlyMap<string, readonly string[]> = new Map(
     sortable: ['orderable'],
     searchable: ['search'],
     search_fields: ['search'],
+    sparse: ['sparse_fields'],
+    sparse_fieldsets: ['sparse_fields'],
     url_path: ['path'],
     actions: ['operations'],
   }),

@@ -52,6 +52,7 @@ export interface ResourceYaml {
   readonly dialect?: string
   readonly unknown_query?: 'refuse' | 'ignore'
   readonly concurrency?: 'optional' | 'required'
+  readonly sparse_fields?: boolean
   readonly url?: boolean
   readonly links?: Readonly<Record<string, string>>
 }

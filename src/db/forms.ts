@@ -2,18 +2,28 @@ import type { FieldSpec } from '../config/spec.js'
 import { identifier, literal } from '../fields/sql-literal.js'
 import { type Cell, readCell } from '../fields/cell.js'
 import { detailName, type Links } from '../resource/links.js'
-import type { Row } from '../resource/plan.js'
+import { remember } from '../remember.js'
+import type { Row, Selection } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import { type PageShape, rowPage, textPage } from './page.js'
 
 /** How records leave the database: what is selected, and what is made of the cells. */
 export interface Form<Item, Items> {
+  /** The fields that `select` reads. */
+  readonly fields: readonly FieldSpec[]
   /** SQL expressions over the columns of the resource's table. */
   readonly select: readonly string[]
   read(cells: readonly Cell[]): Item
   /** The entity tag of a record, of the type `bytea`; undefined where the form has none. */
   readonly tag?: string
   readonly page: PageShape<Items>
+  /** The form of what a client asks to see; undefined where that is always all. */
+  readonly selected?: (selection: Selection) => Form<Item, Items>
+}
+
+/** The form of what a client asks to see, or of all there is to see. */
+export function formFor<Item, Items>(form: Form<Item, Items>, selection: Selection | undefined): Form<Item, Items> {
+  return (selection && form.selected?.(selection)) ?? form
 }
 
 /** A column as it is selected: its wire form. */
@@ -33,6 +43,7 @@ export function rowForm(resource: Resource): Form<Row, readonly Row[]> {
   const read = (cells: readonly Cell[]): Row =>
     Object.fromEntries(fields.map((field, index) => [field.name, readCell(field, cells[index])]))
   return {
+    fields,
     select: fields.map(cellColumn),
     read,
     page: rowPage(read),
@@ -50,19 +61,42 @@ export function documentColumn(members: readonly (readonly [name: string, expres
 
 /** Records as clients see them, JSON texts; a page of them is the text of one array, in UTF-8. PostgreSQL builds it, so that no digit is lost. */
 export function documentForm(resource: Resource, links: Links): Form<string, Uint8Array> {
-  const { url, links: linked, name, model } = resource.spec
-  const members = resource.shown.map((field) => {
-    const route = linked[field.name]
-    return [field.name, route === undefined ? wireColumn(field) : linkColumn(field, route, links)] as const
+  const members = documentMembers(resource, links)
+  const { fields } = resource.spec.model
+  const document = documentColumn(members.map(({ name, expression }) => [name, expression]))
+  const tag = `sha256(convert_to(${document}, 'UTF8'))`
+  const selected = remember((selection: Selection): Form<string, Uint8Array> => {
+    const chosen = members.filter(({ name }) => selection.members.has(name))
+    const used = new Set(chosen.map(({ field }) => field))
+    return {
+      ...TEXTS,
+      fields: fields.filter((field) => used.has(field)),
+      select: [documentColumn(chosen.map(({ name, expression }) => [name, expression]))],
+    }
   })
-  const all = url ? [['url', linkColumn(model.primaryKey, detailName(name), links)] as const, ...members] : members
-  const document = documentColumn(all)
-  return {
-    select: [document],
-    read: ([text]) => text ?? 'null',
-    tag: `sha256(convert_to(${document}, 'UTF8'))`,
-    page: textPage,
-  }
+  return { ...TEXTS, fields, select: [document], tag, selected }
+}
+
+/** Each record is one text, and so are several. */
+const TEXTS = { read: ([text]: readonly Cell[]) => text ?? 'null', page: textPage }
+
+interface DocumentMember {
+  readonly name: string
+  /** What it is made of. */
+  readonly field: FieldSpec
+  readonly expression: string
+}
+
+function documentMembers({ shown, spec }: Resource, links: Links): readonly DocumentMember[] {
+  const { url, links: linked, name, model } = spec
+  const members = shown.map((field): DocumentMember => {
+    const route = linked[field.name]
+    const expression = route === undefined ? wireColumn(field) : linkColumn(field, route, links)
+    return { name: field.name, field, expression }
+  })
+  if (!url) return members
+  const expression = linkColumn(model.primaryKey, detailName(name), links)
+  return [{ name: 'url', field: model.primaryKey, expression }, ...members]
 }
 
 /** The link to a record, built where the id is: keys are types whose text needs no escaping in a path. */

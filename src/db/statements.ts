@@ -5,10 +5,10 @@ import { type Cell, writeCell } from '../fields/cell.js'
 import { JsonMergePatch } from '../fields/json-text.js'
 import { identifier } from '../fields/sql-literal.js'
 import { remember } from '../remember.js'
-import type { ListPlan, Precondition, Row } from '../resource/plan.js'
+import type { ListPlan, Precondition, Row, Selection } from '../resource/plan.js'
 import { COUNT_CAP, isCounted } from './count.js'
 import type { Statement } from './database.js'
-import type { Form } from './forms.js'
+import { type Form, formFor } from './forms.js'
 import { mergedInto } from './merge.js'
 import { meets, shapeOfPreconditions } from './preconditions.js'
 import { boundary, keyColumns, orderClause, parameters, reversed, startedRows, whereClause } from './where.js'
@@ -21,6 +21,8 @@ export interface Statements {
   estimate(plan: ListPlan): Statement
   /** With preconditions, only the record that meets them. */
   retrieve(id: string, only?: readonly Precondition[]): Statement
+  /** What a client asks to see of a record. */
+  look(id: string, selection: Selection): Statement
   /** As `retrieve`, and until the transaction ends nobody else changes the record. */
   lock(id: string): Statement
   create(row: Row): Statement
@@ -60,21 +62,24 @@ const ANYWAY: readonly Precondition[] = Object.freeze([])
  * that; those beyond are made anew, without a name.
  */
 const MOST_SHAPES = 200
+/** The same of shapes in which a client asks for a part of records, which must not take the places of the others. */
+const MOST_SELECTING = 50
 
 export function compileStatements(
   model: ModelSpec,
-  { select, page, tag }: Pick<Form<unknown, unknown>, 'select' | 'page' | 'tag'>,
+  form: Form<unknown, unknown>,
   counts: StatementCounts = { kept: 0, unkept: 0 },
 ): Statements {
   const table = identifier(model.table)
   const key = identifier(model.primaryKey.column)
-  const selected = select.join(', ')
-  const stored = model.fields.map((field) => identifier(field.column)).join(', ')
+  const { tag } = form
+  const selected = form.select.join(', ')
   const touched = model.fields
     .filter((field) => field.auto === 'on_update')
     .map((field) => `${identifier(field.column)} = now()`)
   const fieldsOf = fieldLookup(model)
-  const serve = templates(counts)
+  const serve = templates(counts, MOST_SHAPES)
+  const serveSelecting = templates(counts, MOST_SELECTING)
 
   const counted = (plan: ListPlan, matching: string): string => {
     const rows = `from ${table}${matching}`
@@ -84,6 +89,8 @@ export function compileStatements(
   }
   const list = (plan: ListPlan): Template<ListPlan> => {
     const params = parameters()
+    const { page, select, fields } = formFor(form, plan.selection)
+    const stored = columnsOf(model, new Set([...fields, ...plan.order.map(({ field }) => field)]))
     const backwards = 'before' in plan.start
     const matching = whereClause(plan, params)
     const cutOrder = orderClause(backwards ? reversed(plan.order) : plan.order, table)
@@ -144,6 +151,10 @@ export function compileStatements(
     return { text: `update ${table} set ${set} where ${found(change, add)} returning ${selected}`, values, kind: WRITE }
   }
   const plainly = { text: `select ${selected} from ${table} where ${key} = $1`, values: [String], kind: QUICK }
+  const look = (selection: Selection): Template<string> => {
+    const chosen = formFor(form, selection).select.join(', ')
+    return { ...plainly, text: `select ${chosen} from ${table} where ${key} = $1` }
+  }
   const retrieve = (change: Change): Template<Change> => {
     const { values, add } = changeParameters()
     return { text: `select ${selected} from ${table} where ${found(change, add)}`, values, kind: QUICK }
@@ -159,13 +170,18 @@ export function compileStatements(
   const locked = { ...plainly, text: `${plainly.text} for no key update`, kind: WRITE }
 
   return {
-    list: remember((plan) => serve(`list ${shapeOf(plan)}`, list, plan)),
+    list: remember((plan) =>
+      plan.selection === undefined
+        ? serve(`list ${shapeOf(plan)}`, list, plan)
+        : serveSelecting(`list ${plan.selection.key} ${shapeOf(plan)}`, list, plan),
+    ),
     count: (plan) => serve(`count ${shapeOf(plan)}`, count, plan),
     estimate: remember((plan) => serve(`estimate ${shapeOf(plan)}`, estimate, plan)),
     retrieve: (id, only) =>
       only === undefined
         ? serve('retrieve', () => plainly, id)
         : serve(`retrieve${shapeOfPreconditions(only)}`, retrieve, { id, row: NOTHING, only }),
+    look: (id, selection) => serveSelecting(`look ${selection.key}`, () => look(selection), id),
     lock: (id) => serve('lock', () => locked, id),
     create: (row) => serve(`create ${Object.keys(row).join()}`, create, { id: '', row, only: ANYWAY }),
     update: (id, row, only = ANYWAY) =>
@@ -182,6 +198,12 @@ const QUICK: Kind = { retry: true, quick: true }
 const PAGE: Kind = { retry: true, quick: 'perhaps' }
 const READ: Kind = { retry: true, quick: false }
 const WRITE: Kind = { retry: false, quick: false }
+
+/** Columns of some fields, in the order of the model. */
+function columnsOf({ fields }: ModelSpec, wanted: ReadonlySet<FieldSpec>): string {
+  const columns = fields.filter((field) => wanted.has(field)).map((field) => identifier(field.column))
+  return columns.join(', ')
+}
 
 function fieldLookup(model: ModelSpec): (row: Row) => readonly FieldSpec[] {
   const fields = new Map(model.fields.map((field) => [field.name, field]))
@@ -236,13 +258,13 @@ function shapeOfStart(start: ListPlan['start']): string {
 }
 
 /** Keeps the templates of the first so many shapes, with the name under which connections prepare them. */
-function templates(counts: StatementCounts) {
+function templates(counts: StatementCounts, most: number) {
   const known = new Map<string, Template<never> & { readonly name: string }>()
   return <Input>(shape: string, make: (input: Input) => Template<Input>, input: Input): Statement => {
     const kept = known.get(shape) as (Template<Input> & { readonly name: string }) | undefined
     if (kept) return fill(kept, input, kept.name)
     const template = make(input)
-    if (known.size >= MOST_SHAPES) {
+    if (known.size >= most) {
       counts.unkept += 1
       return fill(template, input)
     }

@@ -2,13 +2,13 @@ import type { ModelSpec, OrderSpec } from '../config/spec.js'
 import { type Cell, readCell } from '../fields/cell.js'
 import { remember } from '../remember.js'
 import { Problem } from '../problem.js'
-import type { Id, ListPage, ListPlan, Precondition, Row } from '../resource/plan.js'
+import type { Id, ListPage, ListPlan, Precondition, Row, Selection } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { ChangeOf, IdOf, InsertOf, RecordOf } from '../resource/typed.js'
 import { COUNT_CAP, createEstimates, type Estimates, isCounted } from './count.js'
 import type { Connection, Result, Statement } from './database.js'
 import { type Guards, toProblem, toReadFailure } from './errors.js'
-import type { Form } from './forms.js'
+import { type Form, formFor } from './forms.js'
 import { guardsOf } from './guards.js'
 import type { PageCells } from './page.js'
 import { compileStatements, type StatementCounts, type Statements } from './statements.js'
@@ -18,7 +18,8 @@ export interface Store<Item, Items = readonly Item[], Key = Id, Insert = Row, Ch
   list(plan: ListPlan): Promise<ListPage<Items>>
   /** All records in primary-key order, in batches, one statement each. */
   batches(size: number): AsyncIterable<Items>
-  retrieve(id: Key): Promise<Item | undefined>
+  /** Documents can be asked for in part; rows are always whole. */
+  retrieve(id: Key, selection?: Selection): Promise<Item | undefined>
   /** As `retrieve`, and until the transaction ends nobody else changes the record; outside of one it only retrieves. */
   lock(id: Key): Promise<Item | undefined>
   create(row: Insert): Promise<{ readonly id: Key; readonly item: Item }>
@@ -94,10 +95,10 @@ function bindStore<Item, Items>(
       throw toReadFailure(error)
     }
   }
-  const readOne = ({ rows: [cells] }: Result): Item | undefined => cells && form.read(cells)
+  const readOne = ({ rows: [cells] }: Result, as = form): Item | undefined => cells && as.read(cells)
 
   const readPage = async (plan: ListPlan) => {
-    return form.page.read(await ask(statements.list(plan)), {
+    return formFor(form, plan.selection).page.read(await ask(statements.list(plan)), {
       plan,
       counted: isCounted(plan),
       keys: plan.keyset ? plan.order.length : 0,
@@ -130,7 +131,10 @@ function bindStore<Item, Items>(
       }
     },
 
-    retrieve: async (id) => readOne(await ask(statements.retrieve(writeId(id)))),
+    async retrieve(id, selection) {
+      if (selection === undefined) return readOne(await ask(statements.retrieve(writeId(id))))
+      return readOne(await ask(statements.look(writeId(id), selection)), formFor(form, selection))
+    },
 
     lock: async (id) => readOne(await change(statements.lock(writeId(id)))),
 

@@ -63,7 +63,9 @@ function partsOf(explored: Explored, place: Place, seen: Seen): Parts {
   if (isRecord(place)) {
     const record = recordOf(value)
     if (refused || !record) return { body: answer ? refusal(answer, detailOf(value)) : html`` }
-    const { buttons, dialogs } = changes(explored, place, { resource, record })
+    // A form for what is not there would empty it.
+    const isWhole = search === '' || resource.members.every((name) => record.has(name))
+    const { buttons, dialogs } = isWhole ? changes(explored, place, { resource, record }) : {}
     const body = html`${members(explored, resource, record)}${referring(explored, resource, record)}`
     return { buttons, body, below: dialogs }
   }

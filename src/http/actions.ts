@@ -28,10 +28,7 @@ export const ACTIONS: Readonly<Record<Operation, (resource: Resource) => Handler
     return { status: 201, text: item, headers }
   },
 
-  retrieve: (resource) => async (context) => {
-    const item = await context.documents(resource).retrieve(readId(resource, context))
-    return taggedReply(context, item ?? notFound())
-  },
+  retrieve: (resource) => (resource.selectable ? look(resource) : retrieve(resource)),
 
   update: (resource) =>
     change(resource, resource.spec.dialect?.put === 'merge' ? 'assign' : 'replace', policyOf(resource, 'update')),
@@ -39,6 +36,24 @@ export const ACTIONS: Readonly<Record<Operation, (resource: Resource) => Handler
   partial_update: (resource) => change(resource, 'update', policyOf(resource, 'partial_update')),
 
   destroy: (resource) => (resource.spec.dialect?.destroyed === 'record' ? take(resource) : destroy(resource)),
+}
+
+function retrieve(resource: Resource): Handler {
+  return async (context) => {
+    const item = (await context.documents(resource).retrieve(readId(resource, context))) ?? notFound()
+    return taggedReply(context, item, entityTag(item))
+  }
+}
+
+/** What a client asks to see of a record has a tag of its own, which is that of no version: changes are meant for the whole. */
+function look(resource: Resource): Handler {
+  const whole = retrieve(resource)
+  return async (context) => {
+    const selection = resource.parseSelection(context.search)
+    if (selection === undefined) return whole(context)
+    const item = (await context.documents(resource).retrieve(readId(resource, context), selection)) ?? notFound()
+    return taggedReply(context, item, entityTag(`${selection.key}\n${item}`))
+  }
 }
 
 function destroy(resource: Resource): Handler {

@@ -21,8 +21,7 @@ export function entityTag(document: string): string {
 }
 
 /** The answer that is this document with its tag; without the document, 304, when the client has it already. */
-export function taggedReply({ headers }: Pick<Context, 'headers'>, document: string): Reply {
-  const tag = entityTag(document)
+export function taggedReply({ headers }: Pick<Context, 'headers'>, document: string, tag: string): Reply {
   return isKnown(headers, tag)
     ? { status: 304, headers: { ETag: tag } }
     : { status: 200, headers: { ETag: tag }, text: document }

@@ -1,6 +1,6 @@
 import type { Operation } from '../config/spec.js'
 import type { ListRequest } from '../resource/list.js'
-import type { Precondition } from '../resource/plan.js'
+import type { Precondition, Selection } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { BodiesOf, IdOf } from '../resource/typed.js'
 import { policyOf, preconditions, readId } from './actions.js'
@@ -14,6 +14,11 @@ interface Checked {
 
 interface Addressed<Name = string> {
   readonly id: IdOf<Name>
+}
+
+interface Asked {
+  /** What of the record is asked for; undefined is all. */
+  readonly selection: Selection | undefined
 }
 
 /** A change that the client makes conditional on the version of the record; `undefined` is on nothing. */
@@ -30,7 +35,7 @@ interface Given<Values> {
 interface Parsed<Name = string> {
   readonly list: { readonly request: ListRequest }
   readonly create: Given<BodiesOf<Name>['create']>
-  readonly retrieve: Addressed<Name>
+  readonly retrieve: Addressed<Name> & Asked
   readonly update: Addressed<Name> & Given<BodiesOf<Name>['replace']> & Conditional
   readonly partial_update: Addressed<Name> & Given<BodiesOf<Name>['update']> & Conditional
   readonly destroy: Addressed<Name> & Conditional
@@ -53,16 +58,16 @@ const changed =
     const only = preconditions(resource, context)
     return { id: readId(resource, context), values, only }
   }
-const addressed = async (resource: Resource, context: Context): Promise<Addressed> => ({
-  id: readId(resource, context),
-})
 
 const CHECKS: { readonly [Name in Operation]: Check<Name> } = {
   list: async (resource, { search }) => ({ request: resource.parseList(search) }),
   create: async (resource, context) => ({
     values: resource.parseBody(await context.body(policyOf(resource, 'create')), 'create'),
   }),
-  retrieve: addressed,
+  retrieve: async (resource, context) => ({
+    selection: resource.parseSelection(context.search),
+    id: readId(resource, context),
+  }),
   update: changed('update'),
   partial_update: changed('partial_update'),
   destroy: async (resource, context) => ({

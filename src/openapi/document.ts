@@ -9,7 +9,7 @@ import { isWriting } from './features.js'
 import { toCamel, uniqueNames } from '../resource/names.js'
 import { describeGenerated, operationName } from './operations.js'
 import type { Part } from './part.js'
-import { bodySchema, nameSchemas, type SchemaNames, shownSchema } from './resource-schemas.js'
+import { bodySchema, nameSchemas, type SchemaNames, selectedSchema, shownSchema } from './resource-schemas.js'
 import { anyOther, HEADERS, PROBLEM_SCHEMA, refusal, refusalName } from './responses.js'
 import { describeWritten } from './written.js'
 
@@ -120,8 +120,9 @@ function isHeld(model: ModelSpec, models: readonly ModelSpec[], seen: readonly M
 }
 
 function componentSchemas(names: ReadonlyMap<Resource, SchemaNames>, schemas: FieldSchemas): Part {
-  const entries = [...names].flatMap(([resource, { shown, bodies }]) => [
+  const entries = [...names].flatMap(([resource, { shown, selected, bodies }]) => [
     [shown, shownSchema(resource, schemas)] as const,
+    [selected, selectedSchema(resource, schemas)] as const,
     ...(['create', 'replace', 'update'] as const).map(
       (mode) => [bodies[mode], bodySchema(resource, mode, schemas)] as const,
     ),

@@ -48,6 +48,15 @@ const searching: Feature = ({ resource: { spec }, operation }) => {
   }
 }
 
+const selecting: Feature = ({ resource: { spec, members, selectable }, operation }) => {
+  if (!selectable || !isReading(operation)) return {}
+  const whole = 'The members of records to answer, in any order; all of them without it.'
+  return {
+    parameters: spec.sparseFields ? [listParameter('fields', whole, { type: 'string', enum: members })] : [],
+    refusals: [400],
+  }
+}
+
 const ordering: Feature = ({ resource: { spec }, operation }) => {
   if (operation !== 'list' || spec.dialect || spec.orderable.length === 0) return {}
   const names = spec.orderable.flatMap(({ name }) => [name, `-${name}`])
@@ -137,6 +146,7 @@ export const FEATURES: readonly Feature[] = [
   addressing,
   filtering,
   searching,
+  selecting,
   ordering,
   paging,
   speaking,
@@ -150,6 +160,11 @@ export const FEATURES: readonly Feature[] = [
 /** Whether an operation has a body. */
 export function isWriting(operation: Operation): boolean {
   return operation === 'create' || operation === 'update' || operation === 'partial_update'
+}
+
+/** Whether an operation answers records as they are. */
+export function isReading(operation: Operation): boolean {
+  return operation === 'list' || operation === 'retrieve'
 }
 
 function isOnItem(operation: Operation): boolean {

@@ -1,5 +1,5 @@
 import type { Operation } from '../config/spec.js'
-import { FEATURES, type Subject } from './features.js'
+import { FEATURES, isReading, type Subject } from './features.js'
 import { type Part, reference } from './part.js'
 import type { DocumentedMode, SchemaNames } from './resource-schemas.js'
 import { anyOther, headersNamed, refusal, refusalName, renderedProblem } from './responses.js'
@@ -126,8 +126,9 @@ function bodyContent(mediaTypes: readonly string[], schema: string): Part {
   return Object.fromEntries(mediaTypes.map((type) => [type, { schema: reference('schemas', schema) }]))
 }
 
-function answerSchema({ resource: { spec }, operation }: Subject, { shown }: SchemaNames): Part | undefined {
-  const item = reference('schemas', shown)
+function answerSchema({ resource, operation }: Subject, { shown, selected }: SchemaNames): Part | undefined {
+  const { spec, selectable } = resource
+  const item = reference('schemas', selectable && isReading(operation) ? selected : shown)
   if (operation === 'destroy') return spec.dialect?.destroyed === 'record' ? item : undefined
   if (operation !== 'list') return item
   const items = { type: 'array', items: item }

@@ -11,6 +11,8 @@ export type DocumentedMode = Exclude<BodyMode, 'assign'>
 /** What the schemas of a resource are called. */
 export interface SchemaNames {
   readonly shown: string
+  /** What clients can ask to see of a record. */
+  readonly selected: string
   readonly bodies: Readonly<Record<DocumentedMode, string>>
 }
 
@@ -19,6 +21,7 @@ export function nameSchemas(resource: string, unique: (wanted: string) => string
   const shown = unique(toPascal(resource))
   return {
     shown,
+    selected: unique(`${shown}Selected`),
     bodies: {
       create: unique(`${shown}Create`),
       replace: unique(`${shown}Update`),
@@ -33,6 +36,12 @@ export function shownSchema({ spec, shown }: Resource, schemas: FieldSchemas): P
   const members = shown.map((field) => [field.name, schemas.shown(field, field.name in spec.links)] as const)
   const properties = Object.fromEntries([...(spec.url ? [['url', url] as const] : []), ...members])
   return { type: 'object', properties, required: Object.keys(properties) }
+}
+
+/** What reading answers: a record of which any member may be missing, where clients can ask for some only. */
+export function selectedSchema(resource: Resource, schemas: FieldSchemas): Part {
+  const { properties } = shownSchema(resource, schemas)
+  return { type: 'object', description: 'Those of these members that the request asks for.', properties }
 }
 
 const NEEDS: Readonly<Record<DocumentedMode, string>> = {

@@ -4,7 +4,7 @@ import { compileFilters } from './filter.js'
 
 /** What clients can know of a resource before they ask for records: its operations, its fields with their rules, and what lists take. */
 export function describeResource(spec: ResourceSpec): Json {
-  const { name, operations, model, filters, search, orderable, pagination, dialect } = spec
+  const { name, operations, model, filters, search, sparseFields, orderable, pagination, dialect } = spec
   const fields = model.fields.filter((field) => !field.private)
   const lists = operations.includes('list') && dialect === undefined
   return {
@@ -12,6 +12,7 @@ export function describeResource(spec: ResourceSpec): Json {
     operations: [...operations],
     primary_key: model.primaryKey.name,
     fields: Object.fromEntries(fields.map((field) => [field.name, describeField(field, spec)])),
+    ...(sparseFields && dialect === undefined && { sparse_fields: true }),
     // A dialect has parameters of its own.
     ...(dialect && { dialect: dialect.name }),
     ...(lists && {

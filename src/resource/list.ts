@@ -7,6 +7,7 @@ import { compileOrder } from './order.js'
 import type { ListPage, ListPlan } from './plan.js'
 import { parseQuery, type Query, quote } from './query.js'
 import { compileSearch } from './search.js'
+import type { SelectionReader } from './selection.js'
 
 /** A request for a list, understood: what to ask of the store, and where its neighbours are. */
 export interface ListRequest {
@@ -18,13 +19,13 @@ export interface ListRequest {
 }
 
 /** @returns the parser of a query string; it throws Problem `invalid_query` */
-export function compileList(spec: ResourceSpec): (search: string) => ListRequest {
+export function compileList(spec: ResourceSpec, selecting?: SelectionReader): (search: string) => ListRequest {
   const filters = compileFilters(spec)
   const readOrder = compileOrder(spec)
   const { style } = spec.pagination
   const ordering = spec.orderable.length > 0 ? ['ordering'] : []
   const readSearch = spec.search.length > 0 ? compileSearch(spec) : undefined
-  const own = [...style.parameters, ...ordering, ...(readSearch ? ['search'] : [])]
+  const own = [...style.parameters, ...ordering, ...(readSearch ? ['search'] : []), ...(selecting?.parameters ?? [])]
   const known: ReadonlySet<string> = new Set([...own, ...filters.keys()])
   const allowed = known.size === 0 ? 'it takes none' : `allowed are ${[...known].join(', ')}`
 
@@ -42,11 +43,12 @@ export function compileList(spec: ResourceSpec): (search: string) => ListRequest
     const where = [...query].flatMap(([name, text]) => filters.get(name)?.read(text) ?? [])
     const searched = query.get('search')
     const search = searched === undefined ? undefined : readSearch?.('search', searched)
+    const selection = selecting?.read(query)
     const order = readOrder(ordering.length > 0 ? query.get('ordering') : undefined)
     const { start, limit, keyset, links, linkLength } = style.read(query, order, spec.pagination)
     const kept = spellKept(query, isKept)
     refuseLong(kept, linkLength)
-    const plan = Object.freeze({ where, search, order, start, limit, keyset, total: spec.pagination.count })
+    const plan = Object.freeze({ where, search, selection, order, start, limit, keyset, total: spec.pagination.count })
     return { plan, links: (page) => spellLinks(kept, links(page)) }
   }
 

@@ -28,11 +28,21 @@ export interface Search {
   readonly words: readonly string[]
 }
 
+/** What a client asks to see of records, where that is not all that answers show. */
+export interface Selection {
+  /** The same for the same selection, and for no other. */
+  readonly key: string
+  /** The names of the members. */
+  readonly members: ReadonlySet<string>
+}
+
 /** What a request for a list asks of the store. `order` ends with the primary key. */
 export interface ListPlan {
   readonly where: readonly Condition[]
   /** Left out where nothing is searched for. */
   readonly search?: Search | undefined
+  /** Left out where records are shown whole. Rows always are. */
+  readonly selection?: Selection | undefined
   readonly order: readonly OrderSpec[]
   readonly start: PageStart
   /** Rows wanted; undefined is all. One row more is looked for when `total` is `none`. */

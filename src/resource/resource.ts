@@ -4,8 +4,9 @@ import { acceptsLink, type Links } from './links.js'
 import { bodyLimit, type BodyMode, compileBody } from './body.js'
 import { compileDialectList } from './dialect-list.js'
 import { compileList, type ListRequest } from './list.js'
-import type { Id } from './plan.js'
+import type { Id, Selection } from './plan.js'
 import { type ListParameters, spellQuery } from './query.js'
+import { compileRecordQuery, compileSelection } from './selection.js'
 import type { BodiesOf, ChangeOf, IdOf, ListParametersOf } from './typed.js'
 import type { CompileSchema } from './validator.js'
 import { compileValues, type ReadValues, settable } from './values.js'
@@ -15,6 +16,8 @@ export interface Resource<Name extends string = string> {
   readonly spec: ResourceSpec
   /** What answers show, in order. */
   readonly shown: readonly FieldSpec[]
+  /** The names of all that answers show, in order. */
+  readonly members: readonly string[]
   /** Bytes: what the longest valid body needs, and at least 1 MiB. */
   readonly bodyLimit: number
   /** undefined when the text is not the canonical text of an id. */
@@ -24,6 +27,13 @@ export interface Resource<Name extends string = string> {
    * @throws Problem `invalid_query` naming the parameter and what is allowed
    */
   parseList(asked: string | ListParametersOf<Name>): ListRequest
+  /**
+   * What a request for one record asks to see of it; where records are always shown whole, the query is not looked at.
+   * @throws Problem `invalid_query` naming the parameter and what is allowed
+   */
+  parseSelection(search: string): Selection | undefined
+  /** Whether clients may ask for less than the whole of a record. */
+  readonly selectable: boolean
   /**
    * `ignore` names further members that are left aside; server-set fields always are.
    * @throws Problem `validation` with every fault
@@ -40,14 +50,20 @@ export interface Resource<Name extends string = string> {
 export function compileResource(spec: ResourceSpec, links: Links, compile: CompileSchema): Resource {
   const { primaryKey, fields } = spec.model
   let readValues: ReadValues | undefined
-  const readList = spec.dialect ? compileDialectList(spec, spec.dialect) : compileList(spec)
+  const shown = fields.filter((field) => !field.private && !field.writeOnly)
+  const members = [...(spec.url ? ['url'] : []), ...shown.map(({ name }) => name)]
+  const selection = compileSelection(spec, members)
+  const readList = spec.dialect ? compileDialectList(spec, spec.dialect) : compileList(spec, selection)
   const valueReader = () => compileValues(settable(fields), `the model \`${spec.model.name}\``, compile)
   return Object.freeze({
     spec,
-    shown: fields.filter((field) => !field.private && !field.writeOnly),
+    shown,
+    members,
     bodyLimit: bodyLimit(fields),
     parseId: (text: string) => primaryKey.type.parse(text, primaryKey.options) as Id | undefined,
     parseList: (asked: string | ListParameters) => readList(typeof asked === 'string' ? asked : spellQuery(asked)),
+    parseSelection: selection ? compileRecordQuery(spec, selection) : () => undefined,
+    selectable: selection !== undefined,
     parseBody: compileBody(spec, acceptsLink(spec, links), compile),
     checkValues: (values: object) => (readValues ??= valueReader())(values),
   })
