@@ -45,6 +45,11 @@ function places(): readonly Place[] {
       steps: ['resources', ANY, 'pagination'],
       schema: at(top, ...RESOURCE, 'properties', 'pagination'),
     },
+    {
+      heading: '`resources.<name>.expand`: an item in its long form',
+      steps: ['resources', ANY, 'expand', ANY],
+      schema: at(top, ...RESOURCE, 'properties', 'expand', 'else', 'additionalProperties'),
+    },
     { heading: '`mounts`: an item', steps: ['mounts'], schema: at(top, 'properties', 'mounts', 'items') },
   ]
 }

@@ -4,6 +4,7 @@ import { paginationStyle } from '../pagination/index.js'
 import { CORS_DEFAULTS } from './cors-schema.js'
 import { columnOf, type Drafts, type FieldDraft, isRelation, type ModelDraft, optionsOf } from './drafts.js'
 import { type ApiPlace, buildMount } from './build-mounts.js'
+import { buildExpand, type Declared } from './build-expand.js'
 import { operationsOf } from './operations.js'
 import { DEFAULTS } from './schema.js'
 import type {
@@ -39,8 +40,13 @@ export const buildSpec = (yaml: ConfigYaml, drafts: Drafts, file: string): AppSp
     buildModel(need(drafts.get(name)), model, { drafts, tables }),
   )
   const byName = new Map(models.map((model) => [model.name, model]))
-  const resources = Object.entries(yaml.resources ?? {}).map(([name, resource]) =>
-    buildResource(name, resource, { model: need(byName.get(resource.model)), api }),
+  const shown = yaml.resources ?? {}
+  const resources = Object.entries(shown).map(([name, resource]) =>
+    buildResource(name, resource, {
+      model: need(byName.get(resource.model)),
+      api,
+      declared: { resources: shown, models: byName },
+    }),
   )
   const mounts = (yaml.mounts ?? []).map((mount) => buildMount(mount, resources, api))
   const settings = { ...yaml.settings }
@@ -131,7 +137,7 @@ const targetOf = ({ model = '', on_delete }: FieldYaml, { drafts, tables }: Mode
 const buildResource = (
   name: string,
   yaml: ResourceYaml,
-  { model, api }: { readonly model: ModelSpec; readonly api: ApiPlace },
+  { model, api, declared }: { readonly model: ModelSpec; readonly api: ApiPlace; readonly declared: Declared },
 ): ResourceSpec => {
   const field = (wanted: string) => need(model.fields.find((each) => each.name === wanted))
   return {
@@ -152,6 +158,7 @@ const buildResource = (
     unknownQuery: yaml.unknown_query ?? DEFAULTS.unknown_query,
     concurrency: yaml.concurrency ?? DEFAULTS.concurrency,
     sparseFields: yaml.sparse_fields ?? false,
+    expand: buildExpand(yaml, model, declared),
     url: yaml.url ?? false,
     links: { ...yaml.links },
   }

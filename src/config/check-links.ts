@@ -16,7 +16,8 @@ export const checkUrl = (resource: ResourceDraft, model: ModelDraft, report: Rep
   report.add({ ...at, code: 'SC320', message: '`url` needs the operation `retrieve`: the address would not answer' })
 }
 
-interface LinkContext {
+/** What there is to refer to. */
+export interface LinkContext {
   readonly resources: readonly ResourceDraft[]
   readonly models: Drafts
   readonly report: Report

@@ -52,7 +52,8 @@ const RESERVED = new Set(['ordering', ...PAGINATION_STYLES.flatMap(({ parameters
 /** Those of a search, in every dialect. */
 const SEARCHES = new Set(['search', ...DIALECTS.flatMap(({ search }) => search ?? [])])
 
-const isSelecting = (yaml: ResourceYaml, name: string): boolean => name === 'fields' && yaml.sparse_fields === true
+const isSelecting = ({ sparse_fields, expand }: ResourceYaml, name: string): boolean =>
+  (name === 'fields' && sparse_fields === true) || (name === 'expand' && expand !== undefined)
 
 /** Reports what lists must not be searched in. */
 export const checkSearch = ({ path, yaml }: ResourceDraft, model: ModelDraft, report: Report): void => {

@@ -31,9 +31,10 @@ export const checkDialect = (root: Json, { path, yaml, has }: ResourceDraft, rep
   const dialect = has('dialect') ? yaml.dialect : common
   const mounts = itemsOf(findValue(root, ['mounts'])).map((mount) => findValue(mount, ['dialect']))
   if (typeof dialect !== 'string' || dialect === PLAIN || mounts.includes(PLAIN)) return
-  if (yaml.sparse_fields === true) {
-    const message = `\`sparse_fields\` has no effect: the dialect is ${show(dialect)}`
-    report.add({ code: 'SC319', path: [...path, 'sparse_fields'], part: 'key', message, help: ['remove it'] })
+  for (const key of ['sparse_fields', 'expand'] as const) {
+    if (yaml[key] === undefined || yaml[key] === false) continue
+    const message = `\`${key}\` has no effect: the dialect is ${show(dialect)}`
+    report.add({ code: 'SC319', path: [...path, key], part: 'key', message, help: ['remove it'] })
   }
   const given = new Map(membersOf(yaml.pagination as Json | undefined))
   const isIdle = (key: string) => given.has(key) && (key !== 'count' || given.get(key) === 'none')

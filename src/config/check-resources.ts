@@ -1,5 +1,6 @@
 import type { Json } from '../json.js'
 import { checkConcurrency } from './check-concurrency.js'
+import { checkExpand } from './check-expand.js'
 import { checkLinks, checkUrl } from './check-links.js'
 import { checkFilters, checkOrders, checkSearch } from './check-lists.js'
 import { checkDialect, checkMounts } from './check-mounts.js'
@@ -28,6 +29,7 @@ export const checkResources = (root: Json, models: Drafts, report: Report): void
     checkOrders(resource, resource.model, models, report)
     checkUrl(resource, resource.model, report)
     checkLinks(resource, resource.model, { resources, models, report })
+    checkExpand(resource, resource.model, { resources, models, report })
   }
 }
 

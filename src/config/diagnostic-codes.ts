@@ -186,6 +186,11 @@ export const DIAGNOSTICS = {
     title: 'Operation missing',
     explanation: 'Something relies on an operation that the resource does not offer.',
   },
+  SC321: {
+    title: 'Expansion leads nowhere',
+    explanation:
+      'Related records are shown as a resource shows them, so their model needs one that reads, and the file says which where there are several. Of a path with dots, each step is declared too.',
+  },
   SC351: { title: 'Unknown setting', explanation: 'No plugin reads a setting of this name.' },
   SC352: { title: 'Setting does not fit', explanation: 'The plugin that reads this setting declares other values.' },
   SC353: {

@@ -2,6 +2,7 @@ import { FIELD_TYPES } from '../fields/index.js'
 import { type FieldType, LOOKUPS } from '../fields/field-type.js'
 import type { JsonSchema } from '../json.js'
 import { PAGINATION_STYLES } from '../pagination/index.js'
+import { readingSchemas } from './schema-reading.js'
 import { doc, flag, listOf, mapping, named, NAMED, oneOfNames } from './schema-parts.js'
 import { API_DEFAULTS, apiSchema, dialectSchema, mountSchema, SEGMENT } from './schema-places.js'
 import { OPERATIONS } from './spec.js'
@@ -27,8 +28,6 @@ export const DEFAULTS = {
 
 const MAX_PAGE_SIZE = 10_000
 const MAX_OFFSET = 1_000_000_000
-/** Each word is compared with each of them. */
-const MOST_SEARCHED = 10
 const PATH_HINT = 'a path starts and ends with a slash; its segments are lower-case letters, digits, `.`, `_` and `-`'
 const PLUGIN_HINT = 'a plugin is a file relative to this one, such as `./src/books/plugin.ts`'
 
@@ -197,11 +196,6 @@ const resourceSchema = (): JsonSchema =>
         'The fields that lists can be filtered by: names for exact matches, or each with its lookups.',
         'filterable: [title]\nfilterable: { title: [exact, contains] }',
       ),
-      search: doc(
-        listOf({}, { maxItems: MOST_SEARCHED }),
-        'The fields of text in which `search` looks for words.',
-        'search: [title, blurb]',
-      ),
       orderable: doc(
         listOf({}, { minItems: 0 }),
         'The fields that lists can be ordered by.',
@@ -233,7 +227,7 @@ const resourceSchema = (): JsonSchema =>
         'Whether changes and deletions must say, by `If-Match`, which version of the record they are meant for.',
         'concurrency: required',
       ),
-      sparse_fields: flag('Whether `fields` asks for some of the members of records, in lists and of one record.'),
+      ...readingSchemas(),
       url: flag('Whether each object starts with its own `url`.'),
       links: doc(
         { type: 'object', additionalProperties: { type: 'string' } },

@@ -126,6 +126,26 @@ export interface PaginationSpec extends PageSizes {
   readonly envelope: 'none' | 'results'
 }
 
+/** The member of answers that holds related records. */
+export const EXPANDED = 'expanded'
+
+/** A related record that an answer can hold, and those that this one can hold. */
+export interface ExpansionSpec {
+  /** As clients name it: the fields that lead to it, between dots. */
+  readonly path: string
+  /** The last of them, of the model that refers to the record. */
+  readonly field: FieldSpec
+  /** As what the record is shown. */
+  readonly resource: string
+  readonly model: ModelSpec
+  /** What is shown of it, in order. */
+  readonly fields: readonly FieldSpec[]
+  /** As of the resource. */
+  readonly url: boolean
+  readonly links: Readonly<Record<string, string>>
+  readonly expand: readonly ExpansionSpec[]
+}
+
 export interface ResourceSpec {
   readonly name: string
   /** The name of the resource that this one is at a mount; undefined for one of the file. */
@@ -148,6 +168,8 @@ export interface ResourceSpec {
   readonly concurrency: 'optional' | 'required'
   /** Whether clients may ask for some of the members of records. */
   readonly sparseFields: boolean
+  /** The related records that clients can ask for. */
+  readonly expand: readonly ExpansionSpec[]
   /** Whether each object starts with its own `url`. */
   readonly url: boolean
   /** Relation fields shown as links: field name to route name. */

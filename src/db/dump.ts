@@ -8,7 +8,9 @@ import { holdSnapshot, readPages } from './pages.js'
 export type DumpForm = 'document' | 'cells'
 
 const SELECT: Readonly<Record<DumpForm, (model: ModelSpec) => readonly string[]>> = {
-  document: ({ fields }) => [documentColumn(fields.map((field) => [field.name, wireColumn(field)]))],
+  document: ({ fields }) => [
+    documentColumn(fields.map((field) => ({ name: field.name, expression: wireColumn(field) }))),
+  ],
   cells: ({ fields }) => fields.map(cellColumn),
 }
 

@@ -233,7 +233,7 @@ function isPage(plan: ListPlan): boolean {
 
 /** Whether an index gives a page at once: nothing is sorted, and few rows are passed over or counted. */
 function isQuick(model: ModelSpec, plan: ListPlan): boolean {
-  if (!isPage(plan) || plan.search) return false
+  if (!isPage(plan) || plan.search || plan.selection?.expand.length) return false
   const equal = plan.where.map(({ field }) => field)
   return plan.where.every(({ lookup }) => lookup === 'exact') && isCovered(model, { equal, order: plan.order })
 }

@@ -1,8 +1,9 @@
-import type { Operation } from '../config/spec.js'
+import { EXPANDED, type Operation } from '../config/spec.js'
 import type { Lookup } from '../fields/field-type.js'
 import type { JsonSchema } from '../json.js'
 import { compileFilters, type Filter, MOST_VALUES } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
+import { MOST_EXPANDED, pathsOf } from '../resource/selection.js'
 import { LONGEST_SEARCH } from '../resource/search.js'
 import type { FieldSchemas } from './field-schema.js'
 import type { Part } from './part.js'
@@ -51,8 +52,13 @@ const searching: Feature = ({ resource: { spec }, operation }) => {
 const selecting: Feature = ({ resource: { spec, members, selectable }, operation }) => {
   if (!selectable || !isReading(operation)) return {}
   const whole = 'The members of records to answer, in any order; all of them without it.'
+  const beside = `The related records to answer in \`${EXPANDED}\`, beside their keys.`
+  const paths = pathsOf(spec.expand)
   return {
-    parameters: spec.sparseFields ? [listParameter('fields', whole, { type: 'string', enum: members })] : [],
+    parameters: [
+      ...(spec.sparseFields ? [listParameter('fields', whole, { type: 'string', enum: members })] : []),
+      ...(paths.length > 0 ? [listParameter('expand', beside, { type: 'string', enum: paths }, MOST_EXPANDED)] : []),
+    ],
     refusals: [400],
   }
 }

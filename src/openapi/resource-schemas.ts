@@ -1,4 +1,4 @@
-import type { FieldSpec } from '../config/spec.js'
+import { EXPANDED, type ExpansionSpec, type FieldSpec } from '../config/spec.js'
 import type { BodyMode } from '../resource/body.js'
 import type { Resource } from '../resource/resource.js'
 import type { FieldSchemas } from './field-schema.js'
@@ -32,16 +32,45 @@ export function nameSchemas(resource: string, unique: (wanted: string) => string
 
 /** A record as answers show it. */
 export function shownSchema({ spec, shown }: Resource, schemas: FieldSchemas): Part {
-  const url = { type: 'string', format: 'uri-reference', readOnly: true, description: 'Where the record is.' }
-  const members = shown.map((field) => [field.name, schemas.shown(field, field.name in spec.links)] as const)
-  const properties = Object.fromEntries([...(spec.url ? [['url', url] as const] : []), ...members])
+  const properties = recordProperties({ ...spec, fields: shown }, schemas)
   return { type: 'object', properties, required: Object.keys(properties) }
 }
 
-/** What reading answers: a record of which any member may be missing, where clients can ask for some only. */
+function recordProperties(
+  { url, links, fields }: Pick<ExpansionSpec, 'url' | 'links' | 'fields'>,
+  schemas: FieldSchemas,
+): Part {
+  const address = { type: 'string', format: 'uri-reference', readOnly: true, description: 'Where the record is.' }
+  const members = fields.map((field) => [field.name, schemas.shown(field, field.name in links)] as const)
+  return Object.fromEntries([...(url ? [['url', address] as const] : []), ...members])
+}
+
+/** What reading answers: a record with related ones, of which any member may be missing where clients can ask for some only. */
 export function selectedSchema(resource: Resource, schemas: FieldSchemas): Part {
-  const { properties } = shownSchema(resource, schemas)
-  return { type: 'object', description: 'Those of these members that the request asks for.', properties }
+  const { expand, sparseFields } = resource.spec
+  const { properties, required } = shownSchema(resource, schemas)
+  return {
+    type: 'object',
+    description: 'What the request asks to see of a record.',
+    properties: { ...(properties as Part), ...expandedProperty(expand, schemas) },
+    ...(!sparseFields && { required }),
+  }
+}
+
+function expandedProperty(expansions: readonly ExpansionSpec[], schemas: FieldSchemas): Part {
+  if (expansions.length === 0) return {}
+  const related = expansions.map((expansion) => {
+    const shown = recordProperties(expansion, schemas)
+    const schema = {
+      type: expansion.field.nullable ? ['object', 'null'] : 'object',
+      description: `The related record, as \`${expansion.resource}\` shows it.`,
+      properties: { ...shown, ...expandedProperty(expansion.expand, schemas) },
+      required: Object.keys(shown),
+    }
+    return [expansion.field.name, schema] as const
+  })
+  const description = 'The related records that `expand` asks for, by the names of their relations.'
+  return { [EXPANDED]: { type: 'object', readOnly: true, description, properties: Object.fromEntries(related) } }
 }
 
 const NEEDS: Readonly<Record<DocumentedMode, string>> = {
@@ -75,8 +104,8 @@ export function isNeeded(field: FieldSpec, mode: DocumentedMode): boolean {
   return mode === 'replace'
 }
 
-function ignored({ spec: { model, url } }: Resource): string {
+function ignored({ spec: { model, url, expand } }: Resource): string {
   const set = model.fields.filter((field) => field.readOnly && !field.private).map(({ name }) => name)
-  const names = [...(url ? ['url'] : []), ...set].map((name) => `\`${name}\``)
+  const names = [...(url ? ['url'] : []), ...set, ...(expand.length > 0 ? [EXPANDED] : [])].map((name) => `\`${name}\``)
   return names.length === 0 ? '' : `What the server sets is ignored: ${names.join(', ')}.`
 }

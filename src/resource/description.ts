@@ -1,10 +1,11 @@
 import type { FieldSpec, ResourceSpec } from '../config/spec.js'
 import type { Json } from '../json.js'
 import { compileFilters } from './filter.js'
+import { pathsOf } from './selection.js'
 
 /** What clients can know of a resource before they ask for records: its operations, its fields with their rules, and what lists take. */
 export function describeResource(spec: ResourceSpec): Json {
-  const { name, operations, model, filters, search, sparseFields, orderable, pagination, dialect } = spec
+  const { name, operations, model, filters, search, sparseFields, expand, orderable, pagination, dialect } = spec
   const fields = model.fields.filter((field) => !field.private)
   const lists = operations.includes('list') && dialect === undefined
   return {
@@ -13,6 +14,7 @@ export function describeResource(spec: ResourceSpec): Json {
     primary_key: model.primaryKey.name,
     fields: Object.fromEntries(fields.map((field) => [field.name, describeField(field, spec)])),
     ...(sparseFields && dialect === undefined && { sparse_fields: true }),
+    ...(expand.length > 0 && dialect === undefined && { expand: pathsOf(expand) }),
     // A dialect has parameters of its own.
     ...(dialect && { dialect: dialect.name }),
     ...(lists && {

@@ -1,4 +1,4 @@
-import type { FieldSpec, OrderSpec } from '../config/spec.js'
+import type { ExpansionSpec, FieldSpec, OrderSpec } from '../config/spec.js'
 import type { Lookup } from '../fields/field-type.js'
 import type { PageEdges, PageStart } from '../pagination/paginator.js'
 
@@ -28,12 +28,14 @@ export interface Search {
   readonly words: readonly string[]
 }
 
-/** What a client asks to see of records, where that is not all that answers show. */
+/** What a client asks to see of records, where that is not just what answers show. */
 export interface Selection {
   /** The same for the same selection, and for no other. */
   readonly key: string
-  /** The names of the members. */
-  readonly members: ReadonlySet<string>
+  /** The names of the members; undefined for all. */
+  readonly members: ReadonlySet<string> | undefined
+  /** The related records to show beside them. */
+  readonly expand: readonly ExpansionSpec[]
 }
 
 /** What a request for a list asks of the store. `order` ends with the primary key. */
