@@ -214,7 +214,7 @@ describe('/metrics', () => {
 })
 
 describe('/readyz', () => {
-  test('tells that the database is away, while /livez is good, and that nobody has looked at its schema', async () => {
+  test('tells that the database is away, while /livez is good, and that nobody has looked at its schema (promise 20)', async () => {
     const server = spawn([], { DATABASE_URL: 'postgres://app@127.0.0.1:1/app' })
     const admin = await adminOf(server)
     expect((await fetch(`${admin}/livez`)).status).toBe(200)

@@ -51,7 +51,7 @@ describe('check', () => {
     expect(outcome.stdout).toMatch(/^resources\.yaml: ok, 1 resource, \d+ routes\n$/)
   })
 
-  test('prints every error with its place, a caret and help, and their number last', async () => {
+  test('prints every error with its place, a caret and help, and their number last (promise 03)', async () => {
     const { code, stdout, stderr } = await check(BROKEN)
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
     expect(stdout).toContain('--> resources.yaml:9:22\n')
@@ -62,7 +62,7 @@ describe('check', () => {
     expect(stdout).toMatch(/\nresources\.yaml: 2 errors\n$/)
   })
 
-  test('prints one JSON document with --json', async () => {
+  test('prints one JSON document with --json (promise 03)', async () => {
     const { code, stdout } = await check(BROKEN, '--json')
     expect(code).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({

@@ -39,7 +39,7 @@ test('finds nothing wrong with a project that is in order, and makes no database
   expect(stderr).toMatch(/\n\d checks, 0 failed, 0 warnings\n$/)
 })
 
-test('names a repair for each thing that is wrong, and no password', async () => {
+test('names a repair for each thing that is wrong, and no password (promise 21)', async () => {
   project = await makeProject({ 'resources.yaml': BOOKS, '.snippetctl': 'a file where a folder belongs' })
   await project.write('package-lock.json', '{"packages":{"node_modules/snippetctl":{"version":"0.0.1"}}}')
   const port = createServer().listen(0, '127.0.0.1')

@@ -12,7 +12,7 @@ afterAll(() => project.remove())
 const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder })
 
 describe('routes', () => {
-  test('lists every route in aligned columns, without a footer when no terminal reads it', async () => {
+  test('lists every route in aligned columns, without a footer when no terminal reads it (promise 09)', async () => {
     const { code, stdout, stderr } = await run('routes')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.split('\n')).toEqual([
@@ -62,7 +62,7 @@ describe('routes', () => {
   })
 })
 
-test('says in which line a plugin registered what answers a route, and what runs around it', async () => {
+test('says in which line a plugin registered what answers a route, and what runs around it (promise 09)', async () => {
   const plugin = `
 // TypeScript, so that lines of what was compiled would be others.
 interface Book { readonly id: bigint }
@@ -96,7 +96,7 @@ describe('url', () => {
     { args: ['book-list'], path: '/api/books/' },
     { args: ['book-detail', 'id=5'], path: '/api/books/5/' },
     { args: ['book-detail', 'id=9223372036854775807'], path: '/api/books/9223372036854775807/' },
-  ])('prints $path and nothing else for $args', async ({ args, path }) => {
+  ])('prints $path and nothing else for $args (promise 22)', async ({ args, path }) => {
     expect(await run('url', ...args)).toEqual({ code: 0, stdout: `${path}\n`, stderr: '' })
   })
 

@@ -91,7 +91,7 @@ describe('serve on the embedded database', () => {
     expect(stderr).toContain('= help:')
   })
 
-  test('answers the requests under way before it stops', async () => {
+  test('answers the requests under way before it stops (promise 20)', async () => {
     const server = await serve()
     const answer = fetch(`${server.url}/api/held/`)
     await server.logged('held')
@@ -157,7 +157,7 @@ describe('serve, started by a shell that ends without passing a signal on', () =
 })
 
 describe('serve refuses', () => {
-  test('a port that is taken', async () => {
+  test('a port that is taken (promise 02)', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const address = other.address()

@@ -65,7 +65,7 @@ const CASES = [
   { words: ['url', 'book-'], offered: ['book-list', 'book-detail'] },
 ]
 
-describe.each(Object.keys(SHELLS))('the script for %s', (shell) => {
+describe.each(Object.keys(SHELLS))('the script for %s (promise 22)', (shell) => {
   // zsh and fish are there where somebody has installed them; bash always is.
   const run = shell === 'bash' || has(shell) ? test : test.skip
   run('completes what the program knows', () => {

@@ -36,7 +36,7 @@ const read = (headers: Record<string, string> = {}) => api.fetch(`/api/books/${i
 const titleOf = async () => ((await (await read()).json()) as { title: string }).title
 const typeOf = async (answer: Response) => ((await answer.json()) as { type: string }).type
 
-describe('entity tags', () => {
+describe('entity tags (promise 19)', () => {
   test('are the same in every answer that has the record, and others for another record', async () => {
     expect(tag).toMatch(/^"[A-Za-z0-9_-]{43}"$/)
     expect(tagOf(await read())).toBe(tag)

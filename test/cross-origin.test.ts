@@ -85,7 +85,7 @@ describe('with origins that are listed', () => {
     }
   })
 
-  test('a preflight is answered with the methods of the path and the headers that requests may have', async () => {
+  test('a preflight is answered with the methods of the path and the headers that requests may have (promise 16)', async () => {
     const answer = await preflight(api, 'https://other.example:8443')
     expect(answer.status).toBe(204)
     expect(corsHeaders(answer)).toMatchObject({

@@ -39,7 +39,7 @@ const REACT_ADMIN: readonly (readonly [name: string, make: () => ReactAdminProvi
   ['ra-data-django-rest-framework', () => providers.djangoRest(at('page'))],
 ]
 
-describe.each(REACT_ADMIN)('react-admin with %s', (_name, make) => {
+describe.each(REACT_ADMIN)('react-admin with %s (promise 05)', (_name, make) => {
   const ask = { pagination: { page: 1, perPage: 10 }, sort: { field: 'id', order: 'ASC' }, filter: {} } as const
   const create = async (title: string) => (await make().create('books', { data: { title, author: 1, pages: 7 } })).data
 
@@ -119,7 +119,7 @@ const REFINE: readonly (readonly [name: string, make: () => RefineProvider])[] =
   ['@refinedev/nestjsx-crud', () => providers.nestjsxCrud(at('crud'))],
 ]
 
-describe.each(REFINE)('refine with %s', (_name, make) => {
+describe.each(REFINE)('refine with %s (promise 05)', (_name, make) => {
   const resource = 'books'
   const create = async (title: string) =>
     (await make().create({ resource, variables: { title, author: 1, pages: 7 } })).data

@@ -72,7 +72,7 @@ describe('a list', () => {
     ['/crud/books', from(1, 10)],
   ]
 
-  test.each(lists)('is read as its dialect means %s', async (path, ids) => {
+  test.each(lists)('is read as its dialect means %s (promise 07)', async (path, ids) => {
     expect(await list(path)).toMatchObject({ status: 200, numbers: ids })
   })
 
@@ -113,7 +113,7 @@ describe('a list', () => {
     ['/crud/books?sort[0]=title,UP', '`sort` must be a field and an order'],
   ]
 
-  test.each(refused)('is refused by name: %s', async (path, says) => {
+  test.each(refused)('is refused by name: %s (promise 07)', async (path, says) => {
     const { status, body } = await list(path)
     expect([status, String((body as { message: unknown }).message)]).toEqual([400, expect.stringContaining(says)])
   })
@@ -164,7 +164,7 @@ describe('a list', () => {
   })
 })
 
-describe('PUT and DELETE', () => {
+describe('PUT and DELETE (promise 06)', () => {
   const make = async () => {
     const response = await api.send('POST', '/api/books', { title: 'New', author: 1, pages: 5, extra: { a: 1, b: 2 } })
     return (await response.json()) as Book

@@ -78,7 +78,7 @@ async function write({ folder }: Shell, file: string, text: string): Promise<voi
   await writeFile(join(folder, file), text)
 }
 
-describe('what a page tells the reader to do works and prints what the page says', () => {
+describe('what a page tells the reader to do works and prints what the page says (promise 24)', () => {
   const runnable = withBlocks('yaml', 'console')
   const run = hasCurl ? test : test.skip
   run.each(runnable)(

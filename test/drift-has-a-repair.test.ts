@@ -67,7 +67,7 @@ describe('what only the database has', () => {
       'books.books_title_length',
       /^constraint books\.books_title_length is CHECK .* in the database and CHECK \(.* in the files$/,
     ],
-  ])('is named with a repair that keeps all rows: %s', async (_what, change, object, text) => {
+  ])('is named with a repair that keeps all rows: %s (promise 17)', async (_what, change, object, text) => {
     await run(change)
     const drift = await readDrift(database, folder.path, scratch)
     expect(drift).toEqual([{ object, text: expect.stringMatching(text), repair: { adopt: object } }])

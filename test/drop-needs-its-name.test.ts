@@ -109,7 +109,7 @@ describe('the command', () => {
       env: envOf(database),
     })
 
-  test('refuses with exit 3 where there is no terminal, and names the flag that allows it', async () => {
+  test('refuses with exit 3 where there is no terminal, and names the flag that allows it (promise 11)', async () => {
     await migrate('up')
     await project.write('migrations/0002_less.sql', '-- up\nalter table books drop column size;\n')
     expect(await migrate('up')).toEqual({

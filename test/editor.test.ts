@@ -131,7 +131,7 @@ const placeOf = (text: string, part: string, behind = 0): Position => {
   return { line: before.length - 1, character: before.at(-1)?.length ?? 0 }
 }
 
-describe('an editor with the schema of the configuration', () => {
+describe('an editor with the schema of the configuration (promise 15)', () => {
   test('has nothing to say about a file that is right', async () => {
     expect(await server.open(uriOf('right'), `${MODELINE}${BOOKS}`)).toEqual([])
   })

@@ -34,7 +34,7 @@ const FILES = [
 ]
 
 describe('new', () => {
-  test('writes a project that answers, with nothing for check or plan to say', async () => {
+  test('writes a project that answers, with nothing for check or plan to say (promise 01)', async () => {
     const made = await run('new', 'my-api')
     expect(made).toMatchObject({ code: 0, stdout: '' })
     for (const file of FILES) expect(made.stderr).toContain(`created  my-api/${file}`)
@@ -114,7 +114,7 @@ describe('add resource', () => {
   const add = (...args: readonly string[]) => runCli(['add', 'resource', ...args], { cwd: project.folder })
   const configuration = () => readFileSync(join(project.folder, 'resources.yaml'), 'utf8')
 
-  test('only adds lines, and the file is in order afterwards', async () => {
+  test('only adds lines, and the file is in order afterwards (promise 23)', async () => {
     const fields = ['reader:string!', 'book:belongs_to=book!', 'state:choice=out,back', 'fee:decimal=6,2', 'until:date']
     const { code, stdout, stderr } = await add('loan', ...fields)
     expect({ code, stdout }).toEqual({

@@ -107,7 +107,7 @@ afterAll(() => api.close())
 
 type Use = (create: typeof createClient, baseUrl: string) => Promise<unknown>
 
-describe('a client in TypeScript whose types are made of /openapi.json', () => {
+describe('a client in TypeScript whose types are made of /openapi.json (promise 13)', () => {
   test('compiles under `strict`', () => {
     expect(said.filter((line) => !line.startsWith('wrong.ts'))).toEqual([])
   })

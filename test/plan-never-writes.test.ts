@@ -35,7 +35,7 @@ const dump = () =>
     return { schema: await describeSchema(open), rows: rows.rows, journal: journal.rows }
   })
 
-test('a database is the same to the last row after every kind of plan', async () => {
+test('a database is the same to the last row after every kind of plan (promise 10)', async () => {
   await migrate('up')
   const rows = `insert into books (title) values ('short'), ('${'long'.repeat(20)}')`
   await inside((open) => open.query({ text: rows, values: [] }))

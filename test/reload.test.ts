@@ -80,7 +80,7 @@ function keepAsking({ url }: Serving, path: string): () => Promise<ReadonlySet<n
 }
 
 describe('serve, while its files change,', () => {
-  test('answers by the new ones, keeps the last good ones, and fails no request', async () => {
+  test('answers by the new ones, keeps the last good ones, and fails no request (promise 12)', async () => {
     await begin()
     const server = await start()
     const end = keepAsking(server, '/api/books/')

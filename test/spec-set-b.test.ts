@@ -173,7 +173,7 @@ describe('create', () => {
     [{ ...VALID, language: 'x'.repeat(51) }, { language: 'Language must be between 1 and 50 characters' }],
     [{ ...VALID, title: 1 }, { title: 'Title must be a string' }],
     [{ ...VALID, title: null }, { title: 'Title must be a string' }],
-  ])('refuses an invalid body with 400 and each field’s message %#', async (body, errors) => {
+  ])('refuses an invalid body with 400 and each field’s message %# (promise 04)', async (body, errors) => {
     const response = await api.send('POST', PATH, body)
     expect(response.status).toBe(400)
     expect((await problem(response)).errors).toEqual(errors)
@@ -300,11 +300,16 @@ describe('both endpoint sets', () => {
   })
 
   test.each([PATH.slice(0, -1), '/api/snippets', '/api/snippets/config'])(
-    '%s is answered without its last slash',
+    '%s is answered without its last slash (promise 18)',
     async (path) => {
       expect((await api.fetch(path, { redirect: 'error' })).status).toBe(200)
     },
   )
+
+  test('a body that is sent without the last slash is kept (promise 18)', async () => {
+    const response = await api.send('POST', PATH.slice(0, -1), VALID)
+    expect([response.status, await response.json()]).toEqual([201, expect.objectContaining(VALID)])
+  })
 
   test.each(['/api//snippets-viewset/', '/API/snippets-viewset/', '/api/snippets-viewset//', '/snippets-viewset/'])(
     '%s leads nowhere',

@@ -120,7 +120,7 @@ const SNIPPETS = ['plugin', 'highlight', 'worker', 'operations'].map(
   (name) => [`${name}.ts`, readFileSync(`src/snippets/${name}.ts`, 'utf8')] as const,
 )
 
-describe('plugins of an application whose types are written', () => {
+describe('plugins of an application whose types are written (promise 14)', () => {
   let said: readonly string[]
   beforeAll(async () => {
     const types = await typesOf(SNIPPETS_FILE)

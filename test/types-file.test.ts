@@ -189,7 +189,7 @@ describe('the command `types`', () => {
     expect((await run()).stderr).toBe('.snippetctl/types.d.ts is up to date\n')
   })
 
-  test('checks a file that is kept, and says which command mends it', async () => {
+  test('checks a file that is kept, and says which command mends it (promise 14)', async () => {
     await writeFile(join(project.folder, 'kept.d.ts'), text)
     expect(await run('--check', '--out', 'kept.d.ts')).toMatchObject({ code: 0, stderr: 'kept.d.ts is up to date\n' })
     await writeFile(join(project.folder, 'kept.d.ts'), text.replace('readonly reader', 'readonly raeder'))

@@ -86,7 +86,7 @@ suite('Explore in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
-  test('makes a record with the keyboard alone', async () => {
+  test('makes a record with the keyboard alone (promise 08)', async () => {
     await open('/explore/api/books/')
     const until = async (words: string) => {
       for (let presses = 0; presses < 60; presses += 1) {
@@ -116,7 +116,7 @@ suite('Explore in Chromium', () => {
     expect(await page.getByRole('cell', { name: 'The Word for World Is Forest' }).count()).toBe(1)
   })
 
-  test('shows each message under its field, and keeps what was typed', async () => {
+  test('shows each message under its field, and keeps what was typed (promise 08)', async () => {
     await open('/explore/api/books/')
     await page.getByRole('button', { name: 'New book' }).click()
     await page.getByLabel('Title').fill('x'.repeat(101))

@@ -71,7 +71,7 @@ const isThere = existsSync(CHROMIUM)
     await page.screenshot({ path: join(SHOTS, `${name}.png`) })
   }
 
-  test('shows a list, page by page, in another order and filtered', async () => {
+  test('shows a list, page by page, in another order and filtered (promise 16)', async () => {
     await page.getByText('page 1, 42 books').waitFor()
     await rows('Book 42')
     await shoot('react-admin-list')
