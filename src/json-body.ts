@@ -4,6 +4,8 @@ import { Problem } from './problem.js'
 
 /** A JSON object from a request: its members' values and, because numbers lose digits, their exact text. */
 export interface JsonBody {
+  /** The whole body, as it was sent. */
+  readonly text: string
   readonly keys: readonly string[]
   value(key: string): Json | undefined
   /** The member's text in the body, from its first to its last character. */
@@ -54,6 +56,7 @@ export function readJsonBody(bytes: Uint8Array): JsonBody {
   if (members === undefined) throw refusal('the body must be a JSON object')
   const values: Readonly<Record<string, Json>> = JSON.parse(text)
   return {
+    text,
     keys: [...members.keys()],
     value: (key) => (members.has(key) ? values[key] : undefined),
     source: (key) => members.get(key) ?? '',

@@ -1,4 +1,5 @@
 import type { App } from './application.js'
+import { type Answers, compileAnswers } from './db/answers.js'
 import type { Connection, Database } from './db/database.js'
 import { documentForm, rowForm } from './db/forms.js'
 import { compileGraphs } from './db/graph.js'
@@ -95,10 +96,18 @@ function bindRecords(app: App, database: Database, { gate, statements }: Watch):
       gate.admit(resource.spec.model)
       return find(resource)
     }
+  const { answers } = app.spec
+  const bindAnswers = answers && compileAnswers(answers)
+  const answersOn = (connection: Connection): Answers => {
+    if (!answers || !bindAnswers) throw new Error('no resource has `idempotency`, so that no answers are kept')
+    gate.admit(answers)
+    return bindAnswers(connection)
+  }
   const on = (connection: Connection, transaction: Records['transaction']): Records => ({
     store: guarded(remember((resource) => storesOf(resource).rows(connection))),
     documents: guarded(remember((resource) => storesOf(resource).documents(connection))),
     graph: graphs(connection),
+    answers: () => answersOn(connection),
     transaction,
   })
   const inside = (connection: Connection): Records => {

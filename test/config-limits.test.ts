@@ -300,6 +300,8 @@ describe('a resource', () => {
     ['its own address without `retrieve`', '    operations: [list]\n    url: true\n', '13:5 SC320'],
     ['versions where nothing changes', '    read_only: true\n    concurrency: required\n', '13:5 SC319'],
     ['versions that nobody is told', '    operations: [create, destroy]\n    concurrency: required\n', '13:5 SC320'],
+    ['a time for answers that are not kept', '    idempotency_hours: 4\n', '12:5 SC319'],
+    ['a time that no answer is kept', '    idempotency: optional\n    idempotency_hours: 0\n', '13:24 SC207'],
     ['a key that is not known', '    filterble: [title]\n', '12:5 SC201'],
     ['an unknown dialect', '    dialect: jsonserver\n', '12:14 SC204'],
     ['a style that its dialect replaces', '    dialect: crud\n    pagination: { style: cursor }\n', '13:19 SC319'],

@@ -18,8 +18,11 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
   request_timeout: 'The request did not arrive in time.',
   conflict:
     'A value that must be unique is taken, or a record refers to one that is not there, or is still referred to.',
+  request_in_progress:
+    'A request with the same `Idempotency-Key` is not answered yet; `Retry-After` says when to try again.',
   precondition_failed: 'The record is not, or no longer, of the version that `If-Match` names; nothing was changed.',
   precondition_required: 'The resource has `concurrency: required`, and the request has no `If-Match`.',
+  idempotency_key_reused: 'The `Idempotency-Key` was sent before with another request: another method, path or body.',
   body_too_large: 'The body is larger than the limit of its resource.',
   unsupported_media_type: 'The body has another media type or a content encoding.',
   expectation_failed: 'The request expects something other than `100-continue`.',

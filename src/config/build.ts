@@ -1,6 +1,7 @@
 import { dialectOf } from '../dialects/index.js'
 import type { Lookup } from '../fields/field-type.js'
 import { paginationStyle } from '../pagination/index.js'
+import { ANSWERS } from './answers-model.js'
 import { CORS_DEFAULTS } from './cors-schema.js'
 import { columnOf, type Drafts, type FieldDraft, isRelation, type ModelDraft, optionsOf } from './drafts.js'
 import { type ApiPlace, buildMount } from './build-mounts.js'
@@ -14,6 +15,7 @@ import type {
   DefaultSpec,
   FieldSpec,
   FilterSpec,
+  IdempotencySpec,
   IndexSpec,
   ModelSpec,
   PaginationSpec,
@@ -51,7 +53,18 @@ export const buildSpec = (yaml: ConfigYaml, drafts: Drafts, file: string): AppSp
   const mounts = (yaml.mounts ?? []).map((mount) => buildMount(mount, resources, api))
   const settings = { ...yaml.settings }
   const plugins = [...(yaml.plugins ?? [])]
-  return freeze({ file, api, settings, plugins, models, dropped: [...(yaml.dropped ?? [])], resources, mounts })
+  const answers = byName.get(ANSWERS)
+  return freeze({
+    file,
+    api,
+    settings,
+    plugins,
+    models,
+    answers,
+    dropped: [...(yaml.dropped ?? [])],
+    resources,
+    mounts,
+  })
 }
 
 const buildApi = ({ cors, ...given }: ApiYaml): ApiSpec => {
@@ -159,9 +172,15 @@ const buildResource = (
     concurrency: yaml.concurrency ?? DEFAULTS.concurrency,
     sparseFields: yaml.sparse_fields ?? false,
     expand: buildExpand(yaml, model, declared),
+    idempotency: idempotencyOf(yaml),
     url: yaml.url ?? false,
     links: { ...yaml.links },
   }
+}
+
+const idempotencyOf = (yaml: ResourceYaml): IdempotencySpec | undefined => {
+  const { idempotency, idempotency_hours } = { ...DEFAULTS, ...yaml }
+  return idempotency === 'none' ? undefined : { required: idempotency === 'required', hours: idempotency_hours }
 }
 
 const filtersOf = ({ filterable = [] }: ResourceYaml, field: (name: string) => FieldSpec): readonly FilterSpec[] => {

@@ -1,4 +1,5 @@
 import type { Json } from '../json.js'
+import { ANSWERS } from './answers-model.js'
 import { checkField, createJudge } from './check-fields.js'
 import { checkFormerFields, checkFormerTables } from './check-former.js'
 import { columnOf, type Drafts, type ModelDraft } from './drafts.js'
@@ -9,8 +10,11 @@ import { type IndexYaml, itemsOf } from './yaml-shape.js'
 
 const LONGEST_NAME = 63
 
-/** Where applied migrations are journalled. Its index and sequence have names that begin alike. */
-const JOURNAL = /^snippetctl_migrations(?:_|$)/
+/** Tables of our own, and what they are for. The journal's index and sequence have names that begin like its own. */
+const OURS: readonly (readonly [name: RegExp, purpose: string])[] = [
+  [/^snippetctl_migrations(?:_|$)/, 'the journal of migrations'],
+  [new RegExp(`^${ANSWERS}$`), 'the answers that are kept for `idempotency`'],
+]
 
 /** Reports what is wrong with the models, as far as their shape allows. */
 export const checkModels = (root: Json, drafts: Drafts, report: Report): void => {
@@ -37,9 +41,13 @@ const checkTables = (root: Json, drafts: Drafts, report: Report): ReadonlyMap<st
     const table = String(given ?? name)
     const owner = owners.get(table)
     const part = given === undefined ? 'key' : 'value'
-    if (JOURNAL.test(table)) {
-      const message = `the table ${show(table)} belongs to the journal of migrations`
-      report.add({ code: 'SC308', path, part, message, help: ['give the model another `table`'] })
+    const [, purpose] = OURS.find(([ours]) => ours.test(table) || ours.test(name)) ?? []
+    if (purpose !== undefined) {
+      const message = `the table ${show(table)} belongs to ${purpose}`
+      const help = [
+        OURS.some(([ours]) => ours.test(name)) ? 'give the model another name' : 'give the model another `table`',
+      ]
+      report.add({ code: 'SC308', path, part, message, help })
     } else if (owner === undefined) owners.set(table, name)
     else {
       const message = `the table ${show(table)} belongs to the model ${show(owner)} already`

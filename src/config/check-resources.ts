@@ -1,6 +1,7 @@
 import type { Json } from '../json.js'
 import { checkConcurrency } from './check-concurrency.js'
 import { checkExpand } from './check-expand.js'
+import { checkIdempotency } from './check-idempotency.js'
 import { checkLinks, checkUrl } from './check-links.js'
 import { checkFilters, checkOrders, checkSearch } from './check-lists.js'
 import { checkDialect, checkMounts } from './check-mounts.js'
@@ -23,6 +24,7 @@ export const checkResources = (root: Json, models: Drafts, report: Report): void
     checkPagination(resource, report)
     checkDialect(root, resource, report)
     checkConcurrency(resource, report)
+    checkIdempotency(resource, report)
     if (resource.model === undefined) continue
     checkFilters(resource, resource.model, report)
     checkSearch(resource, resource.model, report)

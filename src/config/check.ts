@@ -1,4 +1,6 @@
 import { resolve } from 'node:path'
+import type { Json } from '../json.js'
+import { withAnswers } from './answers-model.js'
 import { buildSpec } from './build.js'
 import { checkCors } from './check-cors.js'
 import { checkModels } from './check-models.js'
@@ -24,5 +26,6 @@ export const checkConfig = (document: ConfigDocument): AppSpec | Diagnostic[] =>
   checkResources(document.value, models, report)
   const diagnostics = report.diagnostics()
   if (diagnostics.length > 0) return diagnostics
-  return buildSpec(document.value as unknown as ConfigYaml, models, resolve(document.file))
+  const value = withAnswers(document.value as unknown as ConfigYaml)
+  return buildSpec(value, draftModels(value as unknown as Json, report), resolve(document.file))
 }

@@ -141,7 +141,7 @@ export const DIAGNOSTICS = {
   SC308: {
     title: 'Table used twice',
     explanation:
-      'Two models cannot share a table, and `snippetctl_migrations` is where applied migrations are kept. Give the model another `table`.',
+      'Two models cannot share a table, and `snippetctl_migrations` and `snippetctl_answers` are where applied migrations and answers to requests with an `Idempotency-Key` are kept. Give the model another `table`.',
   },
   SC309: {
     title: 'Path used twice',

@@ -23,9 +23,13 @@ export const DEFAULTS = {
   },
   unknown_query: 'refuse',
   concurrency: 'optional',
+  idempotency: 'none',
+  idempotency_hours: 24,
   on_delete: 'restrict',
 } as const
 
+/** A year. */
+const MOST_HOURS = 8_784
 const MAX_PAGE_SIZE = 10_000
 const MAX_OFFSET = 1_000_000_000
 const PATH_HINT = 'a path starts and ends with a slash; its segments are lower-case letters, digits, `.`, `_` and `-`'
@@ -228,6 +232,15 @@ const resourceSchema = (): JsonSchema =>
         'concurrency: required',
       ),
       ...readingSchemas(),
+      idempotency: doc(
+        oneOfNames(['none', 'optional', 'required'], DEFAULTS.idempotency),
+        'Whether a `POST` may, or must, have an `Idempotency-Key`, so that sending it again does nothing twice.',
+        'idempotency: optional',
+      ),
+      idempotency_hours: doc(
+        { type: 'integer', minimum: 1, maximum: MOST_HOURS, default: DEFAULTS.idempotency_hours },
+        'How many hours answers are kept for requests that are sent again with their key.',
+      ),
       url: flag('Whether each object starts with its own `url`.'),
       links: doc(
         { type: 'object', additionalProperties: { type: 'string' } },

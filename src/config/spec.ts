@@ -14,7 +14,10 @@ export interface AppSpec {
   readonly settings: Readonly<Record<string, Json>>
   /** As written: paths relative to the file. */
   readonly plugins: readonly string[]
+  /** Those of the file, and `answers`. */
   readonly models: readonly ModelSpec[]
+  /** Where answers are kept for requests that are sent again; undefined where no resource keeps any. */
+  readonly answers: ModelSpec | undefined
   /** Tables that no model has any more, and that may go with all their rows. */
   readonly dropped: readonly string[]
   readonly resources: readonly ResourceSpec[]
@@ -146,6 +149,13 @@ export interface ExpansionSpec {
   readonly expand: readonly ExpansionSpec[]
 }
 
+export interface IdempotencySpec {
+  /** Whether there must be a key. */
+  readonly required: boolean
+  /** How long answers are kept. */
+  readonly hours: number
+}
+
 export interface ResourceSpec {
   readonly name: string
   /** The name of the resource that this one is at a mount; undefined for one of the file. */
@@ -170,6 +180,8 @@ export interface ResourceSpec {
   readonly sparseFields: boolean
   /** The related records that clients can ask for. */
   readonly expand: readonly ExpansionSpec[]
+  /** How requests with an `Idempotency-Key` are answered; undefined where the header means nothing. */
+  readonly idempotency: IdempotencySpec | undefined
   /** Whether each object starts with its own `url`. */
   readonly url: boolean
   /** Relation fields shown as links: field name to route name. */

@@ -59,6 +59,8 @@ export interface ResourceYaml {
   readonly concurrency?: 'optional' | 'required'
   readonly sparse_fields?: boolean
   readonly expand?: readonly string[] | Readonly<Record<string, ExpansionYaml>>
+  readonly idempotency?: 'none' | 'optional' | 'required'
+  readonly idempotency_hours?: number
   readonly url?: boolean
   readonly links?: Readonly<Record<string, string>>
 }

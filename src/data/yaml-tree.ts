@@ -27,6 +27,9 @@ function nodeAt(document: ConfigDocument, path: Path): DataNode {
     entry: () => ({
       line,
       body: {
+        get text() {
+          return JSON.stringify(object)
+        },
         keys: Object.keys(object),
         value: (key) => object[key],
         source: (key) => JSON.stringify(object[key] ?? null),

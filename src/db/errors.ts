@@ -177,6 +177,11 @@ export function mismatchProblem(): Problem {
   return new Problem(mismatch.type, mismatch.detail, { headers: RETRY })
 }
 
+/** Whether somebody else held, for too long, what a statement waited for. */
+export function isLocked(error: unknown): boolean {
+  return codeOf(error) === '55P03'
+}
+
 /** Whether the same transaction may succeed when it is run again. */
 export function isTransient(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error)) || isStale(error)

@@ -9,6 +9,7 @@ import { compileInput } from '../resource/input.js'
 import { compileValues } from '../resource/values.js'
 import type { ActionDescription } from './action-description.js'
 import { notFound, readId } from './actions.js'
+import { readAsked } from './idempotency.js'
 import type { BodyPolicy, Context, Method, Reply, Route, Transaction } from './route.js'
 
 interface Call<Given extends Context, Input> {
@@ -79,7 +80,11 @@ export function actionRoute(
   const output = typeof shown === 'object' ? readFields(shown, `the output of ${what}`) : shown
   if (output === 'record' && on === 'collection') throw new Error(`${what} is done with no record that it could answer`)
   const at = on === 'record' ? `${spec.path}{${spec.model.primaryKey.name}}/` : spec.path
-  const read = inputReader(input, method, compile)
+  const path = `${at}${name}/`
+  const policy = method === 'GET' ? undefined : input && policyFor(input)
+  const read = inputReader(input, { method, policy }, compile)
+  const { idempotency } = spec
+  const readKey = idempotency && method === 'POST' ? readAsked({ idempotency, path, policy }) : undefined
   const reply = replier(resource, what, output, compile)
   // The kinds of actions differ in what they are told of their calls; this tells all that any of them is promised.
   const handle = action.handle as (call: AnyCall) => unknown
@@ -93,28 +98,34 @@ export function actionRoute(
   return {
     name: `${spec.name}-${name}`,
     method,
-    path: `${at}${name}/`,
+    path,
     action: { resource, on, summary, input, output },
     handle: async (context) => {
+      const asked = await readKey?.(context)
       const given = await read(context)
       const id = on === 'record' ? readId(resource, context) : undefined
       if (method === 'GET') return perform(context as Transaction, id, given)
-      return context.transaction((inside) => perform(inside, id, given))
+      return context.transaction((inside) =>
+        asked ? inside.once(asked, () => perform(inside, id, given)) : perform(inside, id, given),
+      )
     },
   }
 }
 
 const NOTHING: Row = Object.freeze({})
 
+function policyFor(fields: readonly FieldSpec[]): BodyPolicy {
+  return { mediaTypes: ['application/json'], optional: false, limit: bodyLimit(fields) }
+}
+
 function inputReader(
   fields: readonly FieldSpec[] | undefined,
-  method: Method,
+  { method, policy }: { readonly method: Method; readonly policy: BodyPolicy | undefined },
   compile: CompileSchema,
 ): (context: Context) => Promise<Row> {
   const input = compileInput(fields ?? [], compile)
   if (method === 'GET') return async ({ search }) => input.query(search)
-  if (fields === undefined) return async () => NOTHING
-  const policy: BodyPolicy = { mediaTypes: ['application/json'], optional: false, limit: bodyLimit(fields) }
+  if (policy === undefined) return async () => NOTHING
   return async (context) => input.body(await context.body(policy))
 }
 

@@ -2,7 +2,7 @@ import type { Operation } from '../config/spec.js'
 import type { Dialect } from '../dialects/dialect.js'
 import type { ListRequest } from '../resource/list.js'
 import { detailName } from '../resource/links.js'
-import type { Id, ListPage } from '../resource/plan.js'
+import type { Id, ListPage, Row } from '../resource/plan.js'
 import type { BodyMode } from '../resource/body.js'
 import type { Resource } from '../resource/resource.js'
 import { Problem } from '../problem.js'
@@ -21,7 +21,7 @@ export const ACTIONS: Readonly<Record<Operation, (resource: Resource) => Handler
   },
 
   create: (resource) => async (context) => {
-    const row = resource.parseBody(await context.body(policyOf(resource, 'create')), 'create')
+    const row = await readCreation(resource, context)
     const { id, item } = await context.documents(resource).create(row)
     const location = context.reverse(detailName(resource.spec.name), { [resource.spec.model.primaryKey.name]: id })
     const headers = { ETag: entityTag(item), ...(location === undefined ? {} : { Location: location }) }
@@ -54,6 +54,11 @@ function look(resource: Resource): Handler {
     const item = (await context.documents(resource).retrieve(readId(resource, context), selection)) ?? notFound()
     return taggedReply(context, item, entityTag(`${selection.key}\n${item}`))
   }
+}
+
+/** What a request makes a record of. */
+export async function readCreation(resource: Resource, context: Context): Promise<Row> {
+  return resource.parseBody(await context.body(policyOf(resource, 'create')), 'create')
 }
 
 function destroy(resource: Resource): Handler {

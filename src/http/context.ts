@@ -1,11 +1,13 @@
+import type { Answers, Asked } from '../db/answers.js'
 import type { Store } from '../db/store.js'
 import type { JsonBody } from '../json-body.js'
 import type { Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import { readBody } from './body.js'
 import type { Exchange } from './exchange.js'
+import { once } from './idempotency.js'
 import type { Later, Task } from './later.js'
-import type { BodyPolicy, Context, Transaction } from './route.js'
+import type { BodyPolicy, Context, Reply, Transaction } from './route.js'
 import type { Params } from './routes.js'
 
 /** Where handlers find records; inside a transaction, those of the transaction. */
@@ -13,6 +15,8 @@ export interface Records {
   store(resource: Resource): Store<Row>
   documents(resource: Resource): Store<string, Uint8Array>
   readonly graph: Context['graph']
+  /** @throws Error where no resource keeps any */
+  answers(): Answers
   transaction<T>(work: (records: Records) => Promise<T>): Promise<T>
   /** The same, for requests that take what a replica has; undefined when there is none. */
   readonly reading?: Records | undefined
@@ -50,7 +54,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
     const result = await records.transaction((inside) => {
       // It may be run again from its start.
       tasks = []
-      return work(within(around(inside), tasks))
+      return work(within(around(inside), inside, tasks))
     })
     if (tasks.length > 0) surroundings.later.run(exchange, Object.freeze(tasks), outside)
     return result
@@ -62,11 +66,12 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
 type Transact = <T>(records: Records, work: (context: Transaction) => Promise<T>) => Promise<T>
 
 /** A transaction in a transaction is a part of it. */
-function within(context: Context, tasks: Task[]): Transaction {
+function within(context: Context, records: Records, tasks: Task[]): Transaction {
   const transaction: Transaction = Object.freeze({
     ...context,
     transaction: async <T>(work: (context: Transaction) => Promise<T>) => work(transaction),
     afterCommit: (work: Task) => void tasks.push(work),
+    once: async (asked: Asked, work: () => Promise<Reply>) => once(records.answers(), asked, work),
   })
   return transaction
 }

@@ -30,6 +30,8 @@ export interface OperationDescription {
   /** The parameters of the path, by name; text when left out. */
   readonly params?: Readonly<Record<string, ValueDescription>>
   readonly query?: Readonly<Record<string, ValueDescription>>
+  /** Of the request. */
+  readonly headers?: Readonly<Record<string, ValueDescription>>
   readonly body?: {
     readonly schema: JsonSchema
     readonly example?: Json

@@ -3,7 +3,7 @@ import type { ListRequest } from '../resource/list.js'
 import type { Precondition, Selection } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { BodiesOf, IdOf } from '../resource/typed.js'
-import { policyOf, preconditions, readId } from './actions.js'
+import { policyOf, preconditions, readCreation, readId } from './actions.js'
 import type { Context, Handler, Reply } from './route.js'
 
 interface Checked {
@@ -61,9 +61,7 @@ const changed =
 
 const CHECKS: { readonly [Name in Operation]: Check<Name> } = {
   list: async (resource, { search }) => ({ request: resource.parseList(search) }),
-  create: async (resource, context) => ({
-    values: resource.parseBody(await context.body(policyOf(resource, 'create')), 'create'),
-  }),
+  create: async (resource, context) => ({ values: await readCreation(resource, context) }),
   retrieve: async (resource, context) => ({
     selection: resource.parseSelection(context.search),
     id: readId(resource, context),

@@ -49,7 +49,8 @@ export function headersOf(requestId: string, reply: Reply, length: number | unde
   return headers
 }
 
-function textOf(reply: Reply): string | Uint8Array | undefined {
+/** The body of an answer that is no stream. */
+export function textOf(reply: Reply): string | Uint8Array | undefined {
   const text = reply.text ?? ('body' in reply ? toJsonText(reply.body) : undefined)
   if (text !== undefined && BODYLESS.has(reply.status)) {
     throw new TypeError(`a handler answered with the status ${reply.status} and a body, which that status cannot have`)

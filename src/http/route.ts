@@ -2,6 +2,7 @@ import type { Operation } from '../config/spec.js'
 import type { Json } from '../json.js'
 import type { JsonBody } from '../json-body.js'
 import type { Problem } from '../problem.js'
+import type { Asked } from '../db/answers.js'
 import type { DocumentStore, RecordStore } from '../db/store.js'
 import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
@@ -75,6 +76,12 @@ export interface Transaction extends Context {
    * is logged.
    */
   afterCommit(work: (context: Context) => unknown): void
+  /**
+   * Does `work` once for each key, and keeps its answer with what it did: who asks again with the same request is given that answer, with
+   * `Idempotency-Replayed`. There has to be a resource with `idempotency`.
+   * @throws Problem `request_in_progress`, `idempotency_key_reused`
+   */
+  once(asked: Asked, work: () => Promise<Reply>): Promise<Reply>
 }
 
 /** Turns a problem into the body of its response, in place of a problem document. */

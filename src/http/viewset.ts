@@ -2,9 +2,10 @@ import type { Operation } from '../config/spec.js'
 import { detailName } from '../resource/links.js'
 import { describeResource } from '../resource/description.js'
 import type { Resource } from '../resource/resource.js'
-import { ACTIONS } from './actions.js'
+import { ACTIONS, policyOf, readCreation } from './actions.js'
 import { answeringJson } from './accept.js'
 import { type Hooks, hooked } from './hooks.js'
+import { idempotent } from './idempotency.js'
 import type { FindPlace, Handler, Method, Route, RouteOptions } from './route.js'
 
 interface Place {
@@ -52,7 +53,8 @@ export function viewset(resource: Resource, { hooks, replacements } = NO_ADDITIO
     const act = run.length > 0 ? hooked(plain, resource, run) : plain
     const other = replacements.get(operation)
     const answers = operation !== 'destroy' || dialect?.destroyed === 'record'
-    const handle = other ? other.instead(act) : act
+    const done = other ? other.instead(act) : act
+    const handle = operation === 'create' ? oncePerKey(resource, done) : done
     return {
       ...places[on],
       method,
@@ -65,6 +67,13 @@ export function viewset(resource: Resource, { hooks, replacements } = NO_ADDITIO
       ...(around.length > 0 && { hooks: around.map(({ place }) => place) }),
     }
   })
+}
+
+function oncePerKey(resource: Resource, handle: Handler): Handler {
+  const { idempotency, path } = resource.spec
+  if (!idempotency) return handle
+  const keyed = { idempotency, path, policy: policyOf(resource, 'create') }
+  return idempotent(handle, keyed, (context) => readCreation(resource, context))
 }
 
 const MEDIA_TYPES: Readonly<Record<'create' | 'partial_update', readonly [header: string, types: string]>> = {

@@ -1,4 +1,5 @@
 import type { Connection } from '../db/database.js'
+import { ANSWERS } from '../config/answers-model.js'
 import { JOURNAL } from './journal.js'
 
 /** What stands in the current schema of a database, with all that is needed to make it again. */
@@ -170,7 +171,7 @@ const TABLES = `
     'attached', (${ATTACHED})
   ) order by c.relname), '[]')
   from pg_class c
-  where c.relnamespace = ${OWN} and c.relkind in ('r', 'p', 'f') and c.relname !~ '^${JOURNAL}'
+  where c.relnamespace = ${OWN} and c.relkind in ('r', 'p', 'f') and c.relname !~ '^${JOURNAL}' and c.relname <> '${ANSWERS}'
     and not ${extended('pg_class', 'c.oid')}`
 
 const ENUMS = `

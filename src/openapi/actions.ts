@@ -5,7 +5,9 @@ import type { Route } from '../http/route.js'
 import type { JsonSchema } from '../json.js'
 import { PROBLEMS, type ProblemType } from '../problem.js'
 import type { FieldSchemas } from './field-schema.js'
+import { describeKey } from './features.js'
 import { reference } from './part.js'
+import { REPLAYED } from './responses.js'
 import { isNeeded } from './resource-schemas.js'
 
 /**
@@ -18,9 +20,10 @@ export function describeAction(
   schemas: FieldSchemas,
   shown: string,
 ): OperationDescription {
-  const { name, model } = resource.spec
+  const { name, model, idempotency } = resource.spec
   const { primaryKey } = model
   const isAsked = method === 'GET'
+  const keyed = method === 'POST' ? idempotency : undefined
   const hasBody = !isAsked && input.length > 0
   const needed = input.filter((field) => isNeeded(field, 'create')).map((field) => field.name)
   const taken = (field: FieldSpec) => schemas.taken(field, false)
@@ -28,6 +31,7 @@ export function describeAction(
     const { description = field.label, ...schema } = taken(field)
     return [field.name, { description: String(description), schema, required: needed.includes(field.name) }] as const
   })
+  const done = answers(output, schemas, shown)
   return {
     summary,
     description: `Written by hand: ${source.replace('plugin ', '')}.`,
@@ -41,17 +45,27 @@ export function describeAction(
       },
     }),
     ...(isAsked && { query: Object.fromEntries(query) }),
+    ...(keyed && { headers: { 'Idempotency-Key': describeKey(keyed) } }),
     ...(hasBody && { body: { schema: objectOf(input, taken, needed) } }),
     responses: {
-      ...answers(output, schemas, shown),
+      ...(keyed ? replayed(done) : done),
       ...refusals([
         ...(input.length > 0 ? (['validation'] as const) : []),
         ...(hasBody ? (['body_too_large', 'unsupported_media_type'] as const) : []),
         ...(on === 'record' ? (['not_found'] as const) : []),
+        ...(keyed ? (['malformed_request', 'request_in_progress', 'idempotency_key_reused'] as const) : []),
         'unavailable',
       ]),
     },
   }
+}
+
+type Answers = Readonly<Record<number, ResponseDescription>>
+
+/** Answers that may be those that a request with the same key was given. */
+function replayed(answers: Answers): Answers {
+  const headers = { 'Idempotency-Replayed': REPLAYED }
+  return Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, { ...answer, headers }]))
 }
 
 function answers(

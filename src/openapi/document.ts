@@ -130,7 +130,7 @@ function componentSchemas(names: ReadonlyMap<Resource, SchemaNames>, schemas: Fi
   return { ...Object.fromEntries(entries), Problem: PROBLEM_SCHEMA }
 }
 
-const REFUSALS = [400, 404, 406, 409, 412, 413, 415, 428, 503]
+const REFUSALS = [400, 404, 406, 409, 412, 413, 415, 422, 428, 503]
 
 function refusals(): Part {
   return {

@@ -1,5 +1,6 @@
-import { EXPANDED, type Operation } from '../config/spec.js'
+import { EXPANDED, type IdempotencySpec, type Operation } from '../config/spec.js'
 import type { Lookup } from '../fields/field-type.js'
+import type { ValueDescription } from '../http/operation.js'
 import type { JsonSchema } from '../json.js'
 import { compileFilters, type Filter, MOST_VALUES } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
@@ -140,6 +141,21 @@ function versionsParameter(name: string, description: string, required = false):
   return { name, in: 'header', description, required, schema: { type: 'string' } }
 }
 
+const idempotency: Feature = ({ resource: { spec }, operation }) => {
+  if (operation !== 'create' || !spec.idempotency) return {}
+  return {
+    parameters: [{ name: 'Idempotency-Key', in: 'header', ...describeKey(spec.idempotency) }],
+    headers: ['Idempotency-Replayed'],
+    refusals: [400, 409, 422],
+  }
+}
+
+/** What documents say of `Idempotency-Key`. */
+export function describeKey({ required, hours }: IdempotencySpec): ValueDescription {
+  const description = `A random text that names the request: sent again with it within ${hours} hours, the request is answered as before, and nothing is done twice.`
+  return { description, required, schema: { type: 'string', minLength: 1, maxLength: 257 } }
+}
+
 const acceptance: Feature = ({ resource: { spec }, operation }) =>
   operation === 'destroy' && spec.dialect?.destroyed !== 'record' ? {} : { refusals: [406] }
 
@@ -158,6 +174,7 @@ export const FEATURES: readonly Feature[] = [
   speaking,
   writing,
   versions,
+  idempotency,
   acceptance,
   constraints,
   database,

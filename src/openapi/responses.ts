@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import type { ValueDescription } from '../http/operation.js'
 import { PROBLEMS, type ProblemType } from '../problem.js'
 import { toPascal } from '../resource/names.js'
 import { type Part, reference } from './part.js'
@@ -7,6 +8,12 @@ import { type Part, reference } from './part.js'
 export const UNDECLARED: readonly number[] = [400, 408, 417, 431, 500, 501, 504]
 
 const REQUEST_ID = 'X-Request-Id'
+
+/** The header of answers that are given again. */
+export const REPLAYED: ValueDescription = {
+  description: 'There when the request was done before, by its `Idempotency-Key`: this is the answer that it got then.',
+  schema: { type: 'string', enum: ['true'] },
+}
 
 /** Headers that several answers have, by name. */
 export const HEADERS: Readonly<Record<string, Part>> = {
@@ -44,6 +51,7 @@ export const HEADERS: Readonly<Record<string, Part>> = {
   Accept: { description: 'The media types that a record is replaced by.', schema: { type: 'string' } },
   'Accept-Post': { description: 'The media types that a record is made of.', schema: { type: 'string' } },
   'Accept-Patch': { description: 'The media types that change a record (RFC 5789).', schema: { type: 'string' } },
+  'Idempotency-Replayed': { ...REPLAYED },
   Location: {
     description: 'Where the new record is.',
     required: true,
@@ -83,6 +91,7 @@ export function refusalName(status: number): string {
 
 /** What refusals tell in headers, by status. */
 const TELLING: Readonly<Record<number, readonly string[]>> = {
+  [PROBLEMS.request_in_progress.status]: ['Retry-After'],
   [PROBLEMS.unavailable.status]: ['Retry-After'],
   [PROBLEMS.unsupported_media_type.status]: ['Accept', 'Accept-Post', 'Accept-Patch'],
 }

@@ -14,7 +14,7 @@ const UNREADABLE = 'A request that cannot be read.'
 /** A hand-written route, without its identifier and tag. `renders` says whether problems there have a shape of their own. */
 export function describeWritten(route: Route, renders: boolean): Part {
   const { operation, name, source, path, action } = route
-  const { params = {}, query = {}, body, responses = UNKNOWN } = operation ?? {}
+  const { params = {}, query = {}, headers = {}, body, responses = UNKNOWN } = operation ?? {}
   const unknown = action ? 'What its code refuses.' : isRefused(responses) ? undefined : UNREADABLE
   const parameters = [
     ...[...path.matchAll(/\{([a-z][a-z0-9_]*)\}/g)].map(([, parameter = '']) => ({
@@ -22,6 +22,7 @@ export function describeWritten(route: Route, renders: boolean): Part {
       required: true,
     })),
     ...Object.entries(query).map(([parameter, described]) => value(parameter, 'query', described)),
+    ...Object.entries(headers).map(([header, described]) => value(header, 'header', described)),
   ]
   return {
     summary: operation?.summary ?? name,
@@ -43,7 +44,11 @@ export function describeWritten(route: Route, renders: boolean): Part {
   }
 }
 
-function value(name: string, place: 'path' | 'query', { description, schema, required }: ValueDescription): Part {
+function value(
+  name: string,
+  place: 'path' | 'query' | 'header',
+  { description, schema, required }: ValueDescription,
+): Part {
   return { name, in: place, description, ...(required && { required }), schema }
 }
 

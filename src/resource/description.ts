@@ -5,7 +5,7 @@ import { pathsOf } from './selection.js'
 
 /** What clients can know of a resource before they ask for records: its operations, its fields with their rules, and what lists take. */
 export function describeResource(spec: ResourceSpec): Json {
-  const { name, operations, model, filters, search, sparseFields, expand, orderable, pagination, dialect } = spec
+  const { name, operations, model, filters, search, sparseFields, expand, orderable, pagination, dialect, idempotency } = spec
   const fields = model.fields.filter((field) => !field.private)
   const lists = operations.includes('list') && dialect === undefined
   return {
@@ -15,6 +15,7 @@ export function describeResource(spec: ResourceSpec): Json {
     fields: Object.fromEntries(fields.map((field) => [field.name, describeField(field, spec)])),
     ...(sparseFields && dialect === undefined && { sparse_fields: true }),
     ...(expand.length > 0 && dialect === undefined && { expand: pathsOf(expand) }),
+    ...(idempotency && { idempotency: idempotency.required ? 'required' : 'optional' }),
     // A dialect has parameters of its own.
     ...(dialect && { dialect: dialect.name }),
     ...(lists && {

@@ -32,6 +32,7 @@ const NO_RECORDS: Records = {
   store: () => unreachable(),
   documents: () => unreachable(),
   graph: () => unreachable(),
+  answers: () => unreachable(),
   transaction: () => unreachable(),
 }
 
