@@ -115,6 +115,7 @@ export function compileApp(
       },
       replace(name, operation, replacement) {
         requireOffered(resource(name), operation)
+        refuseBulk(resource(name), operation)
         for (const each of exposures(resource(name))) {
           const before = added(each)
           const other = before.replacements.get(operation)
@@ -144,6 +145,14 @@ function requireOffered({ spec }: Resource, operation: Operation): void {
   if (spec.operations.includes(operation)) return
   const offered = suggest(operation, spec.operations, 'operation').join('; ')
   throw new Error(`the resource \`${spec.name}\` has no operation \`${operation}\` to replace; ${offered}`)
+}
+
+/** What answers one record by hand would be passed by where clients do the same to several. */
+function refuseBulk({ spec }: Resource, operation: Operation): void {
+  if (!spec.bulk.operations.some((each) => each === operation)) return
+  throw new Error(
+    `\`${operation}\` of \`${spec.name}\` can be done to several records at once, which a replacement would not see; take it out of \`bulk\``,
+  )
 }
 
 function unknownResource(name: string, names: readonly string[]): never {

@@ -10,6 +10,8 @@ export interface JsonBody {
   value(key: string): Json | undefined
   /** The member's text in the body, from its first to its last character. */
   source(key: string): string
+  /** Of a body that is an array, where one is taken: its objects. Such a body has no keys. */
+  readonly items?: readonly JsonBody[]
 }
 
 const DEPTH = 32
@@ -41,26 +43,59 @@ interface Cursor {
 
 /**
  * Reads the bytes of a body as one JSON object, stricter than `JSON.parse`: no key twice, none that reaches a prototype, and bounds
- * on depth and number of keys that are checked in one pass before anything is built.
+ * on depth and number of keys that are checked in one pass before anything is built. Where `mostItems` is given, the body may be an array
+ * of up to so many objects, to each of which the bounds apply.
  * @throws Problem `malformed_body`
  */
-export function readJsonBody(bytes: Uint8Array): JsonBody {
+export function readJsonBody(bytes: Uint8Array, mostItems?: number): JsonBody {
   const text = decode(bytes)
   const cursor: Cursor = { text, at: 0, depth: 0, members: 0 }
   skipSpace(cursor)
-  if (cursor.at === text.length) throw refusal('the body is empty and must be a JSON object')
+  const wanted = mostItems === undefined ? 'a JSON object' : 'a JSON object or an array of JSON objects'
+  if (cursor.at === text.length) throw refusal(`the body is empty and must be ${wanted}`)
+  if (mostItems !== undefined && text.charCodeAt(cursor.at) === OPEN_BRACKET) return readItems(cursor, mostItems)
   const isObject = text.charCodeAt(cursor.at) === OPEN_BRACE
   const members = isObject ? scanObject(cursor) : scanOther(cursor)
-  skipSpace(cursor)
-  if (cursor.at < text.length) throw notJson(text, cursor.at)
-  if (members === undefined) throw refusal('the body must be a JSON object')
-  const values: Readonly<Record<string, Json>> = JSON.parse(text)
+  finish(cursor)
+  if (members === undefined) throw refusal(`the body must be ${wanted}`)
+  return toBody(text, members, JSON.parse(text))
+}
+
+type Members = ReadonlyMap<string, string>
+
+function toBody(text: string, members: Members, values: Readonly<Record<string, Json>>): JsonBody {
   return {
     text,
     keys: [...members.keys()],
     value: (key) => (members.has(key) ? values[key] : undefined),
     source: (key) => members.get(key) ?? '',
   }
+}
+
+function readItems(cursor: Cursor, most: number): JsonBody {
+  const { text } = cursor
+  const found: { readonly source: string; readonly members: Members }[] = []
+  enter(cursor)
+  if (leaves(cursor, CLOSE_BRACKET)) throw refusal('the body is an array of nothing; it must have one item at least')
+  do {
+    skipSpace(cursor)
+    const start = cursor.at
+    cursor.members = 0
+    const members = text.charCodeAt(start) === OPEN_BRACE ? scanObject(cursor) : scanOther(cursor)
+    if (members === undefined) throw refusal(`item ${found.length} of the body is no JSON object`)
+    found.push({ source: text.slice(start, cursor.at), members })
+    if (found.length > most) throw refusal(`the body has more than ${most} items`)
+  } while (continues(cursor))
+  take(cursor, CLOSE_BRACKET)
+  finish(cursor)
+  const values: readonly Readonly<Record<string, Json>>[] = JSON.parse(text)
+  const items = found.map(({ source, members }, index) => toBody(source, members, values[index] ?? {}))
+  return { ...toBody(text, new Map(), {}), items }
+}
+
+function finish(cursor: Cursor): void {
+  skipSpace(cursor)
+  if (cursor.at < cursor.text.length) throw notJson(cursor.text, cursor.at)
 }
 
 function decode(bytes: Uint8Array): string {

@@ -8,19 +8,20 @@ import { type ApiPlace, buildMount } from './build-mounts.js'
 import { buildExpand, type Declared } from './build-expand.js'
 import { operationsOf } from './operations.js'
 import { DEFAULTS } from './schema.js'
-import type {
-  ApiSpec,
-  AppSpec,
-  CorsSpec,
-  DefaultSpec,
-  FieldSpec,
-  FilterSpec,
-  IdempotencySpec,
-  IndexSpec,
-  ModelSpec,
-  PaginationSpec,
-  RelationSpec,
-  ResourceSpec,
+import {
+  type ApiSpec,
+  type AppSpec,
+  BULK_OPERATIONS,
+  type CorsSpec,
+  type DefaultSpec,
+  type FieldSpec,
+  type FilterSpec,
+  type IdempotencySpec,
+  type IndexSpec,
+  type ModelSpec,
+  type PaginationSpec,
+  type RelationSpec,
+  type ResourceSpec,
 } from './spec.js'
 import type {
   ApiYaml,
@@ -173,6 +174,10 @@ const buildResource = (
     sparseFields: yaml.sparse_fields ?? false,
     expand: buildExpand(yaml, model, declared),
     idempotency: idempotencyOf(yaml),
+    bulk: {
+      operations: BULK_OPERATIONS.filter((operation) => yaml.bulk?.includes(operation)),
+      max: yaml.bulk_max ?? DEFAULTS.bulk_max,
+    },
     url: yaml.url ?? false,
     links: { ...yaml.links },
   }

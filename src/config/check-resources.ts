@@ -1,4 +1,5 @@
 import type { Json } from '../json.js'
+import { checkBulk } from './check-bulk.js'
 import { checkConcurrency } from './check-concurrency.js'
 import { checkExpand } from './check-expand.js'
 import { checkIdempotency } from './check-idempotency.js'
@@ -25,6 +26,7 @@ export const checkResources = (root: Json, models: Drafts, report: Report): void
     checkDialect(root, resource, report)
     checkConcurrency(resource, report)
     checkIdempotency(resource, report)
+    checkBulk(resource, report)
     if (resource.model === undefined) continue
     checkFilters(resource, resource.model, report)
     checkSearch(resource, resource.model, report)

@@ -5,6 +5,7 @@ import { PAGINATION_STYLES } from '../pagination/index.js'
 import { readingSchemas } from './schema-reading.js'
 import { doc, flag, listOf, mapping, named, NAMED, oneOfNames } from './schema-parts.js'
 import { API_DEFAULTS, apiSchema, dialectSchema, mountSchema, SEGMENT } from './schema-places.js'
+import { writeKeys, WRITE_DEFAULTS } from './schema-writes.js'
 import { OPERATIONS } from './spec.js'
 
 /** The functions that `default:` can call, and the names of the types whose values they make. */
@@ -23,13 +24,10 @@ export const DEFAULTS = {
   },
   unknown_query: 'refuse',
   concurrency: 'optional',
-  idempotency: 'none',
-  idempotency_hours: 24,
+  ...WRITE_DEFAULTS,
   on_delete: 'restrict',
 } as const
 
-/** A year. */
-const MOST_HOURS = 8_784
 const MAX_PAGE_SIZE = 10_000
 const MAX_OFFSET = 1_000_000_000
 const PATH_HINT = 'a path starts and ends with a slash; its segments are lower-case letters, digits, `.`, `_` and `-`'
@@ -232,15 +230,7 @@ const resourceSchema = (): JsonSchema =>
         'concurrency: required',
       ),
       ...readingSchemas(),
-      idempotency: doc(
-        oneOfNames(['none', 'optional', 'required'], DEFAULTS.idempotency),
-        'Whether a `POST` may, or must, have an `Idempotency-Key`, so that sending it again does nothing twice.',
-        'idempotency: optional',
-      ),
-      idempotency_hours: doc(
-        { type: 'integer', minimum: 1, maximum: MOST_HOURS, default: DEFAULTS.idempotency_hours },
-        'How many hours answers are kept for requests that are sent again with their key.',
-      ),
+      ...writeKeys(),
       url: flag('Whether each object starts with its own `url`.'),
       links: doc(
         { type: 'object', additionalProperties: { type: 'string' } },

@@ -111,6 +111,16 @@ export interface IndexSpec {
 export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'partial_update', 'destroy'] as const
 export type Operation = (typeof OPERATIONS)[number]
 
+/** The operations that can be done to several records with one request. */
+export const BULK_OPERATIONS = ['create', 'partial_update', 'destroy'] as const satisfies readonly Operation[]
+export type BulkOperation = (typeof BULK_OPERATIONS)[number]
+
+export interface BulkSpec {
+  readonly operations: readonly BulkOperation[]
+  /** How many records one request may be about. */
+  readonly max: number
+}
+
 export interface OrderSpec {
   readonly field: FieldSpec
   readonly descending: boolean
@@ -182,6 +192,8 @@ export interface ResourceSpec {
   readonly expand: readonly ExpansionSpec[]
   /** How requests with an `Idempotency-Key` are answered; undefined where the header means nothing. */
   readonly idempotency: IdempotencySpec | undefined
+  /** What can be done to several records at once. */
+  readonly bulk: BulkSpec
   /** Whether each object starts with its own `url`. */
   readonly url: boolean
   /** Relation fields shown as links: field name to route name. */

@@ -1,6 +1,6 @@
 import type { Lookup } from '../fields/field-type.js'
 import type { Json } from '../json.js'
-import type { CountMode, Operation, RelationSpec } from './spec.js'
+import type { BulkOperation, CountMode, Operation, RelationSpec } from './spec.js'
 
 /** What a field of the right shape is in YAML; the options of its type stand beside these. */
 export interface FieldYaml {
@@ -61,6 +61,8 @@ export interface ResourceYaml {
   readonly expand?: readonly string[] | Readonly<Record<string, ExpansionYaml>>
   readonly idempotency?: 'none' | 'optional' | 'required'
   readonly idempotency_hours?: number
+  readonly bulk?: readonly BulkOperation[]
+  readonly bulk_max?: number
   readonly url?: boolean
   readonly links?: Readonly<Record<string, string>>
 }

@@ -6,6 +6,7 @@ import { JsonMergePatch } from '../fields/json-text.js'
 import { identifier } from '../fields/sql-literal.js'
 import { remember } from '../remember.js'
 import type { ListPlan, Precondition, Row, Selection } from '../resource/plan.js'
+import { type BulkStatements, compileBulkStatements } from './bulk-statements.js'
 import { COUNT_CAP, isCounted } from './count.js'
 import type { Statement } from './database.js'
 import { type Form, formFor } from './forms.js'
@@ -14,7 +15,7 @@ import { meets, shapeOfPreconditions } from './preconditions.js'
 import { boundary, keyColumns, orderClause, parameters, reversed, startedRows, whereClause } from './where.js'
 
 /** Every statement that a resource in one form needs. The one place where SQL for records is made. */
-export interface Statements {
+export interface Statements extends BulkStatements {
   list(plan: ListPlan): Statement
   count(plan: ListPlan): Statement
   /** Explains the rows that a plan's conditions match. */
@@ -184,6 +185,7 @@ export function compileStatements(
     look: (id, selection) => serveSelecting(`look ${selection.key}`, () => look(selection), id),
     lock: (id) => serve('lock', () => locked, id),
     create: (row) => serve(`create ${Object.keys(row).join()}`, create, { id: '', row, only: ANYWAY }),
+    ...compileBulkStatements(model, selected),
     update: (id, row, only = ANYWAY) =>
       // A patch has a statement of its own, which no other request would ever use.
       Object.values(row).some((value) => value instanceof JsonMergePatch)

@@ -13,6 +13,12 @@ import { guardsOf } from './guards.js'
 import type { PageCells } from './page.js'
 import { compileStatements, type StatementCounts, type Statements } from './statements.js'
 
+/** A record and its id. */
+export interface Stored<Item, Key = Id> {
+  readonly id: Key
+  readonly item: Item
+}
+
 /** The records of one resource, each answered in the form `Item` and several in the form `Items`. Rows go in by field name. */
 export interface Store<Item, Items = readonly Item[], Key = Id, Insert = Row, Change = Row> {
   list(plan: ListPlan): Promise<ListPage<Items>>
@@ -22,7 +28,15 @@ export interface Store<Item, Items = readonly Item[], Key = Id, Insert = Row, Ch
   retrieve(id: Key, selection?: Selection): Promise<Item | undefined>
   /** As `retrieve`, and until the transaction ends nobody else changes the record; outside of one it only retrieves. */
   lock(id: Key): Promise<Item | undefined>
-  create(row: Insert): Promise<{ readonly id: Key; readonly item: Item }>
+  create(row: Insert): Promise<Stored<Item, Key>>
+  /** Makes several in few statements; outside of a transaction perhaps not all of them. In the order of the rows. */
+  createMany(rows: readonly Insert[]): Promise<readonly Stored<Item, Key>[]>
+  /** Those that are there, in the order of their ids. */
+  retrieveMany(ids: readonly Key[]): Promise<readonly Stored<Item, Key>[]>
+  /** The ids of those that are there; until the transaction ends nobody else changes these records. */
+  lockMany(ids: readonly Key[]): Promise<readonly Key[]>
+  /** How many of them there were. */
+  destroyMany(ids: readonly Key[]): Promise<number>
   /**
    * Sets the given fields; undefined when there is no such record. Preconditions, which documents alone can have, are judged by the
    * statement that changes the record.
@@ -52,6 +66,9 @@ export type RecordStore<Name> = Store<
 
 /** The records of a resource as JSON text; several are one array, in UTF-8. */
 export type DocumentStore<Name> = Store<string, Uint8Array, IdOf<Name>, InsertOf<Name>, ChangeOf<Name>>
+
+/** PostgreSQL takes twice as many in one statement. */
+const MOST_PARAMETERS = 32_000
 
 /** Compiles the statements of a resource in one form; each call of the result gives its store on one connection. */
 export function compileStore<Item, Items>(
@@ -97,6 +114,11 @@ function bindStore<Item, Items>(
   }
   const readOne = ({ rows: [cells] }: Result, as = form): Item | undefined => cells && as.read(cells)
 
+  const readStored = ([id, ...cells]: readonly Cell[]): Stored<Item> => ({
+    id: readCell(primaryKey, id) as Id,
+    item: form.read(cells),
+  })
+
   const readPage = async (plan: ListPlan) => {
     return formFor(form, plan.selection).page.read(await ask(statements.list(plan)), {
       plan,
@@ -139,11 +161,28 @@ function bindStore<Item, Items>(
     lock: async (id) => readOne(await change(statements.lock(writeId(id)))),
 
     async create(row) {
-      const { rows } = await change(statements.create(row))
-      const [[id, ...cells] = []] = rows
-      if (id == null) throw new Error('an insert answered no row')
-      return { id: readCell(primaryKey, id) as Id, item: form.read(cells) }
+      const [made] = (await change(statements.create(row))).rows.map(readStored)
+      return made ?? fail('an insert answered no row')
     },
+
+    async createMany(rows) {
+      const made: Stored<Item>[] = []
+      const size = Math.floor(MOST_PARAMETERS / model.fields.length)
+      for (let start = 0; start < rows.length; start += size) {
+        const { rows: answered } = await change(statements.createMany(rows.slice(start, start + size)))
+        made.push(...answered.map(readStored))
+      }
+      return made
+    },
+
+    retrieveMany: async (ids) => (await ask(statements.retrieveMany(ids.map(writeId)))).rows.map(readStored),
+
+    async lockMany(ids) {
+      const { rows } = await change(statements.lockMany(ids.map(writeId)))
+      return rows.map(([id]) => readCell(primaryKey, id) as Id)
+    },
+
+    destroyMany: async (ids) => (await connection.query(statements.destroyMany(ids.map(writeId)))).count,
 
     async update(id, row, only) {
       const key = writeId(id)
@@ -200,4 +239,8 @@ function follow(statement: Statement): Statement {
 
 function readKeys(order: readonly OrderSpec[], cells: readonly Cell[]): readonly unknown[] {
   return order.map(({ field }, index) => readCell(field, cells[index]))
+}
+
+function fail(message: string): never {
+  throw new Error(message)
 }

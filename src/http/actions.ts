@@ -95,7 +95,10 @@ export function preconditions({ spec }: Resource, { headers }: Context) {
 /** How the body of an operation is judged. */
 export function policyOf(resource: Resource, operation: Operation): BodyPolicy {
   const more = operation === 'partial_update' ? ['application/merge-patch+json'] : []
-  return { mediaTypes: ['application/json', ...more], optional: false, limit: resource.bodyLimit }
+  const mediaTypes = ['application/json', ...more]
+  return operation === 'create' && resource.spec.bulk.operations.includes('create')
+    ? { mediaTypes, optional: false, limit: resource.bulkLimit, items: resource.spec.bulk.max }
+    : { mediaTypes, optional: false, limit: resource.bodyLimit }
 }
 
 /**

@@ -7,7 +7,7 @@ import type { BodyPolicy } from './route.js'
 const MEDIA_TYPE = /^([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)(?:[ \t]*;[ \t]*charset=(?:utf-?8|"utf-?8"))?$/
 
 /**
- * Judges the head of a request by `policy`, then reads its body as a JSON object.
+ * Judges the head of a request by `policy`, then reads its body as a JSON object, or an array of such where it takes one.
  * @throws Problem `body_too_large`, `unsupported_media_type` or `malformed_body`; when the client or the connection fails
  * meanwhile, what the connection's end is called
  */
@@ -15,7 +15,7 @@ export async function readBody(exchange: Exchange, policy: BodyPolicy): Promise<
   const { request } = exchange
   if (Number(request.headers['content-length'] ?? 0) > policy.limit) throw tooLarge(exchange, policy.limit)
   requireReadable(exchange, policy)
-  return readJsonBody(await readBytes(exchange, policy.limit))
+  return readJsonBody(await readBytes(exchange, policy.limit), policy.items)
 }
 
 /** The header in which an answer says which media types a method takes; `Accept` for others. */

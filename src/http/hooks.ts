@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import type { Store } from '../db/store.js'
+import type { Store, Stored } from '../db/store.js'
 import type { Id, Precondition, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { ChangeOf, IdOf, RecordOf } from '../resource/typed.js'
@@ -90,7 +90,18 @@ function hookedStore(outside: Context, resource: Resource, hooks: readonly Hooks
   }
   /** Read when the hooks have run, because they may have changed it. */
   const answer = async (context: Transaction, id: Id): Promise<string> =>
-    (await context.documents(resource).retrieve(id)) ?? fail(`a hook of \`${resource.spec.name}\` destroyed the record`)
+    (await context.documents(resource).retrieve(id)) ?? destroyedByHook()
+  const destroyedByHook = () => fail(`a hook of \`${resource.spec.name}\` destroyed the record`)
+
+  const beforeCreate = async (context: Transaction, row: Row): Promise<Row> => {
+    let values = row
+    for (const hook of hooks) values = changed(resource, values, await hook.beforeCreate?.({ context, values }))
+    return values
+  }
+  const created = async (context: Transaction, { id, item: record }: Stored<Row>): Promise<void> => {
+    for (const hook of hooks) await hook.afterCreate?.({ context, id, record })
+    commit(context, { operation: 'create', id, record, previous: undefined })
+  }
 
   /** Judges preconditions of a record that is locked: a change of no field does nothing else. */
   const judge = async (context: Transaction, id: Id, only: Only): Promise<void> => {
@@ -114,12 +125,20 @@ function hookedStore(outside: Context, resource: Resource, hooks: readonly Hooks
 
     create: (row) =>
       outside.transaction(async (context) => {
-        let values = row
-        for (const hook of hooks) values = changed(resource, values, await hook.beforeCreate?.({ context, values }))
-        const { id, item: record } = await context.store(resource).create(values)
-        for (const hook of hooks) await hook.afterCreate?.({ context, id, record })
-        commit(context, { operation: 'create', id, record, previous: undefined })
-        return { id, item: await answer(context, id) }
+        const made = await context.store(resource).create(await beforeCreate(context, row))
+        await created(context, made)
+        return { id: made.id, item: await answer(context, made.id) }
+      }),
+
+    createMany: (rows) =>
+      outside.transaction(async (context) => {
+        const values: Row[] = []
+        for (const row of rows) values.push(await beforeCreate(context, row))
+        const made = await context.store(resource).createMany(values)
+        for (const each of made) await created(context, each)
+        const answered = await context.documents(resource).retrieveMany(made.map(({ id }) => id))
+        const items = new Map(answered.map((each) => [String(each.id), each]))
+        return made.map(({ id }) => items.get(String(id)) ?? destroyedByHook())
       }),
 
     update: (id, row, only) =>
@@ -136,6 +155,13 @@ function hookedStore(outside: Context, resource: Resource, hooks: readonly Hooks
         for (const hook of hooks) await hook.afterUpdate?.({ context, id, record, previous })
         commit(context, { operation: 'update', id, record, previous })
         return answer(context, id)
+      }),
+
+    destroyMany: (ids) =>
+      outside.transaction(async (context) => {
+        let count = 0
+        for (const id of ids) if (await destroy(context, id, undefined)) count += 1
+        return count
       }),
 
     destroy: (id, only) => outside.transaction((context) => destroy(context, id, only)),

@@ -36,6 +36,8 @@ export interface BodyPolicy {
   readonly optional: boolean
   /** Bytes; more is the problem `body_too_large`. */
   readonly limit: number
+  /** Of how many objects a body may be an array; none when left out. */
+  readonly items?: number
 }
 
 /** One request, as handlers see it. Frozen. */
@@ -100,6 +102,8 @@ export type FindPlace = () => Place | undefined
 export interface Generated {
   readonly resource: Resource
   readonly operation: Operation
+  /** Whether it is done to several records at once. */
+  readonly bulk?: true
 }
 
 /** One method on one path. Generated and hand-written routes are alike from here on. */

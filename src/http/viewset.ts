@@ -1,9 +1,10 @@
-import type { Operation } from '../config/spec.js'
+import type { BulkOperation, Operation } from '../config/spec.js'
 import { detailName } from '../resource/links.js'
 import { describeResource } from '../resource/description.js'
 import type { Resource } from '../resource/resource.js'
-import { ACTIONS, policyOf, readCreation } from './actions.js'
+import { ACTIONS, policyOf } from './actions.js'
 import { answeringJson } from './accept.js'
+import { checkCreations, createMany, destroyMany, updateMany } from './bulk.js'
 import { type Hooks, hooked } from './hooks.js'
 import { idempotent } from './idempotency.js'
 import type { FindPlace, Handler, Method, Route, RouteOptions } from './route.js'
@@ -40,14 +41,15 @@ const READS: ReadonlySet<Operation> = new Set(['list', 'retrieve'])
 
 /** The routes of a resource: `<name>-list` on its path, `<name>-detail` on the path of one record. */
 export function viewset(resource: Resource, { hooks, replacements } = NO_ADDITIONS): readonly Route[] {
-  const { name, path, operations, model, dialect } = resource.spec
+  const { name, path, operations, model, dialect, bulk } = resource.spec
   const places = {
     collection: { name: `${name}-list`, path },
     item: { name: detailName(name), path: `${path}{${model.primaryKey.name}}/` },
   }
-  return operations.map((operation) => {
-    const { method, on } = PLACES[operation]
-    const plain = ACTIONS[operation](resource)
+  const routeOf = (operation: Operation, several?: BulkOperation): Route => {
+    const { method } = PLACES[operation]
+    const on = several ? 'collection' : PLACES[operation].on
+    const plain = several ? BULK[several](resource) : ACTIONS[operation](resource)
     const around = READS.has(operation) ? [] : hooks
     const run = around.map((each) => each.hooks)
     const act = run.length > 0 ? hooked(plain, resource, run) : plain
@@ -60,20 +62,33 @@ export function viewset(resource: Resource, { hooks, replacements } = NO_ADDITIO
       method,
       handle: answers ? answeringJson(handle) : handle,
       source: other?.source ?? `resource ${name}`,
-      generated: { resource, operation },
+      generated: { resource, operation, ...(several && several !== 'create' && { bulk: true }) },
       options: optionsOf(resource, on),
       ...(dialect && { dialect: dialect.name }),
       ...(other?.place && { place: other.place }),
       ...(around.length > 0 && { hooks: around.map(({ place }) => place) }),
     }
-  })
+  }
+  return [
+    ...operations.map((operation) =>
+      routeOf(operation, operation === 'create' ? bulk.operations.find((each) => each === operation) : undefined),
+    ),
+    ...bulk.operations.filter((operation) => operation !== 'create').map((operation) => routeOf(operation, operation)),
+  ]
+}
+
+const BULK: Readonly<Record<BulkOperation, (resource: Resource) => Handler>> = {
+  // On the route of one.
+  create: (resource) => createMany(resource, ACTIONS.create(resource)),
+  partial_update: updateMany,
+  destroy: destroyMany,
 }
 
 function oncePerKey(resource: Resource, handle: Handler): Handler {
   const { idempotency, path } = resource.spec
   if (!idempotency) return handle
   const keyed = { idempotency, path, policy: policyOf(resource, 'create') }
-  return idempotent(handle, keyed, (context) => readCreation(resource, context))
+  return idempotent(handle, keyed, (context) => checkCreations(resource, context))
 }
 
 const MEDIA_TYPES: Readonly<Record<'create' | 'partial_update', readonly [header: string, types: string]>> = {
@@ -85,5 +100,8 @@ function optionsOf({ spec }: Resource, on: Place['on']): RouteOptions {
   const headers = (['create', 'partial_update'] as const)
     .filter((operation) => spec.operations.includes(operation) && PLACES[operation].on === on)
     .map((operation) => MEDIA_TYPES[operation])
+  if (on === 'collection' && spec.bulk.operations.includes('partial_update')) {
+    headers.push(['Accept-Patch', 'application/json'])
+  }
   return { headers: Object.fromEntries(headers), describe: () => describeResource(spec) }
 }

@@ -4,6 +4,7 @@ import type { RouteTable } from '../http/routes.js'
 import type { Resource } from '../resource/resource.js'
 import { createCompiler } from '../resource/validator.js'
 import { describeAction } from './actions.js'
+import { describeBulk } from './bulk.js'
 import { compileFieldSchemas, type FieldSchemas } from './field-schema.js'
 import { isWriting } from './features.js'
 import { toCamel, uniqueNames } from '../resource/names.js'
@@ -58,7 +59,8 @@ export function describeApp({ spec, routes }: Described): Part {
     if (!generated) return describeWritten(route, routes.rendererAt(route.path) !== undefined)
     const { resource, operation } = generated
     const canConflict = operation === 'destroy' ? isHeld(resource.spec.model, spec.models) : canClash(generated)
-    return describeGenerated({ ...generated, schemas, canConflict }, namesOf(resource))
+    const describeIt = generated.bulk ? describeBulk : describeGenerated
+    return describeIt({ resource, operation, schemas, canConflict }, namesOf(resource))
   }
 }
 
@@ -96,7 +98,7 @@ function aboutTag(route: Route): string {
 
 function identifierOf(route: Route, routes: RouteTable, namesOf: (resource: Resource) => SchemaNames): string {
   const { generated, name, method } = route
-  if (generated) return operationName(generated.operation, namesOf(generated.resource).shown)
+  if (generated) return operationName(generated, namesOf(generated.resource).shown)
   const alone = [...routes].filter((other) => other.name === name).length === 1
   return toCamel(alone ? name : `${method.toLowerCase()}-${name}`)
 }

@@ -1,8 +1,11 @@
 import type { Operation } from '../config/spec.js'
+import type { Generated } from '../http/route.js'
+import { headersOfOne, oneOrSeveral } from './bulk.js'
 import { FEATURES, isReading, type Subject } from './features.js'
 import { type Part, reference } from './part.js'
 import type { DocumentedMode, SchemaNames } from './resource-schemas.js'
-import { anyOther, headersNamed, refusal, refusalName, renderedProblem } from './responses.js'
+import { refusing } from './refusing.js'
+import { headersNamed } from './responses.js'
 
 /** What there is to say of an operation of any resource. */
 interface Saying {
@@ -69,26 +72,34 @@ const SAYINGS: Readonly<Record<Operation, Saying>> = {
 
 /** The generated operation of a resource, without its identifier and tag. */
 export function describeGenerated(subject: Subject, names: SchemaNames): Part {
-  const { resource } = subject
+  const { resource, operation } = subject
   const { summary, description, status, answer, body, mediaTypes = [] } = sayingOf(subject)
   const additions = FEATURES.map((feature) => feature(subject))
   const parameters = additions.flatMap((addition) => addition.parameters ?? [])
   const refusals = new Set(additions.flatMap((addition) => addition.refusals ?? []))
   const headers = additions.flatMap((addition) => addition.headers ?? [])
   const content = answerSchema(subject, names)
-  const refused = refusing(subject)
+  const refused = refusing(resource)
+  const isOpen = operation === 'create' && resource.spec.bulk.operations.includes('create')
+  const schemaOf = (schema: Part) => (isOpen ? oneOrSeveral(resource, schema) : schema)
   return {
     summary: summary(resource.spec.name),
     description,
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
-      requestBody: { required: true, content: bodyContent([JSON_TYPE, ...mediaTypes], names.bodies[body]) },
+      requestBody: {
+        required: true,
+        content: bodyContent([JSON_TYPE, ...mediaTypes], schemaOf(reference('schemas', names.bodies[body]))),
+      },
     }),
     responses: {
       [status]: {
         description: answer,
-        headers: headersNamed(...headers),
-        ...(content && { content: { [JSON_TYPE]: { schema: content } } }),
+        headers: {
+          ...headersNamed(...headers),
+          ...(isOpen && headersOfOne('ETag', ...headers.filter((name) => name === 'Location'))),
+        },
+        ...(content && { content: { [JSON_TYPE]: { schema: schemaOf(content) } } }),
       },
       ...Object.assign({}, ...additions.map(({ answers }) => answers)),
       ...Object.fromEntries([...refusals].map((each) => [each, refused(each)])),
@@ -110,20 +121,13 @@ function sayingOf({ resource, operation }: Subject): Saying {
   return saying
 }
 
-/** Refusals by their status; those of a dialect may have a shape of their own. */
-function refusing({ resource }: Subject): (status: number | 'other') => Part {
-  const isRendered = resource.spec.dialect?.refusal !== undefined
-  if (!isRendered) return (status) => reference('responses', status === 'other' ? 'AnyOther' : refusalName(status))
-  return (status) => ({ ...(status === 'other' ? anyOther() : refusal(status)), content: renderedProblem() })
+/** `listBook`, `destroyManyBook`: what the operation is called in clients that are generated. */
+export function operationName({ operation, bulk }: Pick<Generated, 'operation' | 'bulk'>, shown: string): string {
+  return `${SAYINGS[operation].verb}${bulk ? 'Many' : ''}${shown}`
 }
 
-/** `listBook`: what the operation is called in clients that are generated. */
-export function operationName(operation: Operation, shown: string): string {
-  return `${SAYINGS[operation].verb}${shown}`
-}
-
-function bodyContent(mediaTypes: readonly string[], schema: string): Part {
-  return Object.fromEntries(mediaTypes.map((type) => [type, { schema: reference('schemas', schema) }]))
+function bodyContent(mediaTypes: readonly string[], schema: Part): Part {
+  return Object.fromEntries(mediaTypes.map((type) => [type, { schema }]))
 }
 
 function answerSchema({ resource, operation }: Subject, { shown, selected }: SchemaNames): Part | undefined {

@@ -67,7 +67,8 @@ export function compileBody(
   }
 }
 
-function invalid(faults: readonly Fault[]): Problem {
+/** The problem of a body with these faults, of which it tells the first. */
+export function invalid(faults: readonly Fault[]): Problem {
   const detail = faults.length === 1 ? faults[0]?.message : `${faults.length} fields are wrong`
   return new Problem('validation', detail, { faults: faults.slice(0, MOST_FAULTS) })
 }
@@ -112,11 +113,8 @@ function brokenRule(rules: readonly Rule[], failed: ReadonlySet<string>): Rule |
 const ENVELOPE_BYTES = 4096
 const SMALLEST_LIMIT = 1024 * 1024
 
-/** Bytes of the longest valid body, every field at its longest and every character escaped, and at least 1 MiB. Unbounded fields count nothing. */
-export function bodyLimit(fields: readonly FieldSpec[]): number {
+/** Bytes of the longest valid body of so many records, every field at its longest and every character escaped, and at least 1 MiB. Unbounded fields count nothing. */
+export function bodyLimit(fields: readonly FieldSpec[], records = 1): number {
   const bytes = fields.filter(isWritable).map((field) => field.type.maxBytes(field.options) ?? 0)
-  return Math.max(
-    SMALLEST_LIMIT,
-    bytes.reduce((sum, each) => sum + each, ENVELOPE_BYTES),
-  )
+  return Math.max(SMALLEST_LIMIT, records * bytes.reduce((sum, each) => sum + each, ENVELOPE_BYTES))
 }

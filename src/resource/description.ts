@@ -5,7 +5,7 @@ import { pathsOf } from './selection.js'
 
 /** What clients can know of a resource before they ask for records: its operations, its fields with their rules, and what lists take. */
 export function describeResource(spec: ResourceSpec): Json {
-  const { name, operations, model, filters, search, sparseFields, expand, orderable, pagination, dialect, idempotency } = spec
+  const { name, operations, model, filters, search, sparseFields, expand, orderable, pagination, dialect, idempotency, bulk } = spec
   const fields = model.fields.filter((field) => !field.private)
   const lists = operations.includes('list') && dialect === undefined
   return {
@@ -16,6 +16,7 @@ export function describeResource(spec: ResourceSpec): Json {
     ...(sparseFields && dialect === undefined && { sparse_fields: true }),
     ...(expand.length > 0 && dialect === undefined && { expand: pathsOf(expand) }),
     ...(idempotency && { idempotency: idempotency.required ? 'required' : 'optional' }),
+    ...(bulk.operations.length > 0 && { bulk: [...bulk.operations], bulk_max: bulk.max }),
     // A dialect has parameters of its own.
     ...(dialect && { dialect: dialect.name }),
     ...(lists && {

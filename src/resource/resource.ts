@@ -20,6 +20,8 @@ export interface Resource<Name extends string = string> {
   readonly members: readonly string[]
   /** Bytes: what the longest valid body needs, and at least 1 MiB. */
   readonly bodyLimit: number
+  /** The same of a body that is about as many records as one may be. */
+  readonly bulkLimit: number
   /** undefined when the text is not the canonical text of an id. */
   parseId(text: string): IdOf<Name> | undefined
   /**
@@ -39,6 +41,11 @@ export interface Resource<Name extends string = string> {
    * @throws Problem `validation` with every fault
    */
   parseBody<Mode extends BodyMode>(body: JsonBody, mode: Mode, ignore?: readonly string[]): BodiesOf<Name>[Mode]
+  /**
+   * The primary key that a body names.
+   * @throws Problem `validation`
+   */
+  parseKey(body: JsonBody): Id
   /**
    * Values of a record as code has them, held to the rules of their fields, those too that no client may send.
    * @throws Problem `validation` with every fault; Error for what code must not do: name no field, or one that the server sets
@@ -60,11 +67,20 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     shown,
     members,
     bodyLimit: bodyLimit(fields),
+    bulkLimit: bodyLimit(fields, spec.bulk.max),
     parseId: (text: string) => primaryKey.type.parse(text, primaryKey.options) as Id | undefined,
     parseList: (asked: string | ListParameters) => readList(typeof asked === 'string' ? asked : spellQuery(asked)),
     parseSelection: selection ? compileRecordQuery(spec, selection) : () => undefined,
     selectable: selection !== undefined,
     parseBody: compileBody(spec, acceptsLink(spec, links), compile),
+    parseKey: compileKey(primaryKey, compile),
     checkValues: (values: object) => (readValues ??= valueReader())(values),
   })
+}
+
+/** @returns the reader of a record's primary key, which other readers of bodies pass over: the server sets it. */
+function compileKey(primaryKey: FieldSpec, compile: CompileSchema): (body: JsonBody) => Id {
+  const key = { ...primaryKey, readOnly: false, private: false, default: undefined }
+  const read = compileBody({ model: { fields: [key] }, url: false }, () => undefined, compile)
+  return (body) => read(body, 'create', body.keys)[key.name] as Id
 }

@@ -1,0 +1,89 @@
+import { PROBLEMS } from '../problem.js'
+import type { Resource } from '../resource/resource.js'
+import { FEATURES, type Subject } from './features.js'
+import type { FieldSchemas } from './field-schema.js'
+import { type Part, reference } from './part.js'
+import { bodySchema, type SchemaNames } from './resource-schemas.js'
+import { refusing } from './refusing.js'
+import { HEADERS, headersNamed } from './responses.js'
+
+/** A schema, or an array of such, as many as one request may be about. */
+export function oneOrSeveral(resource: Resource, schema: Part): Part {
+  return { oneOf: [schema, several(resource, schema)] }
+}
+
+/** Headers that are there for one record only. */
+export function headersOfOne(...names: readonly string[]): Part {
+  return Object.fromEntries(names.map((name) => [name, { ...HEADERS[name], required: false }]))
+}
+
+/** A version is that of one record. */
+const OF_VERSIONS: ReadonlySet<number> = new Set([
+  PROBLEMS.precondition_failed.status,
+  PROBLEMS.precondition_required.status,
+])
+
+/** What is done to several records with one request to the path of a resource, without its identifier and tag. */
+export function describeBulk(subject: Subject, { shown }: SchemaNames): Part {
+  const { resource, operation, schemas } = subject
+  const { name, dialect } = resource.spec
+  const destroys = operation === 'destroy'
+  const answers = !destroys || dialect?.destroyed === 'record'
+  const refused = refusing(resource)
+  const refusals = FEATURES.flatMap((feature) => feature(subject).refusals ?? [])
+  const statuses = new Set([PROBLEMS.invalid_query.status, ...refusals.filter((status) => !OF_VERSIONS.has(status))])
+  return {
+    summary: `${destroys ? 'Delete' : 'Change'} several ${name} records`,
+    description: destroys
+      ? 'Removes the records, all of them or none.'
+      : 'Sets the fields that are sent (RFC 7396) of each record, all of them or none.',
+    ...(destroys
+      ? { parameters: [idsParameter(resource, schemas)] }
+      : {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: several(resource, changeSchema(resource, schemas)) } },
+          },
+        }),
+    responses: {
+      [answers ? 200 : 204]: {
+        description: destroys ? 'They are gone.' : 'The records as they are now, in the order of the body.',
+        headers: headersNamed(),
+        ...(answers && {
+          content: { 'application/json': { schema: { type: 'array', items: reference('schemas', shown) } } },
+        }),
+      },
+      ...Object.fromEntries([...statuses].map((status) => [status, refused(status)])),
+      default: refused('other'),
+    },
+  }
+}
+
+function several({ spec }: Resource, items: Part): Part {
+  return { type: 'array', items, minItems: 1, maxItems: spec.bulk.max }
+}
+
+function idsParameter({ spec }: Resource, schemas: FieldSchemas): Part {
+  const { primaryKey } = spec.model
+  return {
+    name: 'ids',
+    in: 'query',
+    description: `The ${primaryKey.name} of each record, between commas.`,
+    required: true,
+    style: 'form',
+    explode: false,
+    schema: { type: 'array', items: schemas.compared(primaryKey), minItems: 1, maxItems: spec.bulk.max },
+  }
+}
+
+function changeSchema(resource: Resource, schemas: FieldSchemas): Part {
+  const { primaryKey } = resource.spec.model
+  const body = bodySchema(resource, 'update', schemas)
+  const properties = { [primaryKey.name]: schemas.compared(primaryKey), ...(body['properties'] as Part) }
+  return {
+    ...body,
+    description: 'The record, by its key, and the fields to change.',
+    properties,
+    required: [primaryKey.name],
+  }
+}
