@@ -115,7 +115,8 @@ function bindRecords(app: App, database: Database, { gate, statements }: Watch):
     return records
   }
   const transaction = guardTransactions(database, app.spec.models)
-  const outside: Records['transaction'] = (work) => transaction((connection) => work(inside(connection)))
+  const outside: Records['transaction'] = (work, options) =>
+    transaction((connection) => work(inside(connection)), options)
   const { reads } = database
   return { ...on(database, outside), reading: reads && on(reads, outside) }
 }

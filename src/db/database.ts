@@ -50,6 +50,12 @@ export interface Usage {
   readonly laneStatements: number
 }
 
+/** How a transaction sees others. */
+export interface TransactionOptions {
+  /** As if no other were under way at the same time; read committed when left out. */
+  readonly isolation?: 'serializable' | undefined
+}
+
 /** A database that is open. Nothing outside `db/` knows which kind it is. */
 export interface Database extends Connection {
   /** One line for the log at start: what it is, where it is, and what it does not promise. No password. */
@@ -64,7 +70,7 @@ export interface Database extends Connection {
    * Commits what `work` did, or rolls it back and throws what it threw. A deadlock or a serialization failure
    * runs `work` again from its start, a few times.
    */
-  transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>
+  transaction<T>(work: (connection: Connection) => Promise<T>, options?: TransactionOptions): Promise<T>
   /**
    * Resolves once a statement has been answered.
    * @throws DatabaseRefused when waiting cannot help (wrong password, unknown database); Problem `unavailable` when it may.

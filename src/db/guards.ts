@@ -32,7 +32,7 @@ export function guardsOf(model: ModelSpec): Guards {
 /** The transactions of a database, whose end blames a field as statements do. What the work throws passes as it is. */
 export function guardTransactions(database: Database, models: readonly ModelSpec[]): Database['transaction'] {
   const guards = new Map(models.map((model) => [model.table, guardsOf(model)]))
-  return async (work) => {
+  return async (work, options) => {
     let worked = false
     try {
       return await database.transaction(async (connection) => {
@@ -40,7 +40,7 @@ export function guardTransactions(database: Database, models: readonly ModelSpec
         const result = await work(connection)
         worked = true
         return result
-      })
+      }, options)
     } catch (error) {
       // Only the end itself is left to fail: for what the work has swallowed, or for a constraint that is held then.
       throw worked ? toProblem(error, guards.get(tableOf(error))) : error

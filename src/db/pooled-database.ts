@@ -3,7 +3,7 @@ import type { Knex } from 'knex'
 import pg from 'pg'
 import { Problem } from '../problem.js'
 import { createAdmission } from './admission.js'
-import type { Connection, Database, Result, Statement } from './database.js'
+import type { Connection, Database, Result, Statement, TransactionOptions } from './database.js'
 import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from './errors.js'
 import { makeKnex } from './knex.js'
 import { type Lanes, LaneStalled, type LanesOptions, openLanes, type TimedAnswer } from './lanes.js'
@@ -24,6 +24,7 @@ interface PooledOptions extends Pick<Database, 'description' | 'whenPending' | '
 }
 
 const RERUNS = 3
+const BEGIN = { default: 'begin', serializable: 'begin isolation level serializable' } as const
 
 function ignore(): void {}
 
@@ -107,10 +108,13 @@ export function poolDatabase({
     }
   }
 
-  async function transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  async function transaction<T>(
+    work: (connection: Connection) => Promise<T>,
+    options: TransactionOptions = {},
+  ): Promise<T> {
     for (let reruns = 0; ; reruns++) {
       try {
-        return await runTransaction(await acquire(), work, sending)
+        return await runTransaction(await acquire(), work, { sending, begin: BEGIN[options.isolation ?? 'default'] })
       } catch (error) {
         if (reruns === RERUNS || !isTransient(error)) throw error
         await delay(Math.random() * 20 * 2 ** reruns)
@@ -205,7 +209,7 @@ function secondTry(statement: Statement, error: unknown): Statement | undefined 
 async function runTransaction<T>(
   client: pg.PoolClient,
   work: (connection: Connection) => Promise<T>,
-  sending: Sending,
+  { sending, begin }: { readonly sending: Sending; readonly begin: string },
 ): Promise<T> {
   let open = true
   let broken = false
@@ -221,7 +225,7 @@ async function runTransaction<T>(
     }
   }
   try {
-    await query({ text: 'begin', values: [] })
+    await query({ text: begin, values: [] })
     const result = await work({ query })
     const { command } = await query({ text: 'commit', values: [] })
     // After a failed statement the server answers COMMIT with a rollback, even if `work` has swallowed the failure.

@@ -34,6 +34,8 @@ interface Declared {
   readonly input?: FieldDeclarations
   /** The fields of the answer, or the record as it is afterwards; nothing (204) when left out. */
   readonly output?: FieldDeclarations | 'record'
+  /** How its transaction sees others; read committed when left out. What it reads decides safely only in `serializable`. */
+  readonly isolation?: 'serializable'
 }
 
 /** Something to do with a resource that is none of its operations. All but GET is done in one transaction. */
@@ -75,7 +77,7 @@ export function actionRoute(
 ): Omit<Route, 'source'> {
   const { spec } = resource
   const what = `the action \`${spec.name}-${name}\``
-  const { method = 'POST', on = 'record', summary, output: shown } = action
+  const { method = 'POST', on = 'record', summary, output: shown, isolation } = action
   const input = action.input && readFields(action.input, `the input of ${what}`)
   const output = typeof shown === 'object' ? readFields(shown, `the output of ${what}`) : shown
   if (output === 'record' && on === 'collection') throw new Error(`${what} is done with no record that it could answer`)
@@ -105,8 +107,9 @@ export function actionRoute(
       const given = await read(context)
       const id = on === 'record' ? readId(resource, context) : undefined
       if (method === 'GET') return perform(context as Transaction, id, given)
-      return context.transaction((inside) =>
-        asked ? inside.once(asked, () => perform(inside, id, given)) : perform(inside, id, given),
+      return context.transaction(
+        (inside) => (asked ? inside.once(asked, () => perform(inside, id, given)) : perform(inside, id, given)),
+        { isolation },
       )
     },
   }

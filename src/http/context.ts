@@ -1,4 +1,5 @@
 import type { Answers, Asked } from '../db/answers.js'
+import type { TransactionOptions } from '../db/database.js'
 import type { Store } from '../db/store.js'
 import type { JsonBody } from '../json-body.js'
 import type { Row } from '../resource/plan.js'
@@ -17,7 +18,7 @@ export interface Records {
   readonly graph: Context['graph']
   /** @throws Error where no resource keeps any */
   answers(): Answers
-  transaction<T>(work: (records: Records) => Promise<T>): Promise<T>
+  transaction<T>(work: (records: Records) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** The same, for requests that take what a replica has; undefined when there is none. */
   readonly reading?: Records | undefined
 }
@@ -46,16 +47,16 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
       store: (resource) => records.store(resource),
       documents: (resource) => records.documents(resource),
       graph: (resource, ids, relations) => records.graph(resource, ids, relations),
-      transaction: (work) => transact(records, work),
+      transaction: (work, options) => transact(records, work, options),
       reverse: surroundings.reverse,
     })
-  const transact: Transact = async (records, work) => {
+  const transact: Transact = async (records, work, options) => {
     let tasks: Task[] = []
     const result = await records.transaction((inside) => {
       // It may be run again from its start.
       tasks = []
-      return work(within(around(inside), inside, tasks))
-    })
+      return work(within(around(inside), { records: inside, tasks, options }))
+    }, options)
     if (tasks.length > 0) surroundings.later.run(exchange, Object.freeze(tasks), outside)
     return result
   }
@@ -63,13 +64,30 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
   return outside
 }
 
-type Transact = <T>(records: Records, work: (context: Transaction) => Promise<T>) => Promise<T>
+type Transact = <T>(
+  records: Records,
+  work: (context: Transaction) => Promise<T>,
+  options: TransactionOptions | undefined,
+) => Promise<T>
+
+interface Inside {
+  readonly records: Records
+  readonly tasks: Task[]
+  readonly options: TransactionOptions | undefined
+}
 
 /** A transaction in a transaction is a part of it. */
-function within(context: Context, records: Records, tasks: Task[]): Transaction {
+function within(context: Context, { records, tasks, options }: Inside): Transaction {
   const transaction: Transaction = Object.freeze({
     ...context,
-    transaction: async <T>(work: (context: Transaction) => Promise<T>) => work(transaction),
+    async transaction<T>(work: (context: Transaction) => Promise<T>, wanted?: TransactionOptions) {
+      if (wanted?.isolation !== undefined && wanted.isolation !== options?.isolation) {
+        throw new Error(
+          `a transaction cannot become ${wanted.isolation} within another; ask for it where that one begins`,
+        )
+      }
+      return work(transaction)
+    },
     afterCommit: (work: Task) => void tasks.push(work),
     once: async (asked: Asked, work: () => Promise<Reply>) => once(records.answers(), asked, work),
   })

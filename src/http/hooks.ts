@@ -1,4 +1,5 @@
 import { inspect } from 'node:util'
+import type { TransactionOptions } from '../db/database.js'
 import type { Store, Stored } from '../db/store.js'
 import type { Id, Precondition, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
@@ -47,6 +48,8 @@ export interface Hooks<Stored = Row, Key = Id, Change = Partial<Stored>> {
   afterUpdate?(write: Written<Stored, Key> & { readonly previous: Readonly<Stored> }): Done
   beforeDestroy?(write: Written<Stored, Key>): Done
   afterDestroy?(write: Written<Stored, Key>): Done
+  /** How the transactions of the writes see others; read committed when left out. What hooks read decides safely only in `serializable`. */
+  readonly isolation?: 'serializable'
   /** Runs after the commit, and after the answer. It can undo nothing: what it throws is logged. */
   afterCommit?(write: Committed<Stored, Key>): Done
 }
@@ -64,25 +67,33 @@ export const HOOKS = [
   'beforeDestroy',
   'afterDestroy',
   'afterCommit',
-] as const satisfies readonly (keyof Hooks)[]
+] as const satisfies readonly Exclude<keyof Hooks, 'isolation'>[]
 
 /** A generated handler whose writes run these hooks, in their order. */
 export function hooked(handle: Handler, resource: Resource, hooks: readonly Hooks[]): Handler {
+  const options = optionsOf(hooks)
   const around = <Given extends Context>(context: Given): Given =>
     Object.freeze({
       ...context,
       documents: (asked: Resource) =>
         asked === resource ? hookedStore(context, resource, hooks) : context.documents(asked),
       transaction: <T>(work: (context: Transaction) => Promise<T>) =>
-        context.transaction((inside) => work(around(inside))),
+        context.transaction((inside) => work(around(inside)), options),
     })
   return (context) => handle(around(context))
+}
+
+/** The transactions in which these hooks run. */
+export function optionsOf(hooks: readonly Hooks[]): TransactionOptions {
+  return { isolation: hooks.find(({ isolation }) => isolation !== undefined)?.isolation }
 }
 
 type Documents = Store<string, Uint8Array>
 type Only = readonly Precondition[] | undefined
 
-function hookedStore(outside: Context, resource: Resource, hooks: readonly Hooks[]): Documents {
+function hookedStore(given: Context, resource: Resource, hooks: readonly Hooks[]): Documents {
+  const options = optionsOf(hooks)
+  const transaction = <T>(work: (context: Transaction) => Promise<T>) => given.transaction(work, options)
   const commit = (context: Transaction, write: Omit<Committed<Row>, 'context'>) => {
     for (const hook of hooks) {
       if (hook.afterCommit) context.afterCommit((context) => hook.afterCommit?.({ ...write, context }))
@@ -121,17 +132,17 @@ function hookedStore(outside: Context, resource: Resource, hooks: readonly Hooks
   }
 
   return {
-    ...outside.documents(resource),
+    ...given.documents(resource),
 
     create: (row) =>
-      outside.transaction(async (context) => {
+      transaction(async (context) => {
         const made = await context.store(resource).create(await beforeCreate(context, row))
         await created(context, made)
         return { id: made.id, item: await answer(context, made.id) }
       }),
 
     createMany: (rows) =>
-      outside.transaction(async (context) => {
+      transaction(async (context) => {
         const values: Row[] = []
         for (const row of rows) values.push(await beforeCreate(context, row))
         const made = await context.store(resource).createMany(values)
@@ -142,7 +153,7 @@ function hookedStore(outside: Context, resource: Resource, hooks: readonly Hooks
       }),
 
     update: (id, row, only) =>
-      outside.transaction(async (context) => {
+      transaction(async (context) => {
         const store = context.store(resource)
         const previous = await store.lock(id)
         if (!previous) return undefined
@@ -158,16 +169,16 @@ function hookedStore(outside: Context, resource: Resource, hooks: readonly Hooks
       }),
 
     destroyMany: (ids) =>
-      outside.transaction(async (context) => {
+      transaction(async (context) => {
         let count = 0
         for (const id of ids) if (await destroy(context, id, undefined)) count += 1
         return count
       }),
 
-    destroy: (id, only) => outside.transaction((context) => destroy(context, id, only)),
+    destroy: (id, only) => transaction((context) => destroy(context, id, only)),
 
     take: (id, only) =>
-      outside.transaction(async (context) => {
+      transaction(async (context) => {
         const item = await context.documents(resource).lock(id)
         return item !== undefined && (await destroy(context, id, only)) ? item : undefined
       }),

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { IdempotencySpec } from '../config/spec.js'
 import type { Answers, Asked } from '../db/answers.js'
+import type { TransactionOptions } from '../db/database.js'
 import { Problem } from '../problem.js'
 import { textOf } from './reply.js'
 import type { BodyPolicy, Context, Handler, Reply } from './route.js'
@@ -53,13 +54,17 @@ function readKey({ headers }: Context, required: boolean): string | undefined {
  * A handler of which every key is answered once. The body is judged by `check` before the database is asked for the key, and what is
  * refused keeps no answer.
  */
-export function idempotent(handle: Handler, keyed: Keyed, check: (context: Context) => Promise<unknown>): Handler {
+export function idempotent(
+  handle: Handler,
+  keyed: Keyed & { readonly options: TransactionOptions },
+  check: (context: Context) => Promise<unknown>,
+): Handler {
   const read = readAsked(keyed)
   return async (context) => {
     const asked = await read(context)
     if (!asked) return handle(context)
     await check(context)
-    return context.transaction((inside) => inside.once(asked, async () => handle(inside)))
+    return context.transaction((inside) => inside.once(asked, async () => handle(inside)), keyed.options)
   }
 }
 

@@ -3,6 +3,7 @@ import type { Json } from '../json.js'
 import type { JsonBody } from '../json-body.js'
 import type { Problem } from '../problem.js'
 import type { Asked } from '../db/answers.js'
+import type { TransactionOptions } from '../db/database.js'
 import type { DocumentStore, RecordStore } from '../db/store.js'
 import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
@@ -66,7 +67,7 @@ export interface Context {
    */
   graph(resource: Resource, ids: readonly Id[], relations: string): Promise<readonly Row[]>
   /** Commits what `work` did when it resolves, and rolls it back when it throws. */
-  transaction<T>(work: (context: Transaction) => Promise<T>): Promise<T>
+  transaction<T>(work: (context: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** The path of a named route; undefined when there is no such name. */
   reverse<Name extends RouteName>(name: Name, ...params: RouteArguments<Name>): string | undefined
 }

@@ -5,7 +5,7 @@ import type { Resource } from '../resource/resource.js'
 import { ACTIONS, policyOf } from './actions.js'
 import { answeringJson } from './accept.js'
 import { checkCreations, createMany, destroyMany, updateMany } from './bulk.js'
-import { type Hooks, hooked } from './hooks.js'
+import { type Hooks, hooked, optionsOf as transactionOf } from './hooks.js'
 import { idempotent } from './idempotency.js'
 import type { FindPlace, Handler, Method, Route, RouteOptions } from './route.js'
 
@@ -56,7 +56,7 @@ export function viewset(resource: Resource, { hooks, replacements } = NO_ADDITIO
     const other = replacements.get(operation)
     const answers = operation !== 'destroy' || dialect?.destroyed === 'record'
     const done = other ? other.instead(act) : act
-    const handle = operation === 'create' ? oncePerKey(resource, done) : done
+    const handle = operation === 'create' ? oncePerKey(resource, done, run) : done
     return {
       ...places[on],
       method,
@@ -84,10 +84,10 @@ const BULK: Readonly<Record<BulkOperation, (resource: Resource) => Handler>> = {
   destroy: destroyMany,
 }
 
-function oncePerKey(resource: Resource, handle: Handler): Handler {
+function oncePerKey(resource: Resource, handle: Handler, hooks: readonly Hooks[]): Handler {
   const { idempotency, path } = resource.spec
   if (!idempotency) return handle
-  const keyed = { idempotency, path, policy: policyOf(resource, 'create') }
+  const keyed = { idempotency, path, policy: policyOf(resource, 'create'), options: transactionOf(hooks) }
   return idempotent(handle, keyed, (context) => checkCreations(resource, context))
 }
 

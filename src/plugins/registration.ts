@@ -115,11 +115,14 @@ function requireFunction(what: string, given: unknown): void {
   throw new Error(`${what} is ${inspect(given, { depth: 0 })}; it must be a function`)
 }
 
+const ISOLATIONS = ['serializable']
+
 const ACTION: Readonly<Record<string, (given: unknown) => string | undefined>> = {
   summary: (given) => (typeof given === 'string' && given !== '' ? undefined : 'a text'),
   handle: (given) => (typeof given === 'function' ? undefined : 'a function'),
   method: oneOf(METHODS),
   on: oneOf(['record', 'collection']),
+  isolation: oneOf(ISOLATIONS),
   input: (given) => (given === undefined || isMapping(given) ? undefined : 'an object of fields'),
   output: (given) =>
     given === undefined || given === 'record' || isMapping(given) ? undefined : "an object of fields, or 'record'",
@@ -158,7 +161,10 @@ function requireHooks(what: string, given: unknown): void {
   if (!isMapping(given)) {
     throw new Error(`${what} are ${inspect(given, { depth: 0 })}; they must be an object of functions`)
   }
-  for (const [name, hook] of Object.entries(given)) {
+  const { isolation, ...hooks } = given
+  const wanted = oneOf(ISOLATIONS)(isolation)
+  if (wanted !== undefined) throw new Error(`${what} have the isolation ${inspect(isolation)}; it must be ${wanted}`)
+  for (const [name, hook] of Object.entries(hooks)) {
     if (!HOOKS.some((known) => known === name)) {
       throw new Error(`${what} have the member \`${name}\`; ${suggest(name, HOOKS, 'hook').join('; ')}`)
     }

@@ -44,7 +44,8 @@ export function watchDatabase(database: Database): { readonly watched: Database;
       return connection.query(statement)
     },
   })
-  const transaction: Database['transaction'] = (work) => database.transaction((connection) => work(watch(connection)))
+  const transaction: Database['transaction'] = (work, options) =>
+    database.transaction((connection) => work(watch(connection)), options)
   const watched = Object.create(database, {
     query: { value: watch(database).query },
     transaction: { value: transaction },
