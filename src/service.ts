@@ -9,6 +9,7 @@ import { compileStore, type Store } from './db/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
 import type { Records } from './http/context.js'
 import { compileCors } from './http/cors.js'
+import type { Limits } from './http/limits.js'
 import type { Log } from './http/log.js'
 import type { Route } from './http/route.js'
 import { createServer, type HttpServer, type ServerParts } from './http/server.js'
@@ -27,6 +28,8 @@ interface ServiceOptions {
   readonly traffic?: Traffic | undefined
   /** Where requests are traced, if anybody has set that up. */
   readonly spans?: Spans | undefined
+  /** What its server puts up with, where that is not the usual. */
+  readonly limits?: Partial<Limits>
 }
 
 /** A server, and what there is to know about it while it runs. */
@@ -39,7 +42,11 @@ export interface Service extends Omit<HttpServer, 'replace'> {
 }
 
 /** An application on a database: what listens, answers and drains. Does not own the database. */
-export function createService(app: App, database: Database, { log, traffic, spans }: ServiceOptions): Service {
+export function createService(
+  app: App,
+  database: Database,
+  { log, traffic, spans, limits = {} }: ServiceOptions,
+): Service {
   const statements: StatementCounts = { kept: 0, unkept: 0 }
   const serve = (served: App) => {
     const gate = createDriftGate(() => findMisfits(served.spec, database), log)
@@ -50,7 +57,7 @@ export function createService(app: App, database: Database, { log, traffic, span
     return { gate, parts: { routes, mounts, pages, records, cors, onMismatch: gate.suspect } }
   }
   let now = serve(app)
-  const server = createServer({ ...now.parts, log, traffic, spans })
+  const server = createServer({ ...now.parts, log, traffic, spans, limits })
   return {
     ...server,
     replace: (next) => {

@@ -2,6 +2,7 @@ import type { Answers, Asked } from '../db/answers.js'
 import type { TransactionOptions } from '../db/database.js'
 import type { Store } from '../db/store.js'
 import type { JsonBody } from '../json-body.js'
+import { Problem } from '../problem.js'
 import type { Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import { readBody } from './body.js'
@@ -34,7 +35,7 @@ export interface Surroundings {
 export function makeContext(exchange: Exchange, params: Params, surroundings: Surroundings): Context {
   const { request, requestId, search } = exchange
   let reading: Promise<JsonBody> | undefined
-  const around = (records: Records): Context =>
+  const around = (records: Records, watched: boolean): Context =>
     Object.freeze<Context>({
       method: request.method ?? '',
       requestId,
@@ -47,28 +48,58 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
       store: (resource) => records.store(resource),
       documents: (resource) => records.documents(resource),
       graph: (resource, ids, relations) => records.graph(resource, ids, relations),
-      transaction: (work, options) => transact(records, work, options),
+      transaction: (work, options) => transact(records, { work, options, watched }),
       reverse: surroundings.reverse,
     })
-  const transact: Transact = async (records, work, options) => {
+  const transact: Transact = async (records, { work, options, watched }) => {
     let tasks: Task[] = []
-    const result = await records.transaction((inside) => {
-      // It may be run again from its start.
-      tasks = []
-      return work(within(around(inside), { records: inside, tasks, options }))
-    }, options)
-    if (tasks.length > 0) surroundings.later.run(exchange, Object.freeze(tasks), outside)
-    return result
+    const ending = watched ? watchCommit(exchange) : unwatched
+    try {
+      const result = await records.transaction(async (inside) => {
+        // It may be run again from its start.
+        tasks = []
+        ending(false)
+        const result = await work(within(around(inside, watched), { records: inside, tasks, options }))
+        ending(true)
+        return result
+      }, options)
+      // What follows a commit takes the time that it takes.
+      if (tasks.length > 0) surroundings.later.run(exchange, Object.freeze(tasks), around(records, false))
+      return result
+    } finally {
+      ending(false)
+    }
   }
-  const outside = around(recordsFor(exchange, surroundings.records))
-  return outside
+  return around(recordsFor(exchange, surroundings.records), true)
 }
 
-type Transact = <T>(
-  records: Records,
-  work: (context: Transaction) => Promise<T>,
-  options: TransactionOptions | undefined,
-) => Promise<T>
+interface Work<T> {
+  readonly work: (context: Transaction) => Promise<T>
+  readonly options: TransactionOptions | undefined
+  /** Whether it has to end before the request is answered for want of time. */
+  readonly watched: boolean
+}
+
+type Transact = <T>(records: Records, work: Work<T>) => Promise<T>
+
+/** Is told that a transaction is about to be committed, or no longer is. */
+type WatchCommit = (commits: boolean) => void
+
+/**
+ * Tells the exchange that a transaction of it is about to be committed, or no longer is.
+ * @throws Problem `timeout` from what it returns, so that the transaction is rolled back, when the request has been answered for want of time
+ */
+function watchCommit(exchange: Exchange): WatchCommit {
+  let told = false
+  return (commits) => {
+    if (commits && exchange.expired)
+      throw new Problem('timeout', 'the request was answered before its transaction ended')
+    if (commits !== told) exchange.commits += commits ? 1 : -1
+    told = commits
+  }
+}
+
+function unwatched(): void {}
 
 interface Inside {
   readonly records: Records

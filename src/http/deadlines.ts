@@ -22,8 +22,10 @@ export function createDeadlines(timeout: number, expire: (exchange: Exchange) =>
     for (const [exchange, due] of dueTimes) {
       if (isSettled(exchange)) dueTimes.delete(exchange)
       else if (exchange.failBody) dueTimes.set(exchange, now + timeout)
-      else if (now >= due) {
+      // An answer in the midst of a commit might say the opposite of what comes of it.
+      else if (now >= due && exchange.commits === 0) {
         dueTimes.delete(exchange)
+        exchange.expired = true
         expire(exchange)
       }
     }

@@ -26,6 +26,10 @@ export interface Exchange {
   mustClose: boolean
   /** While the body is being read: gives it up. */
   failBody: ((problem: Problem) => void) | undefined
+  /** Whether it was answered for want of time: what it has not committed by then it never will. */
+  expired: boolean
+  /** Transactions of which nobody knows yet whether they are committed. */
+  commits: number
 }
 
 /** What is remembered of a client's connection, so that answers keep the order of requests when it breaks. */

@@ -87,6 +87,8 @@ export function createListener(parts: ListenerParts): {
       awaitsContinue,
       mustClose: false,
       failBody: undefined,
+      expired: false,
+      commits: 0,
     }
     if (connection) enter(connection, exchange, limits)
     if (traffic) traffic.open += 1

@@ -66,7 +66,10 @@ export interface Context {
    * @throws Error naming the nearest relation when there is none of that name
    */
   graph(resource: Resource, ids: readonly Id[], relations: string): Promise<readonly Row[]>
-  /** Commits what `work` did when it resolves, and rolls it back when it throws. */
+  /**
+   * Commits what `work` did when it resolves, and rolls it back when it throws, or when the request has been answered for want of time.
+   * @throws Problem `timeout` in that case
+   */
   transaction<T>(work: (context: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** The path of a named route; undefined when there is no such name. */
   reverse<Name extends RouteName>(name: Name, ...params: RouteArguments<Name>): string | undefined

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createService, type Database, loadApplication, type Plugin } from '../../src/index.js'
+import type { Limits } from '../../src/http/limits.js'
 import { type Judged, judgeAnswers } from './answers.js'
 import { ddlOf } from './config.js'
 import { openTestDatabase } from './database.js'
@@ -29,6 +30,7 @@ interface ApiOptions {
   readonly plugin?: Plugin
   /** Whether every answer is held against the OpenAPI document; false where others wrote what no field takes. */
   readonly judge?: boolean
+  readonly limits?: Partial<Limits>
 }
 
 /** The repository's own application. */
@@ -37,7 +39,7 @@ export const SNIPPETS_FILE = resolve('resources.yaml')
 /** Starts the application of a file, or of the YAML text itself, with its tables made and empty. */
 export async function startApi(
   yaml: string,
-  { database, env = {}, plugin, judge = true }: ApiOptions = {},
+  { database, env = {}, plugin, judge = true, limits = {} }: ApiOptions = {},
 ): Promise<Api> {
   const { file, remove } = await asFile(yaml)
   const loaded = await loadApplication({
@@ -52,7 +54,7 @@ export async function startApi(
     info: (entry: { event: string }) => void logged.push(entry),
     error: (entry: { event: string }) => void logged.push(entry),
   }
-  const service = createService(loaded.app, opened, { log })
+  const service = createService(loaded.app, opened, { log, limits })
   const judged = judge ? judgeAnswers(service.server, loaded.app) : undefined
   const { url } = await service.listen({ port: 0, host: '127.0.0.1' })
   const request = (path: string, init?: RequestInit) => fetch(url + path, init)
