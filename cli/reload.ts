@@ -23,6 +23,7 @@ import { Failure } from './failure.js'
 import { fitSchema } from './fit-schema.js'
 import { createFollower } from './follow.js'
 import type { Log } from './log.js'
+import { refreshTypes } from './types-file.js'
 
 /** What is followed while it is served. */
 interface Served {
@@ -86,6 +87,7 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
   }
 
   state.seen = await refresh()
+  await refreshTypes(application)
   return async () => {
     state.closed = true
     follower.close()
@@ -120,8 +122,9 @@ async function reload(served: Served, state: { spec: Application['spec'] }): Pro
       log.error({ event: 'not_reloaded', msg })
       return false
     }
-    const changes = await fitSchema(context, { spec: loaded.spec, database, log })
+    const fitted = await fitSchema(context, { spec: loaded.spec, database, log })
     service.replace(loaded.app)
+    const changes = [...fitted, ...(await refreshTypes(loaded))]
     state.spec = loaded.spec
     const ms = Math.round(performance.now() - started)
     log.info({ event: 'reloaded', ms, changes, msg: [`reload  ${file}`, ...changes, `${ms} ms`].join('  ') })

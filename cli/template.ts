@@ -110,8 +110,8 @@ const plugin: Plugin = (app) => {
     const id = books.parseId(context.params['id'] ?? '')
     const book = id === undefined ? undefined : await context.store(books).retrieve(id)
     if (book === undefined) throw new Problem('not_found', 'No such book')
-    const pages = book['pages'] === null ? 'nobody counted the pages' : String(book['pages']) + ' pages'
-    return { status: 200, body: { summary: String(book['title']) + ': ' + pages } }
+    const pages = book.pages === null ? 'nobody counted the pages' : String(book.pages) + ' pages'
+    return { status: 200, body: { summary: String(book.title) + ': ' + pages } }
   })
 }
 
@@ -130,7 +130,7 @@ const manifest = ({ name, version }: Wish): string =>
       name,
       private: true,
       type: 'module',
-      scripts: { start: 'snippetctl serve', check: 'snippetctl check' },
+      scripts: { start: 'snippetctl serve', check: 'snippetctl check', types: 'snippetctl types' },
       dependencies: { snippetctl: version },
     },
     undefined,
@@ -147,7 +147,7 @@ const TSCONFIG = `{
     "checkJs": true,
     "skipLibCheck": true
   },
-  "include": ["plugins"]
+  "include": ["plugins", ".snippetctl/types.d.ts"]
 }
 `
 
@@ -174,6 +174,7 @@ ${empty ? '' : 'curl -s localhost:8000/api/books/\n'}\`\`\`
 | To | Run |
 | --- | --- |
 | find every mistake in the file | \`npx snippetctl check\` |
+| have the compiler know every column and route | \`npm run types\` |
 | see all routes | \`npx snippetctl routes\` |
 | add a resource | \`npx snippetctl add resource author name:string!\` |
 | write the migration for a change | \`npx snippetctl migrate plan --write NAME\` |

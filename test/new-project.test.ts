@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { BOOKS, makeProject, type Outcome, type Project, runCli, startServe } from './support/cli.js'
+import { compileProject } from './support/compiler.js'
 import { envOf, openOnlyOnServer } from './support/database.js'
 
 let folder: string
@@ -45,6 +46,8 @@ describe('new', () => {
     const within = (...args: readonly string[]) => runCli(args, { cwd: project })
     expect((await within('check')).stdout).toBe('resources.yaml: ok, 1 resource, 7 routes\n')
     expect(await within('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+    expect(await within('types')).toMatchObject({ code: 0, stderr: 'wrote .snippetctl/types.d.ts\n' })
+    expect(await compileProject(project)).toEqual([])
     const database = await openOnlyOnServer()
     const serving = await startServe(['--migrate'], { cwd: project, env: envOf(database) })
     const sent = await fetch(`${serving.url}/api/books/`, {

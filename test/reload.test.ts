@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import {
@@ -106,6 +106,20 @@ describe('serve, while its files change,', () => {
     await answered(server, '/api/word/', 'three')
 
     expect([...(await end())]).toEqual([200])
+  })
+
+  test('keeps the types that somebody has had written', async () => {
+    await begin()
+    const file = '.snippetctl/types.d.ts'
+    await project.write(file, 'old')
+    const server = await start()
+    const types = () => readFile(join(project.folder, file), 'utf8')
+    while (!(await types()).includes("declare module 'snippetctl'"));
+    expect(await types()).not.toContain('ordering')
+
+    await save(CONFIGURATION.replace('filterable:', 'orderable:'))
+    expect(await server.logged('reloaded')).toMatchObject({ changes: ['types written'] })
+    expect(await types()).toContain('ordering')
   })
 
   test('adds to the schema of an embedded database, and never to that of a server', async () => {

@@ -1,10 +1,10 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { renderTypes } from '../../src/index.js'
 import { compareFile } from '../compare-file.js'
 import { type CliContext, type CommonOptions, requireApplication, shownPath } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
+import { typesFile, writeTypes } from '../types-file.js'
 
 interface TypesOptions extends CommonOptions {
   readonly check?: true
@@ -27,14 +27,14 @@ export function addTypes(program: Command, context: CliContext): void {
     .option('--check', 'write nothing, and exit with 1 when the file says something else')
     .option('--out <file>', 'the file; .snippetctl/types.d.ts beside the configuration when left out')
     .addHelpText('after', EXAMPLES)
-    .action(async (options: TypesOptions) => context.finish(await writeTypes(context, options)))
+    .action(async (options: TypesOptions) => context.finish(await printTypes(context, options)))
 }
 
 /** @throws Failure 1 when the file to check says something else, 2 when it cannot be read or written */
-async function writeTypes(context: CliContext, { check, out, ...options }: TypesOptions): Promise<ExitCode> {
+async function printTypes(context: CliContext, { check, out, ...options }: TypesOptions): Promise<ExitCode> {
   const { app } = await requireApplication(context, options)
   const text = renderTypes(app)
-  const file = out === undefined ? join(dirname(app.spec.file), '.snippetctl', 'types.d.ts') : resolve(context.cwd, out)
+  const file = out === undefined ? typesFile(app.spec) : resolve(context.cwd, out)
   const shown = shownPath(context, file)
   if (check) {
     const config = options.config === 'resources.yaml' ? '' : ` --config ${options.config}`
@@ -42,18 +42,9 @@ async function writeTypes(context: CliContext, { check, out, ...options }: Types
     await compareFile(context, { file: shown, text, command })
     return 0
   }
-  const isCurrent = (await readFile(file, 'utf8').catch(() => undefined)) === text
-  if (!isCurrent) await write(file, text)
-  context.err.line(isCurrent ? `${shown} is up to date` : `wrote ${shown}`)
+  const isWritten = await writeTypes(file, text).catch((cause: Error) => {
+    throw new Failure(2, `cannot write the types: ${cause.message}`, ['name another file with `--out FILE`'], cause)
+  })
+  context.err.line(isWritten ? `wrote ${shown}` : `${shown} is up to date`)
   return 0
-}
-
-async function write(file: string, text: string): Promise<void> {
-  try {
-    await mkdir(dirname(file), { recursive: true })
-    await writeFile(file, text)
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new Failure(2, `cannot write the types: ${reason}`, ['name another file with `--out FILE`'], cause)
-  }
 }

@@ -28,18 +28,21 @@ export async function compileFiles(files: Readonly<Record<string, string>>): Pro
   })
   try {
     await symlink(resolve('node_modules'), join(project.folder, 'node_modules'))
-    const compiler = resolve('node_modules', 'typescript-7', 'bin', 'tsc')
-    const said = await promisify(execFile)(process.execPath, [compiler, '-p', project.folder], {
-      cwd: project.folder,
-    }).then(
-      ({ stdout }) => stdout,
-      (error: Error & { readonly stdout?: string }) => error.stdout || error.message,
-    )
-    return said
-      .split('\n')
-      .filter((line) => line !== '' && !line.startsWith(' '))
-      .map((line) => line.replace(/\((\d+),\d+\): error TS\d+:/, ':$1'))
+    return await compileProject(project.folder)
   } finally {
     await project.remove()
   }
+}
+
+/** The same of a folder that has a `tsconfig.json`. */
+export async function compileProject(folder: string): Promise<readonly string[]> {
+  const compiler = resolve('node_modules', 'typescript-7', 'bin', 'tsc')
+  const said = await promisify(execFile)(process.execPath, [compiler, '-p', folder], { cwd: folder }).then(
+    ({ stdout }) => stdout,
+    (error: Error & { readonly stdout?: string }) => error.stdout || error.message,
+  )
+  return said
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith(' '))
+    .map((line) => line.replace(/\((\d+),\d+\): error TS\d+:/, ':$1'))
 }
