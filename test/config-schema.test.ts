@@ -9,6 +9,15 @@ import { mistakesOf } from './support/config.js'
 const isMapping = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** What stands for each key of a schema, wherever. */
+const keysOf = (schema: unknown): readonly (readonly [key: string, value: unknown])[] => {
+  if (Array.isArray(schema)) return schema.flatMap(keysOf)
+  if (!isMapping(schema)) return []
+  const { properties, ...rest } = schema
+  const own = isMapping(properties) ? Object.entries(properties) : []
+  return [...own, ...[...own.map(([, value]) => value), ...Object.values(rest)].flatMap(keysOf)]
+}
+
 /** Every mapping in a schema that describes keys one by one. */
 const mappingsOf = (schema: unknown): readonly JsonSchema[] => {
   if (Array.isArray(schema)) return schema.flatMap(mappingsOf)
@@ -33,14 +42,23 @@ describe('the published schema', () => {
     expect(mappings.length).toBeGreaterThan(FIELD_TYPES.length + 5)
     for (const mapping of mappings) {
       expect(mapping).toMatchObject({ additionalProperties: false, patternProperties: { '^x-': true } })
-      for (const [key, value] of Object.entries(mapping['properties'] as JsonSchema)) {
-        if (key === 'function') continue
+      for (const value of Object.values(mapping['properties'] as JsonSchema)) {
         expect(value).toMatchObject({
           description: expect.stringMatching(/.\.?$/),
           markdownDescription: expect.any(String),
         })
       }
     }
+  })
+
+  test('has a text for editors at every key', () => {
+    const keys = keysOf(JSON.parse(renderConfigSchema()))
+    expect(keys.length).toBeGreaterThan(100)
+    const bare = keys.filter(([, value]) => {
+      const { description, markdownDescription: text } = value as JsonSchema
+      return typeof description !== 'string' || typeof text !== 'string' || !text.startsWith(description)
+    })
+    expect(bare.map(([key]) => key)).toEqual([])
   })
 
   test.each(FIELD_TYPES.map((type) => [type.name, type] as const))(

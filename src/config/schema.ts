@@ -33,6 +33,13 @@ const MAX_OFFSET = 1_000_000_000
 const PATH_HINT = 'a path starts and ends with a slash; its segments are lower-case letters, digits, `.`, `_` and `-`'
 const PLUGIN_HINT = 'a plugin is a file relative to this one, such as `./src/books/plugin.ts`'
 
+const functionKey = (): JsonSchema =>
+  doc(
+    { enum: Object.keys(DEFAULT_FUNCTIONS) },
+    'What makes the value: `now` is the time of the transaction, and `uuid` a random one.',
+    'default: { function: now }',
+  )
+
 const commonKeys = (): Readonly<Record<string, JsonSchema>> => ({
   primary_key: flag('The field that identifies a record; exactly one per model. The server assigns its values.'),
   nullable: flag('Whether the field may be null.'),
@@ -40,7 +47,7 @@ const commonKeys = (): Readonly<Record<string, JsonSchema>> => ({
   default: doc(
     {
       if: { type: 'object' },
-      then: mapping('a default', { function: { enum: Object.keys(DEFAULT_FUNCTIONS) } }, ['function']),
+      then: mapping('a default', { function: functionKey() }, ['function']),
     },
     'The value of a field that a request leaves out: a literal, or a function of the database.',
     'default: draft\ndefault: { function: now }',
