@@ -35,6 +35,7 @@ export function templateFiles(wish: Wish): readonly TemplateFile[] {
     { path: 'package.json', text: manifest(wish), what: `depends on snippetctl ${wish.version}` },
     { path: 'tsconfig.json', text: TSCONFIG, what: 'for the editor; plugins are compiled without it' },
     { path: '.gitignore', text: GITIGNORE, what: '' },
+    { path: '.env.example', text: ENVIRONMENT, what: 'the variables that are set most' },
     { path: 'README.md', text: readme(wish), what: '' },
     { path: '.vscode/extensions.json', text: EXTENSIONS, what: 'the editor completes and checks resources.yaml' },
   ]
@@ -155,6 +156,15 @@ const GITIGNORE = `node_modules/
 .snippetctl/
 *.log
 .env
+`
+
+const ENVIRONMENT = `# Copy this to .env, which git leaves alone, take the # away where a value is yours, and start with
+#   node --env-file=.env node_modules/snippetctl/bin/snippetctl.js serve
+
+# DATABASE_URL=postgres://user:password@localhost:5432/database
+# PORT=8000
+# HOST=127.0.0.1
+# NODE_ENV=production
 `
 
 const EXTENSIONS = `{

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -24,6 +25,7 @@ async function install(project: string): Promise<void> {
 }
 
 const FILES = [
+  '.env.example',
   '.gitignore',
   '.vscode/extensions.json',
   'README.md',
@@ -65,7 +67,7 @@ describe('new', () => {
   test('writes no example with --empty, and a plugin in JavaScript with --js', async () => {
     await run('new', 'empty', '--empty')
     expect((await readdir(join(folder, 'empty'))).sort()).toEqual(
-      ['.gitignore', '.vscode', 'README.md', 'package.json', 'resources.yaml', 'tsconfig.json'].sort(),
+      ['.env.example', '.gitignore', '.vscode', 'README.md', 'package.json', 'resources.yaml', 'tsconfig.json'].sort(),
     )
     expect((await runCli(['check'], { cwd: join(folder, 'empty') })).stdout).toBe(
       'resources.yaml: ok, 0 resources, 0 routes\n',
@@ -74,6 +76,23 @@ describe('new', () => {
     await install(join(folder, 'plain'))
     expect(readFileSync(join(folder, 'plain', 'plugins', 'books.js'), 'utf8')).not.toContain('type Plugin')
     expect(await runCli(['check'], { cwd: join(folder, 'plain') })).toMatchObject({ code: 0 })
+  })
+
+  test('names variables that the program reads, with values that it takes', async () => {
+    await run('new', 'my-api')
+    const example = readFileSync(join(folder, 'my-api', '.env.example'), 'utf8')
+    const set = [...example.matchAll(/^# ([A-Z_]+)=(.+)$/gm)].map(([, name = '', value = '']) => [name, value])
+    expect(set.map(([name]) => name)).toContain('DATABASE_URL')
+    const known = readFileSync('docs/environment.md', 'utf8')
+    expect(set.filter(([name]) => !known.includes(`| \`${name}\` |`))).toEqual([])
+    const [, command = ''] = /^# {3}node (.+)$/m.exec(example) ?? []
+    expect(command).toBe('--env-file=.env node_modules/snippetctl/bin/snippetctl.js serve')
+    await install(join(folder, 'my-api'))
+    await writeFile(join(folder, 'my-api', '.env'), 'SNIPPETCTL_CONFIG=missing.yaml\n')
+    const args = command.replace('serve', 'check').split(' ')
+    const { status, stderr } = spawnSync(process.execPath, args, { cwd: join(folder, 'my-api'), encoding: 'utf8' })
+    expect(status).toBe(2)
+    expect(stderr).toContain('missing.yaml')
   })
 
   test('refuses a folder with something in it, and leaves it as it is', async () => {
