@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { FIELD_TYPES, JsonText, loadApplication, renderTypes } from '../src/index.js'
+import { FIELD_TYPES, JsonText, loadApplication, renderOpenApi, renderTypes } from '../src/index.js'
 import { type Project, makeProject, runCli } from './support/cli.js'
 
 /** A declaration of each type of field, and what stands for its values in a record and in what makes one. */
@@ -43,11 +43,15 @@ ${Object.entries(FIELDS)
       pin: { type: string, max: 4, write_only: true }
       hash: { type: string, max: 9, private: true, nullable: true }
 resources:
+  author: { model: author, path: /authors/, pagination: { style: none } }
   book:
     model: book
     path: /books/
     filterable: { a_bigint: [exact, in, gte], a_choice: [exact, in], a_json: [isnull], a_boolean: [exact] }
     orderable: [a_date]
+    search: [a_string]
+    sparse_fields: true
+    expand: { a_belongs_to: { resource: author } }
     pagination: { style: limit_offset }
   loan: { model: loan, path: /loans/, pagination: { style: none } }
 mounts:
@@ -63,13 +67,21 @@ const PLUGIN = `export default (app) => {
 
 let project: Project
 let text: string
+let openApi: string
 beforeAll(async () => {
   project = await makeProject({ 'resources.yaml': LIBRARY, 'plugin.mjs': PLUGIN })
   const loaded = await loadApplication({ file: join(project.folder, 'resources.yaml'), env: {} })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics))
   text = renderTypes(loaded.app)
+  openApi = renderOpenApi(loaded.app, '3.1')
 })
 afterAll(() => project.remove())
+
+interface Document {
+  readonly paths: Readonly<
+    Record<string, { readonly get: { readonly parameters: readonly { readonly name: string; readonly in: string }[] } }>
+  >
+}
 
 /** The members of a type, without their comments. */
 const membersOf = (type: string): Readonly<Record<string, string>> => {
@@ -150,12 +162,22 @@ describe('the types of lists and routes', () => {
       'a_choice__in?': `readonly ("out" | "it's")[] | undefined`,
       'a_json__isnull?': 'boolean | undefined',
       'a_boolean?': 'boolean | undefined',
+      'search?': 'string | undefined',
+      'fields?': expect.stringContaining('"a_date" | '),
+      'expand?': '"a_belongs_to" | readonly ("a_belongs_to")[] | undefined',
       'ordering?': '"a_date" | "-a_date" | readonly ("a_date" | "-a_date")[] | undefined',
       'limit?': 'number | undefined',
       'offset?': 'number | undefined',
       'cursor?': 'string | undefined',
     })
     expect(text).toContain('export type LoanFilter = Record<string, never>')
+  })
+
+  test('have every parameter that clients are told of', () => {
+    const documented = JSON.parse(openApi) as Document
+    const told = documented.paths['/api/books/']?.get.parameters.filter((each) => each.in === 'query') ?? []
+    const names = Object.keys(membersOf('BookFilter')).map((name) => name.replace('?', ''))
+    expect(names.sort()).toEqual(told.map(({ name }) => name).sort())
   })
 
   test.each([

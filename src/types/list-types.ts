@@ -2,19 +2,30 @@ import type { FieldSpec } from '../config/spec.js'
 import type { Lookup } from '../fields/field-type.js'
 import { compileFilters } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
+import { pathsOf } from '../resource/selection.js'
 import { type Member, spellValue } from './spelling.js'
 
 /** The parameters of a list; undefined for a resource in a dialect, whose clients have words of their own. */
-export function listParameters({ spec }: Resource): readonly Member[] | undefined {
+export function listParameters({ spec, members, selectable }: Resource): readonly Member[] | undefined {
   if (spec.dialect) return undefined
   const filters = [...compileFilters(spec).values()]
-  const orders = spec.orderable.flatMap(({ name }) => [`"${name}"`, `"-${name}"`]).join(' | ')
+  const orders = spec.orderable.flatMap(({ name }) => [name, `-${name}`])
+  const paths = pathsOf(spec.expand)
   const paging = spec.pagination.style.describe(spec.pagination)
   return [
     ...filters.map(({ parameter, field, lookup }) => ({ name: parameter, type: compared(field, lookup) })),
-    ...(orders === '' ? [] : [{ name: 'ordering', type: `${orders} | readonly (${orders})[]` }]),
+    ...(spec.search.length > 0 ? [{ name: 'search', type: 'string' }] : []),
+    ...(selectable && spec.sparseFields ? [someOf('fields', members)] : []),
+    ...(selectable && paths.length > 0 ? [someOf('expand', paths)] : []),
+    ...(orders.length > 0 ? [someOf('ordering', orders)] : []),
     ...paging.map(({ name, schema }) => ({ name, type: schema['type'] === 'integer' ? 'number' : 'string' })),
   ].map((parameter) => ({ ...parameter, type: `${parameter.type} | undefined`, optional: true }))
+}
+
+/** A parameter that takes one or several of some names. */
+function someOf(name: string, names: readonly string[]): Member {
+  const one = names.map((each) => JSON.stringify(each)).join(' | ')
+  return { name, type: `${one} | readonly (${one})[]` }
 }
 
 function compared(field: FieldSpec, lookup: Lookup): string {
