@@ -1,0 +1,42 @@
+/** How much more a test that reaches the mutant itself is worth than one that only loads it. */
+const REACHING = 5
+/** Seconds after which no more are asked, by what they take unharmed. */
+const MOST_SECONDS = 30
+const LOADING = 2
+
+/**
+ * The test files that may notice a mutant, the likeliest and quickest first: those of which most is about its file.
+ * @returns their names, and of each the names of the tests to run
+ */
+export function candidates({ id, file }, reached, most) {
+  const chosen = []
+  let spent = 0
+  for (const one of reached
+    .filter((test) => test.reached[id] !== undefined || test.loaded.has(id))
+    .map(weigh)
+    .sort(byWorth)) {
+    if (chosen.length === most || spent > MOST_SECONDS) break
+    chosen.push(one)
+    spent += one.seconds
+  }
+  return {
+    files: chosen.map(({ name }) => name),
+    only: Object.fromEntries(chosen.map(({ name, tests }) => [name, tests])),
+  }
+
+  function weigh({ file: name, tests, times, reached: places, perFile }) {
+    const own = places[id] ?? '*'
+    const seconds = LOADING + (own === '*' ? sum(times) : sum(own.map((at) => times[at])))
+    const about = ((perFile[file] ?? 0) + 1) / (Object.keys(places).length + 10)
+    const worth = ((places[id] === undefined ? 1 : REACHING) * about) / Math.sqrt(seconds)
+    return { name, seconds, worth, tests: own === '*' ? tests : own.map((at) => tests[at]) }
+  }
+}
+
+function byWorth(a, b) {
+  return b.worth - a.worth
+}
+
+function sum(numbers) {
+  return numbers.reduce((total, number) => total + number, 0)
+}

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { runWork } from './jest.mjs'
+
+/**
+ * Not asked: these start processes, which run no mutants, or test the tree, the database or migrations, or take long. Who judges is fewer for
+ * it, so more survive.
+ */
+const NOT_ASKED =
+  /^(admin-port|admission|architecture|cli-|completion|consent|data-providers|database-|db-|deploy|diff-empty|docs-commands|drift-|drop-|embedded-first|existing-|faulted-|field-conformance|foreign-tables|highlight|index-properties|indexes-built|introspect-|json-gate|killed-|launcher|linearizability|migrate-|new-project|package|plan-|read-replica|reload|rename-|round-trip|serve-|settings|two-migrators)/
+/** A file that takes longer to load and run, in seconds, judges nothing. */
+const SLOW = 45
+
+/**
+ * Which mutants each test reaches, and how long it takes; recorded where it is not known yet.
+ * @returns of each file: the names of its tests that pass by themselves and their seconds; of each mutant that they reach the places of
+ * those tests in the list, or '*' for most of them; and the mutants that loading the file reaches
+ */
+export async function coverage(planted, say) {
+  const { folder, place, print, mutants } = planted
+  const known = join(place, 'reached', print)
+  mkdirSync(known, { recursive: true })
+  const files = readdirSync(join(folder, 'test')).filter((name) => name.endsWith('.test.ts') && !NOT_ASKED.test(name))
+  const states = files.map((name) => ({
+    name,
+    kept: join(known, `${name}.${printOf(join(folder, 'test', name))}.json`),
+  }))
+  const missing = states.filter(({ kept }) => !existsSync(kept))
+  if (missing.length > 0) say(`recording what ${missing.length} test files reach`)
+  const work = missing.map(({ name, kept }) => ({ name, files: [`test/${name}`], coverageFile: `${kept}.part` }))
+  await runWork(planted, work, {
+    patience: 180_000,
+    batch: 20,
+    seen: (name, outcome) => {
+      const { kept } = missing.find((state) => state.name === name)
+      const entry = entryOf(`${kept}.part`, outcome)
+      writeFileSync(kept, JSON.stringify(entry))
+      say(`${name}: ${Object.keys(entry.reached).length} in ${entry.seconds.toFixed(1)} s`)
+      if (outcome.failure) say(`  not all of it passes by itself: ${JSON.stringify(outcome.failure)}`)
+    },
+  })
+  return states
+    .map(({ name, kept }) => ({ file: `test/${name}`, ...JSON.parse(readFileSync(kept, 'utf8')) }))
+    .filter(({ seconds, tests }) => seconds <= SLOW && tests.length > 0)
+    .map(({ loaded, ...rest }) => ({ ...rest, loaded: new Set(loaded), perFile: countPerFile(rest.reached, mutants) }))
+}
+
+function entryOf(part, { failure, hung, seconds: all }) {
+  const nothing = { tests: [], times: [], reached: {}, loaded: [], seconds: all }
+  if (hung || !existsSync(part)) return nothing
+  const { perTest, loaded, seconds } = JSON.parse(readFileSync(part, 'utf8'))
+  rmSync(part)
+  if (failure && failure.all === undefined) return nothing
+  const tests = Object.keys(seconds).filter((name) => !failure?.all.includes(name))
+  const reached = {}
+  for (const [at, name] of tests.entries())
+    for (const id of Object.keys(perTest[name] ?? {})) (reached[id] ??= []).push(at)
+  for (const id of Object.keys(perTest['(hooks)'] ?? {})) reached[id] = '*'
+  for (const [id, places] of Object.entries(reached)) if (places.length > tests.length / 2) reached[id] = '*'
+  const times = tests.map((name) => seconds[name])
+  return { tests, times, reached, loaded: Object.keys(loaded), seconds: all }
+}
+
+function countPerFile(reached, mutants) {
+  const counts = {}
+  for (const { id, file } of mutants) if (reached[id] !== undefined) counts[file] = (counts[file] ?? 0) + 1
+  return counts
+}
+
+function printOf(file) {
+  return createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 12)
+}

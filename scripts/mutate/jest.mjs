@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { HOME } from '../sources.mjs'
+
+const PROGRAM = [
+  '--experimental-vm-modules',
+  '--disable-warning=ExperimentalWarning',
+  join(HOME, 'node_modules/jest/bin/jest.js'),
+]
+const LOOK = 500
+
+/**
+ * Does work in one process of Jest after the other: each item is a name, test files, and what the environment is told.
+ * @param options.patience milliseconds after which one file of one item has hung, in a loop that nobody can end from inside
+ * @param options.batch one process runs so much; modules that were loaded for one file are never freed
+ * @param options.seen told of each outcome
+ * @param options.until when it ends, by the clock of the process; what was under way then counts as done, without a failure
+ * @returns of each name: the seconds, and a failure, or that it hung
+ */
+export async function runWork({ place, folder }, work, { patience, batch, seen, until = Infinity }) {
+  const done = new Map()
+  for (
+    let left = work;
+    left.length > 0 && performance.now() < until;
+    left = left.filter(({ name }) => !done.has(name))
+  ) {
+    const before = done.size
+    await runBatch({ place, folder }, left.slice(0, batch), { patience, until }, (name, outcome) => {
+      if (done.has(name)) return
+      done.set(name, outcome)
+      seen(name, outcome, done.size)
+    })
+    if (done.size === before && performance.now() < until)
+      throw new Error(`Jest did nothing; run it with: ${JSON.stringify(left[0])}`)
+  }
+  return done
+}
+
+async function runBatch({ place, folder }, work, { patience, until }, tell) {
+  const log = join(place, 'log.ndjson')
+  const task = join(place, 'work.json')
+  rmSync(log, { force: true })
+  writeFileSync(task, JSON.stringify({ work, log }))
+  const files = [...new Set(work.flatMap((item) => item.files))].map((file) => join(folder, file))
+  const options = [
+    '-i',
+    '--forceExit',
+    '--rootDir',
+    folder,
+    '--config',
+    join(folder, 'jest.mutate.mjs'),
+    '--runTestsByPath',
+    ...files,
+  ]
+  const child = spawn(process.execPath, [...PROGRAM, ...options], {
+    cwd: folder,
+    env: { ...process.env, MUTATE_WORK: task },
+    stdio: ['ignore', 'ignore', process.env.MUTATE_SHOW ? 'inherit' : 'ignore'],
+    // Its own group, because a process that is stopped in a loop does not stop its database.
+    detached: true,
+  })
+  const stop = () => {
+    process.kill(-child.pid, 'SIGTERM')
+    process.exit(130)
+  }
+  process.once('SIGINT', stop).once('SIGTERM', stop)
+  let hung = false
+  let lines = 0
+  let since = performance.now()
+  const timer = setInterval(() => {
+    const entries = entriesOf(log)
+    if (entries.length !== lines) since = performance.now()
+    lines = entries.length
+    for (const [name, outcome] of ended(entries)) tell(name, outcome)
+    const isOver = performance.now() > until
+    // The start of the database is in the first.
+    if (!isOver && performance.now() - since < (lines === 0 ? 60_000 : patience)) return
+    hung = !isOver
+    process.kill(-child.pid, 'SIGKILL')
+  }, LOOK)
+  await once(child, 'exit')
+  clearInterval(timer)
+  process.off('SIGINT', stop).off('SIGTERM', stop)
+  const entries = entriesOf(log)
+  for (const [name, outcome] of ended(entries)) tell(name, outcome)
+  const last = entries.at(-1)
+  if (last === undefined || last.ended) return
+  const { name, file } = last
+  if (performance.now() > until) return tell(name, { seconds: 0 })
+  // What was under way when the process ended has ended it.
+  tell(name, { seconds: 0, hung, failure: { file, test: hung ? '(hung)' : '(the process)' } })
+}
+
+function entriesOf(log) {
+  if (!existsSync(log)) return []
+  const lines = readFileSync(log, 'utf8').split('\n').slice(0, -1)
+  return lines.map((line) => JSON.parse(line))
+}
+
+function ended(entries) {
+  return entries.filter((entry) => entry.ended).map(({ name, seconds, failure }) => [name, { seconds, failure }])
+}

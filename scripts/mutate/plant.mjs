@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
+import { Instrumenter } from '@stryker-mutator/instrumenter'
+import { HOME } from '../sources.mjs'
+
+/** What is mutated. */
+export const FOLDERS = ['src/resource', 'src/config', 'src/http']
+
+/** What is not copied: it is large, or belongs to this checkout alone. */
+const LEFT_OUT = new Set(['node_modules', 'dist', '.snippetctl', '.git', 'coverage'])
+const QUIET = { isDebugEnabled: () => false, debug() {}, info() {}, warn: console.warn }
+const OPTIONS = { plugins: null, excludedMutations: [], ignorers: [], noHeader: false }
+
+/**
+ * Copies the checkout and puts every mutant into the copy, each asleep behind a switch.
+ * @returns the folder of the copy, the mutants, and a print of the sources that they are in
+ */
+export async function plant() {
+  const place = join(HOME, '.snippetctl', 'mutate')
+  const folder = join(place, 'copy')
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  for (const name of readdirSync(HOME)) {
+    if (!LEFT_OUT.has(name)) cpSync(join(HOME, name), join(folder, name), { recursive: true, filter: isWanted })
+  }
+  const files = FOLDERS.flatMap((part) => typescriptIn(join(folder, part))).map((name) => {
+    return { name, mutate: true, content: readFileSync(name, 'utf8') }
+  })
+  const print = createHash('sha256')
+    .update(files.map(({ content }) => content).join('\0'))
+    .digest('hex')
+    .slice(0, 16)
+  const planted = await new Instrumenter(QUIET).instrument(files, OPTIONS)
+  for (const { name, content } of planted.files) writeFileSync(name, content)
+  writeFileSync(join(folder, 'jest.mutate.mjs'), JEST)
+  const mutants = planted.mutants.map(({ id, fileName, mutatorName, replacement, location: { start, end } }) => ({
+    id,
+    file: relative(folder, fileName),
+    line: start.line + 1,
+    column: start.column + 1,
+    mutator: mutatorName,
+    replacement: replacement.slice(0, 100),
+    original: originalOf(files.find(({ name }) => name === fileName).content, start, end),
+  }))
+  return { place, folder, mutants, print }
+}
+
+function isWanted(path) {
+  return !LEFT_OUT.has(basename(path))
+}
+
+function originalOf(content, start, end) {
+  const lines = content.split('\n').slice(start.line, end.line + 1)
+  if (start.line === end.line) return lines[0].slice(start.column, end.column).slice(0, 100)
+  return `${lines[0].slice(start.column)} …`.slice(0, 100)
+}
+
+function typescriptIn(folder) {
+  return readdirSync(folder, { recursive: true })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name))
+    .sort()
+}
+
+/** The tests as they are, in an environment that wakes mutants, and a runner that runs what it is told. */
+const JEST = `import usual from './jest.config.js'
+
+export default {
+  ...usual,
+  testEnvironment: '<rootDir>/scripts/mutate/environment.mjs',
+  runner: '<rootDir>/scripts/mutate/runner.mjs',
+  reporters: [],
+  testTimeout: 20_000,
+}
+`
