@@ -8,7 +8,7 @@ import { runWork } from './jest.mjs'
  * it, so more survive.
  */
 const NOT_ASKED =
-  /^(admin-port|admission|architecture|cli-|completion|consent|data-providers|database-|db-|deploy|diff-empty|docs-commands|drift-|drop-|embedded-first|existing-|faulted-|field-conformance|foreign-tables|highlight|index-properties|indexes-built|introspect-|json-gate|killed-|launcher|linearizability|migrate-|new-project|package|plan-|read-replica|reload|rename-|round-trip|serve-|settings|two-migrators)/
+  /^(admin-port|admission|architecture|cli-|completion|consent|data-providers|database-|db-|deploy|diff-empty|docs-commands|drift-gate|drop-|embedded-first|existing-database|faulted-|field-conformance|foreign-tables|highlight|indexes-built|introspect-|json-gate|killed-|launcher|linearizability|migrate-(files|measure|run|typescript|verify)|new-project|package|plan-|read-replica|reload|rename-|round-trip|serve-|settings|two-migrators)/
 /** A file that takes longer to load and run, in seconds, judges nothing. */
 const SLOW = 45
 
