@@ -1,4 +1,4 @@
-import type { AppSpec, Operation } from './config/spec.js'
+import type { AppSpec, ComputedSpec, Operation } from './config/spec.js'
 import { suggest } from './config/words.js'
 import type { Refusal } from './config/refusal.js'
 import { createExplore, type Pages } from './explore/index.js'
@@ -11,6 +11,7 @@ import { RouteClash, RouteTable } from './http/routes.js'
 import { type Additions, NO_ADDITIONS, viewset } from './http/viewset.js'
 import type { LoadedPlugin } from './plugins/load.js'
 import { registerPlugin } from './plugins/registration.js'
+import { compileComputation, type Computation, type Computations, type Compute } from './resource/computed.js'
 import { compileResource, type Resource } from './resource/resource.js'
 import { createCompiler } from './resource/validator.js'
 import { type Environment, readSettings } from './settings.js'
@@ -22,6 +23,8 @@ export interface App {
   readonly resources: readonly Resource[]
   readonly routes: RouteTable
   readonly mounts: readonly Mount[]
+  /** What computes fields of answers, of the resources that have such. */
+  readonly computations: ReadonlyMap<Resource, Computations>
   /** The pages for people; undefined where there are none. */
   readonly pages: Pages | undefined
 }
@@ -40,6 +43,7 @@ export function compileApp(
   const settings = readSettings(spec.settings, env, judgeDefaults)
   const compile = createCompiler()
   const additions = new Map<Resource, Additions>()
+  const computations = new Map<Resource, Map<string, Compute>>()
   const added = (resource: Resource): Additions => additions.get(resource) ?? NO_ADDITIONS
   const mounted = spec.mounts.flatMap((mount) => mount.resources)
   const resources = new Map(
@@ -61,6 +65,7 @@ export function compileApp(
   plugins.forEach((plugin, index) => {
     attempt(['plugins', index], 'value', () => registerPlugin(plugin, spec.file, pluginApp(plugin.path)))
   })
+  refusals.push(...uncomputed())
   // Of an application with mistakes, some routes may be missing.
   for (const [resource, added] of refusals.length > 0 ? [] : additions) {
     for (const route of viewset(resource, added)) routes.replace(route)
@@ -68,12 +73,28 @@ export function compileApp(
   refusals.push(...settings.refusals())
   return refusals.length > 0
     ? { refusals }
-    : { app: Object.freeze({ spec, resources: [...resources.values()], routes, mounts, pages: pages() }) }
+    : { app: Object.freeze({ spec, resources: [...resources.values()], routes, mounts, computations, pages: pages() }) }
 
   function pages(): Pages | undefined {
     const { title, explore } = spec.api
     const shown = explore === 'development' ? env.NODE_ENV !== 'production' : explore
     return shown ? createExplore({ file: spec.file, title, resources: [...resources.values()], routes }) : undefined
+  }
+
+  /** Only where every plugin could say what it computes. */
+  function uncomputed(): readonly Refusal[] {
+    if (refusals.length > 0) return []
+    return spec.resources.flatMap(({ name, computed }) => {
+      const known = computations.get(resources.get(name) ?? unknownResource(name, []))
+      return computed
+        .filter(({ field }) => known?.has(field.name) !== true)
+        .map(({ field, from }): Refusal => {
+          const example = `app.compute('${name}', '${field.name}', ({ ${from.map((each) => each.name).join(', ')} }) => …)`
+          const message = `no plugin computes \`${field.name}\` of \`${name}\``
+          const path = ['resources', name, 'computed', field.name]
+          return { code: 'SC355', path, part: 'key', message, help: [`a plugin does so by \`${example}\``] }
+        })
+    })
   }
 
   function expose(name: string): void {
@@ -126,6 +147,19 @@ export function compileApp(
           additions.set(each, { ...before, replacements })
         }
       },
+      compute(name, field, compute) {
+        const declared = requireComputed(resource(name), field)
+        const what = `the computed field \`${field}\` of \`${name}\` (${source})`
+        // It is told of the fields that it names; which they are, the file says.
+        const made = compileComputation(declared, { what, compute: compute as Computation, compile })
+        for (const each of exposures(resource(name))) {
+          const known = computations.get(each) ?? new Map<string, Compute>()
+          if (known.has(field)) throw new Error(`\`${field}\` of \`${name}\` is computed already`)
+          computations.set(each, known.set(field, made))
+          const before = added(each)
+          additions.set(each, { ...before, computed: [...before.computed, place] })
+        }
+      },
       problems: (path, render) => routes.renderProblems(checkPath(prefix + path), render),
       mount: (path, listener) => void mounts.push({ path: checkPath(path), listener }),
     })
@@ -153,6 +187,17 @@ function refuseBulk({ spec }: Resource, operation: Operation): void {
   throw new Error(
     `\`${operation}\` of \`${spec.name}\` can be done to several records at once, which a replacement would not see; take it out of \`bulk\``,
   )
+}
+
+function requireComputed({ spec }: Resource, field: string): ComputedSpec {
+  const found = spec.computed.find((each) => each.field.name === field)
+  if (found) return found
+  const known = suggest(
+    field,
+    spec.computed.map((each) => each.field.name),
+    'computed field',
+  ).join('; ')
+  throw new Error(`the resource \`${spec.name}\` declares no computed field \`${field}\`; ${known}`)
 }
 
 function unknownResource(name: string, names: readonly string[]): never {

@@ -68,6 +68,7 @@ export { OPENAPI_VERSIONS, type OpenApiVersion, renderOpenApi } from './openapi/
 export { pluginFiles } from './plugins/load.js'
 export { migrationFolder } from './plugins/migration-folder.js'
 export { type Fault, Problem, PROBLEMS, type ProblemType } from './problem.js'
+export type { Computation } from './resource/computed.js'
 export type { Id, Row, Selection } from './resource/plan.js'
 export type { ListParameters } from './resource/query.js'
 export type { BodyMode } from './resource/body.js'

@@ -96,7 +96,7 @@ interface Stores {
 /** The records of every resource; statements are compiled at a resource's first use and kept. */
 function bindRecords(app: App, database: Database, { gate, statements }: Watch): Records {
   const graphs = compileGraphs(app.spec.models)
-  const storesOf = remember((resource: Resource): Stores => compileStores(resource, app.routes, statements))
+  const storesOf = remember((resource: Resource): Stores => compileStores(resource, app, statements))
   const guarded =
     <Found>(find: (resource: Resource) => Found) =>
     (resource: Resource): Found => {
@@ -128,9 +128,9 @@ function bindRecords(app: App, database: Database, { gate, statements }: Watch):
   return { ...on(database, outside), reading: reads && on(reads, outside) }
 }
 
-function compileStores(resource: Resource, routes: RouteTable, counts: StatementCounts): Stores {
+function compileStores(resource: Resource, { routes, computations }: App, counts: StatementCounts): Stores {
   return {
     rows: compileStore(resource, rowForm(resource), counts),
-    documents: compileStore(resource, documentForm(resource, routes), counts),
+    documents: compileStore(resource, documentForm(resource, routes, computations.get(resource)), counts),
   }
 }

@@ -70,19 +70,21 @@ import type { Plugin } from 'snippetctl'
 const plugin: Plugin = (app) => {
   app.action('book', 'lend', { summary: 'Lend', handle: () => {} })
   app.hooks<Book>('book', { beforeDestroy: () => {} })
+  app.compute<Book>('book', 'shelf', ({ id }) => 'shelf ' + String(id))
   app.replace('book', 'list', () => ({ status: 204 }))
 }
 export default plugin
 `
-  const library = await makeProject({ 'resources.yaml': `${BOOKS}plugins: [./library.ts]\n`, 'library.ts': plugin })
+  const shelved = BOOKS.replace('path: /books/', 'path: /books/\n    computed: { shelf: { from: [id], type: string } }')
+  const library = await makeProject({ 'resources.yaml': `${shelved}plugins: [./library.ts]\n`, 'library.ts': plugin })
   const table = await runCli(['routes'], { cwd: library.folder })
   const json = await runCli(['routes', '--json', '--method', 'DELETE'], { cwd: library.folder })
   await library.remove()
   const lines = table.stdout.split('\n').map((line) => line.replaceAll(/ {2,}/g, '  '))
   expect(lines).toEqual(
     expect.arrayContaining([
-      'book-list  GET  /api/books/  plugin ./library.ts:8',
-      'book-list  POST  /api/books/  resource book, hooks ./library.ts:7',
+      'book-list  GET  /api/books/  plugin ./library.ts:9, computed ./library.ts:8',
+      'book-list  POST  /api/books/  resource book, hooks ./library.ts:7, computed ./library.ts:8',
       'book-lend  POST  /api/books/{id}/lend/  plugin ./library.ts:6',
     ]),
   )

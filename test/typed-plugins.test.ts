@@ -144,7 +144,9 @@ describe('plugins of an application whose types are written (promise 14)', () =>
 
   test('compile as they did when they are written without them', async () => {
     const blocks = blocksOf(readFileSync('docs/plugins.md', 'utf8'))
-    const types = await typesOfYaml(blocks.find(({ language }) => language === 'yaml')?.text ?? '')
+    const declared = blocks.find(({ language }) => language === 'yaml')?.text ?? ''
+    // What no plugin computes keeps the application from starting, and changes no type.
+    const types = await typesOfYaml(declared.replace(/^ *computed:\n.*\n/m, ''))
     const plugins = blocks.filter(({ language }) => language === 'ts').map(({ text }, index) => [`p${index}.ts`, text])
     expect(plugins.length).toBeGreaterThan(5)
     expect(await compileFiles({ 'types.ts': types, ...Object.fromEntries(plugins) })).toEqual([])

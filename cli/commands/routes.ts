@@ -49,24 +49,30 @@ function isWanted(route: Route, { grep, method }: RoutesOptions): boolean {
 
 const columns = (route: Route): readonly string[] => [route.name, route.method, route.path, sourceOf(route)]
 
-/** `resource book`, `plugin ./plugins/library.ts:12`, and where hooks come from. */
-function sourceOf({ source, place, dialect, hooks = [] }: Route): string {
+/** `resource book`, `plugin ./plugins/library.ts:12`, and where hooks and computed fields come from. */
+function sourceOf({ source, place, dialect, hooks = [], computed = [] }: Route): string {
   const at = place?.()
-  const around = hooks.map((find) => find()).map((found) => (found ? `./${found.file}:${found.line}` : 'a plugin'))
+  const around = placesOf(hooks)
+  const made = placesOf(computed)
   return [
     at ? `plugin ./${at.file}:${at.line}` : source,
     ...(dialect === undefined ? [] : [dialect]),
     ...(around.length > 0 ? [`hooks ${around.join(' ')}`] : []),
+    ...(made.length > 0 ? [`computed ${made.join(' ')}`] : []),
   ].join(', ')
 }
 
-const toJson = ({ name, method, path, source, dialect, place, hooks }: Route) => ({
+const placesOf = (finds: NonNullable<Route['hooks']>): readonly string[] =>
+  finds.map((find) => find()).map((found) => (found ? `./${found.file}:${found.line}` : 'a plugin'))
+
+const toJson = ({ name, method, path, source, dialect, place, hooks, computed }: Route) => ({
   name,
   method,
   path,
   source,
   dialect,
   ...place?.(),
+  ...(computed && { computed: computed.map((find) => find() ?? {}) }),
   ...(hooks && { hooks: hooks.map((find) => find() ?? {}) }),
 })
 

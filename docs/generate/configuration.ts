@@ -50,6 +50,11 @@ function places(): readonly Place[] {
       steps: ['resources', ANY, 'expand', ANY],
       schema: at(top, ...RESOURCE, 'properties', 'expand', 'else', 'additionalProperties'),
     },
+    {
+      heading: '`resources.<name>.computed.<name>`',
+      steps: ['resources', ANY, 'computed', ANY],
+      schema: at(top, ...RESOURCE, 'properties', 'computed', 'additionalProperties'),
+    },
     { heading: '`mounts`: an item', steps: ['mounts'], schema: at(top, 'properties', 'mounts', 'items') },
   ]
 }

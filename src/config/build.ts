@@ -1,5 +1,6 @@
 import { dialectOf } from '../dialects/index.js'
 import type { Lookup } from '../fields/field-type.js'
+import { fieldType } from '../fields/index.js'
 import { paginationStyle } from '../pagination/index.js'
 import { ANSWERS } from './answers-model.js'
 import { CORS_DEFAULTS } from './cors-schema.js'
@@ -12,6 +13,7 @@ import {
   type ApiSpec,
   type AppSpec,
   BULK_OPERATIONS,
+  type ComputedSpec,
   type CorsSpec,
   type DefaultSpec,
   type FieldSpec,
@@ -25,6 +27,7 @@ import {
 } from './spec.js'
 import type {
   ApiYaml,
+  ComputedYaml,
   ConfigYaml,
   CorsYaml,
   FieldYaml,
@@ -178,6 +181,7 @@ const buildResource = (
       operations: BULK_OPERATIONS.filter((operation) => yaml.bulk?.includes(operation)),
       max: yaml.bulk_max ?? DEFAULTS.bulk_max,
     },
+    computed: Object.entries(yaml.computed ?? {}).map(([computed, given]) => buildComputed(computed, given, field)),
     url: yaml.url ?? false,
     links: { ...yaml.links },
   }
@@ -187,6 +191,31 @@ const idempotencyOf = (yaml: ResourceYaml): IdempotencySpec | undefined => {
   const { idempotency, idempotency_hours } = { ...DEFAULTS, ...yaml }
   return idempotency === 'none' ? undefined : { required: idempotency === 'required', hours: idempotency_hours }
 }
+const buildComputed = (
+  name: string,
+  { from, type, nullable = false, label }: ComputedYaml,
+  field: (name: string) => FieldSpec,
+): ComputedSpec => ({
+  from: from.map(field),
+  field: {
+    name,
+    column: name,
+    renamedFrom: undefined,
+    label: label ?? labelOf(name),
+    type: need(fieldType(type)),
+    options: {},
+    primaryKey: false,
+    nullable,
+    unique: false,
+    default: undefined,
+    auto: undefined,
+    readOnly: true,
+    writeOnly: false,
+    private: false,
+    message: undefined,
+    target: undefined,
+  },
+})
 
 const filtersOf = ({ filterable = [] }: ResourceYaml, field: (name: string) => FieldSpec): readonly FilterSpec[] => {
   const lookups: Readonly<Record<string, readonly Lookup[]>> = Array.isArray(filterable)

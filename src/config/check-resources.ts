@@ -1,5 +1,6 @@
 import type { Json } from '../json.js'
 import { checkBulk } from './check-bulk.js'
+import { checkComputed } from './check-computed.js'
 import { checkConcurrency } from './check-concurrency.js'
 import { checkExpand } from './check-expand.js'
 import { checkIdempotency } from './check-idempotency.js'
@@ -33,6 +34,7 @@ export const checkResources = (root: Json, models: Drafts, report: Report): void
     checkOrders(resource, resource.model, models, report)
     checkUrl(resource, resource.model, report)
     checkLinks(resource, resource.model, { resources, models, report })
+    checkComputed(resource, resource.model, report)
     checkExpand(resource, resource.model, { resources, models, report })
   }
 }

@@ -198,6 +198,11 @@ export const DIAGNOSTICS = {
     explanation: 'The file is missing, fails while it is loaded, or does not export a plugin.',
   },
   SC354: { title: 'Routes clash', explanation: 'Two routes cannot share a method and a path, nor one name two paths.' },
+  SC355: {
+    title: 'Computed field without a function',
+    explanation:
+      'The file declares a field that a plugin computes, and no plugin does: it calls `compute` while it is loaded.',
+  },
   SC401: {
     title: 'Index missing',
     explanation:

@@ -166,6 +166,13 @@ export interface IdempotencySpec {
   readonly hours: number
 }
 
+/** A field of answers that is stored nowhere. */
+export interface ComputedSpec {
+  readonly field: FieldSpec
+  /** The stored fields that it is made of, hidden ones perhaps. */
+  readonly from: readonly FieldSpec[]
+}
+
 export interface ResourceSpec {
   readonly name: string
   /** The name of the resource that this one is at a mount; undefined for one of the file. */
@@ -194,6 +201,8 @@ export interface ResourceSpec {
   readonly idempotency: IdempotencySpec | undefined
   /** What can be done to several records at once. */
   readonly bulk: BulkSpec
+  /** What answers show besides, in order; code of a plugin makes it. */
+  readonly computed: readonly ComputedSpec[]
   /** Whether each object starts with its own `url`. */
   readonly url: boolean
   /** Relation fields shown as links: field name to route name. */

@@ -44,6 +44,13 @@ export interface ExpansionYaml {
   readonly fields?: readonly string[]
 }
 
+export interface ComputedYaml {
+  readonly from: readonly string[]
+  readonly type: string
+  readonly nullable?: boolean
+  readonly label?: string
+}
+
 export interface ResourceYaml {
   readonly model: string
   readonly path: string
@@ -63,6 +70,7 @@ export interface ResourceYaml {
   readonly idempotency_hours?: number
   readonly bulk?: readonly BulkOperation[]
   readonly bulk_max?: number
+  readonly computed?: Readonly<Record<string, ComputedYaml>>
   readonly url?: boolean
   readonly links?: Readonly<Record<string, string>>
 }

@@ -1,11 +1,19 @@
-import { EXPANDED, type ExpansionSpec, type FieldSpec, type ResourceSpec } from '../config/spec.js'
+import {
+  type ComputedSpec,
+  EXPANDED,
+  type ExpansionSpec,
+  type FieldSpec,
+  type ModelSpec,
+  type ResourceSpec,
+} from '../config/spec.js'
 import { identifier, literal } from '../fields/sql-literal.js'
 import { type Cell, readCell } from '../fields/cell.js'
+import { type Computations, NOTHING_COMPUTED } from '../resource/computed.js'
 import { detailName, type Links } from '../resource/links.js'
 import { remember } from '../remember.js'
 import type { Row, Selection } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
-import { type PageShape, rowPage, textPage } from './page.js'
+import { joinedPage, type PageShape, rowPage, textPage } from './page.js'
 
 /** How records leave the database: what is selected, and what is made of the cells. */
 export interface Form<Item, Items> {
@@ -73,29 +81,73 @@ function membersOf(members: readonly Member[]): string {
   return `(select ${columns.join(', ')}) ${DOCUMENT}`
 }
 
-/** Records as clients see them, JSON texts; a page of them is the text of one array, in UTF-8. PostgreSQL builds it, so that no digit is lost. */
-export function documentForm(resource: Resource, links: Links): Form<string, Uint8Array> {
-  const { name, model } = resource.spec
+/**
+ * Records as clients see them, JSON texts; a page of them is the text of one array, in UTF-8. PostgreSQL builds it, so that no digit is lost; what
+ * plugins compute is put at its end.
+ */
+export function documentForm(
+  resource: Resource,
+  links: Links,
+  computations: Computations = NOTHING_COMPUTED,
+): Form<string, Uint8Array> {
+  const { name, model, computed } = resource.spec
   const members = documentMembers({ ...resource.spec, resource: name, fields: resource.shown }, links)
-  const { fields } = model
-  const document = documentColumn(members)
-  const tag = `sha256(convert_to(${document}, 'UTF8'))`
-  const selected = remember((selection: Selection): Form<string, Uint8Array> => {
-    const shown = members.filter(({ name }) => selection.members?.has(name) ?? true)
-    const related = expandedMember(selection.expand, identifier(model.table), links)
-    const chosen = [...shown, ...related]
-    const used = new Set(chosen.flatMap((member) => member.fields))
-    return {
-      ...TEXTS,
-      fields: fields.filter((field) => used.has(field)),
-      select: [documentColumn(chosen)],
-    }
+  const whole = shownForm({ model, members, computed }, computations)
+  const tag = `sha256(convert_to(${documentColumn(members)}, 'UTF8'))`
+  const selected = remember(({ members: wanted, expand }: Selection): Form<string, Uint8Array> => {
+    const isWanted = (member: string) => wanted?.has(member) ?? true
+    const related = expandedMember(expand, identifier(model.table), links)
+    return shownForm(
+      {
+        model,
+        members: [...members.filter((member) => isWanted(member.name)), ...related],
+        computed: computed.filter(({ field }) => isWanted(field.name)),
+      },
+      computations,
+    )
   })
-  return { ...TEXTS, fields, select: [document], tag, selected }
+  return { ...whole, fields: model.fields, tag, selected }
+}
+
+interface Document {
+  readonly model: ModelSpec
+  readonly members: readonly DocumentMember[]
+  readonly computed: readonly ComputedSpec[]
+}
+
+function shownForm({ model, members, computed }: Document, computations: Computations): Form<string, Uint8Array> {
+  const used = new Set([...members, ...computed.map(({ from }) => ({ fields: from }))].flatMap(({ fields }) => fields))
+  const fields = model.fields.filter((field) => used.has(field))
+  const document = documentColumn(members)
+  if (computed.length === 0) return { ...TEXTS, fields, select: [document] }
+  const from = model.fields.filter((field) => computed.some((each) => each.from.includes(field)))
+  const read = completed(computed, from, computations)
+  return { fields, select: [document, ...from.map(cellColumn)], read, page: joinedPage(read) }
 }
 
 /** Each record is one text, and so are several. */
 const TEXTS = { read: ([text]: readonly Cell[]) => text ?? 'null', page: textPage }
+
+/** Puts what is computed of the cells at the end of the document before them. */
+function completed(computed: readonly ComputedSpec[], from: readonly FieldSpec[], computations: Computations) {
+  const members = computed.map(({ field: { name }, from: wanted }) => {
+    const compute = computations.get(name) ?? notComputed(name)
+    const places = wanted.map((field) => [field, from.indexOf(field) + 1] as const)
+    const valuesOf = (cells: readonly Cell[]): Row =>
+      Object.fromEntries(places.map(([field, place]) => [field.name, readCell(field, cells[place])]))
+    return (cells: readonly Cell[]) => `${JSON.stringify(name)}:${compute(valuesOf(cells))}`
+  })
+  return (cells: readonly Cell[]): string => {
+    const stored = (cells[0] ?? '{}').slice(0, -1)
+    return `${stored}${stored === '{' ? '' : ','}${members.map((member) => member(cells)).join()}}`
+  }
+}
+
+function notComputed(name: string): () => never {
+  return () => {
+    throw new Error(`the field ${name} is not computed here`)
+  }
+}
 
 interface DocumentMember extends Member {
   /** What it is made of. */

@@ -74,6 +74,18 @@ export function rowPage<Item>(read: (cells: readonly Cell[]) => Item): PageShape
   }
 }
 
+/** A row for each record, of which the reader makes a text, and the text of one array of them all. */
+export function joinedPage(read: (cells: readonly Cell[]) => string): PageShape<Uint8Array> {
+  const rows = rowPage(read)
+  return {
+    text: rows.text,
+    read: (result, counts) => {
+      const page = rows.read(result, counts)
+      return { ...page, items: Buffer.from(`[${page.items.join(',')}]`) }
+    },
+  }
+}
+
 /**
  * One row for the whole page, in which the records, one text each, stand between commas: a row for each costs the reader of the answer
  * more than all the rest of a list.

@@ -24,7 +24,10 @@ export const ACTIONS: Readonly<Record<Operation, (resource: Resource) => Handler
     const row = await readCreation(resource, context)
     const { id, item } = await context.documents(resource).create(row)
     const location = context.reverse(detailName(resource.spec.name), { [resource.spec.model.primaryKey.name]: id })
-    const headers = { ETag: entityTag(item), ...(location === undefined ? {} : { Location: location }) }
+    const headers = {
+      ETag: entityTag(resource.storedPart(item)),
+      ...(location === undefined ? {} : { Location: location }),
+    }
     return { status: 201, text: item, headers }
   },
 
@@ -41,7 +44,7 @@ export const ACTIONS: Readonly<Record<Operation, (resource: Resource) => Handler
 function retrieve(resource: Resource): Handler {
   return async (context) => {
     const item = (await context.documents(resource).retrieve(readId(resource, context))) ?? notFound()
-    return taggedReply(context, item, entityTag(item))
+    return taggedReply(context, item, entityTag(resource.storedPart(item)))
   }
 }
 
@@ -83,7 +86,7 @@ function change(resource: Resource, mode: BodyMode, bodyPolicy: BodyPolicy): Han
     const row = resource.parseBody(await context.body(bodyPolicy), mode)
     const only = preconditions(resource, context)
     const item = (await context.documents(resource).update(readId(resource, context), row, only)) ?? notFound()
-    return { status: 200, text: item, headers: { ETag: entityTag(item) } }
+    return { status: 200, text: item, headers: { ETag: entityTag(resource.storedPart(item)) } }
   }
 }
 

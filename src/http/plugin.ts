@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Operation } from '../config/spec.js'
 import type { Json, JsonSchema } from '../json.js'
+import type { ComputationOf } from '../resource/computed.js'
 import type { Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { IdOf, RecordOf, ResourceName } from '../resource/typed.js'
@@ -50,6 +51,15 @@ export interface PluginApp {
   hooks<Stored extends object = never, Name extends ResourceName = ResourceName>(
     resource: Name,
     hooks: HooksOf<Name, NoInfer<Stored>>,
+  ): void
+  /**
+   * Makes a field of answers that the resource declares under `computed`, for each record anew: it must be quick, and answer at once. It is given
+   * the stored fields that the declaration names.
+   */
+  compute<Stored extends object = never, Name extends ResourceName = ResourceName>(
+    resource: Name,
+    field: string,
+    compute: ComputationOf<Name, NoInfer<Stored>>,
   ): void
   /** Every problem at `path` and below it is answered as `application/json` in the shape that `render` gives. */
   problems(path: string, render: ProblemRenderer): void

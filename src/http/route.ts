@@ -129,6 +129,8 @@ export interface Route {
   readonly place?: FindPlace
   /** Where plugins registered what runs around it. */
   readonly hooks?: readonly FindPlace[]
+  /** Where plugins registered what computes fields of its answers. */
+  readonly computed?: readonly FindPlace[]
   /** What it tells its clients, as far as whoever wrote it says. */
   readonly operation?: OperationDescription | undefined
   /** What it does with which resource, when it is a generated one. */

@@ -7,6 +7,7 @@ import { answeringJson } from './accept.js'
 import { checkCreations, createMany, destroyMany, updateMany } from './bulk.js'
 import { type Hooks, hooked, optionsOf as transactionOf } from './hooks.js'
 import { idempotent } from './idempotency.js'
+import { undoable } from './undoable.js'
 import type { FindPlace, Handler, Method, Route, RouteOptions } from './route.js'
 
 interface Place {
@@ -26,6 +27,8 @@ const PLACES: Readonly<Record<Operation, Place>> = {
 /** What plugins add to the generated operations of a resource. */
 export interface Additions {
   readonly hooks: readonly { readonly hooks: Hooks; readonly place: FindPlace }[]
+  /** Where what computes fields of answers is registered. */
+  readonly computed: readonly FindPlace[]
   /** By operation, with who made it. */
   readonly replacements: ReadonlyMap<Operation, ReplacedBy>
 }
@@ -35,12 +38,12 @@ interface ReplacedBy extends Pick<Route, 'source' | 'place'> {
 }
 
 /** Of a resource to which no plugin adds anything. */
-export const NO_ADDITIONS: Additions = { hooks: [], replacements: new Map() }
+export const NO_ADDITIONS: Additions = { hooks: [], computed: [], replacements: new Map() }
 
 const READS: ReadonlySet<Operation> = new Set(['list', 'retrieve'])
 
 /** The routes of a resource: `<name>-list` on its path, `<name>-detail` on the path of one record. */
-export function viewset(resource: Resource, { hooks, replacements } = NO_ADDITIONS): readonly Route[] {
+export function viewset(resource: Resource, { hooks, computed, replacements } = NO_ADDITIONS): readonly Route[] {
   const { name, path, operations, model, dialect, bulk } = resource.spec
   const places = {
     collection: { name: `${name}-list`, path },
@@ -52,7 +55,8 @@ export function viewset(resource: Resource, { hooks, replacements } = NO_ADDITIO
     const plain = several ? BULK[several](resource) : ACTIONS[operation](resource)
     const around = READS.has(operation) ? [] : hooks
     const run = around.map((each) => each.hooks)
-    const act = run.length > 0 ? hooked(plain, resource, run) : plain
+    const isUndoable = resource.spec.computed.length > 0 && !READS.has(operation)
+    const act = run.length > 0 ? hooked(plain, resource, run) : isUndoable ? undoable(plain, resource) : plain
     const other = replacements.get(operation)
     const answers = operation !== 'destroy' || dialect?.destroyed === 'record'
     const done = other ? other.instead(act) : act
@@ -66,6 +70,7 @@ export function viewset(resource: Resource, { hooks, replacements } = NO_ADDITIO
       options: optionsOf(resource, on),
       ...(dialect && { dialect: dialect.name }),
       ...(other?.place && { place: other.place }),
+      ...(computed.length > 0 && answers && { computed }),
       ...(around.length > 0 && { hooks: around.map(({ place }) => place) }),
     }
   }

@@ -32,7 +32,8 @@ export function nameSchemas(resource: string, unique: (wanted: string) => string
 
 /** A record as answers show it. */
 export function shownSchema({ spec, shown }: Resource, schemas: FieldSchemas): Part {
-  const properties = recordProperties({ ...spec, fields: shown }, schemas)
+  const fields = [...shown, ...spec.computed.map(({ field }) => field)]
+  const properties = recordProperties({ ...spec, fields }, schemas)
   return { type: 'object', properties, required: Object.keys(properties) }
 }
 
@@ -104,8 +105,13 @@ export function isNeeded(field: FieldSpec, mode: DocumentedMode): boolean {
   return mode === 'replace'
 }
 
-function ignored({ spec: { model, url, expand } }: Resource): string {
+function ignored({ spec: { model, url, expand, computed } }: Resource): string {
   const set = model.fields.filter((field) => field.readOnly && !field.private).map(({ name }) => name)
-  const names = [...(url ? ['url'] : []), ...set, ...(expand.length > 0 ? [EXPANDED] : [])].map((name) => `\`${name}\``)
+  const names = [
+    ...(url ? ['url'] : []),
+    ...set,
+    ...computed.map(({ field }) => field.name),
+    ...(expand.length > 0 ? [EXPANDED] : []),
+  ].map((name) => `\`${name}\``)
   return names.length === 0 ? '' : `What the server sets is ignored: ${names.join(', ')}.`
 }

@@ -6,6 +6,7 @@ import { HOOKS } from '../http/hooks.js'
 import type { PluginApp } from '../http/plugin.js'
 import { type FindPlace, METHODS } from '../http/route.js'
 import { RouteClash } from '../http/routes.js'
+import type { Computation } from '../resource/computed.js'
 import type { LoadedPlugin } from './load.js'
 import { callPlace } from './place.js'
 
@@ -73,6 +74,12 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
       requireOpen('hooks')
       requireHooks(`the hooks of \`${resource}\``, hooks)
       from(guarded.hooks).hooks(resource, hooks)
+    },
+    compute(resource, field, compute) {
+      requireOpen('compute')
+      requireFunction(`what computes \`${field}\` of \`${resource}\``, compute)
+      // Which fields it is told of, the compiler has looked at already.
+      from(guarded.compute).compute(resource, field, compute as Computation)
     },
     problems(path, render) {
       requireOpen('problems')

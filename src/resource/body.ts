@@ -1,4 +1,4 @@
-import { EXPANDED, type FieldSpec, type ModelSpec } from '../config/spec.js'
+import { EXPANDED, type FieldSpec, type ModelSpec, type ResourceSpec } from '../config/spec.js'
 import type { Rule } from '../fields/field-type.js'
 import type { JsonBody } from '../json-body.js'
 import { type Fault, Problem } from '../problem.js'
@@ -29,7 +29,12 @@ interface Member {
  * It throws Problem `validation` with every fault.
  */
 export function compileBody(
-  spec: { readonly model: Pick<ModelSpec, 'fields'>; readonly url: boolean; readonly expand?: readonly unknown[] },
+  spec: {
+    readonly model: Pick<ModelSpec, 'fields'>
+    readonly url: boolean
+    readonly expand?: readonly unknown[]
+    readonly computed?: ResourceSpec['computed']
+  },
   readLink: LinkReader,
   compile: CompileSchema,
 ) {
@@ -38,7 +43,8 @@ export function compileBody(
     (field): Member => ({ field, read: compileMember(field, readLink, compile), missing: isMissing(field) }),
   )
   const serverSet = spec.model.fields.filter((field) => field.readOnly && !field.private).map((field) => field.name)
-  const added = [...(spec.url ? ['url'] : []), ...(spec.expand?.length ? [EXPANDED] : [])]
+  const computed = spec.computed?.map(({ field }) => field.name) ?? []
+  const added = [...(spec.url ? ['url'] : []), ...(spec.expand?.length ? [EXPANDED] : []), ...computed]
   const known = new Set([...fields.map((field) => field.name), ...serverSet, ...added])
   const names = fields.map((field) => field.name).join(', ')
 

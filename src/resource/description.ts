@@ -5,8 +5,10 @@ import { pathsOf } from './selection.js'
 
 /** What clients can know of a resource before they ask for records: its operations, its fields with their rules, and what lists take. */
 export function describeResource(spec: ResourceSpec): Json {
-  const { name, operations, model, filters, search, sparseFields, expand, orderable, pagination, dialect, idempotency, bulk } = spec
-  const fields = model.fields.filter((field) => !field.private)
+  const { name, operations, model, filters, search, sparseFields, expand, computed, orderable, pagination } = spec
+  const { dialect, idempotency, bulk } = spec
+  const stored = model.fields.filter((field) => !field.private)
+  const fields = [...stored, ...computed.map(({ field }) => field)]
   const lists = operations.includes('list') && dialect === undefined
   return {
     name,

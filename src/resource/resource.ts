@@ -2,6 +2,7 @@ import type { FieldSpec, ResourceSpec } from '../config/spec.js'
 import type { JsonBody } from '../json-body.js'
 import { acceptsLink, type Links } from './links.js'
 import { bodyLimit, type BodyMode, compileBody } from './body.js'
+import { compileStored } from './computed.js'
 import { compileDialectList } from './dialect-list.js'
 import { compileList, type ListRequest } from './list.js'
 import type { Id, Selection } from './plan.js'
@@ -34,6 +35,8 @@ export interface Resource<Name extends string = string> {
    * @throws Problem `invalid_query` naming the parameter and what is allowed
    */
   parseSelection(search: string): Selection | undefined
+  /** The part of a document that is stored, without what is computed: its entity tag is made of that. */
+  storedPart(document: string): string
   /** Whether clients may ask for less than the whole of a record. */
   readonly selectable: boolean
   /**
@@ -58,7 +61,10 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
   const { primaryKey, fields } = spec.model
   let readValues: ReadValues | undefined
   const shown = fields.filter((field) => !field.private && !field.writeOnly)
-  const members = [...(spec.url ? ['url'] : []), ...shown.map(({ name }) => name)]
+  const members = [
+    ...(spec.url ? ['url'] : []),
+    ...[...shown, ...spec.computed.map(({ field }) => field)].map(({ name }) => name),
+  ]
   const selection = compileSelection(spec, members)
   const readList = spec.dialect ? compileDialectList(spec, spec.dialect) : compileList(spec, selection)
   const valueReader = () => compileValues(settable(fields), `the model \`${spec.model.name}\``, compile)
@@ -71,6 +77,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     parseId: (text: string) => primaryKey.type.parse(text, primaryKey.options) as Id | undefined,
     parseList: (asked: string | ListParameters) => readList(typeof asked === 'string' ? asked : spellQuery(asked)),
     parseSelection: selection ? compileRecordQuery(spec, selection) : () => undefined,
+    storedPart: compileStored(spec.computed),
     selectable: selection !== undefined,
     parseBody: compileBody(spec, acceptsLink(spec, links), compile),
     parseKey: compileKey(primaryKey, compile),
