@@ -42,6 +42,12 @@ resources:
     model: book
     path: /hooked/
     computed: { full_title: { from: [title, id], type: string } }
+  several:
+    model: book
+    path: /several/
+    bulk: [create, partial_update]
+    idempotency: optional
+    computed: { full_title: { from: [title, id], type: string } }
   plain: { model: book, path: /plain/ }
 `
 
@@ -63,6 +69,7 @@ const plugin: Plugin = (app) => {
   app.compute<Book>('book', 'sheets', ({ pages }) => (pages === null ? null : 2n ** 60n + BigInt(pages)))
   app.compute<Book>('book', 'letters', (values) => values.secret.length + Object.keys(values).length - 1)
   app.compute<Book>('hooked', 'full_title', fullTitle)
+  app.compute<Book>('several', 'full_title', fullTitle)
   app.hooks('hooked', { afterCreate: () => undefined })
 }
 
@@ -180,6 +187,15 @@ describe('a function that fails', () => {
     expect([await rowsIn('books'), (await get('/api/plain/1/')).text]).toEqual([rows, expect.stringContaining('"One"')])
   })
 
+  test('undoes all that was done to several records', async () => {
+    const rows = await rowsIn('books')
+    const titles = ['fine', 'broken'].map((title) => ({ title }))
+    expect((await api.send('POST', '/api/several/', titles)).status).toBe(500)
+    const changes = titles.map(({ title }, place) => ({ id: place + 1, title }))
+    expect((await api.send('PATCH', '/api/several/', changes)).status).toBe(500)
+    expect([await rowsIn('books'), (await get('/api/plain/1/')).text]).toEqual([rows, expect.stringContaining('"One"')])
+  })
+
   test('is no half of a list', async () => {
     await api.send('POST', '/api/plain/', { title: 'broken' })
     const list = await get('/api/books/?page_size=50')
@@ -187,6 +203,17 @@ describe('a function that fails', () => {
     expect((await get('/api/books/?page_size=50&fields=id')).status).toBe(200)
     await database.query({ text: `delete from books where title = 'broken'`, values: [] })
   })
+})
+
+test('several records, and answers that are sent again, have them', async () => {
+  const key = { 'idempotency-key': 'one-that-was-made-for-this' }
+  const [first, second] = [
+    await api.send('POST', '/api/several/', [{ title: 'A' }, { title: 'B' }], key),
+    await api.send('POST', '/api/several/', [{ title: 'A' }, { title: 'B' }], key),
+  ]
+  const text = await first.text()
+  expect(text).toMatch(/"full_title":"\\"A\\" no\. \d+"}.*"full_title":"\\"B\\" no\. \d+"}/)
+  expect([second.status, await second.text()]).toEqual([201, text])
 })
 
 test('OPTIONS tells of them', async () => {
@@ -230,6 +257,7 @@ describe('an application', () => {
       '29 SC355 no plugin computes `full_title` of `book`',
       '31 SC355 no plugin computes `letters` of `book`',
       '35 SC355 no plugin computes `full_title` of `hooked`',
+      '41 SC355 no plugin computes `full_title` of `several`',
     ])
   })
 

@@ -52,7 +52,7 @@ let api: Api
 let mounted: Api
 beforeAll(async () => {
   api = await startApi(YAML, { judge: true })
-  mounted = await startApi(YAML + MOUNTS, { database: api.database })
+  mounted = await startApi(YAML + MOUNTS, { database: api.database, judge: true })
   for (const book of BOOKS) expect((await api.send('POST', '/api/books/', book)).status).toBe(201)
 })
 afterAll(async () => {
@@ -155,6 +155,18 @@ describe('dialects search', () => {
     expect(status).toBe(400)
     expect(JSON.stringify(body)).toContain(words)
   })
+})
+
+test('the document for clients has the parameter under the name that it has there', async () => {
+  const { paths } = (await (await mounted.fetch('/openapi.json')).json()) as {
+    paths: Record<string, { get: { parameters: { name: string }[] } }>
+  }
+  const namesAt = (path: string) => paths[path]?.get.parameters.map(({ name }) => name)
+  expect(namesAt('/api/books/')).toContain('search')
+  expect(namesAt('/page/books/')).toContain('search')
+  expect(namesAt('/json-server/books/')).toContain('q')
+  for (const path of ['/simple-rest/books/', '/crud/books/', '/api/plain/', '/json-server/plain/'])
+    expect(namesAt(path)).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(q|search)$/)]))
 })
 
 test('what can be searched is told by OPTIONS and by the page of the list', async () => {

@@ -42,11 +42,14 @@ const filtering: Feature = ({ resource: { spec }, operation, schemas }) =>
     : {}
 
 const searching: Feature = ({ resource: { spec }, operation }) => {
-  if (operation !== 'list' || spec.search.length === 0) return {}
+  const { dialect, pagination } = spec
+  // What is a part of another parameter is described with that.
+  const name = dialect?.describe(pagination).plainFilters === false ? undefined : dialect ? dialect.search : 'search'
+  if (operation !== 'list' || spec.search.length === 0 || name === undefined) return {}
   const names = spec.search.map(({ name }) => `\`${name}\``).join(', ')
   const description = `Only records in which every word, in either case, stands somewhere in one of ${names}.`
   return {
-    parameters: [{ name: 'search', in: 'query', description, schema: { type: 'string', maxLength: LONGEST_SEARCH } }],
+    parameters: [{ name, in: 'query', description, schema: { type: 'string', maxLength: LONGEST_SEARCH } }],
   }
 }
 
