@@ -70,7 +70,7 @@ function tooMany(most: number): Problem {
 /** A name from the client as an error may repeat it: bounded, and of characters that stand in names only. */
 export function quote(name: string): string {
   const shown = name.length > LONGEST_SHOWN ? `${name.slice(0, LONGEST_SHOWN)}…` : name
-  return `\`${shown.replaceAll(/[^\p{L}\p{N}_.,$[\]…-]/gu, '\uFFFD')}\``
+  return `\`${shown.replaceAll(/[^\p{L}\p{N}_.,$%[\]…-]/gu, '\uFFFD')}\``
 }
 
 function decode(text: string): string {
