@@ -10,7 +10,7 @@ import standalone from 'ajv/dist/standalone/index.js'
 import { buildSync, transformSync } from 'esbuild'
 
 /** What is imported by its path; everything else is theirs. The command and plugins share one instance of the framework. */
-const ENTRIES = ['cli/main.js', 'src/index.js', 'src/config/schema.js']
+const ENTRIES = ['cli/main.js', 'src/index.js', 'src/config/schema-editors.js']
 const LOADED_WHEN_NEEDED = ['@electric-sql/pglite', 'esbuild', 'express', 'objection', 'prom-client']
 /** Another driver, which only somebody who installs it has. */
 const OPTIONAL = ['pg-native']

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
-import { renderConfigSchema } from '../src/config/schema.js'
+import { renderConfigSchema } from '../src/config/schema-editors.js'
 
 type Versions = Readonly<Record<string, string>>
 
