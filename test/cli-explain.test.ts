@@ -141,7 +141,7 @@ describe('explain, of what is no route,', () => {
     ['resources.path', 'Where the resource is, below the prefix.\n\npath: /books/\n'],
     ['models.book.fields.title.max', 'The greatest number of characters.\n\ntype '],
     ['models.fields.decimal', 'precision     required  How many digits there are in all.'],
-    ['resources', 'filterable       The fields that lists can be filtered by'],
+    ['resources', ' The fields that lists can be filtered by'],
     ['models.feilds', '`feilds` was taken for a name; there is a key `fields`'],
   ])('tells what %s means', async (word, text) => {
     const { code, stdout, stderr } = await explain(word)

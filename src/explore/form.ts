@@ -13,14 +13,16 @@ interface FormParts {
   /** The page to go to once it is done; left out, the one that the answer names, or this one again. */
   readonly next?: string
   readonly action: string
+  /** Whether the request has an `Idempotency-Key`, so that it does nothing twice when it is sent again for want of an answer. */
+  readonly keyed?: boolean
   readonly fields: Html
 }
 
 /** A dialog whose form the script sends to the API as JSON, like any client. */
-export function dialog({ id, title, method, path, next, action, fields }: FormParts): Html {
+export function dialog({ id, title, method, path, next, action, fields, keyed = false }: FormParts): Html {
   const tone = method === 'DELETE' ? 'danger' : 'primary'
   return html`<dialog id="${id}" aria-labelledby="heading-${id}">
-<form data-method="${method}" data-path="${path}"${next !== undefined && html` data-next="${next}"`} novalidate>
+<form data-method="${method}" data-path="${path}"${next !== undefined && html` data-next="${next}"`}${keyed && html` data-keyed`} novalidate>
 <header><h2 id="heading-${id}">${title}</h2><p class="line">${badge(method)} <code class="url">${path}</code></p></header>
 <div class="fields"><div class="alert" role="alert" hidden></div>
 ${fields}

@@ -85,6 +85,7 @@ function partsOf(explored: Explored, place: Place, seen: Seen): Parts {
           method: 'POST',
           path: place.path,
           action: 'Create',
+          keyed: resource.spec.idempotency !== undefined,
           fields: fieldInputs(explored, resource, { id: 'create', method: 'POST' }),
         })
       : undefined,

@@ -53,12 +53,26 @@ export const SCRIPT = String.raw`'use strict'
   }
 
   const quote = (text) => "'" + text.replaceAll("'", "'\\''") + "'"
+  // The same has the same key until it is answered.
+  const keyOf = (form, body) => {
+    if (form.keyed !== body) {
+      form.keyed = body
+      const bytes = [...crypto.getRandomValues(new Uint8Array(16))]
+      form.key = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
+    }
+    return form.key
+  }
+  const headersOf = (form, body) => ({
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    ...('keyed' in form.dataset ? { 'Idempotency-Key': keyOf(form, body) } : {}),
+  })
   const curlOf = (form) => {
     const { method, path } = form.dataset
     const lines = ['curl -X ' + method + ' ' + quote(location.origin + path)]
     try {
       const body = bodyOf(form)
-      if (body !== undefined) lines.push("  -H 'Content-Type: application/json'", '  -d ' + quote(body))
+      for (const [name, value] of Object.entries(headersOf(form, body))) lines.push('  -H ' + quote(name + ': ' + value))
+      if (body !== undefined) lines.push('  -d ' + quote(body))
     } catch (error) {
       return error.message
     }
@@ -117,8 +131,8 @@ export const SCRIPT = String.raw`'use strict'
       const body = bodyOf(form)
       if (method === 'PATCH' && body === '{}') return alarm(form, 'Nothing was changed.')
       button.disabled = true
-      const headers = body === undefined ? {} : { 'Content-Type': 'application/json' }
-      const response = await fetch(path, { method, headers, body })
+      const response = await fetch(path, { method, headers: headersOf(form, body), body })
+      form.keyed = undefined
       if (response.ok) await finish(form, response)
       else showRefusal(form, response, await response.text())
     } catch (error) {

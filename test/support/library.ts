@@ -33,6 +33,7 @@ resources:
     filterable: { status: [exact], author: [exact], created_at: [gte] }
     orderable: [title, created_at]
     pagination: { style: page_number, page_size: 8 }
+    idempotency: required
 `
 
 const AUTHORS = ['Ursula K. Le Guin', 'Italo Calvino', 'Octavia E. Butler', 'Stanisław Lem'] as const
@@ -58,8 +59,9 @@ const BOOKS: readonly (readonly [
 export async function startLibrary(): Promise<Api> {
   const api = await startApi(LIBRARY)
   for (const name of AUTHORS) await api.send('POST', '/api/authors/', { name })
-  for (const [title, author, status, price, copies] of BOOKS) {
-    await api.send('POST', '/api/books/', { title, author, status, price, copies })
+  for (const [index, [title, author, status, price, copies]] of BOOKS.entries()) {
+    const key = { 'idempotency-key': `book-of-the-library-${index}` }
+    await api.send('POST', '/api/books/', { title, author, status, price, copies }, key)
   }
   return api
 }
