@@ -57,6 +57,6 @@ async function addToSchema(context: CliContext, preparation: Fit): Promise<reado
   return [...plan.steps.map(({ subject, detail }) => `+ ${subject} ${detail}`), ...written]
 }
 
-/** What is added where rows are may fail, and then nothing has changed. */
+/** What is added where rows are may fail, and then nothing has changed. A rename has a migration of its own, which somebody names. */
 const isAddition = ({ change, safety }: MigrationStep): boolean =>
-  safety === 'safe' || (change === 'add' && safety === 'risky')
+  (change === 'add' && safety !== 'destructive') || (change === 'change' && safety === 'safe')

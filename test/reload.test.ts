@@ -144,8 +144,15 @@ describe('serve, while its files change,', () => {
       })
       expect(await sent.json()).toMatchObject({ pages: 474 })
 
-      await save(CONFIGURATION.replace('string, min: 1, max: 100', 'integer'))
-      const { help } = await server.logged('not_reloaded')
+      await save(
+        CONFIGURATION.replace(
+          'max: 100 }',
+          'max: 100 }\n      sheets: { type: integer, nullable: true, renamed_from: pages }',
+        ),
+      )
+      const { help, msg } = await server.logged('not_reloaded')
+      expect(msg).toContain('rename books.sheets')
+      expect(await readdir(join(project.folder, 'migrations'))).toHaveLength(2)
       expect(help).toEqual(['look at it, and write the migration: snippetctl migrate plan --write NAME'])
       await answered(server, '/api/books/', '"pages":474')
     }
