@@ -1,5 +1,6 @@
 import type { FieldSpec } from '../config/spec.js'
 import type { Json, JsonSchema } from '../json.js'
+import { comparedSchema, describedSchema, valueSchema } from '../resource/field-schema.js'
 import type { CompileSchema } from '../resource/validator.js'
 
 /** The schemas of fields, with the examples that fit them. */
@@ -17,7 +18,7 @@ export interface FieldSchemas {
 /** What a body is held to is what the document says: the schemas are made of the rules of the fields. */
 export function compileFieldSchemas(compile: CompileSchema): FieldSchemas {
   const example = (field: FieldSpec) => {
-    const isValid = compile(merged(field))
+    const isValid = compile(valueSchema(field))
     const { examples } = field.type
     const known = examples.filter(({ source }) => source === undefined).map(({ wire, json }) => wire ?? json)
     const candidates: readonly Json[] = field.type.orderable ? [1, field.label, ...known] : known
@@ -34,11 +35,11 @@ export function compileFieldSchemas(compile: CompileSchema): FieldSchemas {
   return {
     example,
     shown(field, link) {
-      const schema = link ? LINK : withExample(field, described(field))
+      const schema = link ? LINK : withExample(field, describedSchema(field))
       return { ...nullable(field, schema), ...(field.readOnly && { readOnly: true }) }
     },
     taken(field, link) {
-      const value = described(field)
+      const value = describedSchema(field)
       const schema = link ? { anyOf: [value, LINK] } : withExample(field, value)
       const rules = field.type.rules(field.options).map((rule) => rule.message)
       return {
@@ -48,32 +49,11 @@ export function compileFieldSchemas(compile: CompileSchema): FieldSchemas {
         ...(field.writeOnly && { writeOnly: true }),
       }
     },
-    compared: (field) => portable({ ...field.type.rules(field.options)[0]?.schema, ...documented(field) }),
+    compared: comparedSchema,
   }
 }
 
 const LINK: JsonSchema = { type: 'string', format: 'uri-reference' }
-
-function documented(field: FieldSpec): JsonSchema {
-  return field.type.documented?.(field.options) ?? {}
-}
-
-function merged(field: FieldSpec): JsonSchema {
-  return Object.assign({}, ...field.type.rules(field.options).map((rule) => rule.schema))
-}
-
-function described(field: FieldSpec): JsonSchema {
-  return portable({ ...merged(field), ...documented(field) })
-}
-
-/** Without what only this program knows: a format of ours, and bounds that JavaScript rounds, of which the format of the number speaks. */
-function portable(schema: JsonSchema): JsonSchema {
-  const kept = Object.entries(schema).filter(([keyword, value]) => {
-    if (keyword === 'format') return value !== 'storable-text'
-    return !['minimum', 'maximum'].includes(keyword) || schema['type'] !== 'integer' || Number.isSafeInteger(value)
-  })
-  return Object.fromEntries(kept)
-}
 
 function nullable({ nullable }: FieldSpec, schema: JsonSchema): JsonSchema {
   if (!nullable) return schema

@@ -1,5 +1,6 @@
 import type { FieldSpec, ResourceSpec } from '../config/spec.js'
 import type { Json } from '../json.js'
+import { describedSchema } from './field-schema.js'
 import { compileFilters } from './filter.js'
 import { pathsOf } from './selection.js'
 
@@ -31,7 +32,7 @@ export function describeResource(spec: ResourceSpec): Json {
 }
 
 function describeField(field: FieldSpec, { links }: ResourceSpec): Json {
-  const { type, label, nullable, readOnly, writeOnly, unique, options, name } = field
+  const { type, label, nullable, readOnly, writeOnly, unique, name } = field
   const given = field.default
   const link = links[name]
   return {
@@ -44,6 +45,6 @@ function describeField(field: FieldSpec, { links }: ResourceSpec): Json {
     unique: unique || field.primaryKey,
     ...(given && 'literal' in given && { default: given.literal }),
     ...(link !== undefined && { link }),
-    schema: Object.assign({}, ...type.rules(options).map((rule) => rule.schema)) as Json,
+    schema: describedSchema(field) as Json,
   }
 }
