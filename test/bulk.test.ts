@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
-import type { Hooks, Plugin, Resource } from '../src/index.js'
+import { type Hooks, type Plugin, Problem, type Resource } from '../src/index.js'
 import { type Api, startApi } from './support/api.js'
 import { ddlOf, mistakesOf, specOf } from './support/config.js'
 import { openTestDatabase, type TestDatabase, watchDatabase } from './support/database.js'
@@ -288,6 +288,30 @@ describe('hooks run for each record', () => {
     await api.fetch('/api/watched/?ids=3,2', { method: 'DELETE' })
     expect(hooks.beforeDestroy.mock.calls.map(([{ id }]) => id)).toEqual([3n, 2n])
     expect(hooks.afterCommit).toHaveBeenCalledTimes(4)
+  })
+
+  test.each([
+    ['makes what breaks a rule', () => ({ title: 'x'.repeat(101) })],
+    [
+      'refuses it',
+      () => {
+        throw new Problem('validation', undefined, { faults: [{ field: 'title', message: 'Title is odd' }] })
+      },
+    ],
+  ])('and faults have the place of the record, when one %s', async (_what, act) => {
+    const second = ({ values }: { readonly values: Partial<Book> }) => (values.title === 'y' ? act() : undefined)
+    hooks.beforeCreate.mockImplementation(second)
+    const created = await api.send('POST', '/api/watched/', [{ title: 'x' }, { title: 'y' }])
+    hooks.beforeUpdate.mockImplementation(second)
+    const changed = await api.send('PATCH', '/api/watched/', [
+      { id: 1, title: 'x' },
+      { id: 2, title: 'y' },
+    ])
+    for (const answer of [created, changed]) {
+      const { errors } = (await answer.json()) as { readonly errors: object }
+      expect([answer.status, Object.keys(errors)]).toEqual([400, ['1.title']])
+    }
+    expect(await titles()).toEqual(UNTOUCHED)
   })
 
   test('and what one of them throws undoes all', async () => {

@@ -1,6 +1,6 @@
 import type { JsonBody } from '../json-body.js'
 import { Problem } from '../problem.js'
-import { parseChanges, parseCreations } from '../resource/items.js'
+import { doAt, parseChanges, parseCreations } from '../resource/items.js'
 import type { Id } from '../resource/plan.js'
 import { parseQuery, quote } from '../resource/query.js'
 import type { Resource } from '../resource/resource.js'
@@ -45,8 +45,8 @@ export function updateMany(resource: Resource): Handler {
       )
       const store = inside.documents(resource)
       const items: string[] = []
-      for (const { id, row } of changes)
-        items.push((await store.update(id, row)) ?? gone(resource, [[items.length, id]]))
+      for (const [place, { id, row }] of changes.entries())
+        items.push((await doAt(place, () => store.update(id, row))) ?? gone(resource, [[place, id]]))
       return { status: 200, text: arrayOf(items) }
     })
   }

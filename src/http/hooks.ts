@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import type { TransactionOptions } from '../db/database.js'
 import type { Store, Stored } from '../db/store.js'
+import { doAt } from '../resource/items.js'
 import type { Id, Precondition, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { ChangeOf, IdOf, RecordOf } from '../resource/typed.js'
@@ -144,9 +145,9 @@ function hookedStore(given: Context, resource: Resource, hooks: readonly Hooks[]
     createMany: (rows) =>
       transaction(async (context) => {
         const values: Row[] = []
-        for (const row of rows) values.push(await beforeCreate(context, row))
+        for (const [place, row] of rows.entries()) values.push(await doAt(place, () => beforeCreate(context, row)))
         const made = await context.store(resource).createMany(values)
-        for (const each of made) await created(context, each)
+        for (const [place, each] of made.entries()) await doAt(place, () => created(context, each))
         const answered = await context.documents(resource).retrieveMany(made.map(({ id }) => id))
         const items = new Map(answered.map((each) => [String(each.id), each]))
         return made.map(({ id }) => items.get(String(id)) ?? destroyedByHook())

@@ -50,7 +50,22 @@ function attempt<Value>(faults: Fault[], place: number, read: () => Value): read
     return [read()]
   } catch (error) {
     if (!(error instanceof Problem) || error.type !== 'validation') throw error
-    faults.push(...error.faults.map(({ field, message }) => ({ field: `${place}.${field}`, message })))
+    faults.push(...atPlace(error.faults, place))
     return []
   }
+}
+
+/** Does what is to be done with one item. @throws what `work` throws, with the faults of a Problem named by the place of the item */
+export async function doAt<Result>(place: number, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Problem) || error.faults.length === 0) throw error
+    const { type, message, faults, headers } = error
+    throw new Problem(type, message, { faults: atPlace(faults, place), headers, cause: error })
+  }
+}
+
+function atPlace(faults: readonly Fault[], place: number): readonly Fault[] {
+  return faults.map(({ field, message }) => ({ field: `${place}.${field}`, message }))
 }
