@@ -92,10 +92,19 @@ describeWithSessions('quick reads', () => {
     const usual = await lane()
     const first = await ask(0)
     expect(first).not.toBe(usual)
-    let shared = first
-    for (let asked = 0; asked < 1_000 && shared !== usual; asked++) shared = await ask(0)
-    expect(shared).toBe(usual)
-    expect(await ask(0.5)).toBe(usual)
+    const untilQuick = async () => {
+      let shared = first
+      for (let asked = 0; asked < 1_000 && shared !== usual; asked++) shared = await ask(0)
+      expect(shared).toBe(usual)
+    }
+    await untilQuick()
+    // On a machine that is held up a statement may have been slow again meanwhile.
+    let slow = await ask(0.5)
+    for (let again = 0; again < 20 && slow !== usual; again++) {
+      await untilQuick()
+      slow = await ask(0.5)
+    }
+    expect(slow).toBe(usual)
     expect(await ask(0)).not.toBe(usual)
   })
 
