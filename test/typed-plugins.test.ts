@@ -146,7 +146,7 @@ describe('plugins of an application whose types are written (promise 14)', () =>
     const blocks = blocksOf(readFileSync('docs/plugins.md', 'utf8'))
     const declared = blocks.find(({ language }) => language === 'yaml')?.text ?? ''
     // What no plugin computes keeps the application from starting, and changes no type.
-    const types = await typesOfYaml(declared.replace(/^ *computed:\n.*\n/m, ''))
+    const types = await typesOfYaml(declared.replaceAll(/^ *(?:computed|plugins):\n.*\n/gm, ''))
     const plugins = blocks.filter(({ language }) => language === 'ts').map(({ text }, index) => [`p${index}.ts`, text])
     expect(plugins.length).toBeGreaterThan(5)
     expect(await compileFiles({ 'types.ts': types, ...Object.fromEntries(plugins) })).toEqual([])
