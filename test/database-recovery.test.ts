@@ -52,6 +52,14 @@ describeWithSessions('with two sessions, a database', () => {
     expect((await database.query({ text, values: [] })).rows).toEqual([['5s', '2s', '10s', 'snippetctl', 'UTC']])
   })
 
+  test('lets the server look for a service that vanished', async () => {
+    const names = ['idle', 'interval', 'count']
+    const settings = names.map((name) => `current_setting('tcp_keepalives_${name}')`)
+    const text = `select inet_client_addr() is null, ${settings.join()}`
+    const [[isUnixSocket, ...values] = []] = (await database.query({ text, values: [] })).rows
+    expect(values).toEqual(isUnixSocket === 't' ? ['0', '0', '0'] : ['10', '5', '3'])
+  })
+
   test('does not notice that an idle connection was cut', async () => {
     const before = (await database.query(pid)).rows[0]?.[0]
     const { open } = database.usage()

@@ -23,6 +23,8 @@ const SESSION = `
   set intervalstyle = 'postgres';
   set bytea_output = 'hex';
   set extra_float_digits = 1;
+  select set_config(name, wanted, false) from pg_settings join (values
+    ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '3')) as keepalives (name, wanted) using (name);
   select version()`
 /** Longer than the server's own limit: it strikes only when the server is frozen or the network swallows packets. */
 const PATIENCE = 6_000
