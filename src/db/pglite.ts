@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { types } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
 import type { PGlite } from '@electric-sql/pglite'
 import { type Database, DatabaseRefused } from './database.js'
 import { lockDirectory } from './pglite-lock.js'
@@ -50,17 +51,29 @@ export async function layOutDirectory(folder: string): Promise<void> {
   })
 }
 
-/** A migration that makes a thousand tables is proved in one transaction, in which each of them takes several locks. */
-const ROOM = 'max_locks_per_transaction=512'
+const SETTINGS: Readonly<Record<string, string>> = {
+  // A migration that makes a thousand tables is proved in one transaction, in which each of them takes several locks.
+  max_locks_per_transaction: '512',
+  // All of it is touched at the start; the system keeps the files in memory besides.
+  shared_buffers: '16MB',
+}
 
-/** Starts PGlite in a directory, from a dump, or empty in memory. */
+/** How much of a function of WebAssembly has run, in bytes, before V8 compiles it again and better: a hundred times what is usual. */
+const PATIENCE = 200_000_000
+
+/**
+ * Starts PGlite in a directory, from a dump, or empty in memory. Half of what a short command did was to compile what it then hardly
+ * used, so in this process only what is used much is compiled twice.
+ */
 export async function startPglite(options: {
   readonly dataDir?: string
   readonly loadDataDir?: Blob
 }): Promise<PGlite> {
   // Loaded here, because a service on PostgreSQL never needs it.
   const { PGlite } = await import('@electric-sql/pglite')
-  return PGlite.create({ ...options, startParams: [...PGlite.defaultStartParams, '-c', ROOM] })
+  setFlagsFromString(`--wasm-tiering-budget=${PATIENCE}`)
+  const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  return PGlite.create({ ...options, startParams: [...PGlite.defaultStartParams, ...settings] })
 }
 
 /** The database that a running PGlite holds. */
