@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
-/** How Node runs the command. The embedded database starts in half the time when its WebAssembly is compiled once and not optimized. */
-export const COMMAND = ['--liftoff-only', resolve('bin', 'snippetctl.js')]
+/** The command as it is run from the repository. */
+export const COMMAND = resolve('bin', 'snippetctl.js')
 
 export interface Outcome {
   readonly code: number | null
@@ -27,7 +27,7 @@ function start(args: readonly string[], { cwd = process.cwd(), env = {}, stdin =
   const inherited = Object.fromEntries(
     INHERITED.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
   )
-  const child = spawn(process.execPath, [...COMMAND, ...args], { cwd, env: { ...inherited, ...env } })
+  const child = spawn(process.execPath, [COMMAND, ...args], { cwd, env: { ...inherited, ...env } })
   child.stdin.end(stdin)
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))

@@ -63,7 +63,7 @@ export interface Shell {
   remove(): Promise<void>
 }
 
-const LAUNCHER = COMMAND.map((part) => `'${part}'`).join(' ')
+const LAUNCHER = `'${COMMAND}'`
 /** So that the program behaves as at a terminal, which is where readers are. */
 const TERMINAL = '--import data:text/javascript,process.stdout.isTTY=process.stderr.isTTY=true'
 const PORT = 8000

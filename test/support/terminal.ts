@@ -33,13 +33,13 @@ export const TERMINALS: readonly Terminal[] = [
   {
     name: 'pipes that say that they are one',
     available: true,
-    start: (args, wishes) => run([process.execPath, '--import', PRETENCE, ...COMMAND, ...args], wishes),
+    start: (args, wishes) => run([process.execPath, '--import', PRETENCE, COMMAND, ...args], wishes),
   },
   {
     name: '`script`',
     available: String(spawnSync('script', ['--version'], { timeout: 5_000 }).stdout).includes('util-linux'),
     start: (args, wishes) =>
-      run(['script', '-qefc', [process.execPath, ...COMMAND, ...args].map(quote).join(' '), '/dev/null'], wishes),
+      run(['script', '-qefc', [process.execPath, COMMAND, ...args].map(quote).join(' '), '/dev/null'], wishes),
   },
 ]
 
