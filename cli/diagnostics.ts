@@ -16,7 +16,7 @@ interface FrameOptions {
 /** Prints mistakes of a configuration as people read them: an excerpt with a caret for each, and their number last. */
 export function printFrames(to: Output, { diagnostics, source }: Judged, frame: FrameOptions = {}): void {
   const options = { style: styleWith(to.colors), ...frame }
-  to.line(renderDiagnostics(diagnostics, source.split(/\r\n|\n|\r/), options))
+  to.line(renderDiagnostics(diagnostics, source, options))
 }
 
 function styleWith(colors: Colors): Style {

@@ -47,7 +47,7 @@ export async function startTestService({
 }: TestServiceOptions = {}): Promise<TestService> {
   const path = resolve(file)
   const loaded = await loadApplication({ file: path, env })
-  if (!loaded.ok) throw new Error(renderDiagnostics(loaded.diagnostics, loaded.source.split('\n')))
+  if (!loaded.ok) throw new Error(renderDiagnostics(loaded.diagnostics, loaded.source))
   const database =
     databaseUrl === undefined ? await openScratch() : await openDatabase({ url: databaseUrl, directory: '' }, env)
   try {

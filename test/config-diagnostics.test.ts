@@ -210,7 +210,7 @@ describe('a diagnostic', () => {
 
   test('is left out and counted above the limit', () => {
     const many = diagnosticsOf(`version: 1\n${Array.from({ length: 60 }, (_, index) => `k${index}: 1\n`).join('')}`)
-    const text = renderDiagnostics(many, ['version: 1'])
+    const text = renderDiagnostics(many, 'version: 1')
     expect(text.match(/error\[SC201\]/g)).toHaveLength(50)
     expect(text).toMatch(/\n\nand 10 more\n\nresources\.yaml: 60 errors$/)
   })

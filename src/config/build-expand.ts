@@ -1,6 +1,6 @@
 import type { Json } from '../json.js'
 import { operationsOf } from './operations.js'
-import type { ExpansionSpec, ModelSpec } from './spec.js'
+import { type ExpansionSpec, isReading, isShown, type ModelSpec } from './spec.js'
 import { expansionsOf, type ResourceYaml } from './yaml-shape.js'
 
 /** What expansions are built of: everything that is declared. */
@@ -24,7 +24,7 @@ export const buildExpand = (
         const model = declared.models.get(field?.target?.model ?? '')
         if (field === undefined || model === undefined) return []
         const [resource, shown] = resourceOf(model, yaml.resource, declared)
-        const visible = model.fields.filter((each) => !each.private && !each.writeOnly)
+        const visible = model.fields.filter(isShown)
         return [
           {
             path,
@@ -43,7 +43,7 @@ export const buildExpand = (
 
 /** The one that is named, or the only one that shows the model. */
 const resourceOf = (model: ModelSpec, wanted: string | undefined, { resources }: Declared) => {
-  const reads = (yaml: ResourceYaml) => operationsOf(yaml).some((each) => each === 'list' || each === 'retrieve')
+  const reads = (yaml: ResourceYaml) => operationsOf(yaml).some(isReading)
   const found = Object.entries(resources).find(([name, yaml]) =>
     wanted === undefined ? yaml.model === model.name && reads(yaml) : name === wanted,
   )

@@ -191,6 +191,7 @@ const idempotencyOf = (yaml: ResourceYaml): IdempotencySpec | undefined => {
   const { idempotency, idempotency_hours } = { ...DEFAULTS, ...yaml }
   return idempotency === 'none' ? undefined : { required: idempotency === 'required', hours: idempotency_hours }
 }
+
 const buildComputed = (
   name: string,
   { from, type, nullable = false, label }: ComputedYaml,

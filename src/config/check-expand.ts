@@ -1,10 +1,10 @@
 import type { Json } from '../json.js'
 import { checkFieldName } from './check-models.js'
 import type { LinkContext } from './check-links.js'
-import { isRelation, type ModelDraft } from './drafts.js'
+import { isRelation, type ModelDraft, whyHidden } from './drafts.js'
 import type { Path } from './located.js'
 import { offers, type ResourceDraft } from './resource-drafts.js'
-import { EXPANDED } from './spec.js'
+import { EXPANDED, READS } from './spec.js'
 import { show, suggest } from './words.js'
 import { expansionsOf } from './yaml-shape.js'
 
@@ -52,8 +52,7 @@ const followPath = (
     if (!checkFieldName(model, name, where, report)) return undefined
     const field = model.fields.get(name)
     if (field === undefined) return undefined
-    const hidden = (['private', 'write_only'] as const).find((key) => field.yaml[key] === true)
-    const reason = !isRelation(field) ? 'it is no relation' : hidden && `answers do not show it (\`${hidden}\`)`
+    const reason = isRelation(field) ? whyHidden(field) : 'it is no relation'
     if (reason !== undefined) {
       report.add({ ...where, code: 'SC311', message: `${show(name)} cannot be expanded: ${reason}` })
       return undefined
@@ -77,7 +76,7 @@ const checkResource = (
 ): void => {
   const reading = resources
     .filter(({ yaml }) => yaml.model === model)
-    .filter((each) => (['list', 'retrieve'] as const).some((operation) => offers(each, operation, report) !== false))
+    .filter((each) => READS.some((operation) => offers(each, operation, report) !== false))
     .map(({ name }) => name)
   if (wanted !== undefined) {
     if (reading.includes(wanted)) return
@@ -97,8 +96,6 @@ const checkResource = (
 const checkShown = (model: ModelDraft, name: string, place: Place, { report }: LinkContext): void => {
   if (!checkFieldName(model, name, place, report)) return
   const field = model.fields.get(name)
-  const hidden = (['private', 'write_only'] as const).find((key) => field?.yaml[key] === true)
-  if (hidden === undefined) return
-  const message = `${show(name)} cannot be shown: answers do not show it (\`${hidden}\`)`
-  report.add({ ...place, code: 'SC311', message })
+  const reason = field && whyHidden(field)
+  if (reason !== undefined) report.add({ ...place, code: 'SC311', message: `${show(name)} cannot be shown: ${reason}` })
 }

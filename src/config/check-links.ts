@@ -1,5 +1,5 @@
 import { checkFieldName } from './check-models.js'
-import { type Drafts, isRelation, type ModelDraft } from './drafts.js'
+import { type Drafts, isRelation, type ModelDraft, whyHidden } from './drafts.js'
 import type { Report } from './report.js'
 import { offers, type ResourceDraft } from './resource-drafts.js'
 import { show, suggest } from './words.js'
@@ -40,13 +40,13 @@ export const checkLinks = (
       report.add({ code: 'SC311', path: at, part: 'key', message: `${show(name)} cannot be a link: it is no relation` })
       continue
     }
-    const hidden = (['private', 'write_only'] as const).find((key) => field.yaml[key] === true)
-    if (hidden !== undefined)
+    const reason = whyHidden(field)
+    if (reason !== undefined)
       report.add({
         code: 'SC311',
         path: at,
         part: 'key',
-        message: `${show(name)} cannot be a link: answers do not show it (\`${hidden}\`)`,
+        message: `${show(name)} cannot be a link: ${reason}`,
       })
     const target = field.yaml.model ?? ''
     if (models.get(target) === undefined) continue

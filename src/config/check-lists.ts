@@ -4,7 +4,7 @@ import { FIELD_TYPES } from '../fields/index.js'
 import type { Json } from '../json.js'
 import { PAGINATION_STYLES, paginationStyle } from '../pagination/index.js'
 import { checkFieldName } from './check-models.js'
-import { type Drafts, type FieldDraft, type ModelDraft, optionsOf } from './drafts.js'
+import { type Drafts, type FieldDraft, type ModelDraft, optionsOf, whyHidden } from './drafts.js'
 import type { Path } from './located.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
@@ -21,8 +21,7 @@ const checkUsable = (
   if (!checkFieldName(model, name, { path: at, ...(part === undefined ? {} : { part }) }, report)) return undefined
   const field = model.fields.get(name)
   if (field === undefined) return undefined
-  const hidden = (['private', 'write_only'] as const).find((key) => field.yaml[key] === true)
-  const reason = hidden !== undefined ? `answers do not show it (\`${hidden}\`)` : WITHOUT[use]?.(field)
+  const reason = whyHidden(field) ?? WITHOUT[use]?.(field)
   if (reason === undefined) return field
   report.add({
     code: 'SC311',

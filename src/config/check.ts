@@ -26,6 +26,8 @@ export const checkConfig = (document: ConfigDocument): AppSpec | Diagnostic[] =>
   checkResources(document.value, models, report)
   const diagnostics = report.diagnostics()
   if (diagnostics.length > 0) return diagnostics
-  const value = withAnswers(document.value as unknown as ConfigYaml)
-  return buildSpec(value, draftModels(value as unknown as Json, report), resolve(document.file))
+  const given = document.value as unknown as ConfigYaml
+  const value = withAnswers(given)
+  const drafts = value === given ? models : draftModels(value as unknown as Json, report)
+  return buildSpec(value, drafts, resolve(document.file))
 }

@@ -1,4 +1,5 @@
 import type { DiagnosticCode } from './diagnostic-codes.js'
+import { linesOf } from './lines.js'
 
 export { DIAGNOSTICS, type DiagnosticCode } from './diagnostic-codes.js'
 
@@ -93,12 +94,13 @@ interface RenderOptions {
   readonly summary?: string
 }
 
-/** The text of all diagnostics of one file, at most 50 frames, with a line that counts them at the end. */
+/** The text of all diagnostics of one file, whose text is `source`: at most 50 frames, with a line that counts them at the end. */
 export const renderDiagnostics = (
   diagnostics: readonly Diagnostic[],
-  lines: readonly string[],
+  source: string,
   { style = unstyled, limit = 50, summary = summaryOf(diagnostics) }: RenderOptions = {},
 ): string => {
+  const lines = linesOf(source)
   const shown = diagnostics.slice(0, limit).map((diagnostic) => renderDiagnostic(diagnostic, lines, style))
   const hidden = diagnostics.length - shown.length
   return [...shown, ...(hidden > 0 ? [`and ${hidden} more`] : []), summary].join('\n\n')

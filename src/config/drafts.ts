@@ -48,6 +48,12 @@ const draftField = (path: Path, json: Json, report: Report): FieldDraft | undefi
 
 export const isRelation = ({ type }: Pick<FieldDraft, 'type'>): boolean => type === belongsTo
 
+/** Why answers do not show a field; undefined when they do. */
+export const whyHidden = ({ yaml }: Pick<FieldDraft, 'yaml'>): string | undefined => {
+  const hidden = (['private', 'write_only'] as const).find((key) => yaml[key] === true)
+  return hidden && `answers do not show it (\`${hidden}\`)`
+}
+
 /** A relation stores the key of another record. */
 export const columnOf = (field: Pick<FieldDraft, 'name' | 'type'>): string =>
   isRelation(field) ? `${field.name}_id` : field.name

@@ -1,5 +1,6 @@
 import type { Diagnostic, Position, Range } from './diagnostic.js'
 import type { DiagnosticCode } from './diagnostic-codes.js'
+import { LINE_END, linesOf } from './lines.js'
 
 /** The text of a configuration, and where each of its characters stands for a reader. */
 export interface SourceText {
@@ -10,10 +11,10 @@ export interface SourceText {
   range(from: number, to: number): Range
 }
 
-/** Numbers the lines of a text. A line ends with LF, CRLF or a lone CR. */
+/** Numbers the lines of a text. */
 export const createSourceText = (file: string, text: string): SourceText => {
-  const lines = text.split(/\r\n|\n|\r/)
-  const starts = [0, ...[...text.matchAll(/\r\n|\n|\r/g)].map((end) => end.index + end[0].length)]
+  const lines = linesOf(text)
+  const starts = [0, ...[...text.matchAll(LINE_END)].map((end) => end.index + end[0].length)]
   // Characters above U+FFFF take two units; counting them once keeps columns cheap on a line of a megabyte.
   const pairs = [...text.matchAll(/[\u{10000}-\u{10ffff}]/gu)].map((pair) => pair.index)
   const position = (wanted: number): Position => {

@@ -96,6 +96,9 @@ export interface FieldSpec {
   readonly target: RelationSpec | undefined
 }
 
+/** Whether answers show the field. */
+export const isShown = (field: FieldSpec): boolean => !field.private && !field.writeOnly
+
 export interface RelationSpec {
   readonly model: string
   readonly table: string
@@ -110,6 +113,12 @@ export interface IndexSpec {
 
 export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'partial_update', 'destroy'] as const
 export type Operation = (typeof OPERATIONS)[number]
+
+/** What answers records as they are, and changes nothing. */
+export const READS = ['list', 'retrieve'] as const satisfies readonly Operation[]
+
+/** Whether an operation answers records as they are, and changes nothing. */
+export const isReading = (operation: Operation): boolean => (READS as readonly Operation[]).includes(operation)
 
 /** The operations that can be done to several records with one request. */
 export const BULK_OPERATIONS = ['create', 'partial_update', 'destroy'] as const satisfies readonly Operation[]

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { fail } from '../fail.js'
 import { isCovered } from '../config/coverage.js'
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { type Cell, writeCell } from '../fields/cell.js'
@@ -279,8 +280,4 @@ function templates(counts: StatementCounts, most: number) {
 
 function fill<Input>({ text, values, kind, raw }: Template<Input>, input: Input, name?: string): Statement {
   return { text, values: values.map((read) => read(input)), name, raw, ...kind }
-}
-
-function fail(message: string): never {
-  throw new Error(message)
 }

@@ -1,3 +1,4 @@
+import { fail } from '../fail.js'
 import type { ModelSpec, OrderSpec } from '../config/spec.js'
 import { type Cell, readCell } from '../fields/cell.js'
 import { remember } from '../remember.js'
@@ -239,8 +240,4 @@ function follow(statement: Statement): Statement {
 
 function readKeys(order: readonly OrderSpec[], cells: readonly Cell[]): readonly unknown[] {
   return order.map(({ field }, index) => readCell(field, cells[index]))
-}
-
-function fail(message: string): never {
-  throw new Error(message)
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { isKnown } from '../http/entity-tags.js'
 import type { Context, Reply } from '../http/route.js'
+import { addressOf, keptFile } from './kept-file.js'
 import { SCRIPT } from './script.js'
 import { STYLE } from './style.js'
 
@@ -9,7 +9,7 @@ const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect 
 interface Asset {
   readonly type: string
   readonly text: string
-  readonly digest: string
+  readonly edition: string
 }
 
 // They are text in modules, so that they are found however the program was compiled or bundled.
@@ -20,25 +20,18 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map(
     ['explore.svg', 'image/svg+xml', LOGO] as const,
   ].map(([name, type, text]) => [
     name,
-    { type: `${type}; charset=utf-8`, text, digest: hash('sha256', text, 'base64url').slice(0, 16) },
+    { type: `${type}; charset=utf-8`, text, edition: hash('sha256', text, 'base64url').slice(0, 16) },
   ]),
 )
 
-/** The address of a file that pages need; another one as soon as the file is another. */
+/** The address of a file that pages need. */
 export function assetUrl(name: string): string {
-  return `/explore/${name}?v=${ASSETS.get(name)?.digest ?? ''}`
+  return addressOf(`/explore/${name}`, ASSETS.get(name)?.edition ?? '')
 }
 
-/** The file of that name, kept by browsers for as long as they like where its address says which version it is. */
-export function assetReply(name: string, { search, headers }: Context): Reply {
+/** The file of that name. */
+export function assetReply(name: string, context: Context): Reply {
   const asset = ASSETS.get(name)
   if (!asset) throw new Error(`Explore has no file ${name}`)
-  const { type, text, digest } = asset
-  const tag = `"${digest}"`
-  const caching = {
-    ETag: tag,
-    'Cache-Control': search === `v=${digest}` ? 'public, max-age=31536000, immutable' : 'no-cache',
-  }
-  if (isKnown(headers, tag)) return { status: 304, headers: caching }
-  return { status: 200, headers: { ...caching, 'Content-Type': type }, text }
+  return keptFile(asset, context)
 }

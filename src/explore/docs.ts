@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { isKnown } from '../http/entity-tags.js'
 import type { Context, Reply } from '../http/route.js'
 import { Problem } from '../problem.js'
 import { html, markupOf } from './html.js'
+import { addressOf, keptFile } from './kept-file.js'
 import { layout } from './layout.js'
 import { pageHeaders } from './page-headers.js'
 import type { Explored } from './place.js'
@@ -46,7 +46,7 @@ interface SwaggerUi {
 export async function docsPage(explored: Explored): Promise<Reply> {
   const found = await findSwaggerUi(explored)
   if (!found) return { status: 404, headers: HEADERS, text: missing(explored) }
-  const url = (name: string) => `/docs/${name}?v=${editionOf(name, found)}`
+  const url = (name: string) => addressOf(`/docs/${name}`, editionOf(name, found))
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -69,20 +69,16 @@ export async function docsPage(explored: Explored): Promise<Reply> {
 }
 
 /**
- * One of the files of the page, kept by browsers for as long as they like where its address says which version it is.
+ * One of the files of the page.
  * @throws Problem `not_found` where Swagger UI is not installed
  */
-export async function docsFile(explored: Explored, { params, search, headers }: Context): Promise<Reply> {
+export async function docsFile(explored: Explored, context: Context): Promise<Reply> {
   const found = await findSwaggerUi(explored)
   if (!found) throw new Problem('not_found', `${PACKAGE} is not installed: ${INSTALL}`)
-  const { file = '' } = params
-  const edition = editionOf(file, found)
-  const tag = `"${edition}"`
-  const isNamed = search === `v=${edition}`
-  const caching = { ETag: tag, 'Cache-Control': isNamed ? 'public, max-age=31536000, immutable' : 'no-cache' }
-  if (isKnown(headers, tag)) return { status: 304, headers: caching }
+  const { file = '' } = context.params
   const text = OURS[file] ?? (await readFile(join(found.folder, file)))
-  return { status: 200, headers: { ...caching, 'Content-Type': TYPES[file.replace(/.*\./, '')] ?? '' }, text }
+  const type = TYPES[file.replace(/.*\./, '')] ?? ''
+  return keptFile({ type, text, edition: editionOf(file, found) }, context)
 }
 
 /** What changes when the file does. */

@@ -1,4 +1,5 @@
 import type { FieldSpec } from '../config/spec.js'
+import { valueSchema } from '../resource/field-schema.js'
 import type { Rule } from '../fields/field-type.js'
 import type { JsonSchema } from '../json.js'
 
@@ -31,7 +32,7 @@ const LONGEST_LINE = 200
 export function inputOf(field: FieldSpec): Input {
   const { type, options } = field
   const rules = type.rules(options)
-  const schema: JsonSchema = Object.assign({}, ...rules.map((rule) => rule.schema))
+  const schema = valueSchema(field)
   const kind = KINDS[String(schema['type'])] ?? 'json'
   const longest = type.longest(options)
   const choices = Array.isArray(schema['enum']) ? schema['enum'].map(String) : undefined

@@ -13,8 +13,7 @@ export const SCRIPT = String.raw`'use strict'
     setTimeout(() => { if (status.textContent === words) status.textContent = '' }, 4000)
   }
   const leave = (words, url) => {
-    // Where a browser keeps nothing, the next page says nothing.
-    try { sessionStorage.setItem('explore-said', words) } catch {}
+    try { sessionStorage.setItem('explore-said', words) } catch { /* where a browser keeps nothing, the next page says nothing */ }
     if (url) location.assign(url)
     else location.reload()
   }
@@ -98,8 +97,7 @@ export const SCRIPT = String.raw`'use strict'
 
   const showRefusal = (form, response, text) => {
     let problem = {}
-    // An answer of a proxy, say: it is shown as it is.
-    try { problem = JSON.parse(text) } catch {}
+    try { problem = JSON.parse(text) } catch { /* an answer of a proxy, say: it is shown as it is */ }
     const errors = new Map(Object.entries((problem && problem.errors) || {}))
     const wrong = all('[data-kind]', form).filter((control) => errors.has(control.name))
     for (const control of wrong) {

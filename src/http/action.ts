@@ -1,3 +1,4 @@
+import { fail } from '../fail.js'
 import { type FieldDeclarations, readFields } from '../config/lone-fields.js'
 import type { FieldSpec } from '../config/spec.js'
 import { Problem } from '../problem.js'
@@ -158,8 +159,4 @@ function replier(resource: Resource, what: string, output: ActionDescription['ou
 /** Every member in its place: what may be null is, until it is given. */
 function emptied(output: ActionDescription['output']): Row {
   return typeof output === 'object' ? Object.fromEntries(output.map(({ name }) => [name, null])) : NOTHING
-}
-
-function fail(message: string): never {
-  throw new TypeError(message)
 }

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util'
+import { fail } from '../fail.js'
 import type { TransactionOptions } from '../db/database.js'
 import type { Store, Stored } from '../db/store.js'
 import { doAt } from '../resource/items.js'
@@ -77,7 +78,7 @@ export function hooked(handle: Handler, resource: Resource, hooks: readonly Hook
     Object.freeze({
       ...context,
       documents: (asked: Resource) =>
-        asked === resource ? hookedStore(context, resource, hooks) : context.documents(asked),
+        asked === resource ? hookedStore(context, resource, { hooks, options }) : context.documents(asked),
       transaction: <T>(work: (context: Transaction) => Promise<T>) =>
         context.transaction((inside) => work(around(inside)), options),
     })
@@ -92,8 +93,12 @@ export function optionsOf(hooks: readonly Hooks[]): TransactionOptions {
 type Documents = Store<string, Uint8Array>
 type Only = readonly Precondition[] | undefined
 
-function hookedStore(given: Context, resource: Resource, hooks: readonly Hooks[]): Documents {
-  const options = optionsOf(hooks)
+interface Around {
+  readonly hooks: readonly Hooks[]
+  readonly options: TransactionOptions
+}
+
+function hookedStore(given: Context, resource: Resource, { hooks, options }: Around): Documents {
   const transaction = <T>(work: (context: Transaction) => Promise<T>) => given.transaction(work, options)
   const commit = (context: Transaction, write: Omit<Committed<Row>, 'context'>) => {
     for (const hook of hooks) {
@@ -196,8 +201,4 @@ function changed(resource: Resource, values: Row, change: unknown): Row {
   }
   const own = Object.entries(change).filter(([name, value]) => value !== undefined && value !== values[name])
   return own.length === 0 ? values : { ...values, ...resource.checkValues(Object.fromEntries(own)) }
-}
-
-function fail(message: string): never {
-  throw new TypeError(message)
 }

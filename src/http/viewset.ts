@@ -1,4 +1,4 @@
-import type { BulkOperation, Operation } from '../config/spec.js'
+import { type BulkOperation, isReading, type Operation } from '../config/spec.js'
 import { detailName } from '../resource/links.js'
 import { describeResource } from '../resource/description.js'
 import type { Resource } from '../resource/resource.js'
@@ -40,8 +40,6 @@ interface ReplacedBy extends Pick<Route, 'source' | 'place'> {
 /** Of a resource to which no plugin adds anything. */
 export const NO_ADDITIONS: Additions = { hooks: [], computed: [], replacements: new Map() }
 
-const READS: ReadonlySet<Operation> = new Set(['list', 'retrieve'])
-
 /** The routes of a resource: `<name>-list` on its path, `<name>-detail` on the path of one record. */
 export function viewset(resource: Resource, { hooks, computed, replacements } = NO_ADDITIONS): readonly Route[] {
   const { name, path, operations, model, dialect, bulk } = resource.spec
@@ -53,9 +51,9 @@ export function viewset(resource: Resource, { hooks, computed, replacements } = 
     const { method } = PLACES[operation]
     const on = several ? 'collection' : PLACES[operation].on
     const plain = several ? BULK[several](resource) : ACTIONS[operation](resource)
-    const around = READS.has(operation) ? [] : hooks
+    const around = isReading(operation) ? [] : hooks
     const run = around.map((each) => each.hooks)
-    const isUndoable = resource.spec.computed.length > 0 && !READS.has(operation)
+    const isUndoable = resource.spec.computed.length > 0 && !isReading(operation)
     const act = run.length > 0 ? hooked(plain, resource, run) : isUndoable ? undoable(plain, resource) : plain
     const other = replacements.get(operation)
     const answers = operation !== 'destroy' || dialect?.destroyed === 'record'

@@ -1,4 +1,4 @@
-import { EXPANDED, type IdempotencySpec, type Operation } from '../config/spec.js'
+import { EXPANDED, type IdempotencySpec, isReading, type Operation } from '../config/spec.js'
 import type { Lookup } from '../fields/field-type.js'
 import type { ValueDescription } from '../http/operation.js'
 import type { JsonSchema } from '../json.js'
@@ -186,11 +186,6 @@ export const FEATURES: readonly Feature[] = [
 /** Whether an operation has a body. */
 export function isWriting(operation: Operation): boolean {
   return operation === 'create' || operation === 'update' || operation === 'partial_update'
-}
-
-/** Whether an operation answers records as they are. */
-export function isReading(operation: Operation): boolean {
-  return operation === 'list' || operation === 'retrieve'
 }
 
 function isOnItem(operation: Operation): boolean {

@@ -1,7 +1,8 @@
-import type { Operation } from '../config/spec.js'
+import { isReading, type Operation } from '../config/spec.js'
+import { COUNT, NEIGHBOUR, objectOf } from '../dialects/description.js'
 import type { Generated } from '../http/route.js'
 import { headersOfOne, oneOrSeveral } from './bulk.js'
-import { FEATURES, isReading, type Subject } from './features.js'
+import { FEATURES, type Subject } from './features.js'
 import { type Part, reference } from './part.js'
 import type { DocumentedMode, SchemaNames } from './resource-schemas.js'
 import { refusing } from './refusing.js'
@@ -141,15 +142,5 @@ function answerSchema({ resource, operation }: Subject, { shown, selected }: Sch
 }
 
 function envelope(results: Part, isUncounted: boolean): Part {
-  const link = { type: ['string', 'null'], format: 'uri-reference' }
-  return {
-    type: 'object',
-    properties: {
-      count: isUncounted ? { type: 'null' } : { type: 'integer', format: 'int64', minimum: 0 },
-      next: link,
-      previous: link,
-      results,
-    },
-    required: ['count', 'next', 'previous', 'results'],
-  }
+  return objectOf({ count: isUncounted ? { type: 'null' } : COUNT, next: NEIGHBOUR, previous: NEIGHBOUR, results })
 }

@@ -2,6 +2,7 @@ import { EXPANDED, type FieldSpec, type ModelSpec, type ResourceSpec } from '../
 import type { Rule } from '../fields/field-type.js'
 import type { JsonBody } from '../json-body.js'
 import { type Fault, Problem } from '../problem.js'
+import { valueSchema } from './field-schema.js'
 import type { LinkReader } from './links.js'
 import type { Row } from './plan.js'
 import { quote } from './query.js'
@@ -90,7 +91,7 @@ function isMissing(field: FieldSpec): (mode: BodyMode) => boolean {
 
 function compileMember(field: FieldSpec, readLink: LinkReader, compile: CompileSchema): MemberReader {
   const rules = field.type.rules(field.options)
-  const failuresOf = compile(Object.assign({}, ...rules.map((rule) => rule.schema)))
+  const failuresOf = compile(valueSchema(field))
   const fail = (rule: Rule | undefined) => ({
     broken: field.message ?? `${field.label} ${rule?.message ?? 'is not valid'}`,
   })

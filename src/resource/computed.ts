@@ -1,5 +1,6 @@
 import type { ComputedSpec } from '../config/spec.js'
 import { toJsonText } from '../fields/exact-json.js'
+import { valueSchema } from './field-schema.js'
 import type { Row } from './plan.js'
 import type { RecordOf } from './typed.js'
 import type { CompileSchema } from './validator.js'
@@ -28,8 +29,7 @@ export function compileComputation(
   { what, compute, compile }: { readonly what: string; readonly compute: Computation; readonly compile: CompileSchema },
 ): Compute {
   const { type, options, nullable } = field
-  const rules = type.rules(options)
-  const failuresOf = compile(Object.assign({}, ...rules.map((rule) => rule.schema)))
+  const failuresOf = compile(valueSchema(field))
   const toText = (value: unknown): string => {
     if (value === null && nullable) return 'null'
     const text = toJsonText(value)

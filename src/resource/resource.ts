@@ -1,4 +1,4 @@
-import type { FieldSpec, ResourceSpec } from '../config/spec.js'
+import { type FieldSpec, isShown, type ResourceSpec } from '../config/spec.js'
 import type { JsonBody } from '../json-body.js'
 import { acceptsLink, type Links } from './links.js'
 import { bodyLimit, type BodyMode, compileBody } from './body.js'
@@ -60,7 +60,7 @@ export interface Resource<Name extends string = string> {
 export function compileResource(spec: ResourceSpec, links: Links, compile: CompileSchema): Resource {
   const { primaryKey, fields } = spec.model
   let readValues: ReadValues | undefined
-  const shown = fields.filter((field) => !field.private && !field.writeOnly)
+  const shown = fields.filter(isShown)
   const members = [
     ...(spec.url ? ['url'] : []),
     ...[...shown, ...spec.computed.map(({ field }) => field)].map(({ name }) => name),

@@ -4,8 +4,10 @@ import { type Member, spellObject, spellValue } from './spelling.js'
 
 /** What the path of each named route takes. Ids are as records have them, or text as it stands in a URL. */
 export function routeTypes(routes: RouteTable): readonly Member[] {
+  // The first of a name gives it its types.
+  const named = new Map([...routes].reverse().map((route) => [route.name, route]))
   return routes.names().map((name) => {
-    const route = [...routes].find((each) => each.name === name)
+    const route = named.get(name)
     const members = (routes.parameters(name) ?? []).map((parameter) => ({
       name: parameter,
       type: parameterType(route, parameter),

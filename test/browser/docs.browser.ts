@@ -1,20 +1,17 @@
-import { existsSync } from 'node:fs'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import type { BrowserContext, Page } from 'playwright-core'
 import { type Api, SNIPPETS_FILE, startApi } from '../support/api.js'
-
-const CHROMIUM = '/usr/bin/chromium'
-const suite = existsSync(CHROMIUM) ? describe : describe.skip
+import { describeInChromium, listenForComplaints, openChromium } from '../support/browser.js'
 
 let api: Api
-let browser: Browser
+let browser: BrowserContext
 let page: Page
-let complaints: string[]
+let complaints: readonly string[]
 
-suite('Swagger UI in Chromium', () => {
+describeInChromium('Swagger UI in Chromium', () => {
   beforeAll(async () => {
     api = await startApi(SNIPPETS_FILE)
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await openChromium()
   })
 
   afterAll(async () => {
@@ -23,18 +20,9 @@ suite('Swagger UI in Chromium', () => {
   })
 
   beforeEach(async () => {
-    complaints = []
     page = await browser.newPage()
     page.setDefaultTimeout(15_000)
-    await page.route('**', (route) => {
-      if (route.request().url().startsWith(api.url)) return route.continue()
-      complaints.push(`asked for ${route.request().url()}`)
-      return route.abort()
-    })
-    page.on('pageerror', (error) => complaints.push(error.message))
-    page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
-    })
+    complaints = await listenForComplaints(page, api.url)
   })
 
   afterEach(async () => {

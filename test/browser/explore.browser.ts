@@ -1,35 +1,15 @@
-import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { type Api, SNIPPETS_FILE, startApi } from '../support/api.js'
+import { describeInChromium, listenForComplaints, openChromium } from '../support/browser.js'
 import { startLibrary } from '../support/library.js'
 
-const CHROMIUM = '/usr/bin/chromium'
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
-
 let api: Api
-let folder: string
 let context: BrowserContext
 let page: Page
-let complaints: string[]
-
-const start = async (): Promise<BrowserContext> =>
-  chromium.launchPersistentContext(folder, {
-    executablePath: CHROMIUM,
-    args: FLAGS,
-    viewport: { width: 1180, height: 760 },
-  })
+let complaints: readonly string[]
 
 const open = (path: string) => page.goto(api.url + path)
 
@@ -48,37 +28,26 @@ const findFaults = async (): Promise<readonly string[]> => {
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`))
 }
 
-const there = existsSync(CHROMIUM)
-const suite = there ? describe : describe.skip
-
-suite('Explore in Chromium', () => {
+describeInChromium('Explore in Chromium', () => {
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'explore-'))
     api = await startLibrary()
-    context = await start()
+    context = await openChromium()
   })
 
   afterAll(async () => {
     await context.close()
     await api.close()
-    await rm(folder, { recursive: true, maxRetries: 5 })
   })
 
   beforeEach(async () => {
-    complaints = []
     page = await context.newPage()
     page.setDefaultTimeout(15_000)
-    await page.route('**', (route) => {
-      if (route.request().url().startsWith(api.url)) return route.continue()
-      complaints.push(`asked for ${route.request().url()}`)
-      return route.abort()
-    })
-    page.on('pageerror', (error) => complaints.push(error.message))
-    page.on('console', (message) => {
-      // The browser itself says of each refused request that it was refused.
-      const refused = message.text().startsWith('Failed to load resource') && message.location().url.includes('/api/')
-      if (['error', 'warning'].includes(message.type()) && !refused) complaints.push(message.text())
-    })
+    // The browser itself says of each refused request that it was refused.
+    complaints = await listenForComplaints(
+      page,
+      api.url,
+      (text, from) => text.startsWith('Failed to load resource') && from.includes('/api/'),
+    )
   })
 
   afterEach(async () => {
@@ -242,11 +211,10 @@ suite('Explore in Chromium', () => {
   })
 })
 
-suite('Explore of a plugin in Chromium', () => {
+describeInChromium('Explore of a plugin in Chromium', () => {
   test('sends a body to a route that a plugin has made', async () => {
     const snippets = await startApi(SNIPPETS_FILE)
-    const profile = await mkdtemp(join(tmpdir(), 'explore-'))
-    const browser = await chromium.launchPersistentContext(profile, { executablePath: CHROMIUM, args: FLAGS })
+    const browser = await openChromium()
     try {
       const page = await browser.newPage()
       await page.goto(`${snippets.url}/explore/api/snippets/`)
@@ -264,7 +232,6 @@ suite('Explore of a plugin in Chromium', () => {
     } finally {
       await browser.close()
       await snippets.close()
-      await rm(profile, { recursive: true, maxRetries: 5 })
     }
   })
 })

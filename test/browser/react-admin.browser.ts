@@ -1,30 +1,22 @@
-import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { build } from 'esbuild'
-import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { type Api, startApi } from '../support/api.js'
+import { describeInChromium, listenForComplaints, openChromium } from '../support/browser.js'
 import { MOUNTED, stockBooks } from '../support/mounted-books.js'
 
-const CHROMIUM = '/usr/bin/chromium'
-const FLAGS = ['no-sandbox', 'disable-gpu', 'disable-quic', 'no-first-run', 'disable-background-networking']
 const SHOTS = '.snippetctl/shots'
 const STYLE = 'body{font:16px sans-serif;margin:2em}td,th{padding:.3em 1em;text-align:left}em{color:#b00020}'
 
-const isThere = existsSync(CHROMIUM)
-
-;(isThere ? describe : describe.skip)(`react-admin in ${CHROMIUM}`, () => {
+describeInChromium('react-admin in Chromium', () => {
   let api: Api
-  let folder: string
   let browser: BrowserContext
   let page: Page
-  const complaints: string[] = []
-  const elsewhere: string[] = []
+  let complaints: readonly string[]
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'snippetctl-chromium-'))
     api = await startApi(MOUNTED)
     await stockBooks(api.database)
     const { outputFiles } = await build({
@@ -36,16 +28,11 @@ const isThere = existsSync(CHROMIUM)
       define: { 'process.env.NODE_ENV': '"production"' },
       logLevel: 'error',
     })
-    browser = await chromium.launchPersistentContext(folder, {
-      executablePath: CHROMIUM,
-      args: [...FLAGS, 'disable-component-update', 'disable-sync'].map((flag) => `--${flag}`),
-      viewport: { width: 900, height: 700 },
-    })
+    browser = await openChromium({ width: 900, height: 700 })
     page = await browser.newPage()
     page.setDefaultTimeout(20_000)
-    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
-    page.on('request', (request) => request.url().startsWith(api.url) || elsewhere.push(request.url()))
+    // One of the tests is refused by intent.
+    complaints = await listenForComplaints(page, api.url, (text) => text.includes('status of 400'))
     // The panel is of the same origin as the API, as behind one proxy.
     await page.route(`${api.url}/admin/**`, (route) =>
       route.request().url().endsWith('.js')
@@ -61,7 +48,6 @@ const isThere = existsSync(CHROMIUM)
   afterAll(async () => {
     await browser.close()
     await api.close()
-    await rm(folder, { recursive: true, maxRetries: 5 })
   })
 
   const button = (name: string) => page.getByRole('button', { name, exact: true }).click()
@@ -112,7 +98,6 @@ const isThere = existsSync(CHROMIUM)
   })
 
   test('says nothing in the console but for the refusal, and asks no other host', () => {
-    expect(elsewhere.filter((url) => !url.startsWith('data:'))).toEqual([])
-    expect(complaints.filter((text) => !text.includes('status of 400'))).toEqual([])
+    expect(complaints).toEqual([])
   })
 })

@@ -1,0 +1,5 @@
+/** What ends a line: LF, CRLF or a lone CR. */
+export const LINE_END = /\r\n|\n|\r/g
+
+/** The lines of a text. */
+export const linesOf = (text: string): readonly string[] => text.split(LINE_END)

@@ -1,0 +1,7 @@
+/**
+ * Throws, where a value is wanted.
+ * @throws TypeError with this message
+ */
+export function fail(message: string): never {
+  throw new TypeError(message)
+}

@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe } from '@jest/globals'
+import { type BrowserContext, chromium, type Page } from 'playwright-core'
+
+const CHROMIUM = '/usr/bin/chromium'
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** Tests that are skipped where Debian's Chromium is not installed. */
+export const describeInChromium: (name: string, tests: () => void) => void = existsSync(CHROMIUM)
+  ? describe
+  : describe.skip
+
+/** Starts Chromium with a profile of its own, which is removed when it is closed. */
+export async function openChromium(viewport = { width: 1180, height: 760 }): Promise<BrowserContext> {
+  const profile = await mkdtemp(join(tmpdir(), 'snippetctl-chromium-'))
+  const context = await chromium.launchPersistentContext(profile, { executablePath: CHROMIUM, args: FLAGS, viewport })
+  context.on('close', () => rm(profile, { recursive: true, maxRetries: 5 }))
+  return context
+}
+
+/**
+ * Gathers what a page complains of: errors and warnings in its console, and what it asks of anybody but the server at `url`, which is not
+ * let through.
+ * @param spares says of what the console tells that it is no complaint
+ */
+export async function listenForComplaints(
+  page: Page,
+  url: string,
+  spares: (text: string, from: string) => boolean = () => false,
+): Promise<readonly string[]> {
+  const complaints: string[] = []
+  await page.route('**', (route) => {
+    if (route.request().url().startsWith(url)) return route.continue()
+    complaints.push(`asked for ${route.request().url()}`)
+    return route.abort()
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => {
+    const isComplaint = ['error', 'warning'].includes(message.type())
+    if (isComplaint && !spares(message.text(), message.location().url)) complaints.push(message.text())
+  })
+  return complaints
+}
