@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { declareField } from '../src/config/declare-field.js'
 import { adoptDrift } from '../src/migrations/adopt.js'
@@ -170,14 +168,4 @@ test.each<[change: string, sql: string]>([
     text: expect.stringMatching(/ is missing in the database$/),
     repair: { sql: expect.stringContaining(sql) },
   })
-})
-
-test('a field is written within braces too, and not where there are no words for it', async () => {
-  const flow = 'version: 1\nmodels: { book: { fields: { id: { type: bigint, primary_key: true } } } }\n'
-  const column = { table: 'book', name: 'tmp', type: 'date', collation: null, nullable: true, default: null }
-  const declared = flow.replace('true } }', 'true }, tmp: { type: date, nullable: true, private: true } }')
-  for (const mark of ['', '\ufeff']) expect(declareField(mark + flow, 'resources.yaml', column)).toBe(mark + declared)
-  for (const other of [{ type: 'point' }, { table: 'other' }, { default: "nextval('s')" }, { nullable: false }])
-    expect(declareField(flow, 'resources.yaml', { ...column, ...other })).toBeUndefined()
-  expect(await readFile(join(folder.path, '0001_create_books.sql'), 'utf8')).toBe(BOOKS_MIGRATION)
 })

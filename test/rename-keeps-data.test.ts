@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { declareRename } from '../src/config/declare-rename.js'
 import type { Json } from '../src/json.js'
 import { planMigration, writeMigration } from '../src/migrations/generate.js'
 import { migrateDown, migrateUp } from '../src/migrations/run.js'
@@ -120,68 +119,22 @@ describe('a declared rename', () => {
   })
 })
 
-describe('a rename is written into the file', () => {
-  const file = (models: string) => `version: 1 # one\nmodels:\n${models}`
-  const key = '      id: { type: bigint, primary_key: true }\n'
-
-  test.each<[what: string, rename: string, before: string, after: string]>([
-    [
-      'within braces',
-      'books.size:pages',
-      `  book:\n    table: books\n    fields:\n${key}      pages:   { type: integer,  min: 1 }   # how many\n`,
-      `  book:\n    table: books\n    fields:\n${key}      pages:   { renamed_from: size, type: integer,  min: 1 }   # how many\n`,
-    ],
-    [
-      'on a line of its own',
-      'book.size:pages',
-      `  book:\n    fields:\n${key}      pages: # many\n        # what it is\n        type: integer # whole\n        nullable: true\n`,
-      `  book:\n    fields:\n${key}      pages: # many\n        # what it is\n        renamed_from: size\n        type: integer # whole\n        nullable: true\n`,
-    ],
-    [
-      'for a table',
-      'tomes:books',
-      `  book: # all\n    table: books # here\n    fields:\n${key}`,
-      `  book: # all\n    renamed_from: tomes\n    table: books # here\n    fields:\n${key}`,
-    ],
-    [
-      'for a table that is called like its model',
-      'tomes:book',
-      `  book:\r\n    fields: { id: { type: bigint, primary_key: true } }\r\n`,
-      `  book:\r\n    renamed_from: tomes\r\n    fields: { id: { type: bigint, primary_key: true } }\r\n`,
-    ],
-  ])('%s, and every other character stays', (_what, rename, before, after) => {
-    for (const mark of ['', '\ufeff'])
-      expect(declareRename(mark + file(before), 'resources.yaml', rename)).toBe(mark + file(after))
-  })
-
-  test.each<[rename: string, says: string]>([
-    ['size', '`size` is no rename'],
-    ['boks.size:pages', 'no model has the table `boks`'],
-    ['books.size:page', 'the model `book` has no field `page`'],
-    ['tomes:boks', 'no model has the table `boks`'],
-    ['books.size:old', 'models.book.fields.old has `renamed_from` already'],
-  ])('or refused: %s', (rename, says) => {
-    const models = `  book:\n    table: books\n    fields:\n${key}      pages: { type: date }\n      old: { type: date, renamed_from: x }\n`
-    expect(declareRename(file(models), 'resources.yaml', rename)).toMatchObject({ message: says })
-  })
-
-  test('by the command, which then plans it', async () => {
-    const renamed = BOOKS.replace('title: {', 'heading: {').replace('[title]', '[heading]')
-    const project = await makeProject({ 'resources.yaml': renamed, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
-    try {
-      const { code, stdout, stderr } = await runCli(['migrate', 'plan', '--rename', 'books.title:heading'], {
-        cwd: project.folder,
-      })
-      expect({ code, stderr }).toEqual({
-        code: 0,
-        stderr: 'wrote into resources.yaml that books.title is a former name of heading\n',
-      })
-      expect(stdout).toMatch(/^ {2}> rename {2}books\.heading +was title/)
-      const written = await readFile(join(project.folder, 'resources.yaml'), 'utf8')
-      expect(written).toBe(renamed.replace('heading: { type', 'heading: { renamed_from: title, type'))
-      expect(checkText(written)).toMatchObject({ models: [{ table: 'books' }] })
-    } finally {
-      await project.remove()
-    }
-  })
+test('a rename is written into the file by the command, which then plans it', async () => {
+  const renamed = BOOKS.replace('title: {', 'heading: {').replace('[title]', '[heading]')
+  const project = await makeProject({ 'resources.yaml': renamed, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+  try {
+    const { code, stdout, stderr } = await runCli(['migrate', 'plan', '--rename', 'books.title:heading'], {
+      cwd: project.folder,
+    })
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'wrote into resources.yaml that books.title is a former name of heading\n',
+    })
+    expect(stdout).toMatch(/^ {2}> rename {2}books\.heading +was title/)
+    const written = await readFile(join(project.folder, 'resources.yaml'), 'utf8')
+    expect(written).toBe(renamed.replace('heading: { type', 'heading: { renamed_from: title, type'))
+    expect(checkText(written)).toMatchObject({ models: [{ table: 'books' }] })
+  } finally {
+    await project.remove()
+  }
 })
