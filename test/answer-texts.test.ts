@@ -58,6 +58,13 @@ resources:
   whole: { model: author, path: /whole/, pagination: { style: none }, operations: [list, retrieve] }
   loose: { model: author, path: /loose/, unknown_query: ignore, pagination: { style: page_number, envelope: results, count: none, page_size: 1 } }
   strict: { model: author, path: /strict/, concurrency: required }
+  many: { model: author, path: /many/, bulk: [create, partial_update, destroy], bulk_max: 3 }
+  kept: { model: author, path: /kept/, idempotency: required }
+  found: { model: book, path: /found/, search: [title, isbn], sparse_fields: true, expand: { author: { resource: author } }, orderable: [title] }
+  server: { model: author, path: /server/, dialect: json-server, filterable: { name: [exact, icontains] }, search: [name], orderable: [name] }
+  rest: { model: author, path: /rest/, dialect: simple-rest, filterable: { name: [exact, icontains] }, search: [name], orderable: [name] }
+  crud: { model: author, path: /crud/, dialect: crud, filterable: { name: [exact, icontains] }, orderable: [name] }
+  page: { model: author, path: /page/, dialect: page, filterable: { name: [exact] }, orderable: [name] }
 `
 const ROWS = `
   truncate book, author restart identity;

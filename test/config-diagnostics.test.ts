@@ -220,6 +220,155 @@ describe('a diagnostic', () => {
   })
 })
 
+describe('a diagnostic as people read it', () => {
+  const at = (line: number, column: number, to = column + 1, end = line) => ({
+    start: { line, column, offset: 0 },
+    end: { line: end, column: to, offset: 0 },
+  })
+  const given = (more: Partial<Diagnostic>): Diagnostic => ({
+    code: 'SC201',
+    severity: 'error',
+    message: 'no',
+    file: 'a.yaml',
+    range: at(1, 1),
+    help: [],
+    ...more,
+  })
+
+  test.each<[what: string, diagnostic: Partial<Diagnostic>, lines: readonly string[], frame: readonly string[]]>([
+    ['the only line', {}, ['abc'], ['error[SC201]: no', ' --> a.yaml:1:1', '  |', '1 | abc', '  | ^']],
+    [
+      'a label and help, of a warning',
+      { severity: 'warning', range: at(2, 2, 4), label: 'he\tre', help: ['one\u0007', 'two'] },
+      ['a', 'bcde', ''],
+      [
+        'warning[SC201]: no',
+        ' --> a.yaml:2:2',
+        '  |',
+        '1 | a',
+        '2 | bcde',
+        '  |  ^^ he→re',
+        '3 |',
+        '  |',
+        '  = help: one␇',
+        '  = help: two',
+      ],
+    ],
+    [
+      'line 9, before one with two digits',
+      { range: at(9, 1) },
+      [...'abcdefghij'],
+      ['error[SC201]: no', '  --> a.yaml:9:1', '   |', ' 8 | h', ' 9 | i', '   | ^', '10 | j'],
+    ],
+    [
+      'a range that ends lines below, which is marked to the end of its first',
+      { range: at(1, 3, 2, 3) },
+      ['ab cd  ', 'e', 'f'],
+      ['error[SC201]: no', ' --> a.yaml:1:3', '  |', '1 | ab cd', '  |   ^^^', '2 | e'],
+    ],
+    [
+      'a range beyond its line',
+      { range: at(1, 2, 99) },
+      ['abc'],
+      ['error[SC201]: no', ' --> a.yaml:1:2', '  |', '1 | abc', '  |  ^^'],
+    ],
+    [
+      'a place behind its line, and a line that is not there',
+      { range: at(2, 4) },
+      ['abc'],
+      ['error[SC201]: no', ' --> a.yaml:2:4', '  |', '1 | abc', '2 |', '  |    ^'],
+    ],
+    [
+      'what nobody could see',
+      { message: 'a\u001b\u200b\u202e\ufeff\u0085b' },
+      ['\tx\u0000y\u007f'],
+      ['error[SC201]: a␛����b', ' --> a.yaml:1:1', '  |', '1 | →x␀y�', '  | ^'],
+    ],
+    [
+      'a line of 120 characters, whole',
+      { range: at(1, 120) },
+      ['😀'.repeat(120)],
+      ['error[SC201]: no', ' --> a.yaml:1:120', '  |', `1 | ${'😀'.repeat(120)}`, `  | ${' '.repeat(119)}^`],
+    ],
+    [
+      'the start of a long line',
+      { range: at(1, 61) },
+      ['a'.repeat(121)],
+      ['error[SC201]: no', ' --> a.yaml:1:61', '  |', `1 | ${'a'.repeat(120)}…`, `  | ${' '.repeat(60)}^`],
+    ],
+    [
+      'the middle of a long line, with the start of the one after',
+      { range: at(1, 162, 164) },
+      [`${'a'.repeat(160)}bcde${'f'.repeat(160)}`, 'g'.repeat(130)],
+      [
+        'error[SC201]: no',
+        ' --> a.yaml:1:162',
+        '  |',
+        `1 | …${'a'.repeat(59)}bcde${'f'.repeat(57)}…`,
+        `  | ${' '.repeat(61)}^^`,
+        `2 | ${'g'.repeat(120)}…`,
+      ],
+    ],
+    [
+      'the end of a long line',
+      { range: at(1, 130, 131) },
+      [`${'a'.repeat(129)}b`],
+      ['error[SC201]: no', ' --> a.yaml:1:130', '  |', `1 | …${'a'.repeat(60)}b`, `  | ${' '.repeat(61)}^`],
+    ],
+  ])('shows %s', (_what, more, lines, frame) => {
+    expect(renderDiagnostic(given(more), lines).split('\n')).toEqual(frame)
+  })
+
+  test('is coloured part by part', () => {
+    const styled = renderDiagnostic(
+      given({ severity: 'warning', label: 'l', help: ['h'] }),
+      ['a', 'b'],
+      (role, part) => (role === 'gutter' ? '' : `<${role} ${part}>`),
+    )
+    expect(styled.split('\n')).toEqual([
+      '<warning warning[SC201]>: <message no>',
+      '  a.yaml:1:1',
+      '',
+      ' a',
+      ' <warning ^ l>',
+      ' b',
+      '',
+      ' <help help:> h',
+    ])
+  })
+
+  test.each<[severities: readonly Diagnostic['severity'][], summary: string]>([
+    [[], ': 0 errors'],
+    [['error'], 'a.yaml: 1 error'],
+    [['error', 'error'], 'a.yaml: 2 errors'],
+    [['warning'], 'a.yaml: 0 errors, 1 warning'],
+    [['warning', 'error', 'warning'], 'a.yaml: 1 error, 2 warnings'],
+  ])('comes before the number of all: %j', (severities, summary) => {
+    const all = severities.map((severity) => given({ severity }))
+    expect(renderDiagnostics(all, ['a']).split('\n\n').at(-1)).toBe(summary)
+    expect(renderDiagnostics(all, ['a'])).not.toContain('more')
+    expect(toJson(all)).toEqual({
+      schemaVersion: 1,
+      ok: !severities.includes('error'),
+      errors: severities.filter((severity) => severity === 'error').length,
+      warnings: severities.filter((severity) => severity === 'warning').length,
+      diagnostics: all,
+    })
+  })
+
+  test('may have another last line, and fewer frames', () => {
+    const text = renderDiagnostics([given({}), given({}), given({})], ['a'], { limit: 1, summary: 'all' })
+    expect(text).toBe('error[SC201]: no\n --> a.yaml:1:1\n  |\n1 | a\n  | ^\n\nand 2 more\n\nall')
+  })
+
+  test('has one line for logs without control characters', () => {
+    expect(toLine(given({ message: 'a\nb', range: at(3, 4) }))).toBe('a.yaml:3:4: a␊b (SC201)')
+    expect(toGithub(given({ severity: 'warning', message: 'a\r\nb', file: '50%,a:b' }))).toBe(
+      '::warning file=50%25%2Ca%3Ab,line=1,col=1,endLine=1,endColumn=2,title=SC201::a%0D%0Ab',
+    )
+  })
+})
+
 describe('a configuration in order', () => {
   const spec = specOf(`version: 1
 models:

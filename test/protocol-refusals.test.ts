@@ -11,6 +11,7 @@ beforeAll(async () => {
     limits: { requestTimeout: 400, headersTimeout: 300, lingerTimeout: 100 },
     routes: [
       ['PATCH', '/api/books/{id}/', async (context) => ({ status: 200, body: (await context.body(PATCHES)).keys })],
+      ['GET', '/', () => ({ status: 200, body: 'the root' })],
       ['GET', '/api/odd/{kind}/', ({ params }) => ODD[params.kind ?? ''] ?? { status: 204 }],
     ],
   })
@@ -123,6 +124,13 @@ describe('a refused request is told what is wrong with it', () => {
       'the request did not arrive in time',
     ],
     ['an unknown path', request('GET', '/x/'), 'not-found', 'nothing is at this path'],
+    ['no path', request('OPTIONS', '*'), 'not-found', 'nothing is at this path'],
+    [
+      'a request line behind something else',
+      '1GET /api/plain/ HTTP/1.1\r\n\r\n',
+      'malformed-request',
+      'the request is not valid HTTP/1.1',
+    ],
     [
       'another method',
       request('PUT', '/api/books/'),
@@ -201,6 +209,14 @@ describe('a refused request is told what is wrong with it', () => {
     expect(closed).toBe(true)
   })
 })
+
+test.each([['http://other.example'], ['http://other.example/'], ['HTTPS://other.example?a=/b'], ['/?a']])(
+  'the root can be asked for as %s',
+  async (target) => {
+    const { answers } = await talk(books.url, request('GET', target))
+    expect(answers).toMatchObject([{ status: 200, body: '"the root"' }])
+  },
+)
 
 describe('what a handler may not answer is a failure that the log explains', () => {
   test.each([
