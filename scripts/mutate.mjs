@@ -15,7 +15,7 @@ const USAGE = `npm run mutate -- [options]
   --sample N      how many mutants are drawn, of all folders together; 300 when left out
   --seed N        draws the same ones again
   --files N       at most so many test files judge one mutant; 12 when left out. What passes them all has survived
-  --minutes N     ends after so many, with those that were judged by then: the first of a sample are a sample. What was under way has survived
+  --minutes N     ends after so many, with those that were judged by then: the first of a sample are a sample
   --again FILE    only those that survived in these results
   --json FILE     writes every verdict
 

@@ -3,9 +3,11 @@ const REACHING = 5
 /** Seconds after which no more are asked, by what they take unharmed. */
 const MOST_SECONDS = 30
 const LOADING = 2
+/** Tells apart, by their time, test files that only load a mutant's file. */
+const LEAST_SHARE = 0.01
 
 /**
- * The test files that may notice a mutant, the likeliest and quickest first: those of which most is about its file.
+ * The test files that may notice a mutant, the likeliest and quickest first: those that go through the most of its file.
  * @returns their names, and of each the names of the tests to run
  */
 export function candidates({ id, file }, reached, most) {
@@ -24,11 +26,12 @@ export function candidates({ id, file }, reached, most) {
     only: Object.fromEntries(chosen.map(({ name, tests }) => [name, tests])),
   }
 
-  function weigh({ file: name, tests, times, reached: places, perFile }) {
+  function weigh({ file: name, tests, times, reached: places, shares }) {
     const own = places[id] ?? '*'
     const seconds = LOADING + (own === '*' ? sum(times) : sum(own.map((at) => times[at])))
-    const about = ((perFile[file] ?? 0) + 1) / (Object.keys(places).length + 10)
-    const worth = ((places[id] === undefined ? 1 : REACHING) * about) / Math.sqrt(seconds)
+    // The square, because who goes through all of a file asks also for what seldom happens.
+    const share = Math.max(shares[file] ?? 0, LEAST_SHARE) ** 2
+    const worth = ((places[id] === undefined ? 1 : REACHING) * share) / Math.sqrt(seconds)
     return { name, seconds, worth, tests: own === '*' ? tests : own.map((at) => tests[at]) }
   }
 }

@@ -8,14 +8,14 @@ import { runWork } from './jest.mjs'
  * it, so more survive.
  */
 const NOT_ASKED =
-  /^(admin-port|admission|architecture|cli-|completion|consent|data-providers|database-|db-|deploy|diff-empty|docs-commands|drift-gate|drop-|embedded-first|existing-database|faulted-|field-conformance|foreign-tables|highlight|indexes-built|introspect-|json-gate|killed-|launcher|linearizability|migrate-(files|measure|run|typescript|verify)|new-project|package|plan-|read-replica|reload|rename-|round-trip|serve-|settings|two-migrators)/
+  /^(admin-port|architecture|cli-|completion|consent|database-|db-|deploy|diff-empty|docs-commands|drop-|embedded-first|existing-database|faulted-|field-conformance|foreign-tables|highlight|indexes-built|introspect-|json-gate|killed-|launcher|linearizability|migrate-(files|measure|run|typescript|verify)|new-project|package|plan-|reload|rename-|round-trip|serve-|settings|two-migrators)/
 /** A file that takes longer to load and run, in seconds, judges nothing. */
 const SLOW = 45
 
 /**
  * Which mutants each test reaches, and how long it takes; recorded where it is not known yet.
  * @returns of each file: the names of its tests that pass by themselves and their seconds; of each mutant that they reach the places of
- * those tests in the list, or '*' for most of them; and the mutants that loading the file reaches
+ * those tests in the list, or '*' for most of them; the mutants that loading the file reaches; and of each source the share that the tests reach
  */
 export async function coverage(planted, say) {
   const { folder, place, print, mutants } = planted
@@ -43,7 +43,7 @@ export async function coverage(planted, say) {
   return states
     .map(({ name, kept }) => ({ file: `test/${name}`, ...JSON.parse(readFileSync(kept, 'utf8')) }))
     .filter(({ seconds, tests }) => seconds <= SLOW && tests.length > 0)
-    .map(({ loaded, ...rest }) => ({ ...rest, loaded: new Set(loaded), perFile: countPerFile(rest.reached, mutants) }))
+    .map(({ loaded, ...rest }) => ({ ...rest, loaded: new Set(loaded), shares: sharesOf(rest.reached, mutants) }))
 }
 
 function entryOf(part, { failure, hung, seconds: all }) {
@@ -62,10 +62,14 @@ function entryOf(part, { failure, hung, seconds: all }) {
   return { tests, times, reached, loaded: Object.keys(loaded), seconds: all }
 }
 
-function countPerFile(reached, mutants) {
+function sharesOf(reached, mutants) {
   const counts = {}
-  for (const { id, file } of mutants) if (reached[id] !== undefined) counts[file] = (counts[file] ?? 0) + 1
-  return counts
+  for (const { id, file } of mutants) {
+    const count = (counts[file] ??= { all: 0, reached: 0 })
+    count.all += 1
+    if (reached[id] !== undefined) count.reached += 1
+  }
+  return Object.fromEntries(Object.entries(counts).map(([file, count]) => [file, count.reached / count.all]))
 }
 
 function printOf(file) {

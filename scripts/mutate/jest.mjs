@@ -16,7 +16,7 @@ const LOOK = 500
  * @param options.patience milliseconds after which one file of one item has hung, in a loop that nobody can end from inside
  * @param options.batch one process runs so much; modules that were loaded for one file are never freed
  * @param options.seen told of each outcome
- * @param options.until when it ends, by the clock of the process; what was under way then counts as done, without a failure
+ * @param options.until after which nothing is begun any more, by the clock of the process; what was under way then is done to its end
  * @returns of each name: the seconds, and a failure, or that it hung
  */
 export async function runWork({ place, folder }, work, { patience, batch, seen, until = Infinity }) {
@@ -27,11 +27,16 @@ export async function runWork({ place, folder }, work, { patience, batch, seen, 
     left = left.filter(({ name }) => !done.has(name))
   ) {
     const before = done.size
-    await runBatch({ place, folder }, left.slice(0, batch), { patience, until }, (name, outcome) => {
-      if (done.has(name)) return
-      done.set(name, outcome)
-      seen(name, outcome, done.size)
-    })
+    await runBatch(
+      { place, folder },
+      left.slice(0, batch),
+      { patience, until: Date.now() + until - performance.now() },
+      (name, outcome) => {
+        if (done.has(name)) return
+        done.set(name, outcome)
+        seen(name, outcome, done.size)
+      },
+    )
     if (done.size === before && performance.now() < until)
       throw new Error(`Jest did nothing; run it with: ${JSON.stringify(left[0])}`)
   }
@@ -42,7 +47,8 @@ async function runBatch({ place, folder }, work, { patience, until }, tell) {
   const log = join(place, 'log.ndjson')
   const task = join(place, 'work.json')
   rmSync(log, { force: true })
-  writeFileSync(task, JSON.stringify({ work, log }))
+  // JSON knows no infinity.
+  writeFileSync(task, JSON.stringify({ work, log, until: Math.min(until, Number.MAX_SAFE_INTEGER) }))
   const files = [...new Set(work.flatMap((item) => item.files))].map((file) => join(folder, file))
   const options = [
     '-i',
@@ -74,10 +80,9 @@ async function runBatch({ place, folder }, work, { patience, until }, tell) {
     if (entries.length !== lines) since = performance.now()
     lines = entries.length
     for (const [name, outcome] of ended(entries)) tell(name, outcome)
-    const isOver = performance.now() > until
     // The start of the database is in the first.
-    if (!isOver && performance.now() - since < (lines === 0 ? 60_000 : patience)) return
-    hung = !isOver
+    if (performance.now() - since < (lines === 0 ? 60_000 : patience)) return
+    hung = true
     process.kill(-child.pid, 'SIGKILL')
   }, LOOK)
   await once(child, 'exit')
@@ -88,7 +93,6 @@ async function runBatch({ place, folder }, work, { patience, until }, tell) {
   const last = entries.at(-1)
   if (last === undefined || last.ended) return
   const { name, file } = last
-  if (performance.now() > until) return tell(name, { seconds: 0 })
   // What was under way when the process ended has ended it.
   tell(name, { seconds: 0, hung, failure: { file, test: hung ? '(hung)' : '(the process)' } })
 }

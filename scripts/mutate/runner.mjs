@@ -14,10 +14,11 @@ export default class MutantRunner {
   }
 
   async runTests(tests, watcher) {
-    const { work, log } = JSON.parse(readFileSync(process.env.MUTATE_WORK, 'utf8'))
+    const { work, log, until } = JSON.parse(readFileSync(process.env.MUTATE_WORK, 'utf8'))
     const note = (entry) => appendFileSync(log, `${JSON.stringify(entry)}\n`)
     const testOf = (name) => tests.find(({ path }) => path.endsWith(`/${name}`))
     for (const { name, files, ...task } of work) {
+      if (Date.now() > until) return
       note({ name, begins: true })
       let failure
       const started = performance.now()
