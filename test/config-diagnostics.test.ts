@@ -8,6 +8,7 @@ import {
   toJson,
   toLine,
 } from '../src/config/diagnostic.js'
+import { nearest } from '../src/config/words.js'
 import { checkText, mistakesOf, specOf } from './support/config.js'
 
 const BROKEN = `version: 2
@@ -110,6 +111,87 @@ resources:
   book: { model: book, path: /books/, filterable: [title], orderable: [title] }
 `
     expect(mistakesOf(text)).toEqual(['5:27 SC201', '6:22 SC205'])
+  })
+})
+
+describe('a name that is not known', () => {
+  test.each<[given: string, meant: readonly string[]]>([
+    ['str', ['string']],
+    ['varchar', ['string']],
+    ['char', ['string']],
+    ['int', ['integer']],
+    ['int4', ['integer']],
+    ['int8', ['bigint']],
+    ['long', ['bigint']],
+    ['bigserial', ['bigint']],
+    ['serial', ['integer', 'bigint']],
+    ['number', ['integer', 'decimal', 'float']],
+    ['double', ['float', 'decimal']],
+    ['numeric', ['decimal']],
+    ['datetime', ['timestamp']],
+    ['timestamptz', ['timestamp']],
+    ['bool', ['boolean']],
+    ['enum', ['choice', 'choices']],
+    ['options', ['choices']],
+    ['select', ['choice']],
+    ['object', ['json']],
+    ['jsonb', ['json']],
+    ['guid', ['uuid']],
+    ['ref', ['belongs_to']],
+    ['relation', ['belongs_to']],
+    ['foreign_key', ['belongs_to']],
+    ['required', ['nullable']],
+    ['optional', ['nullable']],
+    ['null', ['nullable']],
+    ['max_length', ['max']],
+    ['maxLength', ['max']],
+    ['maximum', ['max']],
+    ['min_length', ['min']],
+    ['minLength', ['min']],
+    ['minimum', ['min']],
+    ['default_value', ['default']],
+    ['primary', ['primary_key']],
+    ['pk', ['primary_key']],
+    ['values', ['choices']],
+    ['readonly', ['read_only']],
+    ['filters', ['filterable']],
+    ['ordering', ['default_order', 'orderable']],
+    ['order_by', ['default_order']],
+    ['sortable', ['orderable']],
+    ['searchable', ['search']],
+    ['search_fields', ['search']],
+    ['sparse', ['sparse_fields']],
+    ['include', ['expand']],
+    ['populate', ['expand']],
+    ['embed', ['expand']],
+    ['sparse_fieldsets', ['sparse_fields']],
+    ['url_path', ['path']],
+    ['actions', ['operations']],
+  ])('is %s in another tool, and found under its name here', (given, meant) => {
+    for (const name of meant) expect(nearest(given, ['zzzzzzzzzzzz', name])).toBe(name)
+    expect(nearest(given, meant)).toBe(meant[0])
+    expect(nearest(given, ['zzzzzzzzzzzz'])).toBeUndefined()
+  })
+
+  test.each<[given: string, known: readonly string[], found: string | undefined]>([
+    ['', ['a'], undefined],
+    ['a', ['b'], 'b'],
+    ['ab', ['cd'], undefined],
+    ['titel', ['tile', 'title'], 'title'],
+    ['tilte', ['title'], 'title'],
+    ['ittle', ['title'], 'title'],
+    ['titlle', ['titles', 'title'], 'title'],
+    ['eltit', ['title'], undefined],
+    ['TITLE', ['title'], 'title'],
+    ['abcdef', ['abcxyf'], 'abcxyf'],
+    ['abcdef', ['abxyzf'], undefined],
+    ['abcde', ['axcye'], undefined],
+    ['created', ['created_at', 'created_on'], undefined],
+    ['create_at', ['updated_at', 'created_at'], 'created_at'],
+    ['a'.repeat(120), [`${'a'.repeat(119)}b`], `${'a'.repeat(119)}b`],
+    ['a'.repeat(121), [`${'a'.repeat(120)}b`], undefined],
+  ])('is compared with those that are: %s', (given, known, found) => {
+    expect(nearest(given, known)).toBe(found)
   })
 })
 

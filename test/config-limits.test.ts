@@ -1,10 +1,13 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
+import type { Diagnostic } from '../src/index.js'
 import { JOURNAL } from '../src/migrations/journal.js'
 import { checkText, mistakesOf, specOf } from './support/config.js'
 import { makeProject, type Project, runCli } from './support/cli.js'
 
 const bytes = (...parts: (string | readonly number[])[]): Uint8Array =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))))
+
+const NOWHERE = { line: 0, column: 0 }
 
 const utf16 = (text: string): Uint8Array => bytes([0xff, 0xfe], [...Buffer.from(text, 'utf16le')])
 
@@ -100,8 +103,56 @@ describe('text that is no configuration', () => {
     expect(mistakesOf('version: 1\rx-a: *b\r')).toEqual(['2:6 SC106'])
   })
 
-  test('the encoding is named', () => {
-    expect(checkText(utf16('a'))).toMatchObject([{ message: 'the file is encoded as UTF-16 (little-endian)' }])
+  const UTF8 = ['save the file as UTF-8']
+  const ESCAPE = ['remove it; inside double quotes it can be written as an escape sequence']
+  const invalid = (byte: string, at: number) =>
+    `invalid UTF-8: the byte 0x${byte} at offset ${at} belongs to no character`
+  const hidden = (code: string) => `the character U+${code} is invisible and not allowed`
+
+  test.each<[what: string, text: Uint8Array, place: string, message: string, help: readonly string[]]>([
+    ['UTF-16', utf16('a'), '1:1 to 1:1', 'the file is encoded as UTF-16 (little-endian)', UTF8],
+    ['UTF-16BE', bytes([0xfe, 0xff, 0, 0x61]), '1:1 to 1:1', 'the file is encoded as UTF-16 (big-endian)', UTF8],
+    ['UTF-32', bytes([0xff, 0xfe, 0, 0, 0x61]), '1:1 to 1:1', 'the file is encoded as UTF-32 (little-endian)', UTF8],
+    ['UTF-32BE', bytes([0, 0, 0xfe, 0xff, 0]), '1:1 to 1:1', 'the file is encoded as UTF-32 (big-endian)', UTF8],
+    [
+      'one byte too many',
+      bytes('#'.repeat(1024 * 1024 + 1)),
+      '1:1 to 1:1',
+      'the file has more than 1048576 bytes',
+      ['1 MiB is the limit'],
+    ],
+    ['Latin-1', bytes('a: caf', [0xe9], ' # b\n'), '1:7 to 1:8', invalid('e9', 6), UTF8],
+    ['Latin-1 behind longer characters', bytes('a: é€😀', [0xe9], '\n'), '1:7 to 1:8', invalid('e9', 12), UTF8],
+    ['Latin-1 behind a mark', bytes([0xef, 0xbb, 0xbf], 'a: ', [0xe9]), '1:4 to 1:5', invalid('e9', 6), UTF8],
+    ['a byte that stands alone', bytes('a\nb', [0x80]), '2:2 to 2:3', invalid('80', 3), UTF8],
+    ['a small byte where more belongs', bytes([0xc3, 0x09]), '1:1 to 1:2', invalid('c3', 0), UTF8],
+    ['half a character at the end', bytes('ab', [0xf0, 0x9f]), '1:3 to 1:4', invalid('f0', 2), UTF8],
+    ['NUL', bytes('a: "b\u0000"'), '1:6 to 1:7', hidden('0000'), ESCAPE],
+    ['BEL', bytes('\u0008'), '1:1 to 1:2', hidden('0008'), ESCAPE],
+    ['VT', bytes('a\n\u000b'), '2:1 to 2:2', hidden('000B'), ESCAPE],
+    ['FF', bytes('\u000c'), '1:1 to 1:2', hidden('000C'), ESCAPE],
+    ['SO', bytes('\u000e'), '1:1 to 1:2', hidden('000E'), ESCAPE],
+    ['US', bytes('\u001f'), '1:1 to 1:2', hidden('001F'), ESCAPE],
+    ['DEL', bytes('\u007f'), '1:1 to 1:2', hidden('007F'), ESCAPE],
+    ['IND', bytes('\u0084'), '1:1 to 1:2', hidden('0084'), ESCAPE],
+    ['SSA', bytes('\u0086'), '1:1 to 1:2', hidden('0086'), ESCAPE],
+    ['APC', bytes('\u009f'), '1:1 to 1:2', hidden('009F'), ESCAPE],
+    ['a mark inside the text', bytes('a\ufeff'), '1:2 to 1:3', hidden('FEFF'), ESCAPE],
+    ['no character', bytes('\uffff'), '1:1 to 1:2', hidden('FFFF'), ESCAPE],
+  ])('%s is called what it is, at its place', (_what, text, place, message, help) => {
+    const [found, ...others] = checkText(text) as Diagnostic[]
+    const at = ({ line, column }: { readonly line: number; readonly column: number }) => `${line}:${column}`
+    expect(others).toEqual([])
+    expect(found).toMatchObject({ message, help })
+    expect(`${at(found?.range.start ?? NOWHERE)} to ${at(found?.range.end ?? NOWHERE)}`).toBe(place)
+  })
+
+  test.each([
+    ['NEL and a space that does not break', '# a\u0085\u00a0b'],
+    ['as many bytes as there may be', '#'.repeat(1024 * 1024 - 11)],
+    ['a mark at the start', '\ufeff# a'],
+  ])('%s is text', (_what, text) => {
+    expect(mistakesOf(`${text}\nversion: 1`)).toEqual([])
   })
 
   test('the first alias of a billion laughs is where it stands', () => {
