@@ -58,6 +58,12 @@ const plugin: Plugin = (app) => {
     output: { count: { type: 'bigint', minimum: 0 } },
     handle: () => answer,
   })
+  app.action('book', 'say', { on: 'collection', summary: 'Say something', handle: () => answer })
+  app.action('book', 'lose', {
+    summary: 'Destroy a book',
+    output: 'record',
+    handle: ({ context, id }) => void context.store(books).destroy(id),
+  })
   app.replace('book', 'destroy', async ({ context, id, generated }) => {
     called.push(`destroy ${id}`)
     const book = await context.store(books).retrieve(id)
@@ -170,6 +176,31 @@ describe('an action', () => {
     const { cause } = api.logged.findLast(({ event }) => event === 'failure') as unknown as { cause: Error }
     expect(cause.message).toContain(text)
   })
+})
+
+test.each([
+  ['/books/say/', 'x', 'the action `book-say` answered something, and declares no output'],
+  ['/books/answer/', null, 'the action `book-answer` answered no object'],
+  ['/books/answer/', 'x', 'the action `book-answer` answered no object'],
+  [
+    '/books/answer/',
+    { count: -1n },
+    'the action `book-answer` answered what its output does not declare: Count must be between 0 and 9223372036854775807',
+  ],
+  ['/books/1/lose/', undefined, 'the action `book-lose` destroyed the record that it answers'],
+])('what %s must not answer is a failure that the log explains: %p', async (path, given, message) => {
+  answer = given
+  expect((await api.fetch(path, { method: 'POST' })).status).toBe(500)
+  expect(api.logged.findLast(({ event }) => event === 'failure')).toMatchObject({ cause: { message } })
+  expect((await api.fetch('/books/1/')).status).toBe(200)
+})
+
+test('an action of the collection cannot answer a record', async () => {
+  const wrong: Plugin = (app) =>
+    app.action('book', 'say', { on: 'collection', summary: 'Say something', output: 'record', handle: () => undefined })
+  await expect(startApi(YAML, { plugin: wrong })).rejects.toThrow(
+    'the action `book-say` is done with no record that it could answer',
+  )
 })
 
 describe('an operation that is replaced', () => {

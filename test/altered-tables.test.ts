@@ -55,3 +55,27 @@ describe('a table that was altered while the service runs is a mismatch of the d
     expect(await response.json()).toMatchObject({ detail: 'The database does not fit the configuration' })
   })
 })
+
+test.each([
+  [
+    'a rule that only the table has',
+    "alter table books add constraint titled check (title <> 'Gap')",
+    '23514',
+    'titled',
+  ],
+  ['a column that is shorter than its field', 'alter table books alter title type varchar(2)', '22001', undefined],
+])(
+  '%s refuses a value as the checks do, and the log tells that they let it through',
+  async (_what, change, code, constraint) => {
+    await api.database.query({ text: "update books set title = 'a'", values: [] })
+    await api.database.query({ text: change, values: [] })
+    const response = await api.send('POST', '/books/', { title: 'Gap' }, { 'x-request-id': 'request-1' })
+    expect([response.status, await response.json()]).toMatchObject([400, { type: '/problems/validation' }])
+    expect(api.logged.filter(({ event }) => event === 'validator_gap')).toMatchObject([
+      { event: 'validator_gap', request_id: 'request-1', route: 'book-list', code, constraint },
+    ])
+    await api.send('POST', '/books/', { title: 5 })
+    await api.send('POST', '/nowhere/', {})
+    expect(api.logged.filter(({ event }) => event !== 'request')).toHaveLength(1)
+  },
+)
