@@ -10,6 +10,7 @@ import {
   Problem,
   type Service,
 } from '../src/index.js'
+import { changesBetween } from './changes.js'
 import {
   type Application,
   type CliContext,
@@ -49,7 +50,7 @@ const SOURCE = /\.(?:[cm]?[jt]s|json)$/
  */
 export async function reloadOnSave(served: Served): Promise<() => Promise<void>> {
   const { log, application } = served
-  const state = { spec: application.spec, seen: '', broken: false, again: false, closed: false }
+  const state = { spec: application.spec, seen: new Map() as Contents, broken: false, again: false, closed: false }
   let turn = Promise.resolve()
 
   const follower = createFollower({
@@ -66,22 +67,32 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
       log.warn({ event: 'not_followed', msg: `changes are not noticed, so restart after them: ${message}` }),
   })
 
-  const refresh = async (): Promise<string> => {
+  const refresh = async (): Promise<Contents> => {
     const read = await loadSpec(state.spec.file).catch(() => undefined)
     const spec = read?.ok ? read.spec : state.spec
     const { migrations } = projectFolders(spec.file)
     const folder = typeof migrations === 'string' ? migrations : migrations.path
     const files = [spec.file, ...(await pluginFiles(spec))]
     follower.follow([...files, folder])
-    return fingerprint(files, folder)
+    return readContents(files, folder)
   }
 
   const look = async (): Promise<void> => {
     const seen = await refresh()
-    if (state.closed || (seen === state.seen && !state.again)) return
+    const before = state.seen
+    const changed = changedIn(before, seen)
+    if (state.closed || (changed.length === 0 && !state.again)) return
     // What is saved from here on is seen in the next turn.
     Object.assign(state, { seen, again: false })
-    state.broken = !(await reload(served, state))
+    // Compiling a plugin tells of files that are followed from then on, and were there before.
+    const written = await reload(
+      served,
+      state,
+      changed.filter((path) => before.has(path)),
+    )
+    state.broken = written === undefined
+    // What was written in this turn is nothing new in the next one.
+    if (written) state.seen = new Map([...seen, ...(await readContents(written))])
     // Compiling a plugin tells which files it imports.
     await refresh()
   }
@@ -95,20 +106,29 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
   }
 }
 
-/** What the files hold. A file that is touched, or saved as it was, changes nothing. */
-async function fingerprint(files: readonly string[], folder: string): Promise<string> {
-  const names = await readdir(folder).catch(() => [])
-  const all = [...files, ...names.sort().map((name) => join(folder, name))]
-  const hash = createHash('sha256')
+/** What files hold, by path. A file that is touched, or saved as it was, changes nothing. */
+type Contents = ReadonlyMap<string, string>
+
+async function readContents(files: readonly string[], folder?: string): Promise<Contents> {
+  const names = folder === undefined ? [] : await readdir(folder).catch(() => [])
+  const all = [...files, ...names.sort().map((name) => join(folder ?? '', name))]
+  const contents = new Map<string, string>()
   for (const file of all) {
     const bytes = await readFile(file).catch(() => undefined)
-    hash.update(`${file}\0${bytes?.length ?? 'none'}\0`).update(bytes ?? '')
+    contents.set(file, bytes ? createHash('sha256').update(bytes).digest('hex') : 'none')
   }
-  return hash.digest('hex')
+  return contents
 }
 
-/** @returns whether what the files say is served now; why not has been said otherwise */
-async function reload(served: Served, state: { spec: Application['spec'] }): Promise<boolean> {
+const changedIn = (before: Contents, now: Contents): readonly string[] =>
+  [...new Set([...now.keys(), ...before.keys()])].filter((file) => before.get(file) !== now.get(file))
+
+/** @returns the files that were written for what is served now; undefined, once why has been said, when the last is served on */
+async function reload(
+  served: Served,
+  state: { spec: Application['spec'] },
+  changed: readonly string[],
+): Promise<readonly string[] | undefined> {
   const { context, options, database, service, log } = served
   const started = performance.now()
   const file = shownPath(context, resolve(context.cwd, options.config))
@@ -120,21 +140,39 @@ async function reload(served: Served, state: { spec: Application['spec'] }): Pro
       const { line, column } = first?.range.start ?? { line: 1, column: 1 }
       const msg = `${file}:${line}:${column}: error[${first?.code}] ${first?.message}; ${LAST_GOOD}`
       log.error({ event: 'not_reloaded', msg })
-      return false
+      return undefined
     }
-    const fitted = await fitSchema(context, { spec: loaded.spec, database, log })
-    service.replace(loaded.app)
-    const changes = [...fitted, ...(await refreshTypes(loaded))]
-    state.spec = loaded.spec
+    const before = state.spec
+    const { spec, app } = loaded
+    const fitted = await fitSchema(context, { spec, before, database, log }, () => {
+      service.replace(app)
+      state.spec = spec
+    })
+    const changes = [...changesBetween(before, spec), ...fitted.changes, ...(await refreshTypes(loaded))]
     const ms = Math.round(performance.now() - started)
-    log.info({ event: 'reloaded', ms, changes, msg: [`reload  ${file}`, ...changes, `${ms} ms`].join('  ') })
-    return true
+    const files = changed.length > 0 ? changed.map((each) => shownPath(context, each)) : [file]
+    log.info({
+      event: 'reloaded',
+      ms,
+      files,
+      changes,
+      msg: [`reload  ${files.join(', ')}`, ...changes, `${ms} ms`].join('  '),
+    })
+    sayLeft(fitted.left, log)
+    return fitted.files
   } catch (error) {
     const [message, help] = explain(error)
     log.error({ event: 'not_reloaded', help, msg: `${file}: ${message}; ${LAST_GOOD}` })
     for (const text of help) context.err.line(`  ${context.err.colors.cyan('= help:')} ${text}`)
-    return false
+    return undefined
   }
+}
+
+/** Nothing that is stored goes while somebody edits. */
+function sayLeft(left: readonly string[], log: Log): void {
+  if (left.length === 0) return
+  const msg = `left undone in the database, whose data stay: ${left.join(', ')}; to do it: snippetctl migrate plan --write NAME`
+  log.warn({ event: 'schema_left', left, msg })
 }
 
 const LAST_GOOD = 'still serving the last good version'

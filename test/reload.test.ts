@@ -118,7 +118,10 @@ describe('serve, while its files change,', () => {
     expect(await types()).not.toContain('ordering')
 
     await save(CONFIGURATION.replace('filterable:', 'orderable:'))
-    expect(await server.logged('reloaded')).toMatchObject({ changes: ['types written'] })
+    expect(await server.logged('reloaded')).toMatchObject({
+      files: ['resources.yaml'],
+      changes: ['~ resource book', 'types written'],
+    })
     expect(await types()).toContain('ordering')
   })
 
@@ -134,6 +137,7 @@ describe('serve, while its files change,', () => {
     } else {
       const { changes } = await server.logged('reloaded')
       expect(changes).toEqual([
+        '+ field book.pages',
         expect.stringContaining('+ books.pages'),
         expect.stringContaining('wrote migrations/0002_'),
       ])
@@ -157,6 +161,51 @@ describe('serve, while its files change,', () => {
       await answered(server, '/api/books/', '"pages":474')
     }
     expect([...(await end())]).toEqual([200])
+  })
+
+  const onEmbedded = testDatabaseKind() === 'embedded' ? test : test.skip
+  onEmbedded('leaves what is removed in the embedded database, says so, and goes on adding', async () => {
+    await begin()
+    const withField = (field: string) => save(CONFIGURATION.replace('max: 100 }', `max: 100 }\n      ${field}`))
+    const server = await start()
+    await withField('pages: { type: integer, minimum: 1, default: 1 }')
+    await server.logged('reloaded')
+
+    await save(CONFIGURATION)
+    expect(await server.logged('schema_left')).toMatchObject({
+      left: ['drop books.books_pages_range', 'drop books.pages'],
+      msg: expect.stringMatching(
+        /whose data stay: drop .*books\.pages; to do it: snippetctl migrate plan --write NAME$/,
+      ),
+    })
+    await withField('sheets: { type: integer, nullable: true }')
+    while (!server.output.stdout.includes('+ books.sheets')) await once(server.child.stdout, 'data')
+    const sent = await fetch(`${server.url}/api/books/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"title":"Emma","sheets":30}',
+    })
+    expect(await sent.json()).toEqual({ id: 1, title: 'Emma', sheets: 30 })
+
+    // In one save it may be another name of the same.
+    await withField('leaves: { type: integer, nullable: true }')
+    const { msg, help } = await server.logged('not_reloaded')
+    expect(msg).toMatch(/more than additions: column books\.sheets is not in .* never guessed, so one of these lines/)
+    expect(help).toEqual([
+      expect.stringMatching(/^write renamed_from: sheets +in the field `leaves`/),
+      expect.stringMatching(/^write dropped: \[sheets\] +in the model `book`/),
+    ])
+    const reloads = server.output.stdout.split('\n').filter((line) => line.includes('"reloaded"'))
+    expect(reloads.map((line) => (JSON.parse(line) as { readonly changes: unknown }).changes)).toEqual([
+      [
+        '+ field book.pages',
+        expect.stringContaining('+ books.pages'),
+        expect.anything(),
+        expect.stringContaining('wrote'),
+      ],
+      ['- field book.pages'],
+      ['+ field book.sheets', '+ books.sheets integer', expect.stringContaining('wrote migrations/0003_')],
+    ])
   })
 
   // An embedded database is for one server.

@@ -46,7 +46,31 @@ export async function planMigration(spec: AppSpec, directory: MigrationFolder, s
   }
 }
 
-async function compare(spec: AppSpec, files: readonly Migration[], scratch: Database): Promise<Plan> {
+function compare(spec: AppSpec, files: readonly Migration[], scratch: Database): Promise<Plan> {
+  return onBothSides(spec, files, scratch, async (session, compared) => {
+    const difference = await differ(session, compared)
+    return prove(session, difference, {
+      from: compared.from,
+      files: files.length,
+      isWanted: async (catalog) => {
+        const { steps, refusals } = await differ(session, { ...compared, from: catalog })
+        return steps.length + refusals.length === 0
+      },
+    })
+  })
+}
+
+/**
+ * Reads what the files make and what a configuration wants, on a scratch database that is left as it was; `work` runs where
+ * what the files make is.
+ * @throws MigrationError when a file cannot be run, or two parts of the schema would have one name
+ */
+export async function onBothSides<T>(
+  spec: AppSpec,
+  files: readonly Migration[],
+  scratch: Database,
+  work: (session: Connection, compared: Compared) => Promise<T>,
+): Promise<T> {
   const wanted = wantedTables(spec)
   const clashes = nameClashes(wanted)
   if (clashes.length > 0) throw new MigrationError(clashes)
@@ -54,34 +78,37 @@ async function compare(spec: AppSpec, files: readonly Migration[], scratch: Data
     // Undone, because the server has room for so many locks only, and each table that was made takes several.
     const to = await rolledBack(session, () => build(session, TO, () => runAll(session, createAll(wanted))))
     const from = await build(session, FROM, () => replay(session, files))
-    const difference = await differ(session, { wanted, dropped: spec.dropped, from, to })
-    const plan = { ...difference, name: planName(difference.steps), files: files.length }
-    if (difference.refusals.length > 0 || difference.steps.length === 0)
-      return { ...plan, text: undefined, proof: undefined }
-    const text = render(difference.steps)
-    const proof = await proveRoundTrip(session, {
-      text,
-      from,
-      steps: difference.steps,
-      readSchema: () => catalogOf(session, FROM),
-      isWanted: async (catalog) => {
-        const { steps, refusals } = await differ(session, { wanted, dropped: spec.dropped, from: catalog, to })
-        return steps.length + refusals.length === 0
-      },
-    })
-    return { ...plan, text, proof }
+    return work(session, { wanted, dropped: spec.dropped, from, to })
   })
 }
 
-interface Compared {
+interface Claim {
+  readonly from: Catalog
+  readonly files: number
+  readonly isWanted: (catalog: Catalog) => Promise<boolean>
+}
+
+/** Makes a plan of a difference: its text has been run both ways. */
+export async function prove(session: Connection, difference: Difference, claim: Claim): Promise<Plan> {
+  const { from, files, isWanted } = claim
+  const { steps, refusals } = difference
+  const plan = { ...difference, name: planName(steps), files }
+  if (refusals.length > 0 || steps.length === 0) return { ...plan, text: undefined, proof: undefined }
+  const text = render(steps)
+  const readSchema = () => catalogOf(session, FROM)
+  return { ...plan, text, proof: await proveRoundTrip(session, { text, from, steps, readSchema, isWanted }) }
+}
+
+/** What is compared. */
+export interface Compared {
   readonly wanted: readonly WantedTable[]
   readonly dropped: readonly string[]
   readonly from: Catalog
   readonly to: Catalog
 }
 
-/** The renames are run for a look at the catalogue that they make, in which definitions have the new names. */
-async function differ(session: Connection, { wanted, dropped, from, to }: Compared): Promise<Difference> {
+/** Compares the sides. The renames are run for a look at the catalogue that they make, in which definitions have the new names. */
+export async function differ(session: Connection, { wanted, dropped, from, to }: Compared): Promise<Difference> {
   const renames = findRenames(wanted, from)
   const renamed =
     renames.steps.length === 0

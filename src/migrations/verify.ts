@@ -47,9 +47,17 @@ export async function findMisfits(
 }
 
 async function findDifferences(spec: AppSpec, database: Connection): Promise<readonly Difference[]> {
-  const wanted = wantedTables(spec)
+  return findLacks(wantedTables(spec), database)
+}
+
+/** What tables need and a schema does not have, the current one when it is not named. */
+export async function findLacks(
+  wanted: readonly WantedTable[],
+  database: Connection,
+  schema: string | null = null,
+): Promise<readonly Difference[]> {
   const types = new Set(wanted.flatMap(({ columns }) => columns.map(({ type }) => readType(type).name)))
-  const { rows } = await database.query({ text: LIVE, values: [null, JSON.stringify([...types])] })
+  const { rows } = await database.query({ text: LIVE, values: [schema, JSON.stringify([...types])] })
   const [[catalog, named, collation] = []] = rows
   const live = JSON.parse(catalog ?? '[]') as Catalog
   const server: Server = { types: JSON.parse(named ?? '{}'), collation: collation ?? null }
