@@ -35,7 +35,8 @@ export async function checkUpDatabase(context: CliContext, spec: AppSpec): Promi
 
 /** What is known of a database that cannot be had; its words hold no password. */
 function toFinding(error: unknown): Known {
-  if (error instanceof DatabaseInUse) return { state: 'ok', message: `${error.message}; a server has it`, help: [] }
+  if (error instanceof DatabaseInUse)
+    return { state: 'ok', message: `${error.message}: a server that runs, which sees to the schema`, help: [] }
   if (error instanceof Failure || error instanceof DatabaseRefused)
     return { state: 'fail', message: error.message, help: error.help }
   return {

@@ -19,7 +19,7 @@ export async function checkUp(context: CliContext, options: CommonOptions): Prom
     finding,
     await findFolder(context, dirname(file)),
     ...(application ? await checkUpDatabase(context, application.spec) : []),
-    await findPort(context),
+    await findPort(context, application),
     ...findProxy(context),
   ]
 }
@@ -100,7 +100,7 @@ const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code
 
 const DEFAULT_PORT = '8000'
 
-async function findPort({ env }: CliContext): Promise<Finding> {
+async function findPort({ env }: CliContext, application: Application | undefined): Promise<Finding> {
   const check = 'port'
   const port = Number(env['PORT'] ?? DEFAULT_PORT)
   const host = env['HOST'] ?? '127.0.0.1'
@@ -110,12 +110,31 @@ async function findPort({ env }: CliContext): Promise<Finding> {
     await once(server, 'listening')
     return ok(check, `${port} on ${host} is free`)
   } catch (cause) {
+    const isTaken = codeOf(cause) === 'EADDRINUSE'
+    if (isTaken && application && (await servesThis(application, { host, port })))
+      return ok(check, `${port} on ${host}: this project is served there`)
     const failure = refusedAddress({ port, host }, cause)
     const { message, help } = failure instanceof Failure ? failure : { message: String(failure), help: [] }
-    // It may well be the server of this project that runs there.
-    return { check, state: codeOf(cause) === 'EADDRINUSE' ? 'warn' : 'fail', message, help }
+    return { check, state: isTaken ? 'warn' : 'fail', message, help }
   } finally {
     server.close()
+  }
+}
+
+/** Milliseconds for a server to say what it serves. */
+const PATIENCE = 2_000
+
+/** Whether who listens at an address describes an API of the title and with a path of this one. It may serve an older file. */
+async function servesThis({ app, spec }: Application, address: { readonly host: string; readonly port: number }) {
+  const own = new Set([...app.routes].map(({ path }) => path))
+  const host = address.host.includes(':') ? `[${address.host}]` : address.host
+  try {
+    const url = `http://${host}:${address.port}/openapi.json`
+    const reply = await fetch(url, { signal: AbortSignal.timeout(PATIENCE) })
+    const { info, paths } = (await reply.json()) as { info?: { title?: unknown }; paths?: object }
+    return info?.title === spec.api.title && Object.keys(paths ?? {}).some((path) => own.has(path))
+  } catch {
+    return false
   }
 }
 

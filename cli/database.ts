@@ -1,4 +1,11 @@
-import { type AppSpec, type Database, DatabaseRefused, type MigrationFolder, openDatabase } from '../src/index.js'
+import {
+  type AppSpec,
+  type Database,
+  DatabaseInUse,
+  DatabaseRefused,
+  type MigrationFolder,
+  openDatabase,
+} from '../src/index.js'
 import { type CliContext, projectFolders } from './context.js'
 import { embeddedOf, isThere } from './embedded.js'
 import { Failure } from './failure.js'
@@ -21,7 +28,8 @@ export async function inWordsOf<T>(names: Readonly<Record<string, string>>, work
     if (!(error instanceof DatabaseRefused)) throw error
     const replace = (text: string) =>
       Object.entries(names).reduce((said, [inside, known]) => said.replaceAll(inside, known), text)
-    throw new DatabaseRefused(replace(error.message), error.help.map(replace), error)
+    const Refused = error instanceof DatabaseInUse ? DatabaseInUse : DatabaseRefused
+    throw new Refused(replace(error.message), error.help.map(replace), error)
   }
 }
 

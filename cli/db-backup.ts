@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { DatabaseInUse, DatabaseRefused, restoreEmbedded } from '../src/index.js'
+import { DatabaseInUse, restoreEmbedded } from '../src/index.js'
 import { askForBackup } from './backups.js'
 import { type CliContext, type CommonOptions, shownPath } from './context.js'
 import { inWordsOf, openProjectDatabase } from './database.js'
@@ -61,7 +61,7 @@ async function packHere(context: CliContext, config: string): Promise<Uint8Array
       await database.close()
     }
   } catch (error) {
-    if (error instanceof DatabaseRefused && error.cause instanceof DatabaseInUse) return undefined
+    if (error instanceof DatabaseInUse) return undefined
     throw error
   }
 }

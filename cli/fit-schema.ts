@@ -46,7 +46,9 @@ export async function fitSchema(context: CliContext, fit: Fit, serve: () => void
     serve()
     return NOTHING
   }
-  await applyPending(preparation)
+  await applyPending(preparation).catch((error: unknown) => {
+    throw error instanceof Failure && error.code === 3 ? beside(error) : error
+  })
   const lacks = await schemaDifferences(spec, database)
   if (lacks.length > 0) {
     const added = await add(context, fit, lacks)
@@ -80,6 +82,10 @@ async function add(context: CliContext, { spec, before, database, log }: Fit, la
   const changes = [...steps.map(({ subject, detail }) => `+ ${subject} ${detail}`), ...written]
   return { changes, left: leftWords(plan), files }
 }
+
+/** What asks for a consent is for a command, and that has no embedded database as long as this process has it. */
+const beside = ({ code, message, help }: Failure): Failure =>
+  new Failure(code, message, ['stop this server first: only one process can have the embedded database', ...help])
 
 const PLAN = 'look at it, and write the migration: snippetctl migrate plan --write NAME'
 

@@ -1,7 +1,15 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { afterEach, expect, test } from '@jest/globals'
-import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from './support/cli.js'
+import {
+  BOOKS,
+  BOOKS_MIGRATION,
+  BOOKS_MIGRATION_FILE,
+  makeProject,
+  type Project,
+  runCli,
+  startServe,
+} from './support/cli.js'
 import { envOf, openOnlyOnServer } from './support/database.js'
 
 let project: Project
@@ -90,4 +98,24 @@ test('tells of migrations that are not applied', async () => {
   expect(of('schema')).toMatchObject({ state: 'fail', help: expect.arrayContaining(['snippetctl migrate up']) })
   expect(of('schema')?.message).toContain('0002_more')
   expect(of('clock')).toMatchObject({ state: 'ok' })
+})
+
+test('finds nothing wrong where the project is being served', async () => {
+  const database = await openOnlyOnServer()
+  project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+  const server = await startServe(['--migrate'], { cwd: project.folder, env: envOf(database) })
+  const { code, of } = await examine({ PORT: new URL(server.url).port, ...envOf(database) })
+  // Another command that needs the embedded database is told what to do.
+  const up = database ? undefined : await runCli(['migrate', 'up'], { cwd: project.folder })
+  await server.stop()
+  await database?.close()
+  expect(of('port')).toMatchObject({ state: 'ok', message: expect.stringMatching(/: this project is served there$/) })
+  expect(of('database')).toMatchObject({ state: 'ok' })
+  expect(code).toBe(0)
+  if (!up) return
+  expect(of('database')?.message).toMatch(/^\.snippetctl\/pg is in use by process \d+.*: a server that runs/)
+  expect(up.stderr).toMatch(
+    /^error: \.snippetctl\/pg is in use by process (\d+),.*\n {2}= help: stop it, and try again: kill \1\n/,
+  )
+  expect(up.stderr).toContain('snippetctl migrate plan --write NAME')
 })

@@ -79,9 +79,9 @@ function uncheckable(path: string, directory: string, holder: Holder | undefined
 
 function inUse(directory: string, { pid }: Holder): DatabaseInUse {
   return new DatabaseInUse(`${directory} is in use by process ${pid}, and only one process can have it`, [
-    `Stop that process (kill ${pid}) and try again`,
-    'If it is `snippetctl serve`: it applies pending migrations when it starts, so starting it again applies the change',
-    'With DATABASE_URL=postgres://… several processes work side by side',
+    `stop it, and try again: kill ${pid}`,
+    'or leave it be, if it is `snippetctl serve`: it applies what is added to resources.yaml, and files that come into migrations/ (snippetctl migrate plan --write NAME), as long as they destroy nothing; snippetctl db backup works beside it, too',
+    'or use a server, with which several processes work side by side: DATABASE_URL=postgres://…',
   ])
 }
 
