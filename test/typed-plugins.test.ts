@@ -13,8 +13,8 @@ async function typesOf(file: string): Promise<string> {
   return renderTypes(loaded.app)
 }
 
-async function typesOfYaml(yaml: string): Promise<string> {
-  const project = await makeProject({ 'resources.yaml': yaml })
+async function typesOfYaml(yaml: string, plugin = ''): Promise<string> {
+  const project = await makeProject({ 'resources.yaml': yaml, 'plugin.mjs': plugin })
   try {
     return await typesOf(`${project.folder}/resources.yaml`)
   } finally {
@@ -145,8 +145,10 @@ describe('plugins of an application whose types are written (promise 14)', () =>
   test('compile as they did when they are written without them', async () => {
     const blocks = blocksOf(readFileSync('docs/plugins.md', 'utf8'))
     const declared = blocks.find(({ language }) => language === 'yaml')?.text ?? ''
-    // What no plugin computes keeps the application from starting, and changes no type.
-    const types = await typesOfYaml(declared.replaceAll(/^ *(?:computed|plugins):\n.*\n/gm, ''))
+    const types = await typesOfYaml(
+      declared.replace(/^plugins:\n.*\n/m, 'plugins: [./plugin.mjs]\n'),
+      "export default (app) => app.compute('book', 'full_title', () => '')",
+    )
     const plugins = blocks.filter(({ language }) => language === 'ts').map(({ text }, index) => [`p${index}.ts`, text])
     expect(plugins.length).toBeGreaterThan(5)
     expect(await compileFiles({ 'types.ts': types, ...Object.fromEntries(plugins) })).toEqual([])
@@ -161,6 +163,52 @@ describe('plugins of an application whose types are written (promise 14)', () =>
       expect.stringMatching(
         /^misspelt\.ts:\d+ Property 'prize' does not exist on type 'Book'\. Did you mean 'price'\?$/,
       ),
+    ])
+  })
+
+  test('have the fields that a computed one is made of, and set none that the server sets', async () => {
+    const declared = `version: 1
+models:
+  book:
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, max: 9 }
+      hash: { type: string, max: 9, private: true, default: '' }
+      made_at: { type: timestamp, auto: on_create }
+resources:
+  book: { model: book, path: /books/, computed: { label: { from: [title, hash], type: string } } }
+  shelf: { model: book, path: /shelves/ }
+plugins: [./plugin.mjs]
+`
+    const plugin = (lines: string) => `import type { Plugin } from 'snippetctl'
+const plugin: Plugin = (app) => {
+${lines}
+}
+export default plugin
+`
+    const right = plugin(`  app.compute('book', 'label', ({ title, hash }) => title.trim() + hash)
+  app.compute<{ readonly title: string }>('book', 'label', ({ title }) => title)
+  app.hooks('book', {
+    beforeCreate: ({ values }) => ({ ...values, title: values.title?.trim() ?? '' }),
+    beforeUpdate: async ({ record, values }) => (record.made_at < '2020' ? { title: values.title ?? 'old' } : undefined),
+  })`)
+    const wrong = plugin(`  app.compute('book', 'label', ({ made_at }) => made_at)
+  app.compute('book', 'label', ({ title }) => title.length)
+  app.compute('book', 'lable', () => '')
+  app.compute('shelf', 'label', () => '')
+  app.hooks('book', { beforeCreate: () => ({ title: 'x', made_at: '2020-01-01T00:00:00Z' }) })
+  app.hooks('book', { beforeUpdate: () => ({ title: 'x', id: 1n }) })
+  app.hooks('book', { beforeUpdate: ({ values }) => ({ title: values.made_at ?? '' }) })`)
+    const types = await typesOfYaml(declared, "export default (app) => app.compute('book', 'label', () => '')")
+    const said = await compileFiles({ 'types.ts': types, 'right.ts': right, 'wrong.ts': wrong })
+    expect(said).toEqual([
+      expect.stringMatching(/^wrong\.ts:3 Property 'made_at' does not exist on type/),
+      expect.stringMatching(/^wrong\.ts:4 Type 'number' is not assignable to type 'string'/),
+      expect.stringMatching(/^wrong\.ts:5 .*'"lable"' is not assignable to parameter of type '"label"'/),
+      expect.stringMatching(/^wrong\.ts:6 .*'"label"' is not assignable to parameter of type 'never'/),
+      expect.stringMatching(/^wrong\.ts:7 .*made_at/),
+      expect.stringMatching(/^wrong\.ts:8 .*id/),
+      expect.stringMatching(/^wrong\.ts:9 Property 'made_at' does not exist on type/),
     ])
   })
 

@@ -53,6 +53,7 @@ resources:
     sparse_fields: true
     expand: { a_belongs_to: { resource: author } }
     pagination: { style: limit_offset }
+    computed: { label: { from: [a_string, a_date], type: string, nullable: true }, size: { from: [a_json], type: bigint } }
   loan: { model: loan, path: /loans/, pagination: { style: none } }
 mounts:
   - { path: /admin, dialect: simple-rest }
@@ -62,6 +63,8 @@ plugins: [./plugin.mjs]
 const PLUGIN = `export default (app) => {
   app.route('GET', '/years/{year}/books/{id}/', "year's-book", () => ({ status: 204 }))
   app.action('loan', 'extend', { summary: 'Extend', handle() {} })
+  app.compute('book', 'label', () => null)
+  app.compute('book', 'size', () => 1)
 }
 `
 
@@ -198,6 +201,22 @@ describe('the types of lists and routes', () => {
     const [, mounted = ''] = /readonly "admin:loan": (\{[^}]*\})/.exec(text) ?? []
     expect(mounted).toContain('readonly record: Loan\n')
     expect(mounted).not.toContain('filter')
+  })
+})
+
+describe('the types of a resource', () => {
+  const partOf = (name: string) => text.split(`\n      readonly ${name}: {\n`)[1]?.split('\n      }')[0]
+
+  test('say what each computed field is made of, and what it may be', () => {
+    expect(partOf('book')).toContain(`readonly computed: {
+          readonly label: { readonly from: Pick<Book, "a_string" | "a_date">; readonly value: string | null }
+          readonly size: { readonly from: Pick<Book, "a_json">; readonly value: bigint | number }
+        }`)
+    expect(partOf('loan')).toContain('readonly computed: Record<never, never>')
+  })
+
+  test('say what the server sets by itself', () => {
+    expect(partOf('loan')).toContain('readonly serverSet: "id" | "made_at"')
   })
 })
 

@@ -5,18 +5,18 @@ import type { Store, Stored } from '../db/store.js'
 import { doAt } from '../resource/items.js'
 import type { Id, Precondition, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
-import type { ChangeOf, IdOf, RecordOf } from '../resource/typed.js'
+import type { HookChangeOf, IdOf, RecordOf, WriteOf } from '../resource/typed.js'
 import type { Context, Handler, Transaction } from './route.js'
 
 /** What a hook answers: values to change, which are checked again, or nothing. */
 type Answer<Change> = Change | void | Promise<Change | void>
 type Done = void | Promise<void>
 
-interface Before<Stored> {
+interface Before<Values> {
   /** The transaction of the write. Its records are written without hooks. */
   readonly context: Transaction
   /** What is about to be stored, by field name; of a change, only the fields that it sets. */
-  readonly values: Readonly<Partial<Stored>>
+  readonly values: Readonly<Values>
 }
 
 interface Written<Stored, Key> {
@@ -42,11 +42,11 @@ export interface Committed<Stored, Key = Id> {
  * What runs around the writes of a resource's generated operations, all but the last in the transaction of the write: what one of them throws
  * undoes it and is the answer. PUT and PATCH are both an update. Where a transaction is run again, so are its hooks.
  */
-export interface Hooks<Stored = Row, Key = Id, Change = Partial<Stored>> {
-  beforeCreate?(write: Before<Stored>): Answer<Change>
+export interface Hooks<Stored = Row, Key = Id, Change = Partial<Stored>, Values = Partial<Stored>> {
+  beforeCreate?(write: Before<Values>): Answer<Change>
   afterCreate?(write: Written<Stored, Key>): Done
   /** `record` is what is stored; nobody else changes it meanwhile. */
-  beforeUpdate?(write: Before<Stored> & Written<Stored, Key>): Answer<Change>
+  beforeUpdate?(write: Before<Values> & Written<Stored, Key>): Answer<Change>
   afterUpdate?(write: Written<Stored, Key> & { readonly previous: Readonly<Stored> }): Done
   beforeDestroy?(write: Written<Stored, Key>): Done
   afterDestroy?(write: Written<Stored, Key>): Done
@@ -58,7 +58,7 @@ export interface Hooks<Stored = Row, Key = Id, Change = Partial<Stored>> {
 
 /** The hooks of a resource whose types are written, unless its plugin says itself what is `Stored`. */
 export type HooksOf<Name, Stored> = [Stored] extends [never]
-  ? Hooks<RecordOf<Name>, IdOf<Name>, ChangeOf<Name>>
+  ? Hooks<RecordOf<Name>, IdOf<Name>, HookChangeOf<Name>, WriteOf<Name>>
   : Hooks<Stored>
 
 export const HOOKS = [

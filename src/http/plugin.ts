@@ -4,7 +4,7 @@ import type { Json, JsonSchema } from '../json.js'
 import type { ComputationOf } from '../resource/computed.js'
 import type { Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
-import type { IdOf, RecordOf, ResourceName } from '../resource/typed.js'
+import type { ComputedName, IdOf, RecordOf, ResourceName } from '../resource/typed.js'
 import type { Action } from './action.js'
 import type { HooksOf } from './hooks.js'
 import type { OperationDescription } from './operation.js'
@@ -56,11 +56,11 @@ export interface PluginApp {
    * Makes a field of answers that the resource declares under `computed`, for each record anew: it must be quick, and answer at once. It is given
    * the stored fields that the declaration names.
    */
-  compute<Stored extends object = never, Name extends ResourceName = ResourceName>(
-    resource: Name,
-    field: string,
-    compute: ComputationOf<Name, NoInfer<Stored>>,
-  ): void
+  compute<
+    Stored extends object = never,
+    Name extends ResourceName = ResourceName,
+    Field extends ComputedName<Name> = ComputedName<Name>,
+  >(resource: Name, field: Field, compute: ComputationOf<Name, Field, NoInfer<Stored>>): void
   /** Every problem at `path` and below it is answered as `application/json` in the shape that `render` gives. */
   problems(path: string, render: ProblemRenderer): void
   /** Hands every request at `path` (from the root) and below it that no route takes to an Express router or a node listener. */

@@ -7,6 +7,7 @@ import type { PluginApp } from '../http/plugin.js'
 import { type FindPlace, METHODS } from '../http/route.js'
 import { RouteClash } from '../http/routes.js'
 import type { Computation } from '../resource/computed.js'
+import type { Row } from '../resource/plan.js'
 import type { LoadedPlugin } from './load.js'
 import { callPlace } from './place.js'
 
@@ -79,7 +80,7 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
       requireOpen('compute')
       requireFunction(`what computes \`${field}\` of \`${resource}\``, compute)
       // Which fields it is told of, the compiler has looked at already.
-      from(guarded.compute).compute(resource, field, compute as Computation)
+      from(guarded.compute).compute(resource, field, compute as Computation<Row, never>)
     },
     problems(path, render) {
       requireOpen('problems')

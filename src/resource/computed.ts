@@ -2,14 +2,16 @@ import type { ComputedSpec } from '../config/spec.js'
 import { toJsonText } from '../fields/exact-json.js'
 import { valueSchema } from './field-schema.js'
 import type { Row } from './plan.js'
-import type { RecordOf } from './typed.js'
+import type { SourceOf, ValueOf } from './typed.js'
 import type { CompileSchema } from './validator.js'
 
 /** Makes a field of answers out of stored values, which are as handlers have them; a value of its type, or null where it may be. */
-export type Computation<Stored = Row> = (values: Readonly<Stored>) => unknown
+export type Computation<Stored = Row, Value = unknown> = (values: Readonly<Stored>) => Value
 
 /** The function of a resource whose types are written, unless its plugin says itself what is `Stored`. */
-export type ComputationOf<Name, Stored> = [Stored] extends [never] ? Computation<RecordOf<Name>> : Computation<Stored>
+export type ComputationOf<Name, Field, Stored> = [Stored] extends [never]
+  ? Computation<SourceOf<Name, Field>, ValueOf<Name, Field>>
+  : Computation<Stored>
 
 /** The JSON text of a computed field. */
 export type Compute = (values: Row) => string

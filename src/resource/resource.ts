@@ -10,7 +10,7 @@ import { type ListParameters, spellQuery } from './query.js'
 import { compileRecordQuery, compileSelection } from './selection.js'
 import type { BodiesOf, ChangeOf, IdOf, ListParametersOf } from './typed.js'
 import type { CompileSchema } from './validator.js'
-import { compileValues, type ReadValues, settable } from './values.js'
+import { readSettable, type ReadValues } from './values.js'
 
 /** A resource, compiled: closures over its spec, ready to serve. Frozen. `Name` is what its types are found by, where they are written. */
 export interface Resource<Name extends string = string> {
@@ -67,7 +67,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
   ]
   const selection = compileSelection(spec, members)
   const readList = spec.dialect ? compileDialectList(spec, spec.dialect) : compileList(spec, selection)
-  const valueReader = () => compileValues(settable(fields), `the model \`${spec.model.name}\``, compile)
+  const valueReader = () => readSettable(spec.model, compile)
   return Object.freeze({
     spec,
     shown,

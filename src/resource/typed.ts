@@ -12,7 +12,7 @@ type Resources = Application extends { readonly resources: infer All } ? All : n
 type Routes = Application extends { readonly routes: infer All } ? All : never
 
 /** The kinds of types that are written of a resource. */
-type Kind = 'id' | 'record' | 'insert' | 'change' | 'create' | 'update' | 'patch' | 'filter'
+type Kind = 'id' | 'record' | 'insert' | 'change' | 'create' | 'update' | 'patch' | 'serverSet' | 'computed' | 'filter'
 
 // What is asked first does not depend on the name, so that code which serves any application sees the answer.
 type Of<Name, Which extends Kind, Otherwise> = [Resources] extends [never]
@@ -33,6 +33,27 @@ export type IdOf<Name> = Of<Name, 'id', Id>
 export type InsertOf<Name> = Of<Name, 'insert', Row>
 /** Some fields of a record, to be changed. */
 export type ChangeOf<Name> = Of<Name, 'change', Row>
+
+type ServerSetOf<Name> = Of<Name, 'serverSet', never>
+
+/** What is about to be stored, as hooks see it. */
+export type WriteOf<Name> = Partial<Omit<RecordOf<Name>, ServerSetOf<Name>>>
+/** What hooks may answer: a change that leaves alone what the server sets by itself. */
+export type HookChangeOf<Name> = [ServerSetOf<Name>] extends [never]
+  ? ChangeOf<Name>
+  : Omit<ChangeOf<Name>, ServerSetOf<Name>> & { readonly [Field in ServerSetOf<Name> & string]?: never }
+
+type ComputedOf<Name> = Of<Name, 'computed', Readonly<Record<string, unknown>>>
+type KeyOf<All> = All extends unknown ? keyof All & string : never
+
+/** The names of the fields that are computed for the answers of a resource. */
+export type ComputedName<Name> = KeyOf<ComputedOf<Name>>
+/** What such a field is made of. */
+export type SourceOf<Name, Field> =
+  ComputedOf<Name> extends { readonly [Key in Field & string]: { readonly from: infer From } } ? From : RecordOf<Name>
+/** What it may be. */
+export type ValueOf<Name, Field> =
+  ComputedOf<Name> extends { readonly [Key in Field & string]: { readonly value: infer Value } } ? Value : unknown
 
 /** What bodies are read as, by the mode in which they are. */
 export interface BodiesOf<Name> extends Readonly<Record<BodyMode, unknown>> {

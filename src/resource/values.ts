@@ -1,4 +1,4 @@
-import type { FieldSpec } from '../config/spec.js'
+import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { suggest } from '../config/words.js'
 import { toJsonText } from '../fields/exact-json.js'
 import { readJsonBody } from '../json-body.js'
@@ -37,9 +37,30 @@ export function compileValues(fields: readonly FieldSpec[], what: string, compil
   }
 }
 
-/** What code may set of a record: all that the server does not set by itself, and none of it has to be there. */
-export function settable(fields: readonly FieldSpec[]): readonly FieldSpec[] {
-  return fields
-    .filter((field) => !field.primaryKey && field.auto === undefined)
-    .map((field) => ({ ...field, default: field.default ?? { call: 'now' } }))
+/** What the server sets by itself, and why code cannot. */
+export const serverSet = ({ fields }: Pick<ModelSpec, 'fields'>): ReadonlyMap<string, string> =>
+  new Map(
+    fields
+      .filter(({ primaryKey, auto }) => primaryKey || auto !== undefined)
+      .map(({ name, primaryKey, auto }) => [name, primaryKey ? 'it is the primary key' : `it has \`auto: ${auto}\``]),
+  )
+
+/**
+ * @returns the reader of what code sets of a record: all that the server does not set by itself, and none of it has to be there. It throws
+ * as those of `compileValues` do
+ */
+export function readSettable(model: ModelSpec, compile: CompileSchema): ReadValues {
+  const reserved = serverSet(model)
+  const fields = model.fields
+    .filter(({ name }) => !reserved.has(name))
+    .map((field) => ({ ...field, default: field.default ?? ({ call: 'now' } as const) }))
+  const what = `the model \`${model.name}\``
+  const read = compileValues(fields, what, compile)
+  return (values) => {
+    for (const name of Object.keys(values)) {
+      const reason = reserved.get(name)
+      if (reason !== undefined) throw new Error(`${what} sets \`${name}\` by itself, so that code cannot: ${reason}`)
+    }
+    return read(values)
+  }
 }

@@ -3,7 +3,7 @@ import type { Lookup } from '../fields/field-type.js'
 import { compileFilters } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
 import { pathsOf } from '../resource/selection.js'
-import { type Member, spellValue } from './spelling.js'
+import { type Member, spellNames, spellValue } from './spelling.js'
 
 /** The parameters of a list; undefined for a resource in a dialect, whose clients have words of their own. */
 export function listParameters({ spec, members, selectable }: Resource): readonly Member[] | undefined {
@@ -24,7 +24,7 @@ export function listParameters({ spec, members, selectable }: Resource): readonl
 
 /** A parameter that takes one or several of some names. */
 function someOf(name: string, names: readonly string[]): Member {
-  const one = names.map((each) => JSON.stringify(each)).join(' | ')
+  const one = spellNames(names)
   return { name, type: `${one} | readonly (${one})[]` }
 }
 

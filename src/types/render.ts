@@ -1,11 +1,12 @@
-import type { AppSpec, ModelSpec } from '../config/spec.js'
+import type { AppSpec, ComputedSpec, ResourceSpec } from '../config/spec.js'
 import type { RouteTable } from '../http/routes.js'
 import { toPascal, uniqueNames } from '../resource/names.js'
 import type { Resource } from '../resource/resource.js'
 import { listParameters } from './list-types.js'
 import { declare, type ModelNames, modelTypes, nameModel } from './model-types.js'
 import { routeTypes } from './route-types.js'
-import { type Member, spellObject, spellValue } from './spelling.js'
+import { serverSet } from '../resource/values.js'
+import { type Member, spellNames, spellObject, spellValue } from './spelling.js'
 
 /** What types are written of: the compiled application. */
 interface Typed {
@@ -18,7 +19,7 @@ const HEAD = `// Written by \`snippetctl types\` from resources.yaml and its plu
 `
 
 /** What the file itself uses. */
-const TAKEN = ['Application', 'Json', 'JsonText', 'Partial', 'Record']
+const TAKEN = ['Application', 'Json', 'JsonText', 'Partial', 'Pick', 'Record']
 
 /** The TypeScript file of an application: a type for whatever it names. The same application gives the same text. */
 export function renderTypes({ spec, resources, routes }: Typed): string {
@@ -32,7 +33,7 @@ export function renderTypes({ spec, resources, routes }: Typed): string {
     const parameters = listParameters(resource)
     const filter = parameters && unique(`${toPascal(name)}Filter`)
     if (filter) filters.push(declare(`The parameters of the list of \`${name}\`.`, filter, spellObject(parameters)))
-    return { name, type: spellObject(partsOf(model, names.get(model), filter), 6) }
+    return { name, type: spellObject(partsOf(resource.spec, names.get(model), filter), 6) }
   })
 
   const parts = [...models, ...filters]
@@ -46,13 +47,33 @@ export function renderTypes({ spec, resources, routes }: Typed): string {
   ].join('\n')
 }
 
-function partsOf(model: ModelSpec, names: ModelNames | undefined, filter: string | undefined): readonly Member[] {
+function partsOf(
+  { model, computed }: ResourceSpec,
+  names: ModelNames | undefined,
+  filter: string | undefined,
+): readonly Member[] {
   return [
     { name: 'id', type: spellValue(model.primaryKey) },
     ...Object.entries(names ?? {}).map(([name, type]) => ({ name, type: String(type) })),
+    { name: 'serverSet', type: spellNames([...serverSet(model).keys()]) },
+    { name: 'computed', type: spellComputed(computed, String(names?.record)) },
     ...(filter === undefined ? [] : [{ name: 'filter', type: filter }]),
   ]
 }
+
+/** Of each computed field, the stored ones that it is made of, and what it may be. */
+function spellComputed(computed: readonly ComputedSpec[], record: string): string {
+  if (computed.length === 0) return 'Record<never, never>'
+  const members = computed.map(({ field, from }) => {
+    const source = `Pick<${record}, ${spellNames(from.map(({ name }) => name))}>`
+    const value = spellValue(field)
+    return { name: field.name, type: `{ readonly from: ${source}; readonly value: ${widened(value)} }` }
+  })
+  return spellObject(members, 8)
+}
+
+/** A number is an integer of 64 bits as well. */
+const widened = (value: string): string => value.replace(/^bigint/, 'bigint | number')
 
 function registration(resources: readonly Member[], routes: readonly Member[]): string {
   return `declare module 'snippetctl' {

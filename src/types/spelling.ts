@@ -27,6 +27,11 @@ export function spellRules({ type, options, message }: FieldSpec): string {
   return message ?? [...new Set(type.rules(options).map((rule) => rule.message))].join(', ')
 }
 
+/** Any of these names. */
+export function spellNames(names: readonly string[]): string {
+  return names.map((name) => JSON.stringify(name)).join(' | ')
+}
+
 /** An object type with these members, from the second line on indented by so many spaces. */
 export function spellObject(members: readonly Member[], indent = 0): string {
   if (members.length === 0) return 'Record<string, never>'
