@@ -53,6 +53,7 @@ resources:
     sparse_fields: true
     expand: { a_belongs_to: { resource: author } }
     pagination: { style: limit_offset }
+    idempotency: optional
     computed: { label: { from: [a_string, a_date], type: string, nullable: true }, size: { from: [a_json], type: bigint } }
   loan: { model: loan, path: /loans/, pagination: { style: none } }
 mounts:
@@ -153,6 +154,12 @@ describe('the types of a model', () => {
     expect(membersOf('LoanUpdate')).toEqual({ reader: 'string', note: 'string | null', days: 'number', pin: 'string' })
     expect(text).toContain('export type LoanPatch = Partial<LoanUpdate>')
   })
+})
+
+test('the models of the file have types, and no other', () => {
+  const names = [...text.matchAll(/^export type (\w+) = \{/gm)].map(([, name]) => name)
+  expect(names.filter((name) => /^[A-Z][a-z]*$/.test(name ?? ''))).toEqual(['Author', 'Book', 'Loan'])
+  expect(text).not.toMatch(/snippetctl_|Answer/)
 })
 
 describe('the types of lists and routes', () => {

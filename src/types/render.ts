@@ -24,7 +24,9 @@ const TAKEN = ['Application', 'Json', 'JsonText', 'Partial', 'Pick', 'Record']
 /** The TypeScript file of an application: a type for whatever it names. The same application gives the same text. */
 export function renderTypes({ spec, resources, routes }: Typed): string {
   const unique = uniqueNames(TAKEN)
-  const names = new Map(spec.models.map((model) => [model, nameModel(model, unique)]))
+  // Where answers are kept is nobody's but the server's.
+  const named = spec.models.filter((model) => model !== spec.answers)
+  const names = new Map(named.map((model) => [model, nameModel(model, unique)]))
   const models = [...names].flatMap(([model, own]) => modelTypes(model, own))
   const filters: string[] = []
 
