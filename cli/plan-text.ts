@@ -65,8 +65,10 @@ function accessText({ table, index, rows, removed, counts }: Access): string {
 }
 
 /** What would help; nothing where an index leads to the rows that are answered. */
-function helpOf({ accesses, advice }: Explanation, { name, indexes }: ModelSpec): readonly string[] {
-  const wasteful = accesses.filter(({ index, removed }) => index === undefined || removed > 0)
+function helpOf({ accesses, advice }: Explanation, { name, table, indexes }: ModelSpec): readonly string[] {
+  // An index of the model does nothing for records of others that are shown beside its own.
+  const own = accesses.filter((access) => access.table === '' || access.table === table)
+  const wasteful = own.filter(({ index, removed }) => index === undefined || removed > 0)
   if (advice === undefined || wasteful.length === 0) return []
   const { served, fields, unserved } = advice
   const unhelped = unserved.map((lookup) => `no index that the file can declare serves \`${lookup}\``)

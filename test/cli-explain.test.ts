@@ -10,6 +10,7 @@ let database: TestDatabase | undefined
 async function openBooks(migration: string): Promise<void> {
   project = await makeProject({
     'resources.yaml': `${BOOKS.replace('[title]', '{ title: [exact, contains] }')}  drop: { model: book, path: /drop/, operations: [create] }
+  some: { model: book, path: /some/, sparse_fields: true }
 plugins: [./plugin.js]
 `,
     'package.json': '{"type":"module"}',
@@ -73,6 +74,13 @@ describe('explain', () => {
     expect(stdout).toMatch(/\nindex {2}books_pkey\nrows {3}1 estimated, 0 actual\n/)
   })
 
+  test('takes what a client wants to see of a record', async () => {
+    const { code, stdout } = await run('explain', 'some-detail', 'id=5', 'fields=title')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^GET \/api\/some\/5\/\?fields=title\n/)
+    expect(stdout).toMatch(/\nSQL\n(?!.*"id" as).*"title" as "title".*\n/)
+  })
+
   test('prints one JSON document with --json', async () => {
     const { code, stdout } = await run('explain', 'book-detail', 'id=5', '--json')
     expect({ code, json: JSON.parse(stdout) }).toEqual({
@@ -122,6 +130,7 @@ describe('explain, where there is no database yet', () => {
     [2, ['book-detail'], '`book-detail` needs a value for `id`', 'snippetctl explain book-detail id=<bigint>'],
     [2, ['book-detail', 'id=05'], '`05` is no bigint', 'snippetctl explain book-detail id=<bigint>'],
     [2, ['book-detail', 'id=5', 'title=x'], '`book-detail` has no parameter `title`', ''],
+    [2, ['some-detail', 'id=5', 'fields=titel'], 'the parameter `fields` names `titel`; known are id, title', ''],
     [2, ['book-list'], 'there is no database yet', 'snippetctl migrate up'],
   ])('exits with %i for %j, and makes no database', async (expected, args, message, help) => {
     const { code, stdout, stderr } = await runCli(['explain', ...args], { cwd: project.folder })

@@ -11,10 +11,14 @@ import { openTestDatabase, watchDatabase } from './support/database.js'
 const YAML = `version: 1
 api: { prefix: "" }
 models:
+  author:
+    table: authors
+    fields: { id: { type: bigint, primary_key: true }, name: { type: string, max: 9 } }
   book:
     table: books
     fields:
       id: { type: bigint, primary_key: true }
+      author: { type: belongs_to, model: author, nullable: true }
       title: { type: string, max: 200 }
       pages: { type: integer }
       lent: { type: boolean }
@@ -29,6 +33,8 @@ resources:
     filterable: { title: [exact, contains], pages: [exact, gt], lent: [exact], read_on: [isnull, lt] }
     search: [title]
     orderable: [title, pages, read_on]
+  author: { model: author, path: /authors/ }
+  shown: { model: book, path: /shown/, sparse_fields: true, expand: { author: { resource: author } } }
   walk: { model: book, path: /walk/, orderable: [title], pagination: { style: cursor } }
 `
 
@@ -45,13 +51,15 @@ beforeAll(async () => {
   const { watched, sent } = watchDatabase(database)
   seen = sent
   api = await startApi(YAML, { database: watched })
+  const authors = "insert into authors (name) select 'author' from generate_series(1, 1000)"
+  await database.query({ text: authors, values: [] })
   await database.query({
-    text: `insert into books (title, pages, lent, read_on)
-      select 'title ' || n % 5000, n % 900, n % 2 = 0, case when n % 3 > 0 then date '2000-01-01' + n % 7000 end
+    text: `insert into books (title, author_id, pages, lent, read_on)
+      select 'title ' || n % 5000, n % 1000 + 1, n % 900, n % 2 = 0, case when n % 3 > 0 then date '2000-01-01' + n % 7000 end
       from generate_series(1, ${ROWS}) n`,
     values: [],
   })
-  await database.query({ text: 'analyze books', values: [] })
+  await database.query({ text: 'analyze books, authors', values: [] })
   folder = await mkdtemp(join(tmpdir(), 'snippetctl-'))
   await writeFile(join(folder, 'resources.yaml'), YAML)
   const loaded = await loadApplication({ file: join(folder, 'resources.yaml'), env: {} })
@@ -108,6 +116,29 @@ describe('an explanation', () => {
       accesses: [{ table: 'books', index: 'books_pkey', rows: 1, removed: 0, counts: false }],
       rows: 1,
     })
+  })
+
+  test('knows the index of related records from that of a count', async () => {
+    const { accesses } = await explainList('shown', 'expand=author&page_size=3')
+    expect(accesses.map(({ table, counts }) => ({ table, counts }))).toEqual([
+      { table: 'books', counts: true },
+      { table: 'books', counts: false },
+      { table: 'authors', counts: false },
+    ])
+    expect(accesses.at(-1)?.index).toBe('authors_pkey')
+  })
+
+  test('is of the very statement that answers what a client wants to see of a record', async () => {
+    seen.splice(0)
+    expect((await api.fetch('/shown/7/?fields=title&expand=author')).status).toBe(200)
+    const resource = resourceNamed('shown')
+    const read = { id: 7n, selection: resource.parseSelection('fields=title&expand=author') }
+    const { sql, accesses } = await explainRead({ resource, links: app.routes, read }, database)
+    expect(sql).toBe(seen[0]?.text)
+    expect(accesses.map(({ index, counts }) => ({ index, counts }))).toEqual([
+      { index: 'books_pkey', counts: false },
+      { index: 'authors_pkey', counts: false },
+    ])
   })
 
   test.each([

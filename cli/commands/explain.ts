@@ -34,6 +34,7 @@ Examples:
   $ snippetctl explain snippet-list
   $ snippetctl explain snippet-list 'language=python&ordering=-created_at'
   $ snippetctl explain snippet-detail id=5 --json
+  $ snippetctl explain book-detail id=5 'fields=title&expand=author'
   $ snippetctl explain SC301                             what the code of a diagnostic means
   $ snippetctl explain resources.pagination              what a key of the configuration means
 
@@ -47,7 +48,10 @@ export function addExplain(program: Command, context: CliContext): void {
       'show the SQL of a request, its plan, the index it uses, and the rows that were estimated and read; or what a code or a key means',
     )
     .argument('<name>', 'the name of a generated route, as `snippetctl routes` lists it; a code; or the path of a key')
-    .argument('[parameters...]', 'a key=value for each parameter of its path; of a list, the query string')
+    .argument(
+      '[parameters...]',
+      'a key=value for each parameter of its path; and the query string, of a list or of what records show',
+    )
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async (name: string, given: readonly string[], options: ExplainOptions) =>
@@ -102,26 +106,42 @@ function understand(app: App, name: string, given: readonly string[]): Request {
     throw new Failure(2, `\`${name}\` answers ${methods} only, and what writes is never run for an explanation`)
   }
   if (parameters.length > 0) {
-    const path = reverse(app, { command: 'explain', name, given: readPairs(given) })
-    const [text = ''] = readPairs(given).values()
+    const isOfPath = (pair: string) => !resource.selectable || parameters.some((key) => pair.startsWith(`${key}=`))
+    const pairs = readPairs(given.filter(isOfPath))
+    const path = reverse(app, { command: 'explain', name, given: pairs })
+    const [text = ''] = pairs.values()
     const id = resource.parseId(text)
     if (id === undefined) throw new Error(`${path} has no id`)
-    return { resource, read: { id }, path }
+    const query = queryOf(
+      'a record',
+      given.filter((pair) => !isOfPath(pair)),
+    )
+    const selection = asClient(() => resource.parseSelection(query))
+    return { resource, read: { id, selection }, path: withQuery(path, query) }
   }
   return list(resource, reverse(app, { command: 'explain', name, given: new Map() }), given)
 }
 
-/** @throws Failure 2 with the words that a client is answered */
 function list(resource: Resource, path: string, given: readonly string[]): Request {
+  const query = queryOf('a list', given)
+  const { plan } = asClient(() => resource.parseList(query))
+  return { resource, read: { plan }, path: withQuery(path, query) }
+}
+
+const withQuery = (path: string, query: string): string => (query === '' ? path : `${path}?${query}`)
+
+function queryOf(what: string, given: readonly string[]): string {
   const [query = '', second] = given.map((each) => each.replace(/^\?/, ''))
-  if (second !== undefined) {
-    throw new Failure(2, `a list takes one query, and \`${second}\` is a second one`, [
-      `join them: '${given.join('&')}'`,
-    ])
-  }
+  if (second === undefined) return query
+  throw new Failure(2, `${what} takes one query, and \`${second}\` is a second one`, [
+    `join them: '${given.join('&')}'`,
+  ])
+}
+
+/** @throws Failure 2 with the words that a client is answered */
+function asClient<T>(read: () => T): T {
   try {
-    const { plan } = resource.parseList(query)
-    return { resource, read: { plan }, path: query === '' ? path : `${path}?${query}` }
+    return read()
   } catch (error) {
     if (error instanceof Problem) throw new Failure(2, error.message, [], error)
     throw error

@@ -2,7 +2,7 @@ import type { Json } from '../json.js'
 import { Problem } from '../problem.js'
 import { adviseIndex, type IndexAdvice } from '../resource/index-advice.js'
 import type { Links } from '../resource/links.js'
-import type { Id, ListPlan } from '../resource/plan.js'
+import type { Id, ListPlan, Selection } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { Database, Statement } from './database.js'
 import { documentForm } from './forms.js'
@@ -10,7 +10,7 @@ import { type Access, accessesOf, type PlanStep, readPlan } from './plan-tree.js
 import { compileStatements } from './statements.js'
 
 /** What a client reads of a resource: a list, or one record. */
-export type Read = { readonly plan: ListPlan } | { readonly id: Id }
+export type Read = { readonly plan: ListPlan } | { readonly id: Id; readonly selection?: Selection | undefined }
 
 /** The statement that answers a request, and how PostgreSQL does it. */
 export interface Explanation {
@@ -69,7 +69,7 @@ export async function explainRead(
     pages: ran ? Number(plan['Shared Hit Blocks'] ?? 0) + Number(plan['Shared Read Blocks'] ?? 0) : undefined,
     rows: { estimated, actual },
     root,
-    accesses: accessesOf(root),
+    accesses: accessesOf(root, 'plan' in read),
     advice: 'plan' in read ? adviseIndex(resource.spec.model, read.plan) : undefined,
     plan,
   }
@@ -79,5 +79,6 @@ function statementOf(resource: Resource, links: Links, read: Read): Statement {
   const { model } = resource.spec
   const statements = compileStatements(model, documentForm(resource, links))
   if ('plan' in read) return statements.list(read.plan)
-  return statements.retrieve(model.primaryKey.type.write(read.id, model.primaryKey.options))
+  const id = model.primaryKey.type.write(read.id, model.primaryKey.options)
+  return read.selection ? statements.look(id, read.selection) : statements.retrieve(id)
 }

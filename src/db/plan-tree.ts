@@ -60,14 +60,19 @@ export function readPlan(node: Node): PlanStep {
   }
 }
 
-/** Every way in which a plan reads a table. A count is a plan of its own within the statement. */
-export function accessesOf(step: PlanStep, counts = false): readonly Access[] {
-  const inCount = counts || step.part?.startsWith('InitPlan') === true
+/** Every way in which the plan of a statement reads a table. Of a list, the count is a plan of its own right below the whole. */
+export function accessesOf(root: PlanStep, isList: boolean): readonly Access[] {
+  const isCount = ({ part }: PlanStep) => isList && part?.startsWith('InitPlan') === true
+  return [...readsOf(root, false), ...root.steps.flatMap((step) => readsBelow(step, isCount(step)))]
+}
+
+function readsBelow(step: PlanStep, counts: boolean): readonly Access[] {
+  return [...readsOf(step, counts), ...step.steps.flatMap((each) => readsBelow(each, counts))]
+}
+
+function readsOf(step: PlanStep, counts: boolean): readonly Access[] {
   const rows = step.actual === undefined ? undefined : step.actual + step.removed
   const { table = '', index } = step
-  const own =
-    index !== undefined || step.type === 'Seq Scan'
-      ? [{ table, index, rows, removed: step.removed, counts: inCount }]
-      : []
-  return [...own, ...step.steps.flatMap((each) => accessesOf(each, inCount))]
+  if (index === undefined && step.type !== 'Seq Scan') return []
+  return [{ table, index, rows, removed: step.removed, counts }]
 }
