@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import {
   type Database,
@@ -58,11 +58,7 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
       state.again ||= state.broken && SOURCE.test(path)
       return state.again
     },
-    changed: () => {
-      turn = turn.then(look).catch((error: unknown) => {
-        log.error({ event: 'not_reloaded', msg: `the files cannot be followed: ${String(error)}` })
-      })
-    },
+    changed: () => lookAgain(),
     failed: ({ message }) =>
       log.warn({ event: 'not_followed', msg: `changes are not noticed, so restart after them: ${message}` }),
   })
@@ -97,7 +93,15 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
     await refresh()
   }
 
-  state.seen = await refresh()
+  const lookAgain = () => {
+    turn = turn.then(look).catch((error: unknown) => {
+      log.error({ event: 'not_reloaded', msg: `the files cannot be followed: ${String(error)}` })
+    })
+  }
+
+  const seen = await refresh()
+  state.seen = new Map([...seen, ...(await savedSinceStart([...seen.keys()]))])
+  lookAgain()
   await refreshTypes(application)
   return async () => {
     state.closed = true
@@ -118,6 +122,13 @@ async function readContents(files: readonly string[], folder?: string): Promise<
     contents.set(file, bytes ? createHash('sha256').update(bytes).digest('hex') : 'none')
   }
   return contents
+}
+
+/** Files that were saved since this process began, as changed: that may have been too late for what it read. */
+async function savedSinceStart(files: readonly string[]): Promise<Contents> {
+  const times = await Promise.all(files.map((file) => stat(file).catch(() => undefined)))
+  const late = files.filter((_, index) => (times[index]?.mtimeMs ?? 0) > performance.timeOrigin)
+  return new Map(late.map((file) => [file, 'of before']))
 }
 
 const changedIn = (before: Contents, now: Contents): readonly string[] =>

@@ -80,6 +80,21 @@ function keepAsking({ url }: Serving, path: string): () => Promise<ReadonlySet<n
 }
 
 describe('serve, while its files change,', () => {
+  test('sees what was saved while it started', async () => {
+    project = await makeProject({
+      'resources.yaml': CONFIGURATION,
+      // Runs when the configuration has been read.
+      'plugin.ts': `import { readFileSync, writeFileSync } from 'node:fs'
+const text = readFileSync('resources.yaml', 'utf8')
+writeFileSync('resources.yaml', text.replace('/books/', '/tomes/'))
+export default () => {}
+`,
+      [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
+    })
+    database = await openOnlyOnServer()
+    await answered(await start(), '/api/tomes/', '[]')
+  })
+
   test('answers by the new ones, keeps the last good ones, and fails no request (promise 12)', async () => {
     await begin()
     const server = await start()
