@@ -16,7 +16,8 @@ export interface Running {
 
 interface Start {
   readonly contestant: Contestant
-  readonly url: string
+  /** Left out, it serves the embedded database beside its configuration, as in development. */
+  readonly url?: string
   /** Options of Node itself. */
   readonly node?: readonly string[]
   /** What must be answered first. */
@@ -26,7 +27,7 @@ interface Start {
 const PATIENCE = 30_000
 const PAUSE = 4
 
-/** Starts a contestant as it would run in production; its log goes nowhere. */
+/** Starts a contestant; its log goes nowhere. */
 export async function startServer({
   contestant,
   url,
@@ -37,7 +38,12 @@ export async function startServer({
   const started = performance.now()
   const child = spawn(process.execPath, [...node, ...contestant.program], {
     cwd: contestant.directory,
-    env: { ...process.env, NODE_ENV: 'production', DATABASE_URL: url, PORT: String(port), HOST: '127.0.0.1' },
+    env: {
+      ...process.env,
+      ...(url && { NODE_ENV: 'production', DATABASE_URL: url }),
+      PORT: String(port),
+      HOST: '127.0.0.1',
+    },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const exited = once(child, 'exit')

@@ -1,5 +1,6 @@
 import type { Check } from './check.js'
 import { growth } from './growth.js'
+import { reload } from './reload.js'
 import { resources } from './resources.js'
 import { slow } from './slow.js'
 import { start } from './start.js'
@@ -13,4 +14,5 @@ export const CHECKS: ReadonlyMap<string, Check> = new Map([
   ['slow', slow],
   ['resources', resources],
   ['start', start],
+  ['reload', reload],
 ])
