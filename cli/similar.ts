@@ -1,4 +1,4 @@
-import { nearest } from '../src/index.js'
+import { article, nearest } from '../src/index.js'
 
 interface Noun {
   readonly singular: string
@@ -9,6 +9,6 @@ interface Noun {
 export function similarHelp(name: string, known: readonly string[], noun: Noun): readonly string[] {
   const names = [...new Set(known)]
   const near = nearest(name, names)
-  if (near !== undefined) return [`a ${noun.singular} with a similar name exists: \`${near}\``]
+  if (near !== undefined) return [`${article(noun.singular)} ${noun.singular} with a similar name exists: \`${near}\``]
   return [`the ${noun.plural} are: ${names.join(', ')}`]
 }

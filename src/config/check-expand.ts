@@ -5,7 +5,7 @@ import { isRelation, type ModelDraft, whyHidden } from './drafts.js'
 import type { Path } from './located.js'
 import { offers, type ResourceDraft } from './resource-drafts.js'
 import { EXPANDED, READS } from './spec.js'
-import { show, suggest } from './words.js'
+import { article, show, suggest } from './words.js'
 import { expansionsOf } from './yaml-shape.js'
 
 /** Where something is said of an expansion. */
@@ -54,7 +54,9 @@ const followPath = (
     if (field === undefined) return undefined
     const reason = isRelation(field) ? whyHidden(field) : 'it is no relation'
     if (reason !== undefined) {
-      report.add({ ...where, code: 'SC311', message: `${show(name)} cannot be expanded: ${reason}` })
+      const relations = [...model.fields].flatMap(([own, each]) => (each && isRelation(each) ? [show(own)] : []))
+      const help = [relations.length > 0 ? `relations are ${relations.join(', ')}` : 'this model has no relation']
+      report.add({ ...where, code: 'SC311', message: `${show(name)} cannot be expanded: ${reason}`, help })
       return undefined
     }
     if (model.fields.has(EXPANDED)) {
@@ -80,15 +82,21 @@ const checkResource = (
     .map(({ name }) => name)
   if (wanted !== undefined) {
     if (reading.includes(wanted)) return
-    const message = `no resource ${show(wanted)} shows a ${show(model)}`
+    const message = `no resource ${show(wanted)} shows ${article(model)} ${show(model)}`
     const path = [...where.path, 'resource']
     report.add({ code: 'SC321', path, message, help: suggest(wanted, reading, 'resource') })
   } else if (reading.length !== 1) {
     const known = reading.map(show).join(', ')
     const [message, help] =
       reading.length === 0
-        ? [`no resource shows a ${show(model)}`, `add a resource of the model ${show(model)} that lists or retrieves`]
-        : [`several resources show a ${show(model)}`, `say as which it is shown, by \`resource\`: ${known}`]
+        ? [
+            `no resource shows ${article(model)} ${show(model)}`,
+            `add a resource of the model ${show(model)} that lists or retrieves`,
+          ]
+        : [
+            `several resources show ${article(model)} ${show(model)}`,
+            `say as which it is shown, by \`resource\`: ${known}`,
+          ]
     report.add({ ...where, code: 'SC321', message, help: [help] })
   }
 }

@@ -7,6 +7,7 @@ import { doc, flag, listOf, mapping, named, NAMED, oneOfNames } from './schema-p
 import { API_DEFAULTS, apiSchema, dialectSchema, mountSchema, SEGMENT } from './schema-places.js'
 import { writeKeys, WRITE_DEFAULTS } from './schema-writes.js'
 import { OPERATIONS } from './spec.js'
+import { article } from './words.js'
 
 /** The functions that `default:` can call, and the names of the types whose values they make. */
 export const DEFAULT_FUNCTIONS = { now: ['timestamp'], uuid: ['uuid'] } as const
@@ -97,7 +98,10 @@ const optionSchema = (name: string, schema: JsonSchema): JsonSchema => {
 const typedFieldSchema = (type: FieldType): JsonSchema => {
   const options = Object.entries(type.options).map(([name, schema]) => [name, optionSchema(name, schema)])
   const properties = { type: doc({ const: type.name }, type.summary), ...Object.fromEntries(options), ...commonKeys() }
-  return { ...mapping(`a \`${type.name}\` field`, properties, type.required), description: type.summary }
+  return {
+    ...mapping(`${article(type.name)} \`${type.name}\` field`, properties, type.required),
+    description: type.summary,
+  }
 }
 
 const fieldSchema = (): JsonSchema => ({

@@ -55,15 +55,28 @@ const BOOLEAN_WORDS: Readonly<Record<string, boolean>> = {
   n: false,
 }
 
-const kindHelp = (wanted: unknown, value: Json): string[] => {
-  if (typeof value !== 'string') return []
+/** What the schema says of a key: its example, where that is one line, or else what it means, or what it has. */
+const exampleOf = (schema: Broken['schema']): string[] => {
+  const [, example] = /```yaml\n(.*)\n```/.exec(String(schema['markdownDescription'] ?? '')) ?? []
+  if (example !== undefined) return [`such as \`${example}\``]
+  if (typeof schema['description'] === 'string') return [schema['description']]
+  const keys = Object.keys((schema['properties'] as object | undefined) ?? {})
+  return keys.length > 0 ? [`its keys are ${keys.map((key) => `\`${key}\``).join(', ')}`] : []
+}
+
+const kindHelp = ({ path, value, schema }: Broken): string[] => {
+  const wanted = schema['type']
+  if (typeof value !== 'string') return value === null ? [] : exampleOf(schema)
+  const isItem = typeof path.at(-1) === 'number'
+  if ([wanted].flat().includes('array') && /^[a-z][\w.]*$/.test(value) && !isItem)
+    return [`in brackets it is a list: \`${String(path.at(-1))}: [${value}]\``]
   const word = BOOLEAN_WORDS[value.toLowerCase()]
   if (wanted === 'boolean' && word !== undefined) return [`YAML 1.2 reads ${show(value)} as text; write \`${word}\``]
   const numeric = (wanted === 'integer' || wanted === 'number') && /^-?\d+$/.test(value)
-  return numeric ? [`without quotes it is a number: \`${value}\``] : []
+  return numeric ? [`without quotes it is a number: \`${value}\``] : exampleOf(schema)
 }
 
-const wrongKind = ({ path, value, schema, root }: Broken): Words => {
+const wrongKind = ({ path, value, schema, root, params }: Broken): Words => {
   if (path.length === 0 && value === null)
     return {
       code: 'SC208',
@@ -72,7 +85,12 @@ const wrongKind = ({ path, value, schema, root }: Broken): Words => {
     }
   const code = path.length === 0 ? 'SC208' : 'SC203'
   const message = `${subject(path, root)} must be ${kinds(schema['type'])}, not ${describe(value)}`
-  return { code, ...(value === null ? { part: 'key' as const } : {}), message, help: kindHelp(schema['type'], value) }
+  return {
+    code,
+    ...(value === null ? { part: 'key' as const } : {}),
+    message,
+    help: kindHelp({ path, value, schema, root, params }),
+  }
 }
 
 const wrongKindOfAny = ({ path, value, schema, root }: Broken): Words => {
@@ -101,7 +119,7 @@ const missingKey = ({ path, params, schema, root }: Broken): Words => {
         FIELD_TYPES.map(({ name }) => name),
         'type',
       )
-    : []
+    : exampleOf(((schema['properties'] ?? {}) as Readonly<Record<string, Broken['schema']>>)[key] ?? {})
   return { code: 'SC202', part: 'key', message: `${of} lacks the key \`${key}\``, help }
 }
 

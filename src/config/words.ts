@@ -22,6 +22,16 @@ export const describe = (json: Json): string => {
   return `\`${json}\``
 }
 
+/** Words that are spoken as if they began with a consonant, such as `user`, and those that are not, such as `hour`. */
+const AS_CONSONANT = /^(?:eu|one|once|u(?:ni(?!n)|s[aeiu]|ti|r[aieol]|ku|fo|uid))/
+const AS_VOWEL = /^(?:[aeiou]|h(?:our|onest|onou?r|eir)|x(?:ml|$))/
+
+/** `a` or `an`, as the word that follows is spoken. */
+export const article = (word: string): 'a' | 'an' => {
+  const [plain = ''] = /[a-z]+/.exec(word.toLowerCase()) ?? []
+  return AS_VOWEL.test(plain) && !AS_CONSONANT.test(plain) ? 'an' : 'a'
+}
+
 /** No name is longer; comparing takes the product of the lengths. */
 const LONGEST_NAME = 120
 
@@ -108,7 +118,7 @@ export const suggest = (given: string, known: readonly string[], noun: string): 
   const near = nearest(given, known)
   if (near !== undefined && FALSE_FRIENDS.get(given)?.includes(near))
     return [`the ${noun} for this is called \`${near}\` here`]
-  if (near !== undefined) return [`a ${noun} with a similar name exists: \`${near}\``]
+  if (near !== undefined) return [`${article(noun)} ${noun} with a similar name exists: \`${near}\``]
   if (known.length === 0) return [`there is no ${noun} to choose from`]
   const names = known.slice(0, MOST_NAMES).map((name) => `\`${name}\``)
   const more = known.length > MOST_NAMES ? ` and ${known.length - MOST_NAMES} more` : ''

@@ -1,4 +1,5 @@
 import { isReading, type Operation } from '../config/spec.js'
+import { article } from '../config/words.js'
 import { COUNT, NEIGHBOUR, objectOf } from '../dialects/description.js'
 import type { Generated } from '../http/route.js'
 import { headersOfOne, oneOrSeveral } from './bulk.js'
@@ -32,7 +33,7 @@ const SAYINGS: Readonly<Record<Operation, Saying>> = {
   },
   create: {
     verb: 'create',
-    summary: (name) => `Create a ${name}`,
+    summary: (name) => `Create ${article(name)} ${name}`,
     description: 'Makes a record of what is sent.',
     status: 201,
     answer: 'The new record.',
@@ -40,14 +41,14 @@ const SAYINGS: Readonly<Record<Operation, Saying>> = {
   },
   retrieve: {
     verb: 'retrieve',
-    summary: (name) => `Retrieve a ${name}`,
+    summary: (name) => `Retrieve ${article(name)} ${name}`,
     description: 'One record by its key.',
     status: 200,
     answer: 'The record.',
   },
   update: {
     verb: 'update',
-    summary: (name) => `Replace a ${name}`,
+    summary: (name) => `Replace ${article(name)} ${name}`,
     description: 'Sets every field that can be written.',
     status: 200,
     answer: 'The record as it is now.',
@@ -55,7 +56,7 @@ const SAYINGS: Readonly<Record<Operation, Saying>> = {
   },
   partial_update: {
     verb: 'partialUpdate',
-    summary: (name) => `Change a ${name}`,
+    summary: (name) => `Change ${article(name)} ${name}`,
     description: 'Sets the fields that are sent (RFC 7396), and leaves the others as they are.',
     status: 200,
     answer: 'The record as it is now.',
@@ -64,7 +65,7 @@ const SAYINGS: Readonly<Record<Operation, Saying>> = {
   },
   destroy: {
     verb: 'destroy',
-    summary: (name) => `Delete a ${name}`,
+    summary: (name) => `Delete ${article(name)} ${name}`,
     description: 'Removes the record.',
     status: 204,
     answer: 'It is gone.',
