@@ -3,7 +3,7 @@ import { type Answers, compileAnswers } from './db/answers.js'
 import type { Connection, Database } from './db/database.js'
 import { documentForm, rowForm } from './db/forms.js'
 import { compileGraphs } from './db/graph.js'
-import { guardTransactions } from './db/guards.js'
+import { guardTransactions, referrersOf } from './db/guards.js'
 import type { StatementCounts } from './db/statements.js'
 import { compileStore, type Store } from './db/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
@@ -128,9 +128,10 @@ function bindRecords(app: App, database: Database, { gate, statements }: Watch):
   return { ...on(database, outside), reading: reads && on(reads, outside) }
 }
 
-function compileStores(resource: Resource, { routes, computations }: App, counts: StatementCounts): Stores {
+function compileStores(resource: Resource, { spec, routes, computations }: App, counts: StatementCounts): Stores {
+  const around = { counts, referrers: referrersOf(spec, resource.spec.model) }
   return {
-    rows: compileStore(resource, rowForm(resource), counts),
-    documents: compileStore(resource, documentForm(resource, routes, computations.get(resource)), counts),
+    rows: compileStore(resource, rowForm(resource), around),
+    documents: compileStore(resource, documentForm(resource, routes, computations.get(resource)), around),
   }
 }

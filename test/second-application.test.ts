@@ -483,6 +483,7 @@ describe('deleting a record that others refer to', () => {
     await create({})
     const answer = await ask('DELETE', anna)
     expect([answer.status, errorsOf(answer)]).toEqual([409, undefined])
+    expect(answer.body).toMatchObject({ detail: 'A record of book still refers to it, by author' })
     expect((await ask('GET', anna)).status).toBe(200)
     await ask('DELETE', `${BOOKS}1/`)
     expect((await ask('DELETE', anna)).status).toBe(204)
@@ -493,6 +494,7 @@ describe('deleting a record that others refer to', () => {
     expect((await ask('POST', SUBJECTS, { name: 'b', parent: 1 })).status).toBe(201)
     const answer = await ask('DELETE', `${SUBJECTS}1/`)
     expect([answer.status, errorsOf(answer)]).toEqual([409, undefined])
+    expect(answer.body).toMatchObject({ detail: 'A record of subject still refers to it, by parent' })
   })
 
   test('takes them along for `cascade`', async () => {

@@ -17,7 +17,7 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
   not_acceptable: 'The route is a generated one, which answers JSON, and `Accept` leaves JSON out.',
   request_timeout: 'The request did not arrive in time.',
   conflict:
-    'A value that must be unique is taken, or a record refers to one that is not there, or is still referred to.',
+    'A value that must be unique is taken, or a record refers to one that is not there, or is still referred to: `detail` says by what, where that is public.',
   request_in_progress:
     'A request with the same `Idempotency-Key` is not answered yet; `Retry-After` says when to try again.',
   precondition_failed: 'The record is not, or no longer, of the version that `If-Match` names; nothing was changed.',

@@ -219,6 +219,18 @@ function faultOf(cause: DriverError, guards: Guards | undefined): Fault | undefi
   return guards?.constraints.get(String(cause.constraint))
 }
 
+const STILL_REFERRED_TO = new Set(['23503', '23001'])
+
+/**
+ * The refusal to delete a record that others refer to, as a client may see it; anything else comes back as it is.
+ * @param referrers what is said, by the name of the constraint
+ */
+export function toReferred(error: unknown, referrers: ReadonlyMap<string, string>): unknown {
+  const cause = driverError(error)
+  const detail = cause && STILL_REFERRED_TO.has(codeOf(cause)) && referrers.get(String(cause.constraint))
+  return detail ? new Problem('conflict', detail, { cause }) : error
+}
+
 /** A character that the encoding of the database does not have. */
 const UNKNOWN_CHARACTERS = new Set(['22021', '22P05'])
 

@@ -1,5 +1,5 @@
-import type { ModelSpec } from '../config/spec.js'
-import { constraintFields } from './constraint-names.js'
+import type { AppSpec, ModelSpec } from '../config/spec.js'
+import { constraintFields, foreignKeyName } from './constraint-names.js'
 import type { Database } from './database.js'
 import { type Guards, tableOf, toProblem } from './errors.js'
 
@@ -27,6 +27,29 @@ export function guardsOf(model: ModelSpec): Guards {
       fields.filter((field) => !field.nullable).map(({ name, column }) => [column, faultOf(name, 'is required')]),
     ),
   }
+}
+
+/**
+ * What a client is told when a record cannot be deleted because others refer to it, by the name of the constraint: of relations that are
+ * public, and no others.
+ */
+export function referrersOf({ models, resources }: AppSpec, model: ModelSpec): ReadonlyMap<string, string> {
+  return new Map(
+    models.flatMap(({ name, table, fields }) => {
+      const shown = resources.find((resource) => resource.model.name === name)
+      const relations = fields.filter(
+        (field) => field.target?.model === model.name && !field.private && !field.writeOnly,
+      )
+      if (!shown) return []
+      return relations.map(
+        (field) =>
+          [
+            foreignKeyName(table, field.column),
+            `A record of ${shown.name} still refers to it, by ${field.name}`,
+          ] as const,
+      )
+    }),
+  )
 }
 
 /** The transactions of a database, whose end blames a field as statements do. What the work throws passes as it is. */

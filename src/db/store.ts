@@ -8,7 +8,7 @@ import type { Resource } from '../resource/resource.js'
 import type { ChangeOf, IdOf, InsertOf, RecordOf } from '../resource/typed.js'
 import { COUNT_CAP, createEstimates, type Estimates, isCounted } from './count.js'
 import type { Connection, Result, Statement } from './database.js'
-import { type Guards, toProblem, toReadFailure } from './errors.js'
+import { type Guards, toProblem, toReadFailure, toReferred } from './errors.js'
 import { type Form, formFor } from './forms.js'
 import { guardsOf } from './guards.js'
 import type { PageCells } from './page.js'
@@ -71,16 +71,22 @@ export type DocumentStore<Name> = Store<string, Uint8Array, IdOf<Name>, InsertOf
 /** PostgreSQL takes twice as many in one statement. */
 const MOST_PARAMETERS = 32_000
 
+interface Surroundings {
+  readonly counts: StatementCounts
+  /** As `referrersOf` says. */
+  readonly referrers: ReadonlyMap<string, string>
+}
+
 /** Compiles the statements of a resource in one form; each call of the result gives its store on one connection. */
 export function compileStore<Item, Items>(
   resource: Resource,
   form: Form<Item, Items>,
-  counts: StatementCounts,
+  { counts, referrers }: Surroundings,
 ): (connection: Connection) => Store<Item, Items> {
   const { model } = resource.spec
   const statements = compileStatements(model, form, counts)
   const uncounted = remember((plan: ListPlan): ListPlan => ({ ...plan, total: 'none' }))
-  const parts = { model, form, statements, guards: guardsOf(model), estimates: createEstimates(), uncounted }
+  const parts = { model, form, statements, guards: guardsOf(model), referrers, estimates: createEstimates(), uncounted }
   return (connection) => bindStore(parts, connection)
 }
 
@@ -89,12 +95,13 @@ interface StoreParts<Item, Items> {
   readonly form: Form<Item, Items>
   readonly statements: Statements
   readonly guards: Guards
+  readonly referrers: ReadonlyMap<string, string>
   readonly estimates: Estimates
   readonly uncounted: (plan: ListPlan) => ListPlan
 }
 
 function bindStore<Item, Items>(
-  { model, form, statements, guards, estimates, uncounted }: StoreParts<Item, Items>,
+  { model, form, statements, guards, referrers, estimates, uncounted }: StoreParts<Item, Items>,
   connection: Connection,
 ): Store<Item, Items> {
   const { primaryKey } = model
@@ -104,6 +111,13 @@ function bindStore<Item, Items>(
       return await connection.query(statement)
     } catch (error) {
       throw toProblem(error, guards)
+    }
+  }
+  const remove = async (statement: Statement): Promise<Result> => {
+    try {
+      return await connection.query(statement)
+    } catch (error) {
+      throw toReferred(error, referrers)
     }
   }
   const ask = async (statement: Statement): Promise<Result> => {
@@ -183,7 +197,7 @@ function bindStore<Item, Items>(
       return rows.map(([id]) => readCell(primaryKey, id) as Id)
     },
 
-    destroyMany: async (ids) => (await connection.query(statements.destroyMany(ids.map(writeId)))).count,
+    destroyMany: async (ids) => (await remove(statements.destroyMany(ids.map(writeId)))).count,
 
     async update(id, row, only) {
       const key = writeId(id)
@@ -197,14 +211,14 @@ function bindStore<Item, Items>(
 
     async destroy(id, only) {
       const key = writeId(id)
-      const { count } = await connection.query(statements.destroy(key, only))
+      const { count } = await remove(statements.destroy(key, only))
       if (count === 0 && only) await refuseIfThere(key)
       return count > 0
     },
 
     async take(id, only) {
       const key = writeId(id)
-      const item = readOne(await connection.query(statements.take(key, only)))
+      const item = readOne(await remove(statements.take(key, only)))
       if (item === undefined && only) await refuseIfThere(key)
       return item
     },
