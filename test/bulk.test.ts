@@ -97,9 +97,14 @@ describe('POST of an array', () => {
     expect(await problemOf(answer)).toEqual([
       409,
       'Title is taken by another record',
-      { title: 'Title is taken by another record' },
+      { '1.title': 'Title is taken by another record' },
     ])
     expect(await titles()).toEqual(UNTOUCHED)
+  })
+
+  test('blames the later of two that agree', async () => {
+    const answer = await api.send('POST', '/api/books/', [{ title: 'x, y' }, { title: 'z' }, { title: 'x, y' }])
+    expect((await problemOf(answer))[2]).toEqual({ '2.title': 'Title is taken by another record' })
   })
 
   test('names faults by the place of their item, and asks no database', async () => {

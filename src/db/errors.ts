@@ -107,6 +107,7 @@ interface DriverError extends Error {
   readonly code?: unknown
   readonly constraint?: unknown
   readonly column?: unknown
+  readonly detail?: unknown
   readonly table?: unknown
   readonly syscall?: unknown
 }
@@ -217,6 +218,13 @@ function isForeignNull(cause: DriverError, guards: Guards | undefined): boolean 
 function faultOf(cause: DriverError, guards: Guards | undefined): Fault | undefined {
   if (cause.code === NOT_NULL) return guards?.required.get(String(cause.column))
   return guards?.constraints.get(String(cause.constraint))
+}
+
+/** The columns and the texts of a key that is taken, as the server names them; undefined for any other error, and where it does not say. */
+export function takenKeyOf(error: unknown): { readonly columns: string; readonly texts: string } | undefined {
+  if (codeOf(error) !== '23505') return undefined
+  const [, columns, texts] = /^Key \((.*)\)=\((.*)\) already exists/s.exec(String(driverError(error)?.detail)) ?? []
+  return columns === undefined || texts === undefined ? undefined : { columns, texts }
 }
 
 const STILL_REFERRED_TO = new Set(['23503', '23001'])
