@@ -35,7 +35,12 @@ export function announce(context: CliContext, { listening, database, workers, lo
   const { colors, line } = context.err
   const rows = [
     ['API', colors.cyan(url)],
-    ...(explore ? [['Explore', `${colors.cyan(`${url}/`)}   the API in a browser`]] : []),
+    ...(explore
+      ? [
+          ['Explore', `${colors.cyan(`${url}/`)}   the API in a browser`],
+          ['Docs', `${colors.cyan(`${url}/docs/`)}   Swagger UI, where swagger-ui-dist is installed`],
+        ]
+      : []),
     ['Database', database],
     ['Serves', `${count(resources, 'resource')}, ${count(routes, 'route')}   (snippetctl routes)`],
     ...(workers === undefined ? [] : [['Workers', String(workers)]]),

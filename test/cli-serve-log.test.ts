@@ -143,6 +143,7 @@ describe('the log of serve', () => {
       'error: failure: internal: a\\u001b[31mb\\u009b2Jc\\u000alevel: info\\u2028d\\u202ee\\u007f\r\n',
     )
     expect(text).toMatch(/\r\n +at /)
+    expect(text).toContain(`${url}/docs/`)
     expect(text.replaceAll('\r\n', '')).not.toMatch(COMMANDS)
   })
 

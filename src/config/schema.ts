@@ -87,7 +87,8 @@ const OPTION_TEXTS: Readonly<Record<string, string>> = {
   precision: 'How many digits there are in all.',
   scale: 'How many digits follow the point.',
   model: 'The model whose records the field points to.',
-  on_delete: 'What happens to this record when the one it points to is deleted.',
+  on_delete:
+    'What happens to this record when the one it points to is deleted; left out, that is refused (`restrict`).',
 }
 
 const optionSchema = (name: string, schema: JsonSchema): JsonSchema => {
