@@ -94,13 +94,13 @@ async function serveRequests(run: Run, state: 'ready' | 'away'): Promise<ExitCod
   const spans = findTracing(application.spec.file, context.version)
   const service = createService(application.app, served, { log, traffic: monitor?.traffic, spans })
   monitor?.watch(service)
-  const { url } = await service.listen({ port: orders?.port ?? options.port, host }).catch((cause: unknown) => {
+  // Before it listens, so that no change after that goes unseen, and no request is answered before the line that says so.
+  const stopFollowing = isFollowed(context, options) ? await reloadOnSave({ ...run, service }) : async () => {}
+  const { url } = await service.listen({ port: orders?.port ?? options.port, host }).catch(async (cause: unknown) => {
+    await stopFollowing()
     throw refusedAddress(options, cause)
   })
-  let stopFollowing = async (): Promise<void> => {}
   try {
-    // Before it says that it listens, so that no change after that goes unseen.
-    if (isFollowed(context, options)) stopFollowing = await reloadOnSave({ ...run, service })
     sayListening(run, url)
     if (state === 'ready') monitor?.open()
     const ends = state === 'ready' ? [stop.requested] : [stop.requested, openWhenReachable(run, gate.open)]
