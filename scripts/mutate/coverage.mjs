@@ -24,7 +24,7 @@ export async function coverage(planted, say) {
   const files = readdirSync(join(folder, 'test')).filter((name) => name.endsWith('.test.ts') && !NOT_ASKED.test(name))
   const states = files.map((name) => ({
     name,
-    kept: join(known, `${name}.${printOf(join(folder, 'test', name))}.json`),
+    kept: join(known, `${name}.${printOf(folder, name)}.json`),
   }))
   const missing = states.filter(({ kept }) => !existsSync(kept))
   if (missing.length > 0) say(`recording what ${missing.length} test files reach`)
@@ -72,6 +72,11 @@ function sharesOf(reached, mutants) {
   return Object.fromEntries(Object.entries(counts).map(([file, count]) => [file, count.reached / count.all]))
 }
 
-function printOf(file) {
-  return createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 12)
+/** Of a test file with the files of cases that it names. */
+function printOf(folder, name) {
+  const text = readFileSync(join(folder, 'test', name), 'utf8')
+  const cases = [...new Set(text.match(/test\/fixtures\/[\w.-]+\.txt/g))]
+  const hash = createHash('sha256').update(text)
+  for (const file of cases) hash.update(readFileSync(join(folder, file)))
+  return hash.digest('hex').slice(0, 12)
 }
