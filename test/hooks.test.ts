@@ -241,7 +241,10 @@ describe('what a hook changes is held to the rules of its field', () => {
   test.each([
     [{ titel: 'x' }, 'the model `book` has no field `titel` to set; a field with a similar name exists: `title`'],
     [{ id: 5n }, 'the model `book` sets `id` by itself, so that code cannot: it is the primary key'],
-    [{ changed_at: '2020-01-01T00:00:00Z' }, 'the model `book` sets `changed_at` by itself, so that code cannot: it has `auto: on_update`'],
+    [
+      { changed_at: '2020-01-01T00:00:00Z' },
+      'the model `book` sets `changed_at` by itself, so that code cannot: it has `auto: on_update`',
+    ],
     [{ shelf: 'too long' }, 'the model `book`: Shelf must'],
     ['text', "a hook of `book` returned 'text'; it must return the values to change, or nothing"],
   ])('%p is a mistake of the hook, which only the log hears of', async (change, message) => {

@@ -100,6 +100,8 @@ const BAD: readonly Asked[] = [
     (path): Asked => ['GET', `${L}/${path}/?page=0&x=1`, 400],
   ),
   ...['users', 'authors', 'books', 'books/shelf', 'subjects'].map((path): Asked => ['GET', `${L}/${path}/99/`, 404]),
+  ...['users', 'authors', 'books', 'subjects'].map((path): Asked => ['GET', `${L}/${path}/1/?x=1`, 400]),
+  ...['authors', 'books', 'reviews', 'subjects'].map((path): Asked => ['DELETE', `${L}/${path}/1/?x=1`, 400]),
   ...['authors', 'books', 'books/shelf', 'reviews', 'subjects'].flatMap((path) =>
     unreadable('POST', `${L}/${path}/`, [400, 415]),
   ),
@@ -153,6 +155,8 @@ test('every status that the document of the snippet service declares is answered
   ]
   const bad: readonly Asked[] = [
     ['GET', `${B}/?page=0`, 400],
+    ['GET', `${B}/1/?x=1`, 400],
+    ['DELETE', `${B}/1/?x=1`, 400],
     ...[A, B].flatMap((path): readonly Asked[] => [
       ['GET', `${path}/99/`, 404],
       ['PUT', `${path}/99/`, 404, snippet],

@@ -7,6 +7,7 @@ import { answeringJson } from './accept.js'
 import { checkCreations, createMany, destroyMany, updateMany } from './bulk.js'
 import { type Hooks, hooked, optionsOf as transactionOf } from './hooks.js'
 import { idempotent } from './idempotency.js'
+import { refusesParameters, takingNoParameters } from './parameters.js'
 import { undoable } from './undoable.js'
 import type { FindPlace, Handler, Method, Route, RouteOptions } from './route.js'
 
@@ -58,7 +59,9 @@ export function viewset(resource: Resource, { hooks, computed, replacements } = 
     const other = replacements.get(operation)
     const answers = operation !== 'destroy' || dialect?.destroyed === 'record'
     const done = other ? other.instead(act) : act
-    const handle = operation === 'create' ? oncePerKey(resource, done, run) : done
+    const kept = operation === 'create' ? oncePerKey(resource, done, run) : done
+    const isBare = several !== 'destroy' && refusesParameters(resource, operation)
+    const handle = isBare ? takingNoParameters(kept) : kept
     return {
       ...places[on],
       method,

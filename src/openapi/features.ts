@@ -1,6 +1,7 @@
 import { EXPANDED, type IdempotencySpec, isReading, type Operation } from '../config/spec.js'
 import type { Lookup } from '../fields/field-type.js'
 import type { ValueDescription } from '../http/operation.js'
+import { refusesParameters } from '../http/parameters.js'
 import type { JsonSchema } from '../json.js'
 import { compileFilters, type Filter, MOST_VALUES } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
@@ -159,6 +160,8 @@ export function describeKey({ required, hours }: IdempotencySpec): ValueDescript
   return { description, required, schema: { type: 'string', minLength: 1, maxLength: 257 } }
 }
 
+const bare: Feature = ({ resource, operation }) => (refusesParameters(resource, operation) ? { refusals: [400] } : {})
+
 const acceptance: Feature = ({ resource: { spec }, operation }) =>
   operation === 'destroy' && spec.dialect?.destroyed !== 'record' ? {} : { refusals: [406] }
 
@@ -178,6 +181,7 @@ export const FEATURES: readonly Feature[] = [
   writing,
   versions,
   idempotency,
+  bare,
   acceptance,
   constraints,
   database,

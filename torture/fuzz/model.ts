@@ -75,6 +75,8 @@ export function predict(sample: Sample, rows: Rows, lengthGiven: boolean): Predi
   if (method === 'OPTIONS') return { status: isGenerated ? 200 : 204 }
   if (rule === undefined) return { status: 405 }
   if (isGenerated && head.asks === 'no JSON' && method !== 'DELETE') return { status: 406 }
+  const hasParameters = target === 'b-list' && method === 'GET'
+  if (isGenerated && !hasParameters && !/^&*$/.test(sample.query.text)) return { status: 400 }
   const takesBody = method === 'POST' || method === 'PUT' || method === 'PATCH'
   if (takesBody && lengthGiven && sample.body.kind === 'huge') return { status: 413 }
   const row = id === undefined ? undefined : rows.get(id)

@@ -1,0 +1,32 @@
+import { isReading, type Operation, type ResourceSpec } from '../config/spec.js'
+import { Problem } from '../problem.js'
+import { parseQuery, quote } from '../resource/query.js'
+import type { Resource } from '../resource/resource.js'
+import type { Handler } from './route.js'
+
+/** Whether a generated operation on one record, or on those of its body, has no query parameters, and refuses those that it is given. */
+export function refusesParameters(
+  { spec, selectable }: Pick<Resource, 'spec' | 'selectable'>,
+  operation: Operation,
+): boolean {
+  const takesSome = operation === 'list' || (isReading(operation) && selectable)
+  return !takesSome && isStrict(spec)
+}
+
+/** Clients of a dialect send parameters of its own to any address. */
+const isStrict = ({ dialect, unknownQuery }: ResourceSpec): boolean =>
+  dialect === undefined && unknownQuery === 'refuse'
+
+/** A handler that does nothing for requests with a query parameter: they are refused, as 400. */
+export function takingNoParameters(handle: Handler): Handler {
+  return (context) => {
+    if (context.search !== '') refuseAny(context.search)
+    return handle(context)
+  }
+}
+
+function refuseAny(search: string): void {
+  const [unknown] = parseQuery(search, () => true).keys()
+  if (unknown === undefined) return
+  throw new Problem('invalid_query', `this takes no parameter ${quote(unknown)}, nor any other`)
+}
