@@ -64,6 +64,8 @@ const exampleOf = (schema: Broken['schema']): string[] => {
   return keys.length > 0 ? [`its keys are ${keys.map((key) => `\`${key}\``).join(', ')}`] : []
 }
 
+const withoutQuotes = (text: string): string => `without quotes it is a number: \`${text}\``
+
 const kindHelp = ({ path, value, schema }: Broken): string[] => {
   const wanted = schema['type']
   if (typeof value !== 'string') return value === null ? [] : exampleOf(schema)
@@ -73,7 +75,7 @@ const kindHelp = ({ path, value, schema }: Broken): string[] => {
   const word = BOOLEAN_WORDS[value.toLowerCase()]
   if (wanted === 'boolean' && word !== undefined) return [`YAML 1.2 reads ${show(value)} as text; write \`${word}\``]
   const numeric = (wanted === 'integer' || wanted === 'number') && /^-?\d+$/.test(value)
-  return numeric ? [`without quotes it is a number: \`${value}\``] : exampleOf(schema)
+  return numeric ? [withoutQuotes(value)] : exampleOf(schema)
 }
 
 const wrongKind = ({ path, value, schema, root, params }: Broken): Words => {
@@ -124,8 +126,11 @@ const missingKey = ({ path, params, schema, root }: Broken): Words => {
 }
 
 const notAllowed = ({ path, value, schema, root }: Broken): Words => {
-  const names = [schema['enum'] ?? schema['const']].flat().map(String)
-  const help = suggest(typeof value === 'string' ? value : '', names, 'value')
+  const allowed = [schema['enum'] ?? schema['const']].flat()
+  const names = allowed.map(String)
+  const isQuoted =
+    typeof value === 'string' && allowed.some((each) => typeof each === 'number' && String(each) === value)
+  const help = isQuoted ? [withoutQuotes(value)] : suggest(typeof value === 'string' ? value : '', names, 'value')
   const message = `${subject(path, root)} cannot be ${describe(value)}`
   return { code: 'SC204', ...(value === null ? { part: 'key' as const } : {}), message, help }
 }
