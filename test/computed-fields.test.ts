@@ -49,6 +49,7 @@ resources:
     idempotency: optional
     computed: { full_title: { from: [title, id], type: string } }
   plain: { model: book, path: /plain/ }
+  panel: { model: book, path: /panel/, dialect: simple-rest, computed: { full_title: { from: [title, id], type: string } } }
 `
 
 interface Book {
@@ -70,6 +71,7 @@ const plugin: Plugin = (app) => {
   app.compute<Book>('book', 'letters', (values) => values.secret.length + Object.keys(values).length - 1)
   app.compute<Book>('hooked', 'full_title', fullTitle)
   app.compute<Book>('several', 'full_title', fullTitle)
+  app.compute<Book>('panel', 'full_title', fullTitle)
   app.hooks('hooked', { afterCreate: () => undefined })
 }
 
@@ -196,6 +198,13 @@ describe('a function that fails', () => {
     expect([await rowsIn('books'), (await get('/api/plain/1/')).text]).toEqual([rows, expect.stringContaining('"One"')])
   })
 
+  test('keeps what was to be deleted, where a dialect answers the record', async () => {
+    const made = await api.send('POST', '/api/plain/', { title: 'broken' })
+    const { id } = (await made.json()) as { id: number }
+    expect((await api.fetch(`/api/panel/${id}`, { method: 'DELETE' })).status).toBe(500)
+    expect((await api.fetch(`/api/plain/${id}/`, { method: 'DELETE' })).status).toBe(204)
+  })
+
   test('is no half of a list', async () => {
     await api.send('POST', '/api/plain/', { title: 'broken' })
     const list = await get('/api/books/?page_size=50')
@@ -258,6 +267,7 @@ describe('an application', () => {
       '31 SC355 no plugin computes `letters` of `book`',
       '35 SC355 no plugin computes `full_title` of `hooked`',
       '41 SC355 no plugin computes `full_title` of `several`',
+      '43 SC355 no plugin computes `full_title` of `panel`',
     ])
   })
 
