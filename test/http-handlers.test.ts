@@ -166,9 +166,8 @@ describe('a stream', () => {
       status: 200,
       stream: pieces(large, large, new Error('canary')),
     }))
-    const response = await fetch(`${url}/api/test/`)
-    expect(response.status).toBe(200)
-    await expect(response.text()).rejects.toThrow()
+    // Whether the head has gone out by then is up to the version of Node.
+    await expect(fetch(`${url}/api/test/`).then((response) => response.text())).rejects.toThrow()
     expect(errors).toMatchObject([{ event: 'failure', type: 'internal' }])
   })
 
