@@ -2,6 +2,7 @@ import { access, constants, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { dirname, join, resolve } from 'node:path'
+import { urlOf } from '../src/index.js'
 import { refusedAddress } from './address.js'
 import { type Application, type CliContext, type CommonOptions, loadConfig, shownPath } from './context.js'
 import { checkUpDatabase } from './check-up-database.js'
@@ -127,10 +128,8 @@ const PATIENCE = 2_000
 /** Whether who listens at an address describes an API of the title and with a path of this one. It may serve an older file. */
 async function servesThis({ app, spec }: Application, address: { readonly host: string; readonly port: number }) {
   const own = new Set([...app.routes].map(({ path }) => path))
-  const host = address.host.includes(':') ? `[${address.host}]` : address.host
   try {
-    const url = `http://${host}:${address.port}/openapi.json`
-    const reply = await fetch(url, { signal: AbortSignal.timeout(PATIENCE) })
+    const reply = await fetch(`${urlOf(address)}/openapi.json`, { signal: AbortSignal.timeout(PATIENCE) })
     const { info, paths } = (await reply.json()) as { info?: { title?: unknown }; paths?: object }
     return info?.title === spec.api.title && Object.keys(paths ?? {}).some((path) => own.has(path))
   } catch {

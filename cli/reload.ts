@@ -70,7 +70,8 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
     const folder = typeof migrations === 'string' ? migrations : migrations.path
     const files = [spec.file, ...(await pluginFiles(spec))]
     follower.follow([...files, folder])
-    return readContents(files, folder)
+    const names = await readdir(folder).catch(() => [])
+    return readContents([...files, ...names.sort().map((name) => join(folder, name))])
   }
 
   const look = async (): Promise<void> => {
@@ -100,8 +101,9 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
   }
 
   const seen = await refresh()
-  state.seen = new Map([...seen, ...(await savedSinceStart([...seen.keys()]))])
-  lookAgain()
+  const late = await savedSinceStart([...seen.keys()])
+  state.seen = new Map([...seen, ...late])
+  if (late.size > 0) lookAgain()
   await refreshTypes(application)
   return async () => {
     state.closed = true
@@ -113,11 +115,9 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
 /** What files hold, by path. A file that is touched, or saved as it was, changes nothing. */
 type Contents = ReadonlyMap<string, string>
 
-async function readContents(files: readonly string[], folder?: string): Promise<Contents> {
-  const names = folder === undefined ? [] : await readdir(folder).catch(() => [])
-  const all = [...files, ...names.sort().map((name) => join(folder ?? '', name))]
+async function readContents(files: readonly string[]): Promise<Contents> {
   const contents = new Map<string, string>()
-  for (const file of all) {
+  for (const file of files) {
     const bytes = await readFile(file).catch(() => undefined)
     contents.set(file, bytes ? createHash('sha256').update(bytes).digest('hex') : 'none')
   }

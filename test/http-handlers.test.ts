@@ -162,12 +162,18 @@ describe('a stream', () => {
   const large = 'x'.repeat(20_000)
 
   test('that fails on its way is cut, so that nobody takes it for complete', async () => {
-    const { url, errors } = await serveHandler(() => ({
-      status: 200,
-      stream: pieces(large, large, new Error('canary')),
-    }))
-    // Whether the head has gone out by then is up to the version of Node.
-    await expect(fetch(`${url}/api/test/`).then((response) => response.text())).rejects.toThrow()
+    let arrived = () => {}
+    const head = new Promise<void>((resolve) => (arrived = resolve))
+    async function* cut() {
+      yield* pieces(large, large)
+      await head
+      throw new Error('canary')
+    }
+    const { url, errors } = await serveHandler(() => ({ status: 200, stream: cut() }))
+    const response = await fetch(`${url}/api/test/`)
+    expect(response.status).toBe(200)
+    arrived()
+    await expect(response.text()).rejects.toThrow()
     expect(errors).toMatchObject([{ event: 'failure', type: 'internal' }])
   })
 

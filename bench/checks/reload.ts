@@ -12,9 +12,18 @@ const PROMISE = 300
 const PAUSE = 2
 const PATIENCE = 10_000
 
-/** A project whose files are saved in another version each time; each version answers at a path of its own. */
-const PROJECT: Readonly<Record<string, (version: number) => string>> = {
-  'resources.yaml': (version) => `version: 1
+/** A file that is saved in another version each time, and where its version answers. */
+interface Saved {
+  readonly name: string
+  readonly text: (version: number) => string
+  readonly path: (version: number) => string
+}
+
+const PROJECT: readonly Saved[] = [
+  {
+    name: 'resources.yaml',
+    path: (version) => `/api/file-${version}/`,
+    text: (version) => `version: 1
 api: { prefix: /api, title: Books }
 plugins: [./plugin.ts]
 models:
@@ -26,22 +35,23 @@ models:
 resources:
   book: { model: book, path: /file-${version}/ }
 `,
-  'plugin.ts': (version) => `import type { Plugin } from 'snippetctl'
+  },
+  {
+    name: 'plugin.ts',
+    path: (version) => `/api/plugin-${version}/`,
+    text: (version) => `import type { Plugin } from 'snippetctl'
 const plugin: Plugin = (app) => app.route('GET', '/plugin-${version}/', 'said', async () => ({ status: 200, body: {} }))
 export default plugin
 `,
-}
-const PATHS: Readonly<Record<string, (version: number) => string>> = {
-  'resources.yaml': (version) => `/api/file-${version}/`,
-  'plugin.ts': (version) => `/api/plugin-${version}/`,
-}
+  },
+]
 
 /** Milliseconds from saving a file to the first answer by what it says, of a server in development on the embedded database. */
 export const reload: Check = async ({ ours, rounds }) => {
   const directory = mkdtempSync(join(tmpdir(), 'snippetctl-reload-'))
-  const save = (file: string, version: number) => writeFileSync(join(directory, file), PROJECT[file]?.(version) ?? '')
+  const save = ({ name, text }: Saved, version: number) => writeFileSync(join(directory, name), text(version))
   try {
-    for (const file of Object.keys(PROJECT)) save(file, 0)
+    for (const each of PROJECT) save(each, 0)
     const file = ['--config', join(directory, 'resources.yaml')]
     const [program = ''] = ours.program
     const plan = [program, 'migrate', 'plan', '--write', 'tables', ...file]
@@ -50,14 +60,14 @@ export const reload: Check = async ({ ours, rounds }) => {
     const server = await startServer({ contestant, path: '/api/file-0/' })
     try {
       const findings = []
-      for (const file of Object.keys(PROJECT)) {
+      for (const each of PROJECT) {
         const times: number[] = []
         for (let version = 1; version <= rounds; version++) {
-          save(file, version)
-          times.push(await untilAnswered(server.port, PATHS[file]?.(version) ?? ''))
+          save(each, version)
+          times.push(await untilAnswered(server.port, each.path(version)))
         }
         const detail = ` (${Math.min(...times).toFixed(0)} to ${Math.max(...times).toFixed(0)})`
-        findings.push(atMost(`${file} is saved and answers${detail}`, median(times), PROMISE, ' ms'))
+        findings.push(atMost(`${each.name} is saved and answers${detail}`, median(times), PROMISE, ' ms'))
       }
       return findings
     } finally {

@@ -78,7 +78,8 @@ const kindHelp = ({ path, value, schema }: Broken): string[] => {
   return numeric ? [withoutQuotes(value)] : exampleOf(schema)
 }
 
-const wrongKind = ({ path, value, schema, root, params }: Broken): Words => {
+const wrongKind = (broken: Broken): Words => {
+  const { path, value, schema, root } = broken
   if (path.length === 0 && value === null)
     return {
       code: 'SC208',
@@ -87,12 +88,7 @@ const wrongKind = ({ path, value, schema, root, params }: Broken): Words => {
     }
   const code = path.length === 0 ? 'SC208' : 'SC203'
   const message = `${subject(path, root)} must be ${kinds(schema['type'])}, not ${describe(value)}`
-  return {
-    code,
-    ...(value === null ? { part: 'key' as const } : {}),
-    message,
-    help: kindHelp({ path, value, schema, root, params }),
-  }
+  return { code, ...(value === null ? { part: 'key' as const } : {}), message, help: kindHelp(broken) }
 }
 
 const wrongKindOfAny = ({ path, value, schema, root }: Broken): Words => {

@@ -1,7 +1,10 @@
-import type { AppSpec, ModelSpec } from '../config/spec.js'
+import { type AppSpec, isShown, type ModelSpec } from '../config/spec.js'
+import { writeCell } from '../fields/cell.js'
+import { identifier } from '../fields/sql-literal.js'
+import type { Row } from '../resource/plan.js'
 import { constraintFields, foreignKeyName } from './constraint-names.js'
 import type { Database } from './database.js'
-import { type Guards, tableOf, toProblem } from './errors.js'
+import { type Guards, tableOf, takenKeyOf, toProblem } from './errors.js'
 
 const BROKEN = {
   unique: 'is taken by another record',
@@ -33,23 +36,31 @@ export function guardsOf(model: ModelSpec): Guards {
  * What a client is told when a record cannot be deleted because others refer to it, by the name of the constraint: of relations that are
  * public, and no others.
  */
-export function referrersOf({ models, resources }: AppSpec, model: ModelSpec): ReadonlyMap<string, string> {
+export function referrersOf({ resources }: Pick<AppSpec, 'resources'>, model: ModelSpec): ReadonlyMap<string, string> {
+  // Of several resources of one model the first gives its name.
   return new Map(
-    models.flatMap(({ name, table, fields }) => {
-      const shown = resources.find((resource) => resource.model.name === name)
-      const relations = fields.filter(
-        (field) => field.target?.model === model.name && !field.private && !field.writeOnly,
-      )
-      if (!shown) return []
-      return relations.map(
-        (field) =>
-          [
+    [...resources]
+      .reverse()
+      .flatMap(({ name, model: { table, fields } }) =>
+        fields
+          .filter((field) => field.target?.model === model.name && isShown(field))
+          .map((field) => [
             foreignKeyName(table, field.column),
-            `A record of ${shown.name} still refers to it, by ${field.name}`,
-          ] as const,
-      )
-    }),
+            `A record of ${name} still refers to it, by ${field.name}`,
+          ]),
+      ),
   )
+}
+
+/** Which of several new rows has the key that is taken: the last, because it may be taken by another of them. */
+export function placeOfTaken({ fields }: ModelSpec, rows: readonly Row[], error: unknown): number | undefined {
+  const taken = takenKeyOf(error)
+  if (!taken) return undefined
+  const columns = taken.columns.split(', ')
+  const named = columns.map((name) => fields.find(({ column }) => column === name || identifier(column) === name))
+  const textOf = (row: Row) => named.map((field) => field && writeCell(field, row[field.name])).join(', ')
+  const place = rows.findLastIndex((row) => textOf(row) === taken.texts)
+  return place < 0 ? undefined : place
 }
 
 /** The transactions of a database, whose end blames a field as statements do. What the work throws passes as it is. */

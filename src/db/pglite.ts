@@ -59,7 +59,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 }
 
 /** How much of a function of WebAssembly has run, in bytes, before V8 compiles it again and better: a hundred times what is usual. */
-const PATIENCE = 200_000_000
+const TIERING_BUDGET = 200_000_000
 
 /**
  * Starts PGlite in a directory, from a dump, or empty in memory. Half of what a short command did was to compile what it then hardly
@@ -71,7 +71,7 @@ export async function startPglite(options: {
 }): Promise<PGlite> {
   // Loaded here, because a service on PostgreSQL never needs it.
   const { PGlite } = await import('@electric-sql/pglite')
-  setFlagsFromString(`--wasm-tiering-budget=${PATIENCE}`)
+  setFlagsFromString(`--wasm-tiering-budget=${TIERING_BUDGET}`)
   const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   return PGlite.create({ ...options, startParams: [...PGlite.defaultStartParams, ...settings] })
 }

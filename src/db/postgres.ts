@@ -11,7 +11,8 @@ const MOST_LANES = 3
 
 /**
  * Set by a statement on each new connection, and not as startup options, because poolers refuse those that they do
- * not know. The text forms are fixed here too, so that a cell reads alike on every server.
+ * not know. The text forms are fixed here too, so that a cell reads alike on every server. Half a statement of a service that vanished
+ * has no time limit but that of its connection, which not every product can set.
  */
 const SESSION = `
   set statement_timeout = '5s';

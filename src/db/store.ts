@@ -1,18 +1,17 @@
 import { fail } from '../fail.js'
 import type { ModelSpec, OrderSpec } from '../config/spec.js'
-import { type Cell, readCell, writeCell } from '../fields/cell.js'
-import { identifier } from '../fields/sql-literal.js'
+import { type Cell, readCell } from '../fields/cell.js'
 import { remember } from '../remember.js'
 import { Problem } from '../problem.js'
-import { doAt } from '../resource/items.js'
+import { placed } from '../resource/items.js'
 import type { Id, ListPage, ListPlan, Precondition, Row, Selection } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { ChangeOf, IdOf, InsertOf, RecordOf } from '../resource/typed.js'
 import { COUNT_CAP, createEstimates, type Estimates, isCounted } from './count.js'
 import type { Connection, Result, Statement } from './database.js'
-import { type Guards, takenKeyOf, toProblem, toReadFailure, toReferred } from './errors.js'
+import { type Guards, toProblem, toReadFailure, toReferred } from './errors.js'
 import { type Form, formFor } from './forms.js'
-import { guardsOf } from './guards.js'
+import { guardsOf, placeOfTaken } from './guards.js'
 import type { PageCells } from './page.js'
 import { compileStatements, type StatementCounts, type Statements } from './statements.js'
 
@@ -189,8 +188,7 @@ function bindStore<Item, Items>(
         const some = rows.slice(start, start + size)
         const { rows: answered } = await change(statements.createMany(some)).catch((error: unknown) => {
           const place = placeOfTaken(model, some, error)
-          if (place === undefined || !(error instanceof Error)) throw error
-          return doAt(start + place, () => Promise.reject(error))
+          throw place === undefined ? error : placed(error, start + place)
         })
         made.push(...answered.map(readStored))
       }
@@ -257,17 +255,6 @@ function bindStore<Item, Items>(
 /** Whose first statement was done is not refused the second. */
 function follow(statement: Statement): Statement {
   return { ...statement, follows: true }
-}
-
-/** Which of several new rows has the key that is taken: the last, because it may be taken by another of them. */
-function placeOfTaken({ fields }: ModelSpec, rows: readonly Row[], error: unknown): number | undefined {
-  const taken = takenKeyOf(error)
-  if (!taken) return undefined
-  const columns = taken.columns.split(', ')
-  const named = columns.map((name) => fields.find(({ column }) => column === name || identifier(column) === name))
-  const textOf = (row: Row) => named.map((field) => field && writeCell(field, row[field.name])).join(', ')
-  const place = rows.findLastIndex((row) => textOf(row) === taken.texts)
-  return place < 0 ? undefined : place
 }
 
 function readKeys(order: readonly OrderSpec[], cells: readonly Cell[]): readonly unknown[] {

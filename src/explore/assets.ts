@@ -1,27 +1,17 @@
-import { hash } from 'node:crypto'
 import type { Context, Reply } from '../http/route.js'
-import { addressOf, keptFile } from './kept-file.js'
+import { addressOf, editionOf, type KeptFile, keptFile } from './kept-file.js'
 import { SCRIPT } from './script.js'
 import { STYLE } from './style.js'
 
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="6" fill="#3451d1"/><path d="M6 7.5h12M6 12h8M6 16.5h5" stroke="#fff" stroke-width="2.2" stroke-linecap="round"/><circle cx="17" cy="16" r="2.2" fill="#8ff0c4"/></svg>`
 
-interface Asset {
-  readonly type: string
-  readonly text: string
-  readonly edition: string
-}
-
 // They are text in modules, so that they are found however the program was compiled or bundled.
-const ASSETS: ReadonlyMap<string, Asset> = new Map(
+const ASSETS: ReadonlyMap<string, KeptFile> = new Map(
   [
     ['explore.css', 'text/css', STYLE] as const,
     ['explore.js', 'text/javascript', SCRIPT] as const,
     ['explore.svg', 'image/svg+xml', LOGO] as const,
-  ].map(([name, type, text]) => [
-    name,
-    { type: `${type}; charset=utf-8`, text, edition: hash('sha256', text, 'base64url').slice(0, 16) },
-  ]),
+  ].map(([name, type, text]) => [name, { type: `${type}; charset=utf-8`, text, edition: editionOf(text) }]),
 )
 
 /** The address of a file that pages need. */

@@ -1,11 +1,10 @@
-import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Context, Reply } from '../http/route.js'
 import { Problem } from '../problem.js'
 import { html, markupOf } from './html.js'
-import { addressOf, keptFile } from './kept-file.js'
+import { addressOf, editionOf, keptFile } from './kept-file.js'
 import { layout } from './layout.js'
 import { pageHeaders } from './page-headers.js'
 import type { Explored } from './place.js'
@@ -46,7 +45,7 @@ interface SwaggerUi {
 export async function docsPage(explored: Explored): Promise<Reply> {
   const found = await findSwaggerUi(explored)
   if (!found) return { status: 404, headers: HEADERS, text: missing(explored) }
-  const url = (name: string) => addressOf(`/docs/${name}`, editionOf(name, found))
+  const url = (name: string) => addressOf(`/docs/${name}`, editionIn(found, name))
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -78,13 +77,13 @@ export async function docsFile(explored: Explored, context: Context): Promise<Re
   const { file = '' } = context.params
   const text = OURS[file] ?? (await readFile(join(found.folder, file)))
   const type = TYPES[file.replace(/.*\./, '')] ?? ''
-  return keptFile({ type, text, edition: editionOf(file, found) }, context)
+  return keptFile({ type, text, edition: editionIn(found, file) }, context)
 }
 
-/** What changes when the file does. */
-function editionOf(name: string, { version }: SwaggerUi): string {
+/** Of its own files, each is of an edition of its own; those of the package are of its version. */
+function editionIn({ version }: SwaggerUi, name: string): string {
   const own = OURS[name]
-  return own === undefined ? version : hash('sha256', own, 'base64url').slice(0, 16)
+  return own === undefined ? version : editionOf(own)
 }
 
 /** Looked for anew each time, so that it is there as soon as it is installed. */

@@ -1,4 +1,4 @@
-import { isReading, type Operation, type ResourceSpec } from '../config/spec.js'
+import type { Operation, ResourceSpec } from '../config/spec.js'
 import { Problem } from '../problem.js'
 import { parseQuery, quote } from '../resource/query.js'
 import type { Resource } from '../resource/resource.js'
@@ -9,7 +9,7 @@ export function refusesParameters(
   { spec, selectable }: Pick<Resource, 'spec' | 'selectable'>,
   operation: Operation,
 ): boolean {
-  const takesSome = operation === 'list' || (isReading(operation) && selectable)
+  const takesSome = operation === 'list' || (operation === 'retrieve' && selectable)
   return !takesSome && isStrict(spec)
 }
 

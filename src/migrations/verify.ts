@@ -31,7 +31,7 @@ interface Difference {
  * database has besides is no difference, unless it makes every insert fail.
  */
 export async function schemaDifferences(spec: AppSpec, database: Connection): Promise<readonly string[]> {
-  return (await findDifferences(spec, database)).map(({ text }) => text)
+  return (await findLacks(wantedTables(spec), database)).map(({ text }) => text)
 }
 
 /** The tables from which a configuration cannot be served, and why, one sentence for each reason. */
@@ -40,14 +40,10 @@ export async function findMisfits(
   database: Connection,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const misfits = new Map<string, readonly string[]>()
-  for (const { table, text, breaks } of await findDifferences(spec, database)) {
+  for (const { table, text, breaks } of await findLacks(wantedTables(spec), database)) {
     if (breaks) misfits.set(table, [...(misfits.get(table) ?? []), text])
   }
   return misfits
-}
-
-async function findDifferences(spec: AppSpec, database: Connection): Promise<readonly Difference[]> {
-  return findLacks(wantedTables(spec), database)
 }
 
 /** What tables need and a schema does not have, the current one when it is not named. */

@@ -60,10 +60,15 @@ export async function doAt<Result>(place: number, work: () => Promise<Result>): 
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof Problem) || error.faults.length === 0) throw error
-    const { type, message, faults, headers } = error
-    throw new Problem(type, message, { faults: atPlace(faults, place), headers, cause: error })
+    throw placed(error, place)
   }
+}
+
+/** What was thrown for one item, with the faults of a Problem named by the place of the item. */
+export function placed(error: unknown, place: number): unknown {
+  if (!(error instanceof Problem) || error.faults.length === 0) return error
+  const { type, message, faults, headers } = error
+  return new Problem(type, message, { faults: atPlace(faults, place), headers, cause: error })
 }
 
 function atPlace(faults: readonly Fault[], place: number): readonly Fault[] {
