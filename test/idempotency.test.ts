@@ -17,7 +17,7 @@ models:
 const CONFIG = `${MODELS}
 plugins: [./plugin.mjs]
 resources:
-  book: { model: book, path: /books/, idempotency: optional }
+  book: { model: book, path: /books/, idempotency: optional, bulk: [create] }
   strict: { model: book, path: /strict/, idempotency: required, idempotency_hours: 1 }
   plain: { model: book, path: /plain/ }
 mounts:
@@ -164,6 +164,19 @@ describe('a key', () => {
     expect(await counts()).toEqual([1, 0])
   })
 })
+
+test.each([
+  ['of one', { title: 1 }, 'title'],
+  ['of several', [{ title: 'Two' }, { title: 1 }], '1.title'],
+])(
+  'a body %s is judged before its key: what breaks a rule is told so, though another body has the key',
+  async (_, body, field) => {
+    expect((await post({ title: 'One' })).status).toBe(201)
+    const answer = await post(body)
+    expect(answer.status).toBe(400)
+    expect(await answer.json()).toHaveProperty(['errors', field])
+  },
+)
 
 describe('nothing is kept of a request', () => {
   test.each([

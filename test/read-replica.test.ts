@@ -82,6 +82,18 @@ describeWithServers('with a replica', () => {
     expect((await api.fetch(`/api/books/${id}/`, { method: 'DELETE' })).status).toBe(204)
   })
 
+  test('another preference is no reason to leave it', async () => {
+    await untilItReads()
+    const latest = async () => {
+      const text =
+        "select coalesce(max(query_start), '-infinity')::text from pg_stat_activity where query like '%books%' and pid <> pg_backend_pid()"
+      return (await follower.query({ text, values: [] })).rows[0]?.[0]
+    }
+    const before = await latest()
+    for (let asked = 0; asked < 100 && (await latest()) === before; asked++) await titles({ prefer: 'return=minimal' })
+    expect(await latest()).not.toBe(before)
+  })
+
   test('it is read again when it has caught up', async () => {
     await pause()
     await api.send('POST', '/api/books/', { title: 'Ilium' })
