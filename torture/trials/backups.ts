@@ -24,37 +24,30 @@ export const backups = trial<Amount>({
     const client = createClient(served.port, WRITERS)
     arena.later(() => client.close())
     const ledger = openLedger()
-    let going = true
     let made = 0
-    const writers = Array.from({ length: WRITERS }, () =>
-      write(
-        client,
-        ledger,
-        () => `record ${made++}`,
-        () => going,
-      ),
-    )
+    const title = () => `record ${made++}`
+    const writers = (going: () => boolean) => Array.from({ length: WRITERS }, () => write(client, ledger, title, going))
     let lost = 0
     let needed = 0
     for (let at = 0; at < backups; at++) {
-      await delay(500)
-      const before = { ...openLedger(), acknowledged: new Map(ledger.acknowledged) }
-      needed += before.acknowledged.size
       const file = join(arena.folder, `backup-${at}.tar.gz`)
-      await command(['db', 'backup', file], folder)
+      const before = await beside(writers, async () => {
+        await delay(500)
+        const acknowledged = new Map(ledger.acknowledged)
+        await command(['db', 'backup', file], folder)
+        return { ...openLedger(), acknowledged }
+      })
+      needed += before.acknowledged.size
+      // Nobody writes meanwhile: what comes after a backup only makes the next one larger.
       const restored = copyService(join(arena.folder, `restored-${at}`))
       await command(['db', 'restore', file], restored)
       const copy = await arena.serve({ folder: restored })
       const reader = createClient(copy.port, 1)
-      lost += judge(
-        before,
-        (await readAll(reader)).map(({ title }) => title),
-      ).lost.length
+      const titles = (await readAll(reader)).map(({ title }) => title)
+      lost += judge(before, titles).lost.length
       reader.close()
       await copy.stop()
     }
-    going = false
-    await Promise.all(writers)
     return [
       atMost(lost, 0, `${lost} of ${spell(needed)} acknowledged records are missing in ${backups} restored backups`),
       atMost(ledger.wrong.length, 0, `${ledger.wrong.length} writes failed meanwhile`),
@@ -62,6 +55,21 @@ export const backups = trial<Amount>({
     ]
   },
 })
+
+/** Does some work while others go on, who end when it is done. */
+async function beside<Result>(
+  others: (going: () => boolean) => readonly Promise<void>[],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  let going = true
+  const underway = others(() => going)
+  try {
+    return await work()
+  } finally {
+    going = false
+    await Promise.all(underway)
+  }
+}
 
 async function command(args: readonly string[], cwd: string): Promise<void> {
   const { code, stderr } = await runCli(args, { cwd })
