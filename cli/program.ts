@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander'
+import { expectBriefWork } from '../src/index.js'
 import { addAdd } from './commands/add.js'
 import { addCheck } from './commands/check.js'
 import { addCompletion } from './commands/completion.js'
@@ -53,6 +54,9 @@ export function createProgram(context: CliContext): Command {
   for (const command of everyCommand(program)) {
     prepare(command, context)
   }
+  program.hook('preAction', (_program, command) => {
+    if (command.name() !== 'serve') expectBriefWork()
+  })
   return program.addHelpText('after', EXIT_CODES)
 }
 

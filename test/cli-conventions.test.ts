@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
-import { BOOKS, makeProject, runCli } from './support/cli.js'
+import { BOOKS, COMMAND, makeProject, runCli } from './support/cli.js'
 
 const COMMANDS = [
   ['new'],
@@ -31,6 +33,22 @@ describe('the command line', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain(`Usage: snippetctl ${command.filter(Boolean).join(' ')}`)
     expect(stdout).toContain('$ snippetctl')
+  })
+
+  test('has nothing of the embedded database compiled a second time for a short command', async () => {
+    const project = await makeProject({ 'resources.yaml': BOOKS })
+    try {
+      const words = ['--trace-wasm-compilation-times', COMMAND, 'migrate', 'plan', '--config', 'resources.yaml']
+      const { stdout } = await promisify(execFile)(process.execPath, words, {
+        cwd: project.folder,
+        env: { PATH: process.env['PATH'] },
+        maxBuffer: 2 ** 26,
+      })
+      expect(stdout).toContain('using Liftoff')
+      expect(stdout).not.toContain('using TurboFan')
+    } finally {
+      await project.remove()
+    }
   })
 
   test('prints its version', async () => {
