@@ -7,7 +7,7 @@ import { type Options, parseOptions, usage } from './options.js'
 import { plantAll } from './planted/plant.js'
 import { makePostgres, type Postgres } from './postgres.js'
 import { outcomeOf, type Result, type Results, toEvidence, toLine, versions } from './results.js'
-import { Skipped, type Store, type Trial } from './trial.js'
+import { Skipped, type Store, type Tier, type Trial } from './trial.js'
 
 /** One PostgreSQL server for all trials that do not break it, started when the first asks. */
 interface Shared {
@@ -49,39 +49,74 @@ function readOptions(): Options | undefined {
   }
 }
 
+/** A trial on one kind of database. */
+interface Attempt {
+  readonly trial: Trial
+  readonly store: Store
+}
+
+/** How many trials run side by side, but for those that need the machine to themselves. */
+const TOGETHER: Readonly<Record<Tier, number>> = { commit: 2, nightly: 1, release: 1 }
+
 async function run(options: Options): Promise<Results> {
   const { tier, seed, trials } = options
   const started = performance.now()
   const shared = sharePostgres()
-  const results: Result[] = []
+  const results = new Map<Attempt, Result>()
+  const closings = new Set<() => Promise<void>>()
+  const interrupted = () =>
+    void Promise.all([...closings].map((close) => close()))
+      .then(shared.remove)
+      .finally(() => process.exit(130))
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
   say(`tier ${tier}, seed ${seed}, Node ${process.versions.node}`)
-  try {
-    for (const trial of trials) {
-      for (const store of trial.stores) {
-        const result = await attempt(trial, store, options, shared)
-        console.log(toLine(result))
-        results.push(result)
-      }
+  const attempts = trials.flatMap((trial) => trial.stores.map((store) => ({ trial, store })))
+  const oneByOne = async (queue: Attempt[]) => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const result = await attempt(next, options, { shared, closings })
+      console.log(toLine(result))
+      results.set(next, result)
     }
+  }
+  try {
+    const social = attempts.filter(({ trial }) => !trial.alone)
+    await Promise.all(Array.from({ length: TOGETHER[tier] }, () => oneByOne(social)))
+    await oneByOne(attempts.filter(({ trial }) => trial.alone))
   } finally {
+    process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
     await shared.remove()
   }
   const seconds = (performance.now() - started) / 1000
-  return { tier, seed, started: new Date().toISOString(), seconds, versions: versions(shared.version()), results }
+  const inOrder = attempts.flatMap((each) => results.get(each) ?? [])
+  return {
+    tier,
+    seed,
+    started: new Date().toISOString(),
+    seconds,
+    versions: versions(shared.version()),
+    results: inOrder,
+  }
 }
 
-async function attempt(trial: Trial, store: Store, { tier, seed }: Options, shared: Shared): Promise<Result> {
+/** What attempts of one run have in common. */
+interface Surroundings {
+  readonly shared: Shared
+  /** How to end those that are under way. */
+  readonly closings: Set<() => Promise<void>>
+}
+
+async function attempt(
+  { trial, store }: Attempt,
+  { tier, seed }: Options,
+  { shared, closings }: Surroundings,
+): Promise<Result> {
   const started = performance.now()
   const { id, title } = trial
   const [load] = loadavg()
   const seconds = () => (performance.now() - started) / 1000
   const about = () => ({ id, title, store, amount: trial.amount(tier), seconds: seconds(), load })
   const { arena, close } = openArena({ trial, store, tier, seed, shared: shared.server, say })
-  const interrupted = () =>
-    void close()
-      .then(shared.remove)
-      .finally(() => process.exit(130))
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
+  closings.add(close)
   try {
     const figures = await trial.run(arena)
     return { ...about(), figures, outcome: outcomeOf(figures) }
@@ -90,7 +125,7 @@ async function attempt(trial: Trial, store: Store, { tier, seed }: Options, shar
     const reason = error instanceof Error ? (skipped ? error.message : (error.stack ?? error.message)) : String(error)
     return { ...about(), figures: [], outcome: skipped ? 'skipped' : 'failed', reason }
   } finally {
-    process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
+    closings.delete(close)
     await close()
   }
 }

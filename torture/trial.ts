@@ -54,6 +54,8 @@ export interface Trial {
   readonly id: string
   readonly title: string
   readonly stores: readonly Store[]
+  /** Whether its figures are about time or memory, which others beside it would change. */
+  readonly alone?: boolean
   /** For each tier the amount in words, or why it is left out. */
   readonly amount: (tier: Tier) => string
   readonly run: (arena: Arena) => Promise<readonly Figure[]>

@@ -12,6 +12,7 @@ export const loopDelay = trial<Amount>({
   id: 'T22',
   title: 'the event loop is not held up under load',
   stores: ['postgres'],
+  alone: true,
   tiers: { commit: { seconds: 6 }, nightly: { seconds: 60 }, release: { seconds: 600 } },
   run: async (arena, { seconds }) => {
     const served = await arena.serve()

@@ -19,6 +19,7 @@ export const manyResources = trial<Amount>({
   id: 'T14',
   title: 'a thousand resources start quickly, stay small, and the last answers like the first',
   stores: ['postgres'],
+  alone: true,
   tiers: {
     commit: { resources: 1_000, fields: 5 },
     nightly: { resources: 1_000, fields: 20 },

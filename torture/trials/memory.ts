@@ -31,6 +31,7 @@ export const memory = trial<Amount>({
   id: 'T15',
   title: 'a request takes no more memory than a few times what it carries',
   stores: ['postgres'],
+  alone: true,
   tiers: { commit: { attempts: 5 }, nightly: { attempts: 20 }, release: { attempts: 20 } },
   run: async (arena, { attempts }) => {
     const served = await arena.serve()

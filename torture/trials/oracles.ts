@@ -71,6 +71,7 @@ export const oracles = trial<Amount>({
   id: 'T17',
   title: 'no parameter, body, error or time tells anything of a private field',
   stores: ['postgres', 'embedded'],
+  alone: true,
   tiers: { commit: { timings: 150 }, nightly: { timings: 1_000 }, release: { timings: 3_000 } },
   run: async (arena, { timings }) => {
     const client = await setUp(arena)

@@ -34,6 +34,7 @@ export const overload = trial<Amount>({
   title:
     'three times the capacity: what can be done is done, the rest is refused at once, and it is over when it is over',
   stores: ['postgres'],
+  alone: true,
   tiers: { commit: { seconds: 8 }, nightly: { seconds: 60 }, release: { seconds: 600 } },
   run: async (arena, { seconds }) => {
     const url = await arena.database()

@@ -20,6 +20,7 @@ export const soak = trial<Amount>({
   id: 'T1',
   title: 'a long mixed load fails no request and leaves nothing behind',
   stores: ['postgres'],
+  alone: true,
   tiers: {
     commit: { seconds: 15, warmUp: 6, between: 1, slope: 60 },
     nightly: { seconds: 1_800, warmUp: 120, between: 10, slope: 0.3 },
