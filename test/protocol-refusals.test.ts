@@ -98,6 +98,7 @@ describe('a refused request is told what is wrong with it', () => {
       'headers-too-large',
       'the head of the request is too large',
     ],
+    ['what is for a proxy', request('CONNECT', 'b.example:80'), 'malformed-request', 'this server is not a proxy'],
     [
       'an expectation',
       request('GET', '/api/books/', ['Expect: more']),
