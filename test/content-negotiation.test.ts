@@ -44,6 +44,8 @@ describe('Accept', () => {
     ['application/json, text/plain, */*', 200],
     ['text/html;q=1, application/json;q=0.001', 200],
     ['nonsense', 200],
+    ['a text/csv', 200],
+    ['text/csv b', 200],
     ['', 200],
     ['text/csv', 406],
     ['text/html, application/xml', 406],
