@@ -139,6 +139,12 @@ describe('an action', () => {
     if (status === 405) expect(response.headers.get('allow')).toBe('POST, OPTIONS')
   })
 
+  test('says which query it takes', async () => {
+    expect(await (await api.fetch('/books/1/cover/?height=1')).json()).toMatchObject({
+      detail: '`height` is not a parameter here; the parameters are width',
+    })
+  })
+
   test('refuses another media type', async () => {
     const response = await api.send('POST', '/books/1/lend/', {}, { 'content-type': 'text/plain' })
     expect(response.status).toBe(415)

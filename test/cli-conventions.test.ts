@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
-import { BOOKS, COMMAND, makeProject, runCli } from './support/cli.js'
+import { BOOKS, COMMAND, inherited, makeProject, runCli } from './support/cli.js'
 
 const COMMANDS = [
   ['new'],
@@ -41,7 +41,7 @@ describe('the command line', () => {
       const words = ['--trace-wasm-compilation-times', COMMAND, 'migrate', 'plan', '--config', 'resources.yaml']
       const { stdout } = await promisify(execFile)(process.execPath, words, {
         cwd: project.folder,
-        env: { PATH: process.env['PATH'] },
+        env: inherited(),
         maxBuffer: 2 ** 26,
       })
       expect(stdout).toContain('using Liftoff')

@@ -87,6 +87,10 @@ describe('text that is no configuration', () => {
     if (/SC1/.test(expected[0] ?? '')) expect(found).toEqual(expected)
   })
 
+  test('a file of nothing but mistakes is read to the thousandth', () => {
+    expect(mistakesOf('x-a: [' + '*a, '.repeat(1200) + ']\n')).toHaveLength(1000)
+  })
+
   test.each([
     ['a byte order mark', '\ufeffversion: 1\n'],
     ['CRLF', 'version: 1\r\nmodels: {}\r\n'],

@@ -23,11 +23,12 @@ interface RunOptions {
 
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'SystemRoot']
 
+/** What of the environment every process of a test is given. */
+export const inherited = (): Readonly<Record<string, string>> =>
+  Object.fromEntries(INHERITED.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
+
 function start(args: readonly string[], { cwd = process.cwd(), env = {}, stdin = '' }: RunOptions) {
-  const inherited = Object.fromEntries(
-    INHERITED.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
-  )
-  const child = spawn(process.execPath, [COMMAND, ...args], { cwd, env: { ...inherited, ...env } })
+  const child = spawn(process.execPath, [COMMAND, ...args], { cwd, env: { ...inherited(), ...env } })
   child.stdin.end(stdin)
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))

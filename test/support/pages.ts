@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { COMMAND } from './cli.js'
+import { COMMAND, inherited } from './cli.js'
 
 /** A fenced block of a page. After the language may stand the file that it is: ```` ```yaml resources.yaml ````. */
 export interface Block {
@@ -77,8 +77,7 @@ export async function openShell(): Promise<Shell> {
   for (const path of ['node_modules', 'dist']) await symlink(resolve(path), join(folder, path))
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: { start: string } }
 
-  const { PATH = '', HOME = '' } = process.env
-  const env = { PATH, HOME, NO_COLOR: '1', NODE_OPTIONS: TERMINAL, PORT: '0' }
+  const env = { ...inherited(), NO_COLOR: '1', NODE_OPTIONS: TERMINAL, PORT: '0' }
   let server: ReturnType<typeof start> | undefined
   let port = String(PORT)
 

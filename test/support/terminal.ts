@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { COMMAND } from './cli.js'
+import { COMMAND, inherited } from './cli.js'
 
 /** A command at a terminal. */
 export interface AtTerminal {
@@ -44,8 +44,7 @@ export const TERMINALS: readonly Terminal[] = [
 ]
 
 function run([command = '', ...args]: readonly string[], { cwd, env }: Wishes): AtTerminal {
-  const { PATH = '', HOME = '' } = process.env
-  const child = spawn(command, args, { cwd, env: { PATH, HOME, SHELL: '/bin/sh', NO_COLOR: '1', ...env } })
+  const child = spawn(command, args, { cwd, env: { ...inherited(), SHELL: '/bin/sh', NO_COLOR: '1', ...env } })
   let shown = ''
   let seen = 0
   const waiting: { readonly text: string; readonly done: () => void }[] = []
