@@ -60,6 +60,11 @@ const FORBIDDEN = [
   { what: 'calls process.exit', pattern: /\bprocess\.exit\s*\(/, where: isUnder('src/') },
   { what: 'writes to the console', pattern: /\bconsole\s*\./, where: isUnder('src/') },
   {
+    what: 'makes a database of another, instead of leaving it to wrap.ts, which passes on every argument',
+    pattern: /\bas Database\b|\bwhenPending: \w+\.whenPending\b/,
+    where: (path: string) => path !== 'src/db/wrap.ts',
+  },
+  {
     what: 'speaks of snippets',
     pattern: /snippet(?!ctl)/i,
     where: (path: string) => path.startsWith('src/') && !path.startsWith('src/snippets/'),
@@ -248,6 +253,12 @@ describe('the rules', () => {
     ],
     ['a word of the application', 'src/db/a.ts', '/** Snippets. */', 'src/db/a.ts:1 speaks of snippets'],
     ['an exit', 'src/db/a.ts', 'process.exit(1)', 'src/db/a.ts:1 calls process.exit'],
+    [
+      'a database made of another by hand',
+      'cli/a.ts',
+      'Object.create(given) as Database',
+      'cli/a.ts:1 makes a database of another, instead of leaving it to wrap.ts, which passes on every argument',
+    ],
     ['console output', 'src/db/a.ts', "console.error('no')", 'src/db/a.ts:1 writes to the console'],
     [
       'a file that is too long',

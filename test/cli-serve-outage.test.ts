@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { openDatabase } from '../src/index.js'
 import {
   BOOKS,
   BOOKS_MIGRATION,
   BOOKS_MIGRATION_FILE,
   makeProject,
+  PLUGGED,
   type Project,
   type Serving,
   startServe,
@@ -50,6 +52,19 @@ onMachine('serve, started while its PostgreSQL is down', () => {
     },
   )
 
+  test('runs hooks in serializable transactions as they ask for, once it is there', async () => {
+    await project.write('resources.yaml', PLUGGED)
+    await project.write('plugin.mjs', "export default (app) => app.hooks('book', { isolation: 'serializable' })")
+    const server = await start('--migrate')
+    await cluster.start()
+    await server.logged('database_back')
+    const database = await openDatabase({ url: cluster.url, directory: '' }, {})
+    await database.query({ text: SHOWING_ISOLATION, values: [] })
+    await database.close()
+    const { status, title } = await create(server, 'one')
+    expect([status, title]).toEqual([201, 'serializable'])
+  })
+
   test.each([[[]], [['--workers', '2']]])(
     'stops with 2 when migrations turn out to be pending and nobody allowed them: %j',
     async (args) => {
@@ -62,6 +77,17 @@ onMachine('serve, started while its PostgreSQL is down', () => {
     },
   )
 })
+
+/** Has each record say how isolated the transaction is that makes it. */
+const SHOWING_ISOLATION = `
+  create function show() returns trigger language plpgsql as $$ begin new.title := current_setting('transaction_isolation'); return new; end $$;
+  create trigger show before insert on books for each row execute function show()`
+
+async function create({ url }: Serving, title: string) {
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(`${url}/api/books/`, { method: 'POST', headers, body: JSON.stringify({ title }) })
+  return { status: answer.status, ...((await answer.json()) as { readonly title: string }) }
+}
 
 function count({ output }: Serving, event: string): number {
   return output.stdout.split(`"event":"${event}"`).length - 1

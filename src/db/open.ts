@@ -7,6 +7,7 @@ import { layOutDirectory, openMemory, openPglite } from './pglite.js'
 import { lockDirectory } from './pglite-lock.js'
 import { openPostgres } from './postgres.js'
 import { withReplica } from './replica.js'
+import { withParts } from './wrap.js'
 
 /** Which database: `url` is DATABASE_URL; without it the embedded one in `directory`. */
 export interface DatabaseChoice {
@@ -68,7 +69,7 @@ async function openTemporary(description: string, fill: (folder: string) => Prom
     await fill(folder)
     const database = await openPglite(folder)
     const close = () => database.close().finally(remove)
-    return Object.create(database, { description: { value: description }, close: { value: close } }) as Database
+    return withParts(database, { description, close })
   } catch (error) {
     await remove()
     throw error

@@ -8,6 +8,7 @@ import { lockDirectory } from './pglite-lock.js'
 import { PgliteStream } from './pglite-stream.js'
 import { layOut } from './pglite-template.js'
 import { poolDatabase } from './pooled-database.js'
+import { withParts } from './wrap.js'
 
 /** The PostgreSQL inside the PGlite that package.json pins. It opens no directory of another major version. */
 export const EMBEDDED_MAJOR = '18'
@@ -113,8 +114,7 @@ export function pgliteDatabase(pglite: PGlite, description: string, closed?: () 
     const archive = await database.transaction(() => pglite.dumpDataDir('gzip'))
     return new Uint8Array(await archive.arrayBuffer())
   }
-  // A copy would call its getters.
-  return Object.create(database, { pack: { value: pack, enumerable: true } }) as Database
+  return withParts(database, { pack })
 }
 
 function refuseOtherVersion(directory: string): void {

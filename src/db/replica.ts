@@ -1,5 +1,6 @@
 import { Problem } from '../problem.js'
-import type { Connection, Database, Result, Statement } from './database.js'
+import type { Database, Result, Statement } from './database.js'
+import { withParts } from './wrap.js'
 
 const POSITION: Statement = {
   text: 'select pg_current_wal_lsn()',
@@ -42,11 +43,11 @@ export function withReplica({ primary, replica, bound }: ReplicaOptions): Databa
     freshness.stop()
     await Promise.all([primary.close(), replica.close()])
   }
-  return Object.create(primary, {
-    description: { value: `${primary.description}; reads from ${replica.description}` },
-    reads: { value: { query: read } satisfies Connection },
-    close: { value: close },
-  }) as Database
+  return withParts(primary, {
+    description: `${primary.description}; reads from ${replica.description}`,
+    reads: { query: read },
+    close,
+  })
 }
 
 interface Freshness {
