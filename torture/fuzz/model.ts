@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import type { Sample } from './grammar.js'
 
 /** A record as the model has it. */
@@ -8,11 +9,13 @@ export interface Prediction {
   readonly status: number
   /** The record that the answer shows, where it shows one. */
   readonly shows?: Fields
+  /** The list that the response holds: its records in order, and how many records match on all pages. */
+  readonly lists?: { readonly ids: readonly string[]; readonly total: number }
   readonly change?: { readonly kind: 'create' | 'put' | 'delete'; readonly fields: Fields }
 }
 
 type Rows = ReadonlyMap<string, Fields>
-type Rule = (sample: Sample, row: Fields | undefined) => Prediction
+type Rule = (sample: Sample, row: Fields | undefined, rows: Rows) => Prediction
 
 const MISSING: Prediction = { status: 404 }
 
@@ -44,19 +47,64 @@ const create: Rule = ({ body: { fields } }) => ({ status: 201, shows: fields, ch
 
 const guarded =
   (judge: (sample: Sample) => number | undefined, rule: Rule): Rule =>
-  (sample, row) => {
+  (sample, row, rows) => {
     const refused = judge(sample)
-    return refused === undefined ? rule(sample, row) : { status: refused }
+    return refused === undefined ? rule(sample, row, rows) : { status: refused }
   }
+
+/** Set A lists every record, by id. */
+const listAll: Rule = (_sample, _row, rows) => ({
+  status: 200,
+  lists: { ids: [...rows.keys()].sort(byId), total: rows.size },
+})
+
+const DEFAULT_PAGE_SIZE = 10
+const MAX_PAGE_SIZE = 100
+
+/** Set B lists the records that match every filter, in the order asked for, one page of them. */
+const listPage: Rule = ({ query }, _row, rows) => {
+  if (!query.good) return { status: 400 }
+  const parameters = new URLSearchParams(query.text)
+  const filters = FILTERS.filter((name) => parameters.has(name))
+  const matching = [...rows].filter(([, row]) => filters.every((name) => row[name] === parameters.get(name)))
+  const ordering = parameters.get('ordering')?.split(',') ?? []
+  const ids = matching.sort((a, b) => compareRows(a, b, ordering)).map(([id]) => id)
+  const size = Math.min(Number(parameters.get('page_size') ?? DEFAULT_PAGE_SIZE), MAX_PAGE_SIZE)
+  const start = (Number(parameters.get('page') ?? 1) - 1) * size
+  return { status: 200, lists: { ids: ids.slice(start, start + size), total: ids.length } }
+}
+
+const FILTERS = ['language', 'title'] as const
+
+function byId(a: string, b: string): number {
+  return Number(BigInt(a) - BigInt(b))
+}
+
+type Row = readonly [id: string, fields: Fields]
+
+/** Orders two records by the fields of `ordering` and then by id, in the direction of the last field. Ids grow with `created_at`. */
+function compareRows([idOfA, a]: Row, [idOfB, b]: Row, ordering: readonly string[]): number {
+  for (const field of ordering) {
+    const name = field.replace(/^-/, '')
+    const difference = name === 'created_at' ? byId(idOfA, idOfB) : compareText(a[name], b[name])
+    if (difference !== 0) return field.startsWith('-') ? -difference : difference
+  }
+  return ordering.at(-1)?.startsWith('-') ? byId(idOfB, idOfA) : byId(idOfA, idOfB)
+}
+
+/** By code point, as the contract says, which is the order of the bytes of UTF-8. */
+function compareText(a = '', b = ''): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b))
+}
 
 /** What each path offers. */
 const OFFERS: Readonly<Record<Exclude<Sample['target'], 'nowhere'>, Readonly<Record<string, Rule>>>> = {
-  'a-list': { GET: () => ({ status: 200 }), POST: guarded((sample) => judgeA(sample, 400), create) },
+  'a-list': { GET: listAll, POST: guarded((sample) => judgeA(sample, 400), create) },
   'a-detail': { GET: retrieve, PUT: guarded((sample) => judgeA(sample, 422), put), DELETE: destroy },
   'a-config': { GET: () => ({ status: 200 }) },
   // The pages for people, which a service under development has.
   pages: { GET: () => ({ status: 200 }) },
-  'b-list': { GET: ({ query }) => ({ status: query.good ? 200 : 400 }), POST: guarded(judgeB, create) },
+  'b-list': { GET: listPage, POST: guarded(judgeB, create) },
   'b-detail': { GET: retrieve, PUT: guarded(judgeB, put), PATCH: guarded(judgeB, put), DELETE: destroy },
 }
 
@@ -80,7 +128,7 @@ export function predict(sample: Sample, rows: Rows, lengthGiven: boolean): Predi
   const takesBody = method === 'POST' || method === 'PUT' || method === 'PATCH'
   if (takesBody && lengthGiven && sample.body.kind === 'huge') return { status: 413 }
   const row = id === undefined ? undefined : rows.get(id)
-  const done = rule(sample, row)
+  const done = rule(sample, row, rows)
   const isOther = target === 'b-detail' && row !== undefined && head.asks === 'another version' && done.status < 300
   return isOther ? { status: method === 'GET' ? 304 : 412 } : done
 }

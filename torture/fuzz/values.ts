@@ -152,6 +152,13 @@ export const GOOD_QUERIES = [
   'page=999999999999',
   'language=%F0%9F%98%80',
   'title=$1',
+  'language=x',
+  'title=true&language=x',
+  'language=%F0%9F%98%80&ordering=-title&page_size=3',
+  'language=null&ordering=title,created_at&page=2&page_size=1',
+  'title=toString&ordering=-created_at',
+  'ordering=-title&page_size=100',
+  'ordering=title,-created_at&page=3',
 ]
 export const BAD_QUERIES = [
   'page=0',

@@ -101,7 +101,9 @@ function settle(session: Session, one: Sample, answer: RawAnswer, wanted: Return
   const id = one.id ?? idOf(answer.body)
   if (wanted.change?.kind === 'delete') rows.delete(id)
   else if (wanted.change) rows.set(id, wanted.change.fields)
-  if (wanted.shows === undefined || one.method === 'HEAD') return true
+  if (one.method === 'HEAD') return true
+  if (wanted.lists !== undefined) return settleList(session, one, answer, wanted.lists)
+  if (wanted.shows === undefined) return true
   const { snippet, ...own } = JSON.parse(answer.body) as Readonly<Record<string, unknown>>
   const shown = (snippet ?? own) as Fields
   const wrong = Object.entries(wanted.shows).filter(([name, value]) => shown[name] !== value)
@@ -109,6 +111,40 @@ function settle(session: Session, one: Sample, answer: RawAnswer, wanted: Return
     for (const [name] of wrong)
       session.findings.push({ bytes: '', method: one.method, fault: `${name} of ${id} is not what was stored` })
   return wrong.length === 0
+}
+
+/** Compares a list with the model's: which records, in which order, with which values, and how many there are. */
+function settleList(
+  { rows, unsure, findings, arena }: Session,
+  { method, path, query }: Sample,
+  { body, headers }: RawAnswer,
+  wanted: NonNullable<ReturnType<typeof predict>['lists']>,
+): boolean {
+  const parsed = JSON.parse(body) as { readonly snippets?: readonly Shown[] } | readonly Shown[]
+  const records = 'snippets' in parsed ? (parsed.snippets ?? []) : (parsed as readonly Shown[])
+  const total = headers['x-total-count'] ?? String(wanted.total)
+  const isRight =
+    total === String(wanted.total) &&
+    records.length === wanted.ids.length &&
+    records.every((record, at) => isShownAs(record, wanted.ids[at], rows))
+  if (isRight) return true
+  if (!unsure) {
+    findings.push({ bytes: '', method, fault: `the list ${path}?${query.text} does not hold the records it should` })
+    arena.say(
+      `${path}?${query.text}: ${records.map(({ id }) => id).join()} of ${total}, not ${wanted.ids.join()} of ${wanted.total}`,
+    )
+  }
+  return false
+}
+
+interface Shown {
+  readonly id: number
+  readonly [name: string]: unknown
+}
+
+function isShownAs(record: Shown, id: string | undefined, rows: ReadonlyMap<string, Fields>): boolean {
+  const row = rows.get(id ?? '')
+  return String(record.id) === id && Object.entries(row ?? {}).every(([name, value]) => record[name] === value)
 }
 
 /** Bytes that were a request: anything but an error of ours may come back, or nothing. */

@@ -10,6 +10,8 @@ interface Amount {
   readonly timings: number
 }
 
+type Account = Readonly<Record<string, unknown>>
+
 const SECRET = 'torture-canary-7f3a'
 const MISS = 'torture-canary-0000'
 
@@ -64,6 +66,9 @@ const PARAMETERS = (field: string, value: string): readonly string[] => [
 ]
 
 const HIDDEN = ['token', 'pin'] as const
+const ACCOUNTS = 20
+/** What clients may not write: a private field, the key, and what the server sets. */
+const ATTEMPTS: readonly Account[] = [{ token: 'mine' }, { id: 777_777 }, { made: '1970-01-01T00:00:00Z' }]
 const LISTS = ['/api/accounts/', '/api/notes/']
 
 /** A private column must not be told by anything: no answer, no filter, no order, no time. */
@@ -74,7 +79,7 @@ export const oracles = trial<Amount>({
   alone: true,
   tiers: { commit: { timings: 150 }, nightly: { timings: 1_000 }, release: { timings: 3_000 } },
   run: async (arena, { timings }) => {
-    const client = await setUp(arena)
+    const { client, stopAndDump } = await setUp(arena)
     const seen: Answered[] = []
     const ask = async (path: string, method = 'GET', body?: unknown) => {
       const answer = await client.ask({ path, method, ...(body !== undefined && { body }) })
@@ -95,19 +100,22 @@ export const oracles = trial<Amount>({
         }
       }
     }
-    const written = await writeHidden(ask)
+    const shown = await writeHidden(ask)
     const leaks = seen.filter(({ body, headers }) => `${body}${JSON.stringify(headers)}`.includes(SECRET)).length
     const apart = await timeApart(client, timings)
+    const stored = countWritten(await stopAndDump())
     return [
       atMost(differences, 0, `${differences} of ${spell(probes)} pairs of probes tell a hit from a miss`),
-      atMost(written, 0, `${written} fields of the server could be written`),
+      atMost(shown, 0, `${shown} fields of the server could be written, by the responses`),
+      atMost(stored, 0, `${stored} by the table`),
       atMost(leaks, 0, `${leaks} of ${spell(seen.length)} answers hold a private value`),
       atMost(apart, arena.tier === 'commit' ? 50 : 5, `times of a hit and a miss differ by ${spell(apart)} %`, ' %'),
     ]
   },
 })
 
-async function setUp(arena: Arena): Promise<Client> {
+/** A service with accounts and a note, a client of it, and the end: every account as the table has it. */
+async function setUp(arena: Arena): Promise<{ client: Client; stopAndDump: () => Promise<readonly Account[]> }> {
   const folder = join(arena.folder, 'oracles')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'resources.yaml'), CONFIGURATION)
@@ -117,7 +125,7 @@ async function setUp(arena: Arena): Promise<Client> {
   const served = await arena.serve({ folder, ...(url !== undefined && { url }) })
   const client = createClient(served.port, 1)
   arena.later(() => client.close())
-  for (let at = 0; at < 20; at++) {
+  for (let at = 0; at < ACCOUNTS; at++) {
     const { status, body } = await client.ask({
       method: 'POST',
       path: '/api/accounts/',
@@ -128,7 +136,16 @@ async function setUp(arena: Arena): Promise<Client> {
   if (url !== undefined)
     await withClient(url, (connection) => connection.query('update accounts set token = $1', [SECRET]))
   await client.ask({ method: 'POST', path: '/api/notes/', body: { account: 1, text: 'x' } })
-  return client
+  const stopAndDump = async () => {
+    await served.stop()
+    const dump = await runCli(['dump', 'account'], { cwd: folder, env: url === undefined ? {} : { DATABASE_URL: url } })
+    if (dump.code !== 0) throw new Error(dump.stderr)
+    return dump.stdout
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Account)
+  }
+  return { client, stopAndDump }
 }
 
 /** An answer without what differs in every one, or repeats the question. */
@@ -143,7 +160,7 @@ function shape({ body }: Answered): string {
 async function writeHidden(ask: (path: string, method?: string, body?: unknown) => Promise<Answered>): Promise<number> {
   const base = { name: 'mass' }
   let written = 0
-  for (const more of [{ token: 'mine' }, { id: 777_777 }, { made: '1970-01-01T00:00:00Z' }]) {
+  for (const more of ATTEMPTS) {
     const attempts = [await ask('/api/accounts/', 'POST', { ...base, ...more })]
     for (const method of ['PUT', 'PATCH'])
       attempts.push(await ask('/api/accounts/1/', method, { ...base, pin: null, ...more }))
@@ -153,6 +170,14 @@ async function writeHidden(ask: (path: string, method?: string, body?: unknown) 
     )
   }
   return written
+}
+
+/** How many fields hold what `writeHidden` sent, though responses may not show it. */
+function countWritten(accounts: readonly Account[]): number {
+  if (accounts.length < ACCOUNTS) throw new Error(`the table holds ${accounts.length} accounts of at least ${ACCOUNTS}`)
+  return ATTEMPTS.filter((attempt) =>
+    accounts.some((account) => Object.entries(attempt).every(([name, value]) => account[name] === value)),
+  ).length
 }
 
 /** By how much the medians of the times of two refusals differ, in parts of a hundred. */
