@@ -44,13 +44,14 @@ interface Cursor {
 /**
  * Reads the bytes of a body as one JSON object, stricter than `JSON.parse`: no key twice, none that reaches a prototype, and bounds
  * on depth and number of keys that are checked in one pass before anything is built. Where `mostItems` is given, the body may be an array
- * of up to so many objects, to each of which the bounds apply.
+ * of up to so many objects, to each of which the bounds apply; with `within`, it must be an object with this one key, which holds the array.
  * @throws Problem `malformed_body`
  */
-export function readJsonBody(bytes: Uint8Array, mostItems?: number): JsonBody {
+export function readJsonBody(bytes: Uint8Array, mostItems?: number, within?: string): JsonBody {
   const text = decode(bytes)
   const cursor: Cursor = { text, at: 0, depth: 0, members: 0 }
   skipSpace(cursor)
+  if (within !== undefined) return readWithin(cursor, mostItems ?? 1, within)
   const wanted = mostItems === undefined ? 'a JSON object' : 'a JSON object or an array of JSON objects'
   if (cursor.at === text.length) throw refusal(`the body is empty and must be ${wanted}`)
   if (mostItems !== undefined && text.charCodeAt(cursor.at) === OPEN_BRACKET) return readItems(cursor, mostItems)
@@ -72,9 +73,48 @@ function toBody(text: string, members: Members, values: Readonly<Record<string, 
   }
 }
 
+interface Item {
+  readonly source: string
+  readonly members: Members
+}
+
 function readItems(cursor: Cursor, most: number): JsonBody {
+  const found = scanItems(cursor, most)
+  finish(cursor)
+  return toItems(cursor.text, found, JSON.parse(cursor.text))
+}
+
+/** Reads `{"bulk":[…]}`. */
+function readWithin(cursor: Cursor, most: number, name: string): JsonBody {
   const { text } = cursor
-  const found: { readonly source: string; readonly members: Members }[] = []
+  const require = (code: number) => {
+    skipSpace(cursor)
+    if (text.charCodeAt(cursor.at) === code) return
+    throw refusal(`the body must be an object whose only key, \`${name}\`, is an array of JSON objects`)
+  }
+  require(OPEN_BRACE)
+  enter(cursor)
+  require(QUOTE)
+  const start = cursor.at
+  if (scanKey(cursor) !== name) cursor.at = start
+  require(COLON)
+  cursor.at += 1
+  require(OPEN_BRACKET)
+  const found = scanItems(cursor, most)
+  require(CLOSE_BRACE)
+  cursor.at += 1
+  finish(cursor)
+  return toItems(text, found, JSON.parse(text)[name])
+}
+
+function toItems(text: string, found: readonly Item[], values: readonly Readonly<Record<string, Json>>[]): JsonBody {
+  const items = found.map(({ source, members }, index) => toBody(source, members, values[index] ?? {}))
+  return { ...toBody(text, new Map(), {}), items }
+}
+
+function scanItems(cursor: Cursor, most: number): readonly Item[] {
+  const { text } = cursor
+  const found: Item[] = []
   enter(cursor)
   if (leaves(cursor, CLOSE_BRACKET)) throw refusal('the body is an array of nothing; it must have one item at least')
   do {
@@ -87,10 +127,7 @@ function readItems(cursor: Cursor, most: number): JsonBody {
     if (found.length > most) throw refusal(`the body has more than ${most} items`)
   } while (continues(cursor))
   take(cursor, CLOSE_BRACKET)
-  finish(cursor)
-  const values: readonly Readonly<Record<string, Json>>[] = JSON.parse(text)
-  const items = found.map(({ source, members }, index) => toBody(source, members, values[index] ?? {}))
-  return { ...toBody(text, new Map(), {}), items }
+  return found
 }
 
 function finish(cursor: Cursor): void {

@@ -52,6 +52,15 @@ describe.each(REACT_ADMIN)('react-admin with %s (promise 05)', (_name, make) => 
     expect([titles(data), total]).toEqual([numbered(32, 23), BOOKS])
   })
 
+  test('exports all records, and gets pages that are longer than `max_page_size`', async () => {
+    const all = await make().getList('books', { ...ask, pagination: { page: 1, perPage: 1000 } })
+    expect([titles(all.data), all.total]).toEqual([numbered(1, BOOKS), BOOKS])
+    const first = await make().getList('books', { ...ask, pagination: { page: 1, perPage: 30 } })
+    const second = await make().getList('books', { ...ask, pagination: { page: 2, perPage: 30 } })
+    expect([titles(first.data), first.total]).toEqual([numbered(1, 30), BOOKS])
+    expect([titles(second.data), second.total]).toEqual([numbered(31, BOOKS), BOOKS])
+  })
+
   test('filters by one value and by several', async () => {
     const drafts = await make().getList('books', { ...ask, filter: { status: 'draft', author: 2 } })
     expect([titles(drafts.data), drafts.total]).toEqual([
@@ -146,6 +155,21 @@ describe.each(REFINE)('refine with %s (promise 05)', (_name, make) => {
     expect([titles(data), total]).toEqual([numbered(32, 23), BOOKS])
   })
 
+  test('gets all records without pagination, and pages that are longer than `max_page_size`', async () => {
+    // `@refinedev/rest` asks for a page whatever the mode.
+    const off = { mode: 'off', pageSize: 1000 } as const
+    const all = await make().getList({ resource, pagination: off })
+    expect([titles(all.data), all.total]).toEqual([numbered(1, BOOKS), BOOKS])
+    const drafts = await make().getList({
+      resource,
+      pagination: off,
+      filters: [{ field: 'status', operator: 'ne', value: 'published' }],
+    })
+    expect([drafts.data.length, drafts.total]).toEqual([BOOKS / 2, BOOKS / 2])
+    const page = await make().getList({ resource, pagination: { currentPage: 1, pageSize: 30 } })
+    expect([titles(page.data), page.total]).toEqual([numbered(1, 30), BOOKS])
+  })
+
   test('filters by several fields and comparisons', async () => {
     const { data, total } = await make().getList({
       resource,
@@ -207,4 +231,17 @@ test('refine with @refinedev/nestjsx-crud puts messages under their fields', asy
     message: 'Validation failed',
     errors: { title: ['title must be between 1 and 50 characters'], author: ['author is required'] },
   })
+})
+
+test('refine with @refinedev/nestjsx-crud makes many records with one request, or none, and finds them by their beginning', async () => {
+  const { createMany, deleteMany, getList } = providers.nestjsxCrud(at('crud'))
+  const variables = ['Many 1', 'Many 2'].map((title) => ({ title, author: 1 }))
+  const made = (await createMany?.({ resource: 'books', variables }))?.data ?? []
+  expect(titles(made)).toEqual(['Many 1', 'Many 2'])
+  const filters = [{ field: 'title', operator: 'startswith', value: 'mANY' }]
+  expect((await getList({ resource: 'books', filters })).data).toEqual(made)
+  await deleteMany?.({ resource: 'books', ids: made.map(({ id }) => id) })
+  const wrong = createMany?.({ resource: 'books', variables: [...variables, { title: '' }] })
+  expect(JSON.stringify((await failureOf(wrong ?? Promise.resolve()))['errors'])).toContain('2.author')
+  expect((await getList({ resource: 'books', filters })).data).toEqual([])
 })

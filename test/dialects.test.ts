@@ -41,7 +41,17 @@ describe('a list', () => {
     ['/page/books?author=1&author=2&page_size=4', [1, 3, 4, 6]],
     ['/page/books?pages__gte=400&pages__lte=410', [40, 41]],
     ['/page/books', from(1, 10)],
-    ['/json-server/books', from(1, 10)],
+    ['/json-server/books', from(1, BOOKS)],
+    ['/json-server/books?_start=30', from(31, BOOKS)],
+    ['/json-server/books?_start=1&_limit=2', [2, 3]],
+    ['/json-server/books?_limit=3', [1, 2, 3]],
+    ['/json-server/books?_page=2&_limit=3', [4, 5, 6]],
+    ['/json-server/books?_page=5', [41, 42]],
+    ['/json-server/books?_page=2&_per_page=2', [3, 4]],
+    ['/json-server/books?_sort=-pages&_end=2', [42, 41]],
+    ['/json-server/books?status_ne=draft&_end=3', [2, 4, 6]],
+    ['/json-server/books?status_ne=draft&status_ne=published', []],
+    ['/json-server/books?pages_isnull=false&_end=1', [1]],
     ['/json-server/books?_start=40&_end=60', [41, 42]],
     ['/json-server/books?_end=2', [1, 2]],
     ['/json-server/books?_sort=title&_order=DESC&_start=0&_end=2', [42, 41]],
@@ -69,7 +79,14 @@ describe('a list', () => {
     [`/crud/books?${query({ s: { pages: { $isnull: true } } })}`, []],
     ['/crud/books?filter[0]=id||$in||1,2,3&filter[1]=status||$eq||draft', [1, 3]],
     ['/crud/books?sort[0]=title,DESC&limit=2', [42, 41]],
-    ['/crud/books', from(1, 10)],
+    ['/crud/books', from(1, BOOKS)],
+    ['/crud/books?offset=5', from(6, BOOKS)],
+    ['/crud/books?offset=5&limit=2', [6, 7]],
+    ['/crud/books?page=2', from(11, 20)],
+    [`/crud/books?${query({ s: { title: { $startsL: 'bOOK 4' } } })}`, [40, 41, 42]],
+    [`/crud/books?${query({ s: { status: { $ne: 'draft' } }, limit: 2 })}`, [2, 4]],
+    [`/simple-rest/books?${query({ sort: ['title', 'DESC'] })}`, from(1, BOOKS).toReversed()],
+    ['/page/books?page_size=1000', from(1, BOOKS)],
   ]
 
   test.each(lists)('is read as its dialect means %s (promise 07)', async (path, ids) => {
@@ -88,7 +105,13 @@ describe('a list', () => {
     ['/json-server/books?_start=5&_end=5', '`_end` must be larger than `_start`'],
     ['/json-server/books?_sort=title&_order=up', '`_order` takes asc and desc'],
     ['/json-server/books?_order=asc', '`_order` says more than `_sort` has fields'],
-    ['/json-server/books?title_ne=a', 'takes no parameter `title_ne`'],
+    ['/json-server/books?title_ne=a', 'no comparison `title_ne`; those of `title` are exact, in, icontains'],
+    ['/json-server/books?_page=2&_start=3', '`_start` cannot be given with `_page`, which asks for another page'],
+    ['/json-server/books?_end=2&_limit=3', '`_end` cannot be given with `_limit`'],
+    ['/json-server/books?_page=0', '`_page` must be a whole number from 1'],
+    ['/json-server/books?_limit=x', '`_limit` must be a whole number from 1'],
+    ['/crud/books?offset=abc', '`offset` must be a whole number from 0'],
+    ['/crud/books?offset=-1', '`offset` must be a whole number from 0'],
     ['/json-server/books?status_like=a', 'no comparison `status_like`'],
     ['/json-server/books?author=x', 'the value of `author` is not valid'],
     [
@@ -106,7 +129,11 @@ describe('a list', () => {
     ['/simple-rest/books?filter={"q":"x"}', 'takes no parameter `filter.q`'],
     ['/simple-rest/books?status=draft', 'takes no parameter `status`'],
     [`/crud/books?${query({ s: { $or: [{ status: 'draft' }] } })}`, '`s` has an `$or`'],
-    [`/crud/books?${query({ s: { status: { $ne: 'draft' } } })}`, '`status.$ne` is no comparison here; there are $eq'],
+    [
+      `/crud/books?${query({ s: { status: { $nin: 'draft' } } })}`,
+      '`status.$nin` is no comparison here; there are $eq',
+    ],
+    [`/crud/books?${query({ s: { title: { $ne: 'a' } } })}`, 'no comparison `title.$ne`; those of `title` are exact'],
     [`/crud/books?${query({ s: '[['.repeat(2000) })}`, '`s` is not JSON'],
     [`/crud/books?s=${'{"$and":['.repeat(12)}${']}'.repeat(12)}`, '`s` is nested deeper than 8 levels'],
     ['/crud/books?join=author', 'takes no parameter `join`'],
@@ -137,9 +164,32 @@ describe('a list', () => {
     expect((await list(previous)).numbers).toEqual(first.numbers)
   })
 
+  test('that is longer than a page links to the next of its size, at any depth', async () => {
+    const first = await list('/page/books?page_size=25&ordering=-pages')
+    const { next, count, results } = first.body as Record<string, string>
+    expect([count, results?.length, first.numbers]).toEqual([BOOKS, 25, from(18, 42).toReversed()])
+    expect(next).toMatch(/page=2&page_size=25&cursor=/)
+    const second = await list(next ?? '')
+    expect(second.numbers).toEqual(from(1, 17).toReversed())
+    expect(second.body).toMatchObject({ next: null, previous: expect.stringContaining('page=1&page_size=25') })
+    expect((await list('/json-server/books?_end=25')).headers.get('link')).toContain('_start=25&_end=50>; rel="next"')
+    expect((await list('/json-server/books')).headers.get('link')).toBeNull()
+    expect((await list('/crud/books?limit=30')).body).toMatchObject({ count: 30, total: BOOKS, page: 1, pageCount: 2 })
+  })
+
+  test('that is longer than a page leads backwards page by page only', async () => {
+    const second = await list('/page/books?page_size=20&page=3')
+    const cursor = /cursor=([^"&]+)/.exec(String((second.body as { previous: unknown }).previous))?.[1]
+    const { status, body } = await list(`/page/books?page_size=30&cursor=${cursor}`)
+    expect([status, (body as { message: unknown }).message]).toEqual([
+      400,
+      'the parameter `cursor` leads to the page before, which has at most 20 records',
+    ])
+  })
+
   const described: readonly (readonly [mount: string, parameters: readonly string[], destroyed: string])[] = [
     ['page', ['page', 'page_size', 'cursor', 'ordering', 'filters'], '204'],
-    ['json-server', ['_start', '_end', 'cursor', '_sort', '_order', 'filters'], '200'],
+    ['json-server', ['_start', '_end', '_limit', '_page', '_per_page', 'cursor', '_sort', '_order', 'filters'], '200'],
     ['simple-rest', ['range', 'cursor', 'sort', 'filter'], '200'],
     ['crud', ['limit', 'offset', 'page', 'cursor', 's', 'filter', 'sort'], '200'],
   ]
@@ -160,6 +210,14 @@ describe('a list', () => {
     const range = (path: string) => list(path).then(({ headers }) => headers.get('content-range'))
     expect(await range('/simple-rest/books?range=[40,79]')).toBe('books 40-41/42')
     expect(await range('/simple-rest/books?range=[50,59]')).toBe('books */42')
+    expect(await range('/simple-rest/books?range=[0,999]')).toBe('books 0-41/42')
+    expect(await range('/simple-rest/books?range=[5,34]')).toBe('books 5-34/42')
+    const numbered = await list('/json-server/books?_page=2&_per_page=20')
+    const { data, ...numbers } = numbered.body as { readonly data: readonly Book[] }
+    expect([numbers, data.map(({ id }) => id)]).toEqual([
+      { first: 1, prev: 1, next: 3, last: 3, pages: 3, items: BOOKS },
+      from(21, 40),
+    ])
     expect(await range('/json-server/books?_start=0')).toBeNull()
   })
 })

@@ -24,13 +24,13 @@ models:
 `
 const ORDERABLE = ['name', 'note', 'size', 'price', 'done', 'day', 'weight']
 const LOOKUPS = {
-  name: ['exact', 'in', 'contains', 'icontains', 'startswith', 'isnull'],
-  note: ['exact', 'in', 'contains', 'icontains', 'startswith', 'isnull'],
-  size: ['exact', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull'],
-  price: ['exact', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull'],
-  done: ['exact', 'isnull'],
-  day: ['exact', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull'],
-  weight: ['exact', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull'],
+  name: ['exact', 'ne', 'in', 'contains', 'icontains', 'startswith', 'istartswith', 'isnull'],
+  note: ['exact', 'ne', 'in', 'contains', 'icontains', 'startswith', 'istartswith', 'isnull'],
+  size: ['exact', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull'],
+  price: ['exact', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull'],
+  done: ['exact', 'ne', 'isnull'],
+  day: ['exact', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull'],
+  weight: ['exact', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull'],
 } as const satisfies Readonly<Record<string, readonly Lookup[]>>
 
 const resource = (name: string, pagination: string) =>
@@ -194,6 +194,7 @@ describe('filters', () => {
     Record<Lookup, (field: string, value: Exclude<Value, null>, wanted: Exclude<Value, null>) => boolean>
   > = {
     exact: (field, value, wanted) => compareValues(field, value, wanted) === 0,
+    ne: (field, value, wanted) => compareValues(field, value, wanted) !== 0,
     in: (field, value, wanted) => compareValues(field, value, wanted) === 0,
     gt: (field, value, wanted) => compareValues(field, value, wanted) > 0,
     gte: (field, value, wanted) => compareValues(field, value, wanted) >= 0,
@@ -202,6 +203,7 @@ describe('filters', () => {
     contains: (_field, value, wanted) => String(value).includes(String(wanted)),
     icontains: (_field, value, wanted) => fold(String(value)).includes(fold(String(wanted))),
     startswith: (_field, value, wanted) => String(value).startsWith(String(wanted)),
+    istartswith: (_field, value, wanted) => fold(String(value)).startsWith(fold(String(wanted))),
     isnull: () => false,
   }
 
@@ -233,6 +235,7 @@ describe('filters', () => {
   const holds = ({ field, lookup, wanted, isNull }: Condition, row: Item): boolean => {
     const value = row[field]
     if (lookup === 'isnull') return (value === null) === isNull
+    if (lookup === 'ne' && value === null) return true
     const choices = lookup === 'in' ? wanted : wanted.slice(0, 1)
     return value !== null && choices.some((each) => HOLDS[lookup](field, value, each))
   }

@@ -44,6 +44,7 @@ export function problems(): string {
 
 const MEANINGS: Readonly<Record<Lookup, string>> = {
   exact: 'is the value',
+  ne: 'is another than the value, or null',
   in: 'is one of up to 100 values between commas; inside a value, a comma is written `\\,` and a backslash `\\\\`',
   gt: 'is greater',
   gte: 'is greater or equal',
@@ -53,6 +54,7 @@ const MEANINGS: Readonly<Record<Lookup, string>> = {
   icontains:
     'has the text somewhere, `A`–`Z` being the same as `a`–`z`; other letters are compared as they are, unless the field has a `collation`',
   startswith: 'begins with the text, case by case',
+  istartswith: 'begins with the text, `A`–`Z` being the same as `a`–`z`',
   isnull: '`true`: is null; `false`: is not',
 }
 

@@ -41,6 +41,9 @@ const HELP: Readonly<Record<Lookup, (field: FieldSpec) => Help>> = {
   isnull: () => 'useful',
   contains: never,
   icontains: never,
+  istartswith: never,
+  // It leaves out one value of many, so that walking along the order finds a page.
+  ne: never,
 }
 
 /** What an index on a field does for a lookup of it. */

@@ -22,6 +22,8 @@ type Compare = (column: string, parameter: string) => string
 /** The SQL of each lookup that compares with one parameter. */
 const COMPARE: Readonly<Record<Exclude<Lookup, 'isnull'>, Compare>> = {
   exact: (column, parameter) => `${column} = ${parameter}`,
+  // A record without a value has another one.
+  ne: (column, parameter) => `${column} is distinct from ${parameter}`,
   in: (column, parameter) => `${column} = any(${parameter})`,
   gt: (column, parameter) => `${column} > ${parameter}`,
   gte: (column, parameter) => `${column} >= ${parameter}`,
@@ -30,6 +32,7 @@ const COMPARE: Readonly<Record<Exclude<Lookup, 'isnull'>, Compare>> = {
   contains: (column, parameter) => `${column} like ${parameter}`,
   icontains: (column, parameter) => `${column} ilike ${parameter}`,
   startswith: (column, parameter) => `${column} like ${parameter}`,
+  istartswith: (column, parameter) => `${column} ilike ${parameter}`,
 }
 
 /** A lookup's value as PostgreSQL reads it, where that is more than the field's own text form. */
@@ -39,6 +42,7 @@ const WRITE: { readonly [name in Lookup]?: (value: unknown, field: FieldSpec) =>
   contains: (value) => `%${escapePattern(String(value))}%`,
   icontains: (value) => `%${escapePattern(String(value))}%`,
   startswith: (value) => `${escapePattern(String(value))}%`,
+  istartswith: (value) => `${escapePattern(String(value))}%`,
 }
 
 export function whereClause({ where, search }: ListPlan, params: Parameters): string {

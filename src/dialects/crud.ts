@@ -1,11 +1,11 @@
 import type { Lookup } from '../fields/field-type.js'
 import type { Json } from '../json.js'
 import { CURSOR } from '../pagination/cursor.js'
-import { describeCount, describeSize, readCount, readSize } from '../pagination/paginator.js'
+import { describeCount, readCount } from '../pagination/paginator.js'
 import type { Fault } from '../problem.js'
 import { COUNT, objectOf, textParameter } from './description.js'
 import type { Comparison, Dialect, Given, Sorting, Vocabulary, Window } from './dialect.js'
-import { comparisons, readJson, readMembers, refused, single, textOf } from './parameters.js'
+import { comparisons, describeRows, readJson, readMembers, readRows, refused, single, textOf } from './parameters.js'
 
 const PAGING = ['limit', 'offset', 'page', 'cursor']
 const OWN = ['s', 'filter', 'sort']
@@ -13,6 +13,7 @@ const OWN = ['s', 'filter', 'sort']
 /** What stands after `$`. */
 const OPERATORS: ReadonlyMap<string, readonly Lookup[]> = new Map([
   ['$eq', ['exact']],
+  ['$ne', ['ne']],
   ['$in', ['in']],
   ['$gt', ['gt']],
   ['$gte', ['gte']],
@@ -21,6 +22,7 @@ const OPERATORS: ReadonlyMap<string, readonly Lookup[]> = new Map([
   ['$cont', ['contains']],
   ['$contL', ['icontains']],
   ['$starts', ['startswith']],
+  ['$startsL', ['istartswith']],
   ['$isnull', ['isnull']],
   ['$notnull', ['isnull']],
 ])
@@ -30,6 +32,7 @@ export const crud: Dialect = {
   summary:
     'Conditions in `s`, pages by `limit` and `page` in an object with `data` and `total`, as @nestjsx/crud has them.',
   paging: PAGING,
+  unpaged: 'everything',
   parameters: OWN,
   read: (given, words) => ({
     comparisons: [
@@ -40,7 +43,7 @@ export const crud: Dialect = {
     sorting: given.get('sort')?.map(readSort),
     window: readWindow(given, words),
   }),
-  spell: ({ offset, size }) => ({ limit: String(size), offset: String(offset) }),
+  spell: (offset, size) => ({ limit: String(size), offset: String(offset) }),
   frame({ window: { offset, size }, paged, length, total }) {
     if (!paged) return {}
     const page = `"page":${offset / BigInt(size) + 1n},"pageCount":${Math.ceil(total / size)}`
@@ -48,7 +51,7 @@ export const crud: Dialect = {
   },
   describe: (sizes) => ({
     parameters: [
-      describeSize('limit', sizes),
+      describeRows('limit', sizes),
       describeCount('offset', 'How many records come before the page; says more than `page`.', 0),
       describeCount('page', 'The number of the page.', 1),
       CURSOR,
@@ -61,6 +64,7 @@ export const crud: Dialect = {
       anyOf: [data, objectOf({ data, count: COUNT, total: COUNT, page: COUNT, pageCount: COUNT })],
     }),
   }),
+  bulk: 'bulk',
   put: 'merge',
   destroyed: 'record',
   refusal: ({ title, status, message, faults }) => ({
@@ -131,11 +135,15 @@ function readSort(text: string): Sorting {
   return { field, descending: direction === 'DESC' }
 }
 
-/** `offset` says more than `page`, and clients that send both mean the same by them. */
+/**
+ * `offset` says more than `page`, and clients that send both mean the same by them. Without a limit or a page, it is a number of rows that
+ * are left out of the whole list.
+ */
 function readWindow(given: Given, { sizes }: Vocabulary): Window | undefined {
   const own = single(given, PAGING)
-  if (!own.has('limit') && !own.has('page')) return undefined
-  const size = readSize(own, 'limit', sizes)
+  if (!own.has('limit') && !own.has('page'))
+    return own.has('offset') ? { offset: readCount(own, 'offset', 0n, 0n), size: undefined } : undefined
+  const size = readRows(own, 'limit', sizes.pageSize)
   const before = (readCount(own, 'page', 1n, 1n) - 1n) * BigInt(size)
   return { offset: readCount(own, 'offset', 0n, before), size }
 }

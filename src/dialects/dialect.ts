@@ -25,7 +25,10 @@ export interface Sorting {
 /** Some rows of a list: so many, after so many others. */
 export interface Window {
   readonly offset: bigint
-  readonly size: number
+  /** As many as the client asks for, however many; undefined for all that follow. */
+  readonly size: number | undefined
+  /** Whether the client named the page by its number, in a dialect whose answers differ by that. */
+  readonly numbered?: boolean
 }
 
 /** What a query string asks for, in the words of the resource. */
@@ -35,7 +38,7 @@ export interface Asked {
   readonly search?: string | undefined
   /** undefined when the client leaves the order to the resource. */
   readonly sorting: readonly Sorting[] | undefined
-  /** undefined when the client names no page: it takes the first, or all of the records whose ids it names. */
+  /** undefined when the client names no page: `unpaged` says what it gets then, but for records whose ids it names, which it gets all. */
   readonly window: Window | undefined
 }
 
@@ -54,9 +57,11 @@ export interface Vocabulary {
 export interface Listed {
   /** What records are called in the path: `books`. */
   readonly unit: string
-  readonly window: Window
+  readonly window: Window & { readonly size: number }
   /** Whether the client named a page. */
   readonly paged: boolean
+  /** Whether the records are sent before all of them are known: what the last of them decides has to follow them. */
+  readonly streamed: boolean
   /** Records in the answer, and in all. */
   readonly length: number
   readonly total: number
@@ -103,6 +108,8 @@ export interface Dialect {
   readonly summary: string
   /** The parameters that say which page; links have them anew. */
   readonly paging: readonly string[]
+  /** What a list is of which the client names no page: everything, or the first page. */
+  readonly unpaged: 'everything' | 'first page'
   /** All its other parameters that are no filters. */
   readonly parameters: readonly string[]
   /** The parameter, or the member of one, that searches a resource which can be searched; left out where there is none. */
@@ -110,13 +117,15 @@ export interface Dialect {
   /** @throws Problem `invalid_query` */
   read(given: Given, words: Vocabulary): Asked
   /** The parameters that ask for a window, escaped as in a URL. */
-  spell(window: Window): Readonly<Record<string, string>>
+  spell(offset: bigint, size: number): Readonly<Record<string, string>>
   frame(list: Listed): Frame
   describe(sizes: PageSizes): ListDescription
   /** Whether PUT sets the fields that a body names, or replaces the record. */
   readonly put: 'merge' | 'replace'
   /** Whether DELETE answers 200 with the record as it was, or 204 with nothing. */
   readonly destroyed: 'record' | 'nothing'
+  /** What stands behind the path of a list for making several records, and is the key of their array in the body; left out where there is no such path. */
+  readonly bulk?: string
   /** The body of a refusal, in place of a problem document. */
   refusal?(refused: Refused): Readonly<Record<string, Json>>
 }

@@ -1,10 +1,11 @@
+import type { JsonSchema } from '../json.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { describeCount, readCount } from '../pagination/paginator.js'
-import { textParameter } from './description.js'
-import type { Comparison, Dialect, Given, Sorting, Vocabulary, Window } from './dialect.js'
-import { comparisons, type LookupWords, refused, single } from './parameters.js'
+import { COUNT, objectOf, textParameter } from './description.js'
+import type { Comparison, Dialect, Frame, Given, Listed, Sorting, Vocabulary, Window } from './dialect.js'
+import { comparisons, describeRows, type LookupWords, readRows, refused, single, toSize } from './parameters.js'
 
-const PAGING = ['_start', '_end', 'cursor']
+const PAGING = ['_start', '_end', '_limit', '_page', '_per_page', 'cursor']
 const SORTING = ['_sort', '_order']
 const SEARCH = 'q'
 
@@ -15,12 +16,16 @@ const SUFFIXES: LookupWords = new Map([
   ['_gt', ['gt']],
   ['_lt', ['lt']],
   ['_like', ['icontains', 'contains']],
+  ['_ne', ['ne']],
+  ['_isnull', ['isnull']],
 ])
 
 export const jsonServer: Dialect = {
   name: 'json-server',
-  summary: 'Bare arrays, cut by `_start` and `_end`, with `X-Total-Count`, as json-server has them.',
+  summary:
+    'Bare arrays, cut by `_start` and `_end` or by `_page` and `_limit`, with `X-Total-Count`, as json-server has them.',
   paging: PAGING,
+  unpaged: 'everything',
   parameters: SORTING,
   search: SEARCH,
   read: (given, words) => ({
@@ -31,25 +36,34 @@ export const jsonServer: Dialect = {
     sorting: readSorting(given),
     window: readWindow(given, words),
   }),
-  spell: ({ offset, size }) => ({ _start: String(offset), _end: String(offset + BigInt(size)) }),
-  frame: () => ({}),
-  describe: ({ pageSize, maxPageSize }) => ({
+  spell: (offset, size) => ({ _start: String(offset), _end: String(offset + BigInt(size)) }),
+  frame: (list) => (list.window.numbered ? frameNumbered(list) : {}),
+  describe: (sizes) => ({
     parameters: [
       describeCount('_start', 'How many records come before the page.', 0),
       {
         name: '_end',
-        description: `The records before the page and on it, ${pageSize} when left out and ${maxPageSize} at most.`,
+        description: 'The records before the page and on it; all that follow `_start` without it.',
         schema: { type: 'integer', minimum: 1 },
       },
+      describeRows('_limit', sizes),
+      describeCount('_page', 'The number of the page.', 1),
+      describeRows('_per_page', sizes),
       CURSOR,
-      textParameter('_sort', 'Fields between commas: `title,id`.'),
+      textParameter('_sort', 'Fields between commas, a `-` before those that descend: `title,-id`.'),
       textParameter('_order', '`asc` or `desc` for each of them, between commas.'),
     ],
     plainFilters: true,
+    frame: (data) => ({
+      anyOf: [data, objectOf({ first: COUNT, prev: PAGE, next: PAGE, last: COUNT, pages: COUNT, items: COUNT, data })],
+    }),
   }),
   put: 'merge',
   destroyed: 'record',
 }
+
+/** The number of a page that there may be. */
+const PAGE: JsonSchema = { ...COUNT, type: ['integer', 'null'] }
 
 function interpret(name: string, { key, isField }: Vocabulary): Pick<Comparison, 'field' | 'lookups'> {
   if (name === 'ids' && !isField(name)) return { field: key, lookups: ['exact'] }
@@ -58,12 +72,14 @@ function interpret(name: string, { key, isField }: Vocabulary): Pick<Comparison,
   return { field: name.slice(0, -suffix.length), lookups: SUFFIXES.get(suffix) ?? [] }
 }
 
-/** `_sort=title,id&_order=desc,asc`; an order that is left out is ascending. */
+/** `_sort=title,id&_order=desc,asc`, or `_sort=-title,id`; an order that is left out is ascending. */
 function readSorting(given: Given): readonly Sorting[] | undefined {
   const own = single(given, SORTING)
   const fields = own.get('_sort')?.split(',')
   const orders = own.get('_order')?.split(',') ?? []
   if (orders.length > (fields?.length ?? 0)) throw refused('_order', 'says more than `_sort` has fields')
+  if (orders.length === 0)
+    return fields?.map((field) => ({ field: field.replace(/^-/, ''), descending: field.startsWith('-') }))
   return fields?.map((field, index) => {
     const order = (orders[index] ?? 'asc').toLowerCase()
     if (order !== 'asc' && order !== 'desc')
@@ -72,11 +88,36 @@ function readSorting(given: Given): readonly Sorting[] | undefined {
   })
 }
 
+/** `_start` with `_end` or `_limit`, or `_page` with `_limit` or, in answers of another form, `_per_page`. */
 function readWindow(given: Given, { sizes }: Vocabulary): Window | undefined {
   const own = single(given, PAGING)
-  if (!own.has('_start') && !own.has('_end')) return undefined
+  refuseTogether(own, ['_limit', '_per_page'])
+  refuseTogether(own, ['_end', '_limit', '_per_page', '_page'])
+  refuseTogether(own, ['_start', '_per_page', '_page'])
+  const numbered = own.has('_per_page')
+  const size = readRows(own, numbered ? '_per_page' : '_limit', sizes.pageSize)
+  if (numbered || own.has('_page'))
+    return { offset: (readCount(own, '_page', 1n, 1n) - 1n) * BigInt(size), size, numbered }
   const offset = readCount(own, '_start', 0n, 0n)
-  const size = readCount(own, '_end', 0n, offset + BigInt(sizes.pageSize)) - offset
-  if (size <= 0n) throw refused('_end', 'must be larger than `_start`')
-  return { offset, size: size > BigInt(sizes.maxPageSize) ? sizes.maxPageSize : Number(size) }
+  if (own.has('_limit')) return { offset, size }
+  if (!own.has('_end')) return own.has('_start') ? { offset, size: undefined } : undefined
+  const rows = readCount(own, '_end', 0n, 0n) - offset
+  if (rows <= 0n) throw refused('_end', 'must be larger than `_start`')
+  return { offset, size: toSize(rows) }
+}
+
+/** The first of these cannot be given with any of the others: they would ask for two pages. */
+function refuseTogether(own: ReadonlyMap<string, string>, [first = '', ...others]: readonly string[]): void {
+  const other = own.has(first) ? others.find((name) => own.has(name)) : undefined
+  if (other !== undefined) throw refused(first, `cannot be given with \`${other}\`, which asks for another page`)
+}
+
+/** The object that json-server 1 answers to a page by its number. */
+function frameNumbered({ window: { offset, size }, total }: Listed): Frame {
+  const page = offset / BigInt(size) + 1n
+  const pages = Math.ceil(total / size)
+  const previous = page > 1n ? page - 1n : null
+  const next = page < BigInt(pages) ? page + 1n : null
+  const numbers = `"first":1,"prev":${previous},"next":${next},"last":${pages},"pages":${pages},"items":${total}`
+  return { before: `{${numbers},"data":`, after: '}' }
 }

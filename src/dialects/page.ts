@@ -1,8 +1,8 @@
 import { CURSOR } from '../pagination/cursor.js'
-import { describeCount, describeSize, readCount, readSize } from '../pagination/paginator.js'
+import { describeCount, readCount } from '../pagination/paginator.js'
 import { COUNT, NEIGHBOUR, objectOf, textParameter } from './description.js'
 import type { Dialect } from './dialect.js'
-import { byLookup, comparisons, single } from './parameters.js'
+import { byLookup, comparisons, describeRows, readRows, single } from './parameters.js'
 
 const PAGING = ['page', 'page_size', 'cursor']
 const OWN = [...PAGING, 'ordering']
@@ -12,12 +12,13 @@ export const page: Dialect = {
   name: 'page',
   summary: 'Numbered pages in an object with `count` and `results`, as Django REST framework has them.',
   paging: PAGING,
+  unpaged: 'first page',
   parameters: ['ordering'],
   search: SEARCH,
   read(given, words) {
     const names = words.searches ? [...OWN, SEARCH] : OWN
     const own = single(given, names)
-    const size = readSize(own, 'page_size', words.sizes)
+    const size = readRows(own, 'page_size', words.sizes.pageSize)
     const ordering = own.get('ordering')
     return {
       comparisons: comparisons(given, names, (name) => byLookup(name, words)),
@@ -32,15 +33,17 @@ export const page: Dialect = {
           : undefined,
     }
   },
-  spell: ({ offset, size }) => ({ page: String(offset / BigInt(size) + 1n), page_size: String(size) }),
-  frame: ({ total, next, previous }) => ({
-    before: `{"count":${total},"next":${JSON.stringify(next ?? null)},"previous":${JSON.stringify(previous ?? null)},"results":`,
-    after: '}',
-  }),
+  spell: (offset, size) => ({ page: String(offset / BigInt(size) + 1n), page_size: String(size) }),
+  frame({ total, next, previous, streamed }) {
+    const links = `"next":${JSON.stringify(next ?? null)},"previous":${JSON.stringify(previous ?? null)}`
+    return streamed
+      ? { before: `{"count":${total},"results":`, after: `,${links}}` }
+      : { before: `{"count":${total},${links},"results":`, after: '}' }
+  },
   describe: (sizes) => ({
     parameters: [
       describeCount('page', 'The number of the page.', 1),
-      describeSize('page_size', sizes),
+      describeRows('page_size', sizes),
       CURSOR,
       textParameter('ordering', 'Fields between commas, a `-` before those that descend: `-title,id`.'),
     ],

@@ -1,5 +1,6 @@
 import { type Lookup, LOOKUPS } from '../fields/field-type.js'
 import type { Json } from '../json.js'
+import { readCount, type PageSizes, type ParameterDescription } from '../pagination/paginator.js'
 import { Problem } from '../problem.js'
 import type { Comparison, Given, Vocabulary } from './dialect.js'
 
@@ -39,6 +40,25 @@ export function byLookup(
   return at < 0 || lookup === undefined || isField(name)
     ? { field: name, lookups: ['exact'] }
     : { field: name.slice(0, at), lookups: [lookup] }
+}
+
+/** How many rows a client asks for. There is no limit: what is longer than a page is sent in pieces. */
+export function readRows(query: ReadonlyMap<string, string>, name: string, fallback: number): number {
+  return toSize(readCount(query, name, 1n, BigInt(fallback)))
+}
+
+/** What `readRows` takes. */
+export function describeRows(name: string, { pageSize }: PageSizes): ParameterDescription {
+  return {
+    name,
+    description: 'How many records the answer has; as many as are asked for.',
+    schema: { type: 'integer', minimum: 1, default: pageSize },
+  }
+}
+
+/** No table has so many rows, and every number up to here is exact. */
+export function toSize(rows: bigint): number {
+  return rows > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(rows)
 }
 
 /** What a dialect calls a lookup of ours, or several of which the first that a resource offers is meant. */

@@ -2,7 +2,7 @@ import type { Json } from '../json.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { textParameter } from './description.js'
 import type { Comparison, Dialect, Listed, Sorting, Vocabulary, Window } from './dialect.js'
-import { byLookup, comparisons, readJson, readMembers, refused, single, textOf } from './parameters.js'
+import { byLookup, comparisons, readJson, readMembers, refused, single, textOf, toSize } from './parameters.js'
 
 const PAGING = ['range', 'cursor']
 const OWN = [...PAGING, 'sort', 'filter']
@@ -14,6 +14,7 @@ export const simpleRest: Dialect = {
   summary:
     'Bare arrays, cut by `range=[0,9]`, with `Content-Range`, as the simple REST client of react-admin has them.',
   paging: PAGING,
+  unpaged: 'everything',
   parameters: ['sort', 'filter'],
   search: SEARCH,
   read(given, words) {
@@ -31,14 +32,14 @@ export const simpleRest: Dialect = {
       ],
       search: readSearch(filter.find(isSearch)),
       sorting: readSort(own.get('sort')),
-      window: readRange(own.get('range'), words),
+      window: readRange(own.get('range')),
     }
   },
-  spell: ({ offset, size }) => ({ range: encodeURIComponent(`[${offset},${offset + BigInt(size) - 1n}]`) }),
+  spell: (offset, size) => ({ range: encodeURIComponent(`[${offset},${offset + BigInt(size) - 1n}]`) }),
   frame: (list) => ({ headers: { 'Content-Range': contentRange(list) } }),
-  describe: ({ maxPageSize }) => ({
+  describe: () => ({
     parameters: [
-      textParameter('range', `The first and the last row, ${maxPageSize} rows at most: \`[0,9]\`.`),
+      textParameter('range', 'The first and the last row: `[0,9]`; all of them without it.'),
       CURSOR,
       textParameter('sort', 'A field and an order: `["title","DESC"]`.'),
       textParameter('filter', 'Values by field, of which a list has alternatives: `{"id":[1,2]}`.'),
@@ -83,7 +84,7 @@ function readSort(text: string | undefined): readonly Sorting[] | undefined {
 }
 
 /** `[0,9]`: the first and the last row. */
-function readRange(text: string | undefined, { sizes }: Vocabulary): Window | undefined {
+function readRange(text: string | undefined): Window | undefined {
   if (text === undefined) return undefined
   const json = readJson('range', text)
   const [first, last, ...others] = Array.isArray(json) ? (json as readonly Json[]).map(textOf) : []
@@ -91,8 +92,7 @@ function readRange(text: string | undefined, { sizes }: Vocabulary): Window | un
     first !== undefined && last !== undefined && others.length === 0 && COUNT.test(first) && COUNT.test(last)
   if (!isRange || BigInt(last) < BigInt(first))
     throw refused('range', 'must be the numbers of the first and the last row, such as [0,9]')
-  const size = BigInt(last) - BigInt(first) + 1n
-  return { offset: BigInt(first), size: size > BigInt(sizes.maxPageSize) ? sizes.maxPageSize : Number(size) }
+  return { offset: BigInt(first), size: toSize(BigInt(last) - BigInt(first) + 1n) }
 }
 
 function contentRange({ unit, window: { offset }, length, total }: Listed): string {

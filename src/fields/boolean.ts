@@ -6,7 +6,7 @@ export const boolean: FieldType<boolean> = {
   summary: 'True or false.',
   options: {},
   typescript: 'boolean',
-  lookups: ['exact', 'isnull'],
+  lookups: ['exact', 'ne', 'isnull'],
   orderable: true,
   key: false,
   examples: [

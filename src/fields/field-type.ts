@@ -3,6 +3,7 @@ import type { Json, JsonSchema } from '../json.js'
 /** The comparisons a filter can make; the list of all there are. */
 export const LOOKUPS = [
   'exact',
+  'ne',
   'in',
   'gt',
   'gte',
@@ -11,6 +12,7 @@ export const LOOKUPS = [
   'contains',
   'icontains',
   'startswith',
+  'istartswith',
   'isnull',
 ] as const
 export type Lookup = (typeof LOOKUPS)[number]

@@ -14,7 +14,7 @@ interface Range {
 }
 
 /** The lookups of everything that has an order and is not text. */
-export const ORDERED: readonly Lookup[] = ['exact', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull']
+export const ORDERED: readonly Lookup[] = ['exact', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull']
 
 const BOUND = { anyOf: [{ type: 'integer' }, { type: 'string', pattern: '^(0|-?[1-9][0-9]*)$' }] }
 

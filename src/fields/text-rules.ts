@@ -69,7 +69,7 @@ const conflicts = ({ min = 0, max = LONGEST, pattern }: TextOptions) => {
   ]
 }
 
-const LOOKUPS: readonly Lookup[] = ['exact', 'in', 'contains', 'icontains', 'startswith', 'isnull']
+const LOOKUPS: readonly Lookup[] = ['exact', 'ne', 'in', 'contains', 'icontains', 'startswith', 'istartswith', 'isnull']
 
 /** Everything that `string` and `text` share; they differ in whether the column's type holds the maximum. */
 export const textType = (holdsMaximum: boolean) =>

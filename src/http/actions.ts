@@ -1,24 +1,18 @@
 import type { Operation } from '../config/spec.js'
-import type { Dialect } from '../dialects/dialect.js'
 import type { ListRequest } from '../resource/list.js'
 import { detailName } from '../resource/links.js'
 import type { Id, ListPage, Row } from '../resource/plan.js'
 import type { BodyMode } from '../resource/body.js'
 import type { Resource } from '../resource/resource.js'
 import { Problem } from '../problem.js'
+import { dialectList } from './dialect-list.js'
 import { entityTag, readPreconditions, taggedReply } from './entity-tags.js'
+import { linksOf, listHeaders } from './list-links.js'
 import type { BodyPolicy, Context, Handler, Reply } from './route.js'
 
 /** The generated operations: each takes a resource and gives the handler of one route. */
 export const ACTIONS: Readonly<Record<Operation, (resource: Resource) => Handler>> = {
-  list: (resource) => {
-    const toReply = resource.spec.dialect ? framedReply(resource.spec.dialect) : listReply
-    return async (context) => {
-      const request = resource.parseList(context.search)
-      const page = await context.documents(resource).list(request.plan)
-      return toReply(resource, request, page)
-    }
-  },
+  list: (resource) => (resource.spec.dialect ? dialectList(resource, resource.spec.dialect) : list(resource)),
 
   create: (resource) => async (context) => {
     const row = await readCreation(resource, context)
@@ -39,6 +33,14 @@ export const ACTIONS: Readonly<Record<Operation, (resource: Resource) => Handler
   partial_update: (resource) => change(resource, 'update', policyOf(resource, 'partial_update')),
 
   destroy: (resource) => (resource.spec.dialect?.destroyed === 'record' ? take(resource) : destroy(resource)),
+}
+
+function list(resource: Resource): Handler {
+  return async (context) => {
+    const request = resource.parseList(context.search)
+    const page = await context.documents(resource).list(request.plan)
+    return listReply(resource, request, page)
+  }
 }
 
 function retrieve(resource: Resource): Handler {
@@ -117,21 +119,6 @@ export function notFound(): never {
   throw new Problem('not_found')
 }
 
-function linksOf({ spec: { path } }: Resource, request: ListRequest, page: ListPage<Uint8Array>) {
-  return [...request.links(page)].map(([rel, search]) => [rel, `${path}?${search}`] as const)
-}
-
-function listHeaders(
-  links: readonly (readonly [rel: string, url: string])[],
-  page: ListPage<Uint8Array>,
-): Record<string, string> {
-  const headers: Record<string, string> = {}
-  if (links.length > 0) headers['Link'] = links.map(([rel, url]) => `<${url}>; rel="${rel}"`).join(', ')
-  if (page.total) headers['X-Total-Count'] = String(page.total.rows)
-  if (page.total?.estimated) headers['X-Total-Count-Estimated'] = 'true'
-  return headers
-}
-
 function listReply(resource: Resource, request: ListRequest, page: ListPage<Uint8Array>): Reply {
   const links = linksOf(resource, request, page)
   const isWrapped = resource.spec.pagination.envelope === 'results'
@@ -139,30 +126,6 @@ function listReply(resource: Resource, request: ListRequest, page: ListPage<Uint
     status: 200,
     headers: listHeaders(links, page),
     text: isWrapped ? envelope(page, new Map(links)) : page.items,
-  }
-}
-
-/** A list as a dialect frames it. */
-function framedReply(dialect: Dialect): typeof listReply {
-  return (resource, request, page) => {
-    const links = linksOf(resource, request, page)
-    const urls = new Map<string, string>(links)
-    const { window = { offset: 0n, size: page.length }, paged = false } = request.cut ?? {}
-    const { headers, before, after } = dialect.frame({
-      unit: resource.spec.path.split('/').at(-2) ?? '',
-      window,
-      paged,
-      length: page.length,
-      total: page.total?.rows ?? page.length,
-      next: urls.get('next'),
-      previous: urls.get('prev'),
-    })
-    return {
-      status: 200,
-      headers: { ...listHeaders(links, page), ...headers },
-      text:
-        before === undefined ? page.items : Buffer.concat([Buffer.from(before), page.items, Buffer.from(after ?? '')]),
-    }
   }
 }
 

@@ -15,7 +15,7 @@ export async function readBody(exchange: Exchange, policy: BodyPolicy): Promise<
   const { request } = exchange
   if (Number(request.headers['content-length'] ?? 0) > policy.limit) throw tooLarge(exchange, policy.limit)
   requireReadable(exchange, policy)
-  return readJsonBody(await readBytes(exchange, policy.limit), policy.items)
+  return readJsonBody(await readBytes(exchange, policy.limit), policy.items, policy.within)
 }
 
 /** The header in which an answer says which media types a method takes; `Accept` for others. */

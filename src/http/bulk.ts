@@ -1,7 +1,7 @@
 import type { JsonBody } from '../json-body.js'
 import { Problem } from '../problem.js'
 import { doAt, parseChanges, parseCreations } from '../resource/items.js'
-import type { Id } from '../resource/plan.js'
+import type { Id, Row } from '../resource/plan.js'
 import { parseQuery, quote } from '../resource/query.js'
 import type { Resource } from '../resource/resource.js'
 import { policyOf } from './actions.js'
@@ -20,6 +20,26 @@ export function createMany(resource: Resource, single: Handler): Handler {
     const { items } = await context.body(policyOf(resource, 'create'))
     if (!items) return single(context)
     const rows = parseCreations(resource, items)
+    const made = await context.transaction((inside) => inside.documents(resource).createMany(rows))
+    return { status: 201, text: arrayOf(made.map(({ item }) => item)) }
+  }
+}
+
+/** How a body of several records is judged, in a dialect where they stand in a member of an object. */
+export function wrappedPolicy(resource: Resource, within: string): BodyPolicy {
+  const { max } = resource.spec.bulk
+  return { mediaTypes: ['application/json'], optional: false, limit: resource.bulkLimit, items: max, within }
+}
+
+/** The records that a body wraps, each judged. */
+export async function readWrapped(resource: Resource, context: Context, policy: BodyPolicy): Promise<readonly Row[]> {
+  return parseCreations(resource, itemsOf(await context.body(policy)))
+}
+
+/** Makes a record of each item that a body wraps. */
+export function createWrapped(resource: Resource, policy: BodyPolicy): Handler {
+  return async (context) => {
+    const rows = await readWrapped(resource, context, policy)
     const made = await context.transaction((inside) => inside.documents(resource).createMany(rows))
     return { status: 201, text: arrayOf(made.map(({ item }) => item)) }
   }

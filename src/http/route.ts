@@ -39,6 +39,8 @@ export interface BodyPolicy {
   readonly limit: number
   /** Of how many objects a body may be an array; none when left out. */
   readonly items?: number
+  /** The only key of a body that is an object, where that holds the array; left out where the body itself is one. */
+  readonly within?: string
 }
 
 /** One request, as handlers see it. Frozen. */

@@ -4,12 +4,20 @@ import { describeResource } from '../resource/description.js'
 import type { Resource } from '../resource/resource.js'
 import { ACTIONS, policyOf } from './actions.js'
 import { answeringJson } from './accept.js'
-import { checkCreations, createMany, destroyMany, updateMany } from './bulk.js'
+import {
+  checkCreations,
+  createMany,
+  createWrapped,
+  destroyMany,
+  readWrapped,
+  updateMany,
+  wrappedPolicy,
+} from './bulk.js'
 import { type Hooks, hooked, optionsOf as transactionOf } from './hooks.js'
 import { idempotent } from './idempotency.js'
 import { refusesParameters, takingNoParameters } from './parameters.js'
 import { undoable } from './undoable.js'
-import type { FindPlace, Handler, Method, Route, RouteOptions } from './route.js'
+import type { Context, FindPlace, Handler, Method, Route, RouteOptions } from './route.js'
 
 interface Place {
   readonly method: Method
@@ -75,7 +83,27 @@ export function viewset(resource: Resource, { hooks, computed, replacements } = 
       ...(around.length > 0 && { hooks: around.map(({ place }) => place) }),
     }
   }
+  /** Makes several records on a path of its own, as clients of some dialects do. */
+  const wrappedCreation = (within: string): Route => {
+    const run = hooks.map((each) => each.hooks)
+    const policy = wrappedPolicy(resource, within)
+    const plain = createWrapped(resource, policy)
+    const act = run.length > 0 ? hooked(plain, resource, run) : plain
+    const { idempotency } = resource.spec
+    const at = { name: `${name}-${within}`, path: `${path}${within}/` }
+    const keyed = idempotency && { idempotency, path: at.path, policy, options: transactionOf(run) }
+    const check = (context: Context) => readWrapped(resource, context, policy)
+    return {
+      ...routeOf('create'),
+      ...at,
+      handle: answeringJson(keyed ? idempotent(act, keyed, check) : act),
+      generated: { resource, operation: 'create', bulk: true },
+      options: undefined,
+    }
+  }
+  const within = bulk.operations.includes('create') ? dialect?.bulk : undefined
   return [
+    ...(within === undefined ? [] : [wrappedCreation(within)]),
     ...operations.map((operation) =>
       routeOf(operation, operation === 'create' ? bulk.operations.find((each) => each === operation) : undefined),
     ),

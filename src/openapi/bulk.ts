@@ -1,3 +1,5 @@
+import type { BulkOperation } from '../config/spec.js'
+import { objectOf } from '../dialects/description.js'
 import { PROBLEMS } from '../problem.js'
 import type { Resource } from '../resource/resource.js'
 import { FEATURES, type Subject } from './features.js'
@@ -23,31 +25,44 @@ const OF_VERSIONS: ReadonlySet<number> = new Set([
   PROBLEMS.precondition_required.status,
 ])
 
+/** What there is to say of an operation on several records. */
+const SAYINGS: Readonly<Record<BulkOperation, { summary: string; description: string; answer: string }>> = {
+  create: {
+    summary: 'Create several',
+    description: 'Makes a record of each item, all of them or none.',
+    answer: 'The new records, in the order of the body.',
+  },
+  partial_update: {
+    summary: 'Change several',
+    description: 'Sets the fields that are sent (RFC 7396) of each record, all of them or none.',
+    answer: 'The records as they are now, in the order of the body.',
+  },
+  destroy: {
+    summary: 'Delete several',
+    description: 'Removes the records, all of them or none.',
+    answer: 'They are gone.',
+  },
+}
+
 /** What is done to several records with one request to the path of a resource, without its identifier and tag. */
-export function describeBulk(subject: Subject, { shown }: SchemaNames): Part {
+export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): Part {
   const { resource, operation, schemas } = subject
   const { name, dialect } = resource.spec
-  const destroys = operation === 'destroy'
-  const answers = !destroys || dialect?.destroyed === 'record'
+  const kind = operation === 'destroy' || operation === 'create' ? operation : 'partial_update'
+  const saying = SAYINGS[kind]
+  const answers = kind !== 'destroy' || dialect?.destroyed === 'record'
   const refused = refusing(resource)
   const refusals = FEATURES.flatMap((feature) => feature(subject).refusals ?? [])
   const statuses = new Set([PROBLEMS.invalid_query.status, ...refusals.filter((status) => !OF_VERSIONS.has(status))])
   return {
-    summary: `${destroys ? 'Delete' : 'Change'} several ${name} records`,
-    description: destroys
-      ? 'Removes the records, all of them or none.'
-      : 'Sets the fields that are sent (RFC 7396) of each record, all of them or none.',
-    ...(destroys
-      ? { parameters: [idsParameter(resource, schemas)] }
-      : {
-          requestBody: {
-            required: true,
-            content: { 'application/json': { schema: several(resource, changeSchema(resource, schemas)) } },
-          },
-        }),
+    summary: `${saying.summary} ${name} records`,
+    description: saying.description,
+    ...(kind === 'destroy' && { parameters: [idsParameter(resource, schemas)] }),
+    ...(kind === 'partial_update' && bodyOf(several(resource, changeSchema(resource, schemas)))),
+    ...(kind === 'create' && bodyOf(wrapped(resource, reference('schemas', bodies.create)))),
     responses: {
-      [answers ? 200 : 204]: {
-        description: destroys ? 'They are gone.' : 'The records as they are now, in the order of the body.',
+      [kind === 'create' ? 201 : answers ? 200 : 204]: {
+        description: saying.answer,
         headers: headersNamed(),
         ...(answers && {
           content: { 'application/json': { schema: { type: 'array', items: reference('schemas', shown) } } },
@@ -57,6 +72,16 @@ export function describeBulk(subject: Subject, { shown }: SchemaNames): Part {
       default: refused('other'),
     },
   }
+}
+
+function bodyOf(schema: Part): Part {
+  return { requestBody: { required: true, content: { 'application/json': { schema } } } }
+}
+
+/** The records of a body as a dialect wraps them. */
+function wrapped(resource: Resource, items: Part): Part {
+  const { bulk = 'items' } = resource.spec.dialect ?? {}
+  return { ...objectOf({ [bulk]: several(resource, items) }), additionalProperties: false }
 }
 
 function several({ spec }: Resource, items: Part): Part {

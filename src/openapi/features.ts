@@ -198,6 +198,7 @@ function isOnItem(operation: Operation): boolean {
 
 const COMPARISONS: Readonly<Record<Lookup, string>> = {
   exact: 'is this',
+  ne: 'is another than this, or empty',
   in: 'is one of these',
   gt: 'is more than this',
   gte: 'is this or more',
@@ -206,6 +207,7 @@ const COMPARISONS: Readonly<Record<Lookup, string>> = {
   contains: 'has this in it',
   icontains: 'has this in it, in either case',
   startswith: 'starts with this',
+  istartswith: 'starts with this, in either case',
   isnull: 'is empty, or is not',
 }
 

@@ -4,6 +4,7 @@ import type { Comparison, Dialect, Given, Sorting, Vocabulary, Window } from '..
 import type { Lookup } from '../fields/field-type.js'
 import { offsetPage } from '../pagination/by-offset.js'
 import type { Ordered, PageRequest, Parameters } from '../pagination/paginator.js'
+import { refused } from '../dialects/parameters.js'
 import { Problem } from '../problem.js'
 import { readFlag, readValue, readValues } from './filter.js'
 import { keepRecent, type ListRequest, refuseLong, spellLinks } from './list.js'
@@ -32,13 +33,14 @@ export function compileDialectList(spec: ResourceSpec, dialect: Dialect): (searc
   const readSearch = compileSearch(spec)
   const readSorting = compileSorting(spec)
   const allowed = `allowed are ${[...dialect.paging, ...dialect.parameters, ...own].join(', ')}, and filters on ${[...lookups.keys()].join(', ')}`
+  const unpaged = { offset: 0n, size: dialect.unpaged === 'everything' ? undefined : pagination.pageSize }
   const total = pagination.count === 'none' ? 'capped' : pagination.count
 
   const readCondition = (comparison: Comparison): readonly Condition[] => {
     const offered = lookups.get(comparison.field)
     const lookup = comparison.lookups.find((each) => offered?.lookups.has(each))
     if (offered !== undefined && lookup !== undefined)
-      return [toCondition(comparison, offered.field, lookup, model.primaryKey)]
+      return toConditions(comparison, offered.field, lookup, model.primaryKey)
     if (unknownQuery === 'ignore') return []
     const name = quote(comparison.parameter)
     if (offered === undefined) throw new Problem('invalid_query', `this list takes no parameter ${name}; ${allowed}`)
@@ -55,7 +57,7 @@ export function compileDialectList(spec: ResourceSpec, dialect: Dialect): (searc
     const search = asked.search === undefined ? undefined : readSearch(dialect.search ?? '', asked.search)
     const order = readSorting(asked.sorting)
     const ids = where.find(({ field, lookup }) => field === model.primaryKey && (lookup === 'in' || lookup === 'exact'))
-    const window = asked.window ?? { offset: 0n, size: pagination.pageSize }
+    const window = asked.window ?? unpaged
     const isWhole = asked.window === undefined && ids !== undefined
     const page = isWhole ? WHOLE : cut({ spec, dialect, window, cursor: given.get('cursor')?.[0], order })
     const kept = spellKept(pairs, dialect)
@@ -63,7 +65,7 @@ export function compileDialectList(spec: ResourceSpec, dialect: Dialect): (searc
     const { start, limit, keyset } = page
     const plan = Object.freeze({ where, search, order, start, limit, keyset, total } as const)
     const links: ListRequest['links'] = (edges) => spellLinks(kept, page.links(edges))
-    return { plan, links, cut: { window, paged: asked.window !== undefined } }
+    return { plan, links, cut: { window, paged: asked.window?.size !== undefined } }
   })
 }
 
@@ -84,10 +86,22 @@ interface Cut {
   readonly order: readonly Ordered[]
 }
 
-function cut({ spec, dialect, window: { offset, size }, cursor, order }: Cut): PageRequest {
+/** The first page of the rows that are asked for; where they are more, the others are read from its end on. */
+function cut({ spec: { pagination }, dialect, window, cursor, order }: Cut): PageRequest {
+  const { offset, size = pagination.maxPageSize } = window
   const query: Parameters = new Map(cursor === undefined ? [] : [['cursor', cursor]])
-  const at = (rows: bigint) => dialect.spell({ offset: rows, size })
-  return offsetPage({ query, order, offset, size, at }, spec.pagination)
+  const at = (rows: bigint) => dialect.spell(rows, size)
+  const page = offsetPage({ query, order, offset, size, at }, pagination)
+  const isLong = window.size === undefined || size > pagination.maxPageSize
+  if (!isLong) return page
+  if ('before' in page.start)
+    throw refused('cursor', `leads to the page before, which has at most ${pagination.maxPageSize} records`)
+  const links: PageRequest['links'] = (edges) => {
+    // It refuses what is too far away.
+    const found = page.links(edges)
+    return window.size === undefined ? new Map() : found
+  }
+  return { ...page, limit: Math.min(page.limit ?? size, pagination.maxPageSize), keyset: true, links }
 }
 
 interface Offered {
@@ -105,14 +119,21 @@ function lookupsOf({ filters, model: { primaryKey } }: ResourceSpec): ReadonlyMa
   return new Map([[primaryKey.name, { field: primaryKey, lookups: new Set(equal) }], ...declared])
 }
 
-function toCondition({ parameter, values }: Comparison, field: FieldSpec, lookup: Lookup, key: FieldSpec): Condition {
+function toConditions(
+  { parameter, values }: Comparison,
+  field: FieldSpec,
+  lookup: Lookup,
+  key: FieldSpec,
+): readonly Condition[] {
   const texts = [...new Set(values)]
   const [text = '', ...others] = texts
   if (lookup === 'in' || (lookup === 'exact' && texts.length !== 1))
-    return { field, lookup: 'in', value: readValues(parameter, field, texts, field === key ? MOST_IDS : undefined) }
+    return [{ field, lookup: 'in', value: readValues(parameter, field, texts, field === key ? MOST_IDS : undefined) }]
+  // What is none of several values is not the first, nor the second.
+  if (lookup === 'ne') return readValues(parameter, field, texts).map((value) => ({ field, lookup, value }))
   if (others.length > 0) throw new Problem('invalid_query', `the parameter ${quote(parameter)} takes one value`)
   const read = lookup === 'isnull' ? readFlag(parameter, text) : readValue(parameter, field, text)
-  return { field, lookup, value: read }
+  return [{ field, lookup, value: read }]
 }
 
 /** The primary key can always be ordered by: its index is there. */

@@ -1,5 +1,5 @@
 import type { ResourceSpec } from '../config/spec.js'
-import type { Listed } from '../dialects/dialect.js'
+import type { Listed, Window } from '../dialects/dialect.js'
 import { LONGEST_LINK, type PageLinks, type Rel } from '../pagination/paginator.js'
 import { Problem } from '../problem.js'
 import { compileFilters } from './filter.js'
@@ -14,8 +14,8 @@ export interface ListRequest {
   readonly plan: ListPlan
   /** The query strings of the first, previous, next and last page, as far as the answer shows that they exist. */
   links(page: ListPage<unknown>): ReadonlyMap<Rel, string>
-  /** Of a request in a dialect: the rows of its page, and whether the client named them. */
-  readonly cut?: Pick<Listed, 'window' | 'paged'>
+  /** Of a request in a dialect: the rows that it asks for, and whether the client named them. `plan` takes as many of them as a page has. */
+  readonly cut?: Pick<Listed, 'paged'> & { readonly window: Window }
 }
 
 /** @returns the parser of a query string; it throws Problem `invalid_query` */

@@ -23,8 +23,10 @@ resources:
   book:
     model: book
     path: /books/
-    filterable: { title: [exact, icontains], status: [exact], pages: [gte, lte, isnull], author: [exact] }
+    filterable: { title: [exact, icontains, istartswith], status: [exact, ne], pages: [gte, lte, isnull], author: [exact] }
     orderable: [title, pages]
+    pagination: { max_page_size: 20 }
+    bulk: [create]
 mounts:
   - { path: /page, dialect: page }
   - { path: /json-server, dialect: json-server }

@@ -45,6 +45,10 @@ export interface RefineProvider {
   getOne(params: { readonly resource: string; readonly id: unknown }): Promise<{ readonly data: Item }>
   getMany?(params: { readonly resource: string; readonly ids: Ids }): Promise<{ readonly data: readonly Item[] }>
   create(params: { readonly resource: string; readonly variables: Item }): Promise<{ readonly data: Item }>
+  createMany?(params: {
+    readonly resource: string
+    readonly variables: readonly Item[]
+  }): Promise<{ readonly data: readonly Item[] }>
   update(params: RefineChange & { readonly id: unknown }): Promise<{ readonly data: Item }>
   updateMany?(params: RefineChange & { readonly ids: Ids }): Promise<{ readonly data: readonly Item[] }>
   deleteOne(params: { readonly resource: string; readonly id: unknown }): Promise<unknown>

@@ -1,0 +1,117 @@
+import type { DocumentStore } from '../db/store.js'
+import type { Dialect, Frame, Listed } from '../dialects/dialect.js'
+import { fail } from '../fail.js'
+import type { ListRequest } from '../resource/list.js'
+import type { ListPage } from '../resource/plan.js'
+import type { Resource } from '../resource/resource.js'
+import { type Links, linksOf, listHeaders } from './list-links.js'
+import type { Handler, Reply } from './route.js'
+
+type Page = ListPage<Uint8Array>
+
+/** The list of a resource in a dialect: at once where it is a page, in pieces where the client asks for more than one. */
+export function dialectList(resource: Resource, dialect: Dialect): Handler {
+  return async (context) => {
+    const request = resource.parseList(context.search)
+    const documents = context.documents(resource)
+    const page = await documents.list(request.plan)
+    const asking = { resource, dialect, request, page }
+    const { limit } = request.plan
+    const isPart = page.more && limit !== undefined && limit < wantedOf(request)
+    return isPart ? inPieces(asking, documents) : atOnce(asking)
+  }
+}
+
+interface Asking {
+  readonly resource: Resource
+  readonly dialect: Dialect
+  readonly request: ListRequest
+  readonly page: Page
+}
+
+function wantedOf({ cut }: ListRequest): number {
+  return cut?.window.size ?? Number.POSITIVE_INFINITY
+}
+
+function atOnce(asking: Asking): Reply {
+  const { resource, request, page } = asking
+  const links = linksOf(resource, request, page)
+  const { headers, before = '', after = '' } = frameOf(asking, { links, length: page.length, streamed: false })
+  return {
+    status: 200,
+    headers: { ...listHeaders(links, page), ...headers },
+    text: before === '' ? page.items : Buffer.concat([Buffer.from(before), page.items, Buffer.from(after)]),
+  }
+}
+
+interface Extent {
+  readonly links: Links
+  readonly length: number
+  readonly streamed: boolean
+}
+
+function frameOf({ resource, dialect, request, page }: Asking, { links, length, streamed }: Extent): Frame {
+  const { window = { offset: 0n, size: undefined }, paged = false } = request.cut ?? {}
+  const listed: Listed = {
+    unit: resource.spec.path.split('/').at(-2) ?? '',
+    window: { ...window, size: window.size ?? Math.max(length, 1) },
+    paged,
+    streamed,
+    length,
+    total: page.total?.rows ?? length,
+    next: links.get('next'),
+    previous: links.get('prev'),
+  }
+  return dialect.frame(listed)
+}
+
+/** A list that is longer than a page: what was found is its beginning, and what follows is read as the client takes it. */
+function inPieces(asking: Asking, documents: DocumentStore<string>): Reply {
+  const { resource, request, page } = asking
+  const length = expected(request, page)
+  const links = reachable(asking, linksOf(resource, request, { ...page, first: undefined, last: undefined }))
+  const { headers, before = '' } = frameOf(asking, { links, length, streamed: true })
+  return {
+    status: 200,
+    headers: { ...listHeaders(links, page), ...headers },
+    stream: pieces(asking, documents, before),
+  }
+}
+
+/** How many records will be answered, as far as it is known before they are read. */
+function expected(request: ListRequest, { length, total }: Page): number {
+  const left = (total?.rows ?? 0) - Number(request.cut?.window.offset ?? 0n)
+  return Math.max(length, Math.min(wantedOf(request), left))
+}
+
+/** The links without the next page, where there is none, and where only a cursor leads there, which is not known yet. */
+function reachable({ resource, request, page }: Asking, links: Links): Links {
+  const { offset = 0n } = request.cut?.window ?? {}
+  const end = Number(offset) + wantedOf(request)
+  const hasNext = end < (page.total?.rows ?? 0) && end <= resource.spec.pagination.maxOffset
+  return hasNext ? links : new Map([...links].filter(([rel]) => rel !== 'next'))
+}
+
+async function* pieces(asking: Asking, documents: DocumentStore<string>, before: string): AsyncGenerator<string> {
+  const { resource, request } = asking
+  const { plan } = request
+  const wanted = wantedOf(request)
+  const size = plan.limit ?? wanted
+  let { page } = asking
+  let length = page.length
+  yield `${before}[${within(page)}`
+  while (page.more && length < wanted) {
+    const after = page.last ?? fail('a page that others follow has no last record')
+    const limit = Math.min(size, wanted - length)
+    page = await documents.list({ ...plan, start: { after }, limit, total: 'none' })
+    if (page.length > 0) yield `,${within(page)}`
+    length += page.length
+  }
+  const links = linksOf(resource, request, { ...page, first: undefined, total: asking.page.total })
+  yield `]${frameOf(asking, { links, length, streamed: true }).after ?? ''}`
+}
+
+/** The records of a page, as they stand between brackets. */
+function within({ items }: Page): string {
+  return Buffer.from(items.buffer, items.byteOffset + 1, items.byteLength - 2).toString()
+}
