@@ -9,7 +9,6 @@ import {
   type MigrationFolder,
   type MigrationPlan,
   type MigrationStep,
-  openScratch,
   planConcurrently,
   planMigration,
   wantsRows,
@@ -20,8 +19,9 @@ import { hasDatabase, openReachable } from './database.js'
 import { measure } from './measure.js'
 import { type ExitCode, Failure } from './failure.js'
 import { alignColumns, count, type Output } from './output.js'
+import { type ScratchOptions, withScratch } from './scratch.js'
 
-export interface PlanOptions extends CommonOptions {
+export interface PlanOptions extends CommonOptions, ScratchOptions {
   /** `true` without a name. */
   readonly write?: string | true
   readonly rename?: string
@@ -39,7 +39,7 @@ export async function plan(context: CliContext, options: PlanOptions): Promise<E
   if (options.rename !== undefined) await writeRename(context, options.config, options.rename)
   const { spec } = await requireApplication(context, options)
   const { migrations } = projectFolders(spec.file)
-  const made = await planInScratch(spec, migrations)
+  const made = await withScratch(context, options, (scratch) => planMigration(spec, migrations, scratch))
   const planned = await countIn(context, spec, options.concurrently ? planConcurrently(made) : made)
   if (options.json) context.out.line(JSON.stringify({ schemaVersion: 1, ...toJson(planned) }))
   else if (options.sql) printSql(context.out, planned)
@@ -47,15 +47,6 @@ export async function plan(context: CliContext, options: PlanOptions): Promise<E
   if (options.measure || options.on !== undefined) await measure(context, { spec, planned, on: options.on })
   if (options.write !== undefined) await write(context, migrations, options.write, planned)
   return options.exitCode && !isEmpty(planned) ? 1 : 0
-}
-
-async function planInScratch(spec: AppSpec, folder: MigrationFolder): Promise<MigrationPlan> {
-  const scratch = await openScratch()
-  try {
-    return await planMigration(spec, folder, scratch)
-  } finally {
-    await scratch.close()
-  }
 }
 
 /** Without a database that can be looked into, a plan is as good; it only knows less. */

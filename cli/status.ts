@@ -3,8 +3,9 @@ import { type CliContext, type CommonOptions, requireApplication } from './conte
 import { onDatabase } from './database.js'
 import type { ExitCode } from './failure.js'
 import { alignColumns } from './output.js'
+import { type ScratchOptions, withScratch } from './scratch.js'
 
-export interface StatusOptions extends CommonOptions {
+export interface StatusOptions extends CommonOptions, ScratchOptions {
   readonly json?: true
 }
 
@@ -16,7 +17,10 @@ export async function status(context: CliContext, options: StatusOptions): Promi
     const applied = migrations.every(({ state }) => state === 'applied')
     // Before the last migration is applied, differences are what one expects.
     const differences = applied ? await schemaDifferences(spec, database) : []
-    const drift = applied && migrations.length > 0 ? await readDrift(database, folder) : []
+    const drift =
+      applied && migrations.length > 0
+        ? await withScratch(context, options, (scratch) => readDrift(database, folder, scratch))
+        : []
     const ok = applied && differences.length === 0 && drift.length === 0
     if (options.json)
       context.out.line(JSON.stringify({ schemaVersion: 1, ok, migrations: migrations.map(toJson), differences, drift }))

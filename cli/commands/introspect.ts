@@ -6,8 +6,9 @@ import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { onExistingDatabase } from '../database.js'
 import type { ExitCode } from '../failure.js'
 import { count } from '../output.js'
+import { scratchOption, type ScratchOptions, withScratch } from '../scratch.js'
 
-interface IntrospectOptions extends CommonOptions {
+interface IntrospectOptions extends CommonOptions, ScratchOptions {
   readonly tables?: readonly string[]
   readonly resources?: true
   readonly print?: true
@@ -28,6 +29,7 @@ export function addIntrospect(program: Command, context: CliContext): void {
     .option('--tables <names>', 'models for these tables only, separated by commas', parseTables)
     .option('--resources', 'also show each new model, to be read only')
     .option('--print', 'print the configuration, and write nothing')
+    .addOption(scratchOption())
     .option('--force', 'write the configuration anew instead of adding to it')
     .addHelpText('after', EXAMPLES)
     .action(async (options: IntrospectOptions) => context.finish(await run(context, options)))
@@ -45,7 +47,9 @@ async function run(context: CliContext, options: IntrospectOptions): Promise<Exi
   const text = options.force ? undefined : await readIfThere(file)
   return onExistingDatabase(context, { file }, async (database, directory) => {
     const shown = shownPath(context, file)
-    const found = await introspect(database, { file: shown, text, directory, tables, resources })
+    const found = await withScratch(context, options, (scratch) =>
+      introspect(database, { file: shown, text, directory, tables, resources, scratch }),
+    )
     for (const each of found.left) context.err.line(`${context.err.colors.yellow('left')}  ${each}`)
     if (options.print) {
       context.out.line(found.text.trimEnd())

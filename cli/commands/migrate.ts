@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { migrateDown, type MigrationDone, migrationStatus, migrateUp } from '../../src/index.js'
-import { adopt } from '../adopt.js'
+import { adopt, type AdoptOptions } from '../adopt.js'
 import { CONSENT_FLAG, CONSENT_TEXT, type ConsentOptions, parseConsent, withConsent } from '../consent.js'
 import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
 import { onDatabase } from '../database.js'
 import type { ExitCode } from '../failure.js'
 import { count } from '../output.js'
 import { plan, type PlanOptions } from '../plan.js'
+import { scratchOption } from '../scratch.js'
 import { status, type StatusOptions } from '../status.js'
 
 interface UpOptions extends CommonOptions, ConsentOptions {}
@@ -39,6 +40,7 @@ function addPlan(migrate: Command, context: CliContext): void {
     .option('--json', 'print one JSON document')
     .option('--exit-code', 'exit with 1 when there is something to migrate')
     .option('--measure', 'make the plan on a copy, and print what it locks and rewrites, and how long it takes')
+    .addOption(scratchOption())
     .option('--on <url>', 'measure on this PostgreSQL database instead, in a transaction that is rolled back')
     .option(
       '--rename <old:new>',
@@ -81,6 +83,7 @@ function addStatus(migrate: Command, context: CliContext): void {
     .command('status')
     .description('list the migrations; exit with 1 unless all are applied and unchanged')
     .option('--json', 'print one JSON document')
+    .addOption(scratchOption())
     .addHelpText('after', '\nExamples:\n  $ snippetctl migrate status\n  $ snippetctl migrate status --json')
     .action(async (options: StatusOptions) => context.finish(await status(context, options)))
 }
@@ -90,8 +93,9 @@ function addAdopt(migrate: Command, context: CliContext): void {
     .command('adopt')
     .description('take something over that exists only in the database: a column, constraint or index with its table')
     .argument('<object>', 'table.column, as `migrate status` names it')
+    .addOption(scratchOption())
     .addHelpText('after', '\nExamples:\n  $ snippetctl migrate adopt books.tmp')
-    .action(async (object: string, options: CommonOptions) => context.finish(await adopt(context, object, options)))
+    .action(async (object: string, options: AdoptOptions) => context.finish(await adopt(context, object, options)))
 }
 
 function parseSteps(text: string): number {

@@ -79,6 +79,11 @@ export interface Database extends Connection {
   usage(): Usage
   /** Where requests that only read may read: what it answers may be behind by a bound. Without a replica there is none. */
   readonly reads?: Connection
+  /**
+   * Makes extensions available to `create extension`, as far as they come with an embedded database; a server has its own.
+   * Only an embedded database has this.
+   */
+  readonly loadExtensions?: (names: readonly string[]) => Promise<void>
   /** Its files as they are between two statements, in one archive that can be restored; only an embedded database has them. */
   readonly pack?: () => Promise<Uint8Array>
   close(): Promise<void>

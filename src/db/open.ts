@@ -40,9 +40,48 @@ export async function openDatabase(choice: DatabaseChoice, environment: Environm
   return opener.open(choice, environment)
 }
 
-/** An empty database for comparing schemas, gone when it is closed: in a temporary folder, or in memory where none can be written. */
-export function openScratch(): Promise<Database> {
+/** A server's database for comparing schemas, and where its URL is from. */
+export interface ScratchServer {
+  readonly url: string
+  readonly variable: string
+}
+
+/**
+ * Opens an empty database for comparing schemas. Without a server it is an embedded one, gone when it is closed: in a temporary
+ * folder, or in memory where none can be written. Nothing that is done in it is kept.
+ * @throws DatabaseRefused when the server's database is not empty
+ */
+export function openScratch(server?: ScratchServer): Promise<Database> {
+  if (server) return openEmpty(server)
   return openTemporary('an empty embedded database', layOutDirectory).catch(openMemory)
+}
+
+/** A schema in which something is left, an extension apart from PL/pgSQL, or another schema than `public`. */
+const FOUND = `
+  select what from (
+    select 'table ' || c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+    union all select 'function ' || p.oid::regproc from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+    union all select 'schema ' || nspname from pg_namespace
+      where nspname !~ '^pg_' and nspname not in ('information_schema', 'public')
+    union all select 'extension ' || extname from pg_extension where extname <> 'plpgsql'
+  ) f(what) order by what like 'function %', what limit 1`
+
+async function openEmpty({ url, variable }: ScratchServer): Promise<Database> {
+  const database = openPostgres(url, { variable, connections: 2, prepare: true })
+  try {
+    await database.probe()
+    const { rows } = await database.query({ text: FOUND, values: [] })
+    const [[found] = []] = rows
+    if (found == null) return database
+    throw new DatabaseRefused(`the database that ${variable} names is not empty: it has the ${found}`, [
+      'Migrations are tried there, so it must have nothing: create database scratch template template0',
+    ])
+  } catch (error) {
+    await database.close()
+    throw error
+  }
 }
 
 /**

@@ -4,6 +4,7 @@ import { types } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import type { PGlite } from '@electric-sql/pglite'
 import { type Database, DatabaseRefused } from './database.js'
+import { loadExtensions, loadInstalled } from './pglite-extensions.js'
 import { lockDirectory } from './pglite-lock.js'
 import { PgliteStream } from './pglite-stream.js'
 import { layOut } from './pglite-template.js'
@@ -26,6 +27,7 @@ export async function openPglite(given: string): Promise<Database> {
     refuseOtherVersion(directory)
     if (!existsSync(directory)) await layOutDirectory(directory)
     const pglite = await startPglite({ dataDir: directory })
+    await loadInstalled(pglite)
     return pgliteDatabase(pglite, `embedded PGlite in ${given} (${PROMISES})`, async () => {
       await pglite.close()
       unlock()
@@ -114,7 +116,7 @@ export function pgliteDatabase(pglite: PGlite, description: string, closed?: () 
     const archive = await database.transaction(() => pglite.dumpDataDir('gzip'))
     return new Uint8Array(await archive.arrayBuffer())
   }
-  return withParts(database, { pack })
+  return withParts(database, { pack, loadExtensions: (names) => loadExtensions(pglite, names) })
 }
 
 function refuseOtherVersion(directory: string): void {

@@ -1,22 +1,29 @@
+import { rm } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Database } from '../db/database.js'
+import { openScratch } from '../db/open.js'
 import { identifier } from '../fields/sql-literal.js'
 import type { CatalogColumn, CatalogTable } from './catalog.js'
 import { changeDefault, changeNullable, changeType, remake } from './column-steps.js'
 import { type Drifted, findDrift, readBoth } from './drift.js'
 import { MigrationError } from './error.js'
-import { type MigrationFolder, readMigrations } from './files.js'
+import { type Migration, type MigrationFolder, parseMigration, readMigrations } from './files.js'
 import { writeNext } from './generate.js'
-import { compareJournal, refuseDisagreement } from './journal.js'
+import { refuseUnlessAllApplied } from './journal.js'
 import { find } from './pair.js'
 import { recordMigration } from './run.js'
+import { catalogOf, FROM, onReplayed } from './scratch.js'
+import { runStatements, sqlState } from './session.js'
 import { addConstraint } from './sql.js'
 
 /** What was taken over into the files. */
 export interface Adopted {
   /** The path of the migration. */
   readonly file: string
-  /** The column, when it is one that no field stands for. */
+  /** The column, when no field stands for it yet. */
   readonly column: (CatalogColumn & { readonly table: string }) | undefined
+  /** Why the migration does not make the object and only names it as known; undefined when it makes it. */
+  readonly known: string | undefined
 }
 
 /** What is to be taken over. */
@@ -24,7 +31,7 @@ interface Wish {
   /** `books.tmp`: a column, constraint or index with its table. */
   readonly object: string
   /** An empty database to run the files in; left out, one of its own. */
-  readonly scratch?: Database
+  readonly scratch?: Database | undefined
 }
 
 /** The two parts of a file. */
@@ -34,8 +41,9 @@ interface Parts {
 }
 
 /**
- * Takes something over that exists only in the database: writes the migration that makes it, and records that as applied here.
- * Nothing in the database changes but the journal.
+ * Takes over an object that exists only in the database: writes a migration and records it as applied. The migration makes the
+ * object when the scratch database can make it too, and reverting it needs the object's name. Otherwise it only names the object as
+ * known, and the object is ignored from then on. Nothing changes in the database but the journal.
  * @throws MigrationError when it is no drift, or when migrations are pending
  */
 export async function adoptDrift(
@@ -43,23 +51,85 @@ export async function adoptDrift(
   directory: MigrationFolder,
   { object, scratch }: Wish,
 ): Promise<Adopted> {
+  const own = scratch ?? (await openScratch())
+  try {
+    return await adopt(database, directory, { object, scratch: own })
+  } finally {
+    if (!scratch) await own.close()
+  }
+}
+
+async function adopt(
+  database: Database,
+  directory: MigrationFolder,
+  { object, scratch }: Wish & { readonly scratch: Database },
+): Promise<Adopted> {
   const files = await readMigrations(directory)
-  const statuses = await compareJournal(database, files)
-  refuseDisagreement(statuses)
-  const pending = statuses.filter(({ state }) => state === 'pending').map(({ name }) => name)
-  if (pending.length > 0)
-    throw new MigrationError([`${pending.join(', ')} must be applied first`], ['Apply them: snippetctl migrate up'])
+  await refuseUnlessAllApplied(database, files)
   const sides = await readBoth(database, files, scratch)
   const drift = findDrift(sides).find((each) => each.object === object)
-  if (!drift || !('adopt' in drift.repair))
+  if (!drift || !('adopt' in drift.repair) || /[\r\n]/.test(object))
     throw new MigrationError([`${object} is nothing that only the database has`], helpFor(sides))
   const parts = partsOf(sides, object)
-  const column = newColumn(sides, object)
+  const known = await reasonAgainst({ sides, object, files, scratch, text: textOf(object, parts) })
+  const text = known === undefined ? textOf(object, parts) : knownText(object, known, parts)
   const name = `adopt_${object.toLowerCase().replaceAll(/[^a-z0-9_]+/g, '_')}`
+  const file = await writeNext(directory, name, text)
+  try {
+    await recordMigration(database, directory, `${String(files.length + 1).padStart(4, '0')}_${name}`)
+  } catch (error) {
+    await rm(file, { force: true })
+    throw error
+  }
+  return { file, column: known === undefined ? newColumn(sides, object) : undefined, known }
+}
+
+function textOf(object: string, { up, down }: Parts): string {
   const part = (statements: readonly string[]) => statements.map((statement) => `${statement};\n`).join('\n')
-  const file = await writeNext(directory, name, `-- up\n\n${part(parts.up)}\n-- down\n\n${part(parts.down)}`)
-  await recordMigration(database, directory, `${String(files.length + 1).padStart(4, '0')}_${name}`)
-  return { file, column }
+  return `-- adopted: ${object}\n-- up\n\n${part(up)}\n-- down\n\n${part(down)}`
+}
+
+/** A file that runs nothing. Its comments tell readers what is in the database. */
+function knownText(object: string, reason: string, { up }: Parts): string {
+  const told = [
+    `Others made it, and an empty database cannot: ${reason}`,
+    'Migrations neither make, compare nor drop it. In the database it is:',
+    ...up,
+  ].flatMap((text) => text.split(/\r?\n/))
+  return `-- known: ${object}\n${told.map((line) => `--   ${line}\n`).join('')}-- up\n\n-- down\n`
+}
+
+interface Claim {
+  readonly sides: Drifted
+  readonly object: string
+  readonly files: readonly Migration[]
+  readonly scratch: Database
+  readonly text: string
+}
+
+/** Runs the text up and down in the scratch database. Returns why that does not make the object, or undefined when it does. */
+function reasonAgainst({ sides, object, files, scratch, text }: Claim): Promise<string | undefined> {
+  return onReplayed(scratch, files, async (session, made) => {
+    const migration = parseMigration('adopted', 'the migration', Buffer.from(text))
+    if ('faults' in migration) return migration.faults.join('; ')
+    try {
+      await runStatements(session, migration.file, migration.up)
+      const up = await catalogOf(session, FROM)
+      if (!isMade({ ...sides, files: up }, object)) return 'a migration cannot say what it is'
+      await runStatements(session, migration.file, migration.down ?? [])
+      return isDeepStrictEqual(await catalogOf(session, FROM), made) ? undefined : 'it cannot be reverted'
+    } catch (error) {
+      if (!(error instanceof MigrationError) || sqlState(error) === undefined) throw error
+      return (error.cause as Error).message
+    }
+  })
+}
+
+/** Whether the files now make the object as the database has it. The catalogue does not say what a column is computed from. */
+function isMade(sides: Drifted, object: string): boolean {
+  const { made, there, name } = placeOf(sides, object)
+  const columns = [made, there].map((table) => find(table.columns, name))
+  return columns.every((column) => !column?.generated) && !findDrift(sides).some((each) => each.object === object)
 }
 
 function helpFor(sides: Drifted): readonly string[] {
@@ -67,21 +137,28 @@ function helpFor(sides: Drifted): readonly string[] {
   return [names.length > 0 ? `There is: ${names.join(', ')}` : 'There is nothing to adopt']
 }
 
-const tablesOf = ({ files, live }: Drifted, object: string): readonly [CatalogTable, CatalogTable, string] => {
+interface Place {
+  readonly made: CatalogTable
+  readonly there: CatalogTable
+  /** The name within the table. */
+  readonly name: string
+}
+
+function placeOf({ files, live }: Drifted, object: string): Place {
   const table = object.slice(0, object.indexOf('.'))
   const [made, there] = [find(files, table), find(live, table)]
   if (!made || !there) throw new Error(`a drift without its table: ${object}`)
-  return [made, there, object.slice(table.length + 1)]
+  return { made, there, name: object.slice(table.length + 1) }
 }
 
 function newColumn(sides: Drifted, object: string): Adopted['column'] {
-  const [made, there, name] = tablesOf(sides, object)
+  const { made, there, name } = placeOf(sides, object)
   const column = find(there.columns, name)
   return column && !find(made.columns, name) ? { ...column, table: made.name } : undefined
 }
 
 function partsOf(sides: Drifted, object: string): Parts {
-  const [made, there, name] = tablesOf(sides, object)
+  const { made, there, name } = placeOf(sides, object)
   const table = identifier(made.name)
   const [old, now] = [find(made.columns, name), find(there.columns, name)]
   if (old && now) return changeOf(made.name, old, now)

@@ -14,6 +14,8 @@ export interface CatalogTable {
 export interface CatalogColumn {
   readonly name: string
   readonly type: string
+  /** The type of which the column's type is a domain; null when it is no domain. */
+  readonly base: string | null
   /** Null when it is the type's own. */
   readonly collation: string | null
   readonly nullable: boolean
@@ -58,7 +60,8 @@ export const CATALOG = `
       select coalesce(jsonb_agg(jsonb_build_object(
         'name', a.attname,
         'type', format_type(a.atttypid, a.atttypmod),
-        'collation', case when a.attcollation <> t.typcollation then l.collname end,
+        'base', case when t.typtype = 'd' then format_type(t.typbasetype, t.typtypmod) end,
+        'collation', case when a.attcollation <> coalesce(b.typcollation, t.typcollation) then l.collname end,
         'nullable', not a.attnotnull,
         'default', case when a.attgenerated = '' then pg_get_expr(d.adbin, d.adrelid) end,
         'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
@@ -76,6 +79,7 @@ export const CATALOG = `
       ) order by a.attname), '[]')
       from pg_attribute a
       join pg_type t on t.oid = a.atttypid
+      left join pg_type b on b.oid = t.typbasetype and t.typtype = 'd'
       left join pg_collation l on l.oid = a.attcollation
       left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -127,7 +131,8 @@ export const CATALOG = `
   ) order by c.relname), '[]')::text
   from pg_class c
   join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname = coalesce($1, current_schema()) and c.relkind in ('r', 'p')`
+  where n.nspname = coalesce($1, current_schema()) and c.relkind in ('r', 'p')
+    and not exists (select from pg_depend e where e.classid = 'pg_class'::regclass and e.objid = c.oid and e.deptype = 'e')`
 
 /**
  * The tables of a schema, by default the current one. Definitions name tables without their schema as long as the

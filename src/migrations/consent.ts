@@ -10,7 +10,7 @@ export interface Loss {
   readonly migration: string
   /** `books` or `books.title`: the name by which it is allowed. */
   readonly object: string
-  readonly kind: 'column' | 'table' | 'rows'
+  readonly kind: 'column' | 'table' | 'rows' | 'adopted'
   /** How many values or rows are lost; undefined when that is not known. */
   readonly count: string | undefined
 }
@@ -35,6 +35,7 @@ const WORDS: Readonly<Record<Loss['kind'], { readonly verb: string; readonly par
   column: { verb: 'drops the column', part: 'value', lost: 'is lost with it' },
   table: { verb: 'drops the table', part: 'row', lost: 'is lost with it' },
   rows: { verb: 'deletes from the table', part: 'row', lost: 'is in it' },
+  adopted: { verb: 'takes away what others made:', part: '', lost: '' },
 }
 
 /** `0002_less drops the column books.size: 1,204 values are lost with it`. */
@@ -91,7 +92,25 @@ export async function lossesOfFiles(
     const count = await countOf(connection, was)
     losses.push({ migration: owners.get(object) ?? '', object, kind, count })
   }
-  return losses
+  return part === 'up' ? losses : [...losses, ...adoptedIn(files, losses)]
+}
+
+/** Objects that were in the database before the files that took them over. */
+function adoptedIn(files: readonly Migration[], losses: readonly Loss[]): readonly Loss[] {
+  return files.flatMap((file) =>
+    adoptedBy(file)
+      .filter((object) => !losses.some((loss) => loss.object === object))
+      .map((object): Loss => ({ migration: file.name, object, kind: 'adopted', count: undefined })),
+  )
+}
+
+/** Earlier versions wrote such files without a heading that names the object. */
+function adoptedBy({ name, adopted, down = [] }: Migration): readonly string[] {
+  if (adopted.length > 0 || !/^\d+_adopt_/.test(name)) return adopted
+  return down.flatMap(({ text }) => {
+    const [, table, part] = /^(?:alter table "(.*)" drop constraint|drop index) "(.*)"$/.exec(text) ?? []
+    return part === undefined ? [] : [table === undefined ? part : `${table}.${part}`]
+  })
 }
 
 /** Within what the connection may take; a table of many millions is not worth the wait. */

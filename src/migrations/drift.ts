@@ -12,8 +12,7 @@ import {
 import { definitionOf, remake } from './column-steps.js'
 import { type Migration, type MigrationFolder, readMigrations } from './files.js'
 import { both, extra, find, usesOf } from './pair.js'
-import { build, FROM, replay } from './scratch.js'
-import { inDiscardedTransaction } from './session.js'
+import { onReplayed } from './scratch.js'
 import { respell } from './spelling.js'
 
 /** Something in which a database is not what its migrations made. */
@@ -29,6 +28,8 @@ export interface Drift {
 export interface Drifted {
   readonly files: Catalog
   readonly live: Catalog
+  /** Objects of others that the files name as known. */
+  readonly known: readonly string[]
 }
 
 /**
@@ -65,24 +66,26 @@ export async function readBoth(
 
 /** Servers of other versions spell expressions in other ways, so that the scratch database is told those of both sides. */
 function inOneSpelling(scratch: Database, applied: readonly Migration[], live: Catalog): Promise<Drifted> {
-  return inDiscardedTransaction(scratch, async (session) => {
-    const files = await build(session, FROM, () => replay(session, applied))
-    return {
-      files,
-      live: await respell(
-        session,
-        both(files, live).map(([, there]) => there),
-      ),
-    }
-  })
+  return onReplayed(scratch, applied, async (session, files) => ({
+    files,
+    live: await respell(
+      session,
+      both(files, live).map(([, there]) => there),
+    ),
+    known: applied.flatMap(({ known }) => known),
+  }))
 }
 
-/** Every difference in the tables that the files make. Tables that they do not make are nobody's business here. */
-export function findDrift({ files, live }: Drifted): readonly Drift[] {
-  return files.flatMap((made) => {
+/**
+ * Every difference in the tables that the files make. Tables that the files do not make are not compared, and neither are known
+ * objects of others.
+ */
+export function findDrift({ files, live, known }: Drifted): readonly Drift[] {
+  const all = files.flatMap((made) => {
     const there = find(live, made.name)
     return there ? driftOf(made, there) : [missing(made.name, 'table', makeTable(made))]
   })
+  return all.filter(({ object, repair }) => !('adopt' in repair && known.includes(object)))
 }
 
 function driftOf(made: CatalogTable, there: CatalogTable): readonly Drift[] {

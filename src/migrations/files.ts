@@ -16,6 +16,12 @@ export interface Migration {
   readonly up: readonly FileStatement[]
   /** Undefined when the file has no down part, so that it cannot be reverted. */
   readonly down: readonly FileStatement[] | undefined
+  /** Extensions of PostgreSQL that it makes. */
+  readonly extensions: readonly string[]
+  /** Objects of others that the file took over, by their names in the heading: reverting it may drop them only by name. */
+  readonly adopted: readonly string[]
+  /** Objects of others that only their database can make, by their names in the heading: nothing makes, compares or drops them. */
+  readonly known: readonly string[]
   /** Imports the module of a migration in TypeScript, which has no statements of its own. */
   readonly load?: (() => Promise<unknown>) | undefined
 }
@@ -61,7 +67,8 @@ function readModule(folder: MigrationFolder, file: string, bytes: Uint8Array) {
   if (typeof folder === 'string') return { faults: [`${file} is TypeScript, and only SQL can be read here`] }
   const text = decode(bytes)
   if (text === undefined) return { faults: [`${file} is not UTF-8 text`] }
-  return { name: stemOf(basename(file)), file, checksum: hashOf(text), up: [], down: [], load: () => folder.load(file) }
+  const statements = { up: [], down: [], adopted: [], known: [], extensions: extensionsIn(text) }
+  return { name: stemOf(basename(file)), file, checksum: hashOf(text), ...statements, load: () => folder.load(file) }
 }
 
 /** A migration from the bytes of its file, or what is wrong with them. */
@@ -88,7 +95,8 @@ export function parseMigration(
     const end = marks[position + 1]?.index ?? lines.length
     return splitStatements(lines.slice(index + 1, end).join('\n'), index + 2).map(readConcurrent)
   })
-  const before = splitStatements(lines.slice(0, marks[0]?.index).join('\n'))
+  const heading = lines.slice(0, marks[0]?.index)
+  const before = splitStatements(heading.join('\n'))
   const faults = [
     ...before.map(({ line }) => `${file}:${line}: this statement stands before the line \`-- up\``),
     ...[...(up ?? []), ...(down ?? [])]
@@ -100,7 +108,24 @@ export function parseMigration(
     ...[up, down].flatMap((part) => mixtureFaults(file, part)),
   ]
   if (faults.length > 0) return { faults }
-  return { name, file, checksum: hashOf(text), up: up ?? [], down: down && down.length > 0 ? down : undefined }
+  const [adopted, known] = [namedIn(heading, 'adopted'), namedIn(heading, 'known')]
+  // A file that only names what is known has nothing to revert.
+  const reverts = down !== undefined && (down.length > 0 || known.length > 0)
+  const told = { adopted, known, extensions: extensionsIn(text) }
+  return { name, file, checksum: hashOf(text), up: up ?? [], down: reverts ? down : undefined, ...told }
+}
+
+const EXTENSION_MADE = /\bcreate\s+extension\s+(?:if\s+not\s+exists\s+)?(?:"([^"]+)"|(\w+))/gi
+
+/** Wherever the statement stands: to load an extension that is not needed does no harm. */
+function extensionsIn(text: string): readonly string[] {
+  return [...text.matchAll(EXTENSION_MADE)].map(([, quoted, name = '']) => quoted ?? name.toLowerCase())
+}
+
+/** The objects in lines such as `-- known: books.title_search`. */
+function namedIn(heading: readonly string[], word: 'adopted' | 'known'): readonly string[] {
+  const start = `-- ${word}: `
+  return heading.filter((line) => line.startsWith(start)).map((line) => line.slice(start.length).trim())
 }
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')

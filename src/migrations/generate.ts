@@ -10,9 +10,10 @@ import { type Migration, type MigrationFolder, pathOf, readMigrations } from './
 import { type Proof, proveRoundTrip } from './prove.js'
 import { findRenames } from './renames.js'
 import { planName, render } from './render.js'
-import { build, catalogOf, FROM, replay, runAll, TO } from './scratch.js'
+import { build, catalogOf, FROM, inScratch, replay, runAll, TO } from './scratch.js'
 import { settle } from './settle.js'
-import { inDiscardedTransaction, rolledBack } from './session.js'
+import { rolledBack } from './session.js'
+import type { Step } from './steps.js'
 import { createAll, nameClashes, type WantedTable, wantedTables } from './sql.js'
 
 /** What would bring the migration files to what resources.yaml says. */
@@ -74,11 +75,12 @@ export async function onBothSides<T>(
   const wanted = wantedTables(spec)
   const clashes = nameClashes(wanted)
   if (clashes.length > 0) throw new MigrationError(clashes)
-  return inDiscardedTransaction(scratch, async (session) => {
+  return inScratch(scratch, files, async (session) => {
     // Undone, because the server has room for so many locks only, and each table that was made takes several.
     const to = await rolledBack(session, () => build(session, TO, () => runAll(session, createAll(wanted))))
     const from = await build(session, FROM, () => replay(session, files))
-    return work(session, { wanted, dropped: spec.dropped, from, to })
+    const known = files.flatMap((file) => file.known)
+    return work(session, { wanted, dropped: spec.dropped, from, to, known })
   })
 }
 
@@ -105,10 +107,12 @@ export interface Compared {
   readonly dropped: readonly string[]
   readonly from: Catalog
   readonly to: Catalog
+  /** Objects of others that only their database has. */
+  readonly known: readonly string[]
 }
 
 /** Compares the sides. The renames are run for a look at the catalogue that they make, in which definitions have the new names. */
-export async function differ(session: Connection, { wanted, dropped, from, to }: Compared): Promise<Difference> {
+export async function differ(session: Connection, { wanted, dropped, from, to, known }: Compared): Promise<Difference> {
   const renames = findRenames(wanted, from)
   const renamed =
     renames.steps.length === 0
@@ -123,7 +127,18 @@ export async function differ(session: Connection, { wanted, dropped, from, to }:
   const { former } = renames
   const wish = settle({ wanted, from: renamed, to, former })
   const { steps, refusals, notes } = compareSchemas({ ...wish, dropped, from: renamed, former })
-  return { steps: [...renames.steps, ...steps], refusals: [...renames.refusals, ...refusals], notes }
+  const all = [...renames.steps, ...steps]
+  return { steps: all, refusals: [...renames.refusals, ...refusals, ...knownAlready(all, known)], notes }
+}
+
+/** What is to be added under the name of an object that others made. */
+function knownAlready(steps: readonly Step[], known: readonly string[]): readonly string[] {
+  return steps
+    .filter(({ change, subject }) => (change === 'add' || change === 'change') && known.includes(subject))
+    .map(
+      ({ subject }) =>
+        `${subject} is in the database already: others made it, and a migration names it as known; give the new one another name`,
+    )
 }
 
 /**

@@ -7,16 +7,15 @@ import { readConfig } from '../config/document.js'
 import type { AppSpec } from '../config/spec.js'
 import type { Database } from '../db/database.js'
 import { openScratch } from '../db/open.js'
-import { type Catalog, readCatalog } from './catalog.js'
+import { readCatalog } from './catalog.js'
 import { type Choice, chooseModels } from './choose.js'
 import { MigrationError } from './error.js'
 import { type MigrationFolder, pathOf, readMigrations } from './files.js'
 import { planMigration, writeNext } from './generate.js'
-import { compareJournal, refuseDisagreement } from './journal.js'
+import { refuseUnlessAllApplied } from './journal.js'
 import { recordTables } from './record.js'
 import { recordMigration } from './run.js'
-import { build, FROM, replay } from './scratch.js'
-import { inDiscardedTransaction } from './session.js'
+import { onReplayed } from './scratch.js'
 import { comment, spellModel, spellResource } from './spell-models.js'
 import { takeSurvey } from './survey.js'
 
@@ -96,16 +95,9 @@ async function tablesOfFiles(
   scratch: Database,
 ): Promise<readonly string[]> {
   const files = await readMigrations(directory)
-  const statuses = await compareJournal(database, files)
-  refuseDisagreement(statuses)
-  const pending = statuses.filter(({ state }) => state === 'pending').map(({ name }) => name)
-  if (pending.length > 0)
-    throw new MigrationError([`${pending.join(', ')} must be applied first`], ['Apply them: snippetctl migrate up'])
+  await refuseUnlessAllApplied(database, files)
   if (files.length === 0) return []
-  const made: Catalog = await inDiscardedTransaction(scratch, (session) =>
-    build(session, FROM, () => replay(session, files)),
-  )
-  return made.map(({ name }) => name)
+  return onReplayed(scratch, files, async (_session, made) => made.map(({ name }) => name))
 }
 
 const tablesOfModels = ({ models }: AppSpec): ReadonlyMap<string, string> =>

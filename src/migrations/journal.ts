@@ -90,3 +90,12 @@ export function refuseDisagreement(statuses: readonly MigrationStatus[]): void {
     ],
   )
 }
+
+/** @throws MigrationError when the journal and the files disagree, or when a file is pending */
+export async function refuseUnlessAllApplied(connection: Connection, files: readonly Migration[]): Promise<void> {
+  const statuses = await compareJournal(connection, files)
+  refuseDisagreement(statuses)
+  const pending = statuses.filter(({ state }) => state === 'pending').map(({ name }) => name)
+  if (pending.length > 0)
+    throw new MigrationError([`${pending.join(', ')} must be applied first`], ['Apply them: snippetctl migrate up'])
+}

@@ -4,6 +4,7 @@ import { isOutside } from './concurrent.js'
 import { type Migration, type MigrationFolder, readMigrations } from './files.js'
 import type { Plan } from './generate.js'
 import { compareJournal } from './journal.js'
+import { loadExtensionsOf } from './scratch.js'
 import { attempt, inDiscardedTransaction, runStatements, type Session } from './session.js'
 
 /** What was seen while one step was made. */
@@ -60,11 +61,9 @@ export async function measureMigration(
   const files = await readMigrations(directory)
   const statuses = await compareJournal(database, files)
   const pending = new Set(statuses.filter(({ state }) => state === 'pending').map(({ name }) => name))
-  return measureSteps(
-    database,
-    files.filter(({ name }) => pending.has(name)),
-    steps,
-  )
+  const affected = files.filter(({ name }) => pending.has(name))
+  await loadExtensionsOf(database, affected)
+  return measureSteps(database, affected, steps)
 }
 
 /**

@@ -16,6 +16,7 @@ import { MigrationError } from './error.js'
 import { type Migration, type MigrationFolder, readMigrations } from './files.js'
 import { compareJournal, createJournal, JOURNAL, type MigrationStatus, refuseDisagreement } from './journal.js'
 import { asOnlyMigrator, type MigratingSession } from './lock.js'
+import { loadExtensionsOf } from './scratch.js'
 
 /** A migration that was applied or reverted just now. */
 export interface Done {
@@ -108,6 +109,7 @@ async function repeat(database: Database, run: Run): Promise<readonly Done[]> {
   const affected = names.flatMap((name) => files.filter((file) => file.name === name))
   const unasked = (await lossesOfFiles(database, affected, direction)).filter(({ object }) => !allows(object))
   if (unasked.length > 0) throw new ConsentNeeded(unasked)
+  if (direction === 'up') await loadExtensionsOf(database, affected)
   const start = await takeInventory(database)
   let began = performance.now()
   let built: Migration | undefined

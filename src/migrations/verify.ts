@@ -67,7 +67,7 @@ function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, s
   if (!live) return [difference(`table ${table} is missing`, true)]
   return [
     ...wanted.columns.flatMap((column) => {
-      const found = live.columns.find(({ name }) => name === column.name)
+      const found = baseOf(live.columns.find(({ name }) => name === column.name))
       const subject = `column ${table}.${column.name}`
       if (!found) return [difference(`${subject} is missing`, true)]
       const type = typeIn(server, column)
@@ -77,6 +77,10 @@ function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, s
     ...otherDifferences(wanted, live).map((text) => difference(text)),
   ]
 }
+
+/** A domain holds the values of its base type. */
+const baseOf = (column: CatalogColumn | undefined): CatalogColumn | undefined =>
+  column && { ...column, type: column.base ?? column.type }
 
 function otherDifferences(wanted: WantedTable, live: CatalogTable): readonly string[] {
   const names = new Set(wanted.columns.map(({ name }) => name))

@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach } from '@jest/globals'
 import type { AppSpec } from '../../src/config/spec.js'
 import type { Connection } from '../../src/db/database.js'
@@ -11,6 +11,8 @@ import { specOf as specOfText } from './config.js'
 export interface Folder {
   readonly path: string
   write(name: string, text: string): Promise<void>
+  /** @param file its path, or its name */
+  remove(file: string): Promise<void>
   names(): Promise<readonly string[]>
 }
 
@@ -26,7 +28,12 @@ export async function makeFolder(files: Readonly<Record<string, string>> = {}): 
   made.push(path)
   const write = (name: string, text: string) => writeFile(join(path, name), text)
   for (const [name, text] of Object.entries(files)) await write(name, text)
-  return { path, write, names: async () => (await readdir(path)).sort() }
+  return {
+    path,
+    write,
+    remove: (file) => rm(join(path, basename(file))),
+    names: async () => (await readdir(path)).sort(),
+  }
 }
 
 /** The spec of a configuration that has only these models; JSON is YAML. */

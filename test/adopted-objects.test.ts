@@ -1,0 +1,179 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import {
+  adoptDrift,
+  migrateDown,
+  migrateUp,
+  migrationStatus,
+  planMigration,
+  readDrift,
+  schemaDifferences,
+} from '../src/index.js'
+import { BOOKS, BOOKS_MIGRATION } from './support/cli.js'
+import { specOf } from './support/config.js'
+import { openTestDatabase, type TestDatabase } from './support/database.js'
+import { failureOf, type Folder, makeFolder } from './support/migrations.js'
+
+interface Case {
+  readonly what: string
+  /** Made by hand, one statement after the other. */
+  readonly made: string
+  readonly object: string
+  /** Why a migration cannot make it; undefined where one can. */
+  readonly known: RegExp | undefined
+  /** Another object, which must be adopted before. */
+  readonly first?: string
+}
+
+const FUNCTION = `create function twice(text) returns text immutable language sql as 'select $1 || $1';`
+
+const CASES: readonly Case[] = [
+  {
+    what: 'a trigram index',
+    made: 'create extension pg_trgm; create index title_search on books using gin (title gin_trgm_ops)',
+    object: 'books.title_search',
+    known: /gin_trgm_ops/,
+  },
+  {
+    what: 'a column of a domain',
+    made: 'create domain isbn as text check (length(value) = 13); alter table books add isbn isbn',
+    object: 'books.isbn',
+    known: /isbn/,
+  },
+  {
+    what: 'another type, a domain',
+    made: 'create domain heading as varchar(100) collate "C"; alter table books alter title type heading',
+    object: 'books.title',
+    known: /heading/,
+  },
+  {
+    what: 'an exclusion constraint',
+    made: 'alter table books add during tstzrange, add constraint no_overlap exclude using gist (during with &&)',
+    object: 'books.no_overlap',
+    known: undefined,
+    first: 'books.during',
+  },
+  {
+    what: 'a column with a collation of its own',
+    made: `create collation own (locale = 'C'); alter table books add place text collate own`,
+    object: 'books.place',
+    known: /own/,
+  },
+  {
+    what: 'a column that a function computes',
+    made: `${FUNCTION} alter table books add doubled text generated always as (twice(title)) stored`,
+    object: 'books.doubled',
+    known: /^a migration cannot say what it is$/,
+  },
+  {
+    what: 'a partial index of an expression',
+    made: `create index by_title on books (lower(title)) where title <> ''`,
+    object: 'books.by_title',
+    known: undefined,
+  },
+  {
+    what: 'an index of a function of the database',
+    made: `${FUNCTION} create index by_title on books (twice(title))`,
+    object: 'books.by_title',
+    known: /twice/,
+  },
+  {
+    what: 'a foreign key to a table of another schema',
+    made: `create schema other; create table other.people (id bigint primary key);
+      alter table books add constraint owned foreign key (id) references other.people (id)`,
+    object: 'books.owned',
+    known: /other/,
+  },
+]
+
+let database: TestDatabase
+let folder: Folder
+let scratch: TestDatabase
+const spec = specOf(BOOKS)
+
+beforeAll(async () => {
+  scratch = await openTestDatabase()
+})
+
+afterAll(() => scratch.close())
+
+beforeEach(async () => {
+  database = await openTestDatabase()
+  folder = await makeFolder({ '0001_create_books.sql': BOOKS_MIGRATION })
+  await migrateUp(database, folder.path)
+})
+
+afterEach(() => database.close())
+
+const run = (text: string) => database.query({ text, values: [] })
+
+async function make(statements: string): Promise<void> {
+  await database.loadExtensions?.(['pg_trgm'])
+  for (const text of statements.split(';')) await run(text)
+}
+
+const adopt = (object: string) => adoptDrift(database, folder.path, { object, scratch })
+
+describe('an adopted object stops no later command', () => {
+  test.each(CASES)('$what', async ({ made, object, known, first }) => {
+    await make(made)
+    if (first !== undefined) expect((await adopt(first)).known).toBeUndefined()
+    const adopted = await adopt(object)
+    if (known === undefined) expect(adopted.known).toBeUndefined()
+    else expect(adopted).toMatchObject({ known: expect.stringMatching(known), column: undefined })
+    expect(await readDrift(database, folder.path, scratch)).toEqual([])
+    expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], refusals: [] })
+    expect(await schemaDifferences(spec, database)).toEqual([])
+    expect(await migrateUp(database, folder.path)).toEqual([])
+  })
+
+  test.each(CASES)('and reverting does not drop it unless it is named: $what', async (tried) => {
+    const { made, object, known, first } = tried
+    await make(made)
+    if (first !== undefined) await adopt(first)
+    const drift = (await readDrift(database, folder.path, scratch)).find((each) => each.object === object)
+    const { file } = await adopt(object)
+    if (known === undefined) {
+      expect(await failureOf(migrateDown(database, folder.path))).toBe(
+        `${file.replace(/.*\/|\.sql$/g, '')} takes away what others made: ${object}`,
+      )
+      const states = (await migrationStatus(database, folder.path)).map(({ state }) => state)
+      expect(new Set(states)).toEqual(new Set(['applied']))
+      await migrateDown(database, folder.path, { allows: (name) => name === object })
+      return
+    }
+    await migrateDown(database, folder.path)
+    await folder.remove(file)
+    expect((await readDrift(database, folder.path, scratch)).find((each) => each.object === object)).toEqual(drift)
+  })
+
+  test('a trigger is nothing to adopt, and in the way of nothing', async () => {
+    await run(`create function touch() returns trigger language plpgsql as 'begin return new; end'`)
+    await run('create trigger touch before insert on books for each row execute function touch()')
+    expect(await failureOf(adopt('books.touch'))).toBe('books.touch is nothing that only the database has')
+    expect(await readDrift(database, folder.path, scratch)).toEqual([])
+    expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], refusals: [] })
+  })
+})
+
+test('the name of a known object is refused for a new one', async () => {
+  await make('create domain isbn as text; alter table books add isbn isbn')
+  await adopt('books.isbn')
+  const wanted = specOf(
+    BOOKS.replace('max: 100 }\n', 'max: 100 }\n      isbn: { type: string, max: 13, nullable: true }\n'),
+  )
+  expect((await planMigration(wanted, folder.path, scratch)).refusals).toEqual([
+    'books.isbn is in the database already: others made it, and a migration names it as known; give the new one another name',
+  ])
+})
+
+test('an index adopted by an earlier version is dropped only by its name', async () => {
+  await run('create index by_title on books (lower(title))')
+  await folder.write(
+    '0002_adopt_books_by_title.sql',
+    '-- up\n\ncreate index if not exists by_title on books (lower(title));\n\n-- down\n\ndrop index "by_title";\n',
+  )
+  await migrateUp(database, folder.path)
+  expect(await failureOf(migrateDown(database, folder.path))).toBe(
+    '0002_adopt_books_by_title takes away what others made: by_title',
+  )
+})
