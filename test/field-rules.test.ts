@@ -275,9 +275,16 @@ describe('a pattern', () => {
     [`${'a?'.repeat(40)}${'a'.repeat(40)}`, /more than 256 ways/],
     ['([a-z]{1,200}){1,200}', /too large/],
     ['a'.repeat(201), /201 characters/],
+    ['a[ab]{250}c', /253 steps for each character, so the field needs a `max` of at most 3952/],
   ])('%s is refused', (text, refusal) => {
     expect(checkPattern(text)).toEqual({ refusal: expect.stringMatching(refusal) })
   })
+})
+
+test('a pattern that takes many steps for a character is for short texts', () => {
+  const conflictsOf = (max: number) => typeNamed('text').conflicts?.({ pattern: 'a[ab]{250}c', max })
+  expect(conflictsOf(3952)).toEqual([])
+  expect(conflictsOf(3953)).toMatchObject([{ option: 'pattern' }])
 })
 
 test('SQL literals and identifiers hold any text but U+0000', () => {

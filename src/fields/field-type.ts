@@ -25,6 +25,8 @@ export type Lookup = (typeof LOOKUPS)[number]
 export interface Rule {
   readonly name: string
   readonly schema: JsonSchema
+  /** What documents for clients say of a rule that is validated by `admits`, beyond `schema`. */
+  readonly described?: JsonSchema
   readonly message: string
   /** The CHECK expression for a column (already quoted); left out where the column's type enforces the rule by itself. */
   readonly check?: (column: string) => string

@@ -1,6 +1,6 @@
-import { runInNewContext } from 'node:vm'
 import { isStorable } from './formats.js'
 import { refuseCostly } from './pattern-cost.js'
+import { compileMatcher, type Matcher } from './pattern-matcher.js'
 import { type CharacterSet, parsePattern, type PatternNode, PatternRefusal } from './pattern-syntax.js'
 
 /** One pattern in two spellings of the same meaning: for a RegExp with the `u` flag (so for JSON Schema), and for `~`. */
@@ -15,21 +15,27 @@ export interface Refused {
 }
 
 const LONGEST = 200
-const PROBE_LENGTH = 10_000
-const PROBE_MILLISECONDS = 1000
 
-/** A pattern in both spellings, or why not: it must mean the same to JavaScript and PostgreSQL, and be cheap on any text. */
-export const checkPattern = (text: string): Pattern | Refused =>
+/** The most steps that a pattern may need for one text, some tens of milliseconds. */
+const MAX_STEPS = 1_000_000
+
+/**
+ * Both spellings of a pattern, or why it is refused: it must mean the same to JavaScript and PostgreSQL, and be quick on any text of at most
+ * `max` characters.
+ */
+export const checkPattern = (text: string, max = Infinity): Pattern | Refused =>
   refusing(() => {
     const tree = parse(text)
     refuseCostly(tree)
-    const pattern = spell(tree)
-    refuseSlow(pattern.javascript, tree)
-    return pattern
+    refuseSlow(compileMatcher(tree), max)
+    return spell(tree)
   })
 
 /** Both spellings of a pattern that has been checked before. */
 export const translatePattern = (text: string): Pattern | Refused => refusing(() => spell(parse(text)))
+
+/** The matcher of a pattern that has been checked before. */
+export const matcherOf = (text: string): Matcher => compileMatcher(parse(text))
 
 const refusing = (work: () => Pattern): Pattern | Refused => {
   try {
@@ -109,24 +115,11 @@ const writeSet = ({ ranges, negated }: CharacterSet, { outside, inside }: Spelli
   return `[${negated ? '^' : ''}${members.join('')}]`
 }
 
-/** Runs a pattern on long texts of the characters that it is about. */
-const refuseSlow = (javascript: string, tree: PatternNode): void => {
-  const samples = [...new Set(sampleCharacters(tree))].slice(0, 20)
-  const texts = [...samples, samples.join('')].map((text) => `${text.repeat(PROBE_LENGTH / (text.length || 1))}\u0001`)
-  try {
-    for (const text of texts) {
-      runInNewContext('new RegExp(javascript, "u").test(text)', { javascript, text }, { timeout: PROBE_MILLISECONDS })
-    }
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
-    throw new PatternRefusal(
-      `the pattern takes longer than ${PROBE_MILLISECONDS} ms on a text of ${PROBE_LENGTH} characters`,
-    )
-  }
-}
-
-const sampleCharacters = (node: PatternNode): readonly string[] => {
-  if (node.kind === 'anchor') return []
-  if (node.kind === 'set') return [node.negated ? '~' : String.fromCodePoint(node.ranges[0]?.[0] ?? 0x7e)]
-  return (node.kind === 'repeat' ? [node.item] : node.items).flatMap(sampleCharacters)
+const refuseSlow = ({ stepsPerCharacter }: Matcher, max: number): void => {
+  if (stepsPerCharacter === 1 || stepsPerCharacter * max <= MAX_STEPS) return
+  const most = Math.floor(MAX_STEPS / stepsPerCharacter)
+  throw new PatternRefusal(
+    `the pattern can take up to ${stepsPerCharacter} steps for each character, so the field needs a \`max\` of at most ${most}; a pattern ` +
+      'that begins with `^`, or repeats less often, takes fewer',
+  )
 }

@@ -1,7 +1,9 @@
 import type { Json, JsonSchema } from '../json.js'
+import { remember } from '../remember.js'
 import type { FieldType, Lookup, Rule } from './field-type.js'
 import { isStorable } from './formats.js'
-import { checkPattern, translatePattern } from './pattern.js'
+import { checkPattern, matcherOf, translatePattern } from './pattern.js'
+import type { Matcher } from './pattern-matcher.js'
 import { literal } from './sql-literal.js'
 
 /** The options of `string` and `text`. */
@@ -50,21 +52,27 @@ const lengthRule = ({ min = 0, max }: TextOptions, typed: boolean): Rule | undef
   }
 }
 
+/** The rule of a pattern. It is `admits` that matches it, so only texts of a permitted length are ever searched. */
 const patternRule = (pattern: string): Rule => {
   const translated = translatePattern(pattern)
   if ('refusal' in translated) throw new Error(`a pattern that was never checked: ${translated.refusal}`)
   return {
     name: 'pattern',
-    schema: { pattern: translated.javascript },
+    schema: {},
+    described: { pattern: translated.javascript },
     message: `must match the pattern ${pattern}`,
     check: (column) => `${column} collate "C" ~ ${literal(translated.postgres)}`,
   }
 }
 
-const conflicts = ({ min = 0, max = LONGEST, pattern }: TextOptions) => {
-  const checked = pattern === undefined ? undefined : checkPattern(pattern)
+const matcher = remember(({ pattern = '' }: TextOptions): Matcher => matcherOf(pattern))
+
+const conflicts = ({ min = 0, max, pattern }: TextOptions) => {
+  const checked = pattern === undefined ? undefined : checkPattern(pattern, max)
   return [
-    ...(min > max ? [{ option: 'min', message: `\`min\` is ${min}, which is more than \`max\`, ${max}` }] : []),
+    ...(max !== undefined && min > max
+      ? [{ option: 'min', message: `\`min\` is ${min}, which is more than \`max\`, ${max}` }]
+      : []),
     ...(checked && 'refusal' in checked ? [{ option: 'pattern', message: checked.refusal }] : []),
   ]
 }
@@ -95,6 +103,8 @@ export const textType = (holdsMaximum: boolean) =>
       ]
     },
     conflicts,
+    admits: (json: Json, _source: string, options: TextOptions) =>
+      options.pattern === undefined || matcher(options).matches(String(json)) ? undefined : 'pattern',
     // A character beyond the basic plane can be written as two escapes of six bytes.
     maxBytes: ({ max }) => (max === undefined ? undefined : 12 * max + 2),
     longest: ({ max }) => max,

@@ -8,7 +8,8 @@ export function valueSchema(field: FieldSpec): JsonSchema {
 
 /** The same, in words that clients know. */
 export function describedSchema(field: FieldSpec): JsonSchema {
-  return portable({ ...valueSchema(field), ...documented(field) })
+  const described = field.type.rules(field.options).map((rule) => rule.described)
+  return portable(Object.assign(valueSchema(field), ...described, documented(field)))
 }
 
 /** A value of the type, whatever the rules. */
