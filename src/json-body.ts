@@ -39,6 +39,8 @@ interface Cursor {
   at: number
   depth: number
   members: number
+  /** Where objects inside of objects are wanted too: those of each object, by their keys. */
+  readonly nested?: Map<Members, ReadonlyMap<string, Members>>
 }
 
 /**
@@ -63,6 +65,32 @@ export function readJsonBody(bytes: Uint8Array, mostItems?: number, within?: str
 }
 
 type Members = ReadonlyMap<string, string>
+
+/** A JSON object: the exact text of its members, and those of them that are objects. */
+export interface JsonObject {
+  readonly members: Members
+  readonly objects: ReadonlyMap<string, JsonObject>
+}
+
+/**
+ * Reads the text of a JSON object with all objects that it consists of, in one pass and by the rules of `readJsonBody`. Objects in arrays
+ * are part of the array's text.
+ * @throws Problem `malformed_body`
+ */
+export function readJsonObject(text: string): JsonObject {
+  const nested = new Map<Members, ReadonlyMap<string, Members>>()
+  const cursor: Cursor = { text, at: 0, depth: 0, members: 0, nested }
+  skipSpace(cursor)
+  const members = text.charCodeAt(cursor.at) === OPEN_BRACE ? scanObject(cursor) : scanOther(cursor)
+  finish(cursor)
+  if (members === undefined) throw refusal('the value must be a JSON object')
+  return toObject(members, nested)
+}
+
+function toObject(members: Members, nested: ReadonlyMap<Members, ReadonlyMap<string, Members>>): JsonObject {
+  const objects = [...(nested.get(members) ?? [])].map(([key, inside]) => [key, toObject(inside, nested)] as const)
+  return { members, objects: new Map(objects) }
+}
 
 function toBody(text: string, members: Members, values: Readonly<Record<string, Json>>): JsonBody {
   return {
@@ -145,6 +173,8 @@ function decode(bytes: Uint8Array): string {
 /** Moves over an object and answers the text of each member's value. */
 function scanObject(cursor: Cursor): Map<string, string> {
   const members = new Map<string, string>()
+  const nested = cursor.nested && new Map<string, Members>()
+  if (nested) cursor.nested?.set(members, nested)
   enter(cursor)
   if (leaves(cursor, CLOSE_BRACE)) return members
   do {
@@ -155,7 +185,8 @@ function scanObject(cursor: Cursor): Map<string, string> {
     take(cursor, COLON)
     skipSpace(cursor)
     const start = cursor.at
-    scanValue(cursor)
+    const inside = scanValue(cursor)
+    if (inside) nested?.set(key, inside)
     members.set(key, cursor.text.slice(start, cursor.at))
     cursor.members += 1
     if (members.size > MEMBERS) throw refusal(`the body has more than ${MEMBERS} keys in one object`)
@@ -181,12 +212,14 @@ function scanOther(cursor: Cursor): undefined {
   scanValue(cursor)
 }
 
-function scanValue(cursor: Cursor): void {
+/** Answers the members of a value that is an object. */
+function scanValue(cursor: Cursor): Members | undefined {
   const code = cursor.text.charCodeAt(cursor.at)
+  if (code === OPEN_BRACE) return scanObject(cursor)
   if (code === QUOTE) scanString(cursor)
-  else if (code === OPEN_BRACE) scanObject(cursor)
   else if (code === OPEN_BRACKET) scanArray(cursor)
   else cursor.at = matchEnd(SCALAR, cursor, cursor.at)
+  return undefined
 }
 
 /** Answers whether the string has escapes. */

@@ -147,7 +147,7 @@ export function compileStatements(
     const changes = fieldsOf(row).map((field) => {
       const [column, value] = [identifier(field.column), row[field.name]]
       if (!(value instanceof JsonMergePatch)) return `${column} = ${add(cellOf(field))}`
-      return `${column} = ${mergedInto({ field, target: `${table}.${column}` }, value, (part) => add(() => part))}`
+      return `${column} = ${mergedInto(`${table}.${column}`, value, (part) => add(() => part))}`
     })
     const set = [...changes, ...touched].join(', ')
     return { text: `update ${table} set ${set} where ${found(change, add)} returning ${selected}`, values, kind: WRITE }

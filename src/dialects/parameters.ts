@@ -72,6 +72,8 @@ const NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
  */
 export function readJson(name: string, text: string): Json {
   try {
+    // In valid JSON every string is closed; an open one would be scanned again from each quote in it.
+    JSON.parse(text)
     return JSON.parse(text.replaceAll(NUMBER, (part) => (part.startsWith('"') ? part : `"${part}"`))) as Json
   } catch {
     throw refused(name, 'is not JSON')

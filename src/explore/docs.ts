@@ -76,7 +76,7 @@ export async function docsFile(explored: Explored, context: Context): Promise<Re
   if (!found) throw new Problem('not_found', `${PACKAGE} is not installed: ${INSTALL}`)
   const { file = '' } = context.params
   const text = OURS[file] ?? (await readFile(join(found.folder, file)))
-  const type = TYPES[file.replace(/.*\./, '')] ?? ''
+  const type = TYPES[file.slice(file.lastIndexOf('.') + 1)] ?? ''
   return keptFile({ type, text, edition: editionIn(found, file) }, context)
 }
 

@@ -58,7 +58,7 @@ export function recordRoute({ routes }: Explored, { template }: Place): { route:
 
 /** The path that is one segment shorter; undefined where nothing can be read. */
 export function collectionOf({ routes }: Explored, { path }: Place): string | undefined {
-  const parent = path.replace(/[^/]+\/$/, '')
+  const parent = path.slice(0, path.lastIndexOf('/', path.length - 2) + 1)
   const match = parent === '/' ? undefined : routes.match('GET', parent)
   return match && 'route' in match ? parent : undefined
 }

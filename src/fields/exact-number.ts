@@ -9,11 +9,17 @@ const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 export const exactInteger = (source: string): bigint | undefined => {
   const [, sign, whole, fraction = '', exponent = '0'] = NUMBER.exec(source) ?? []
   if (whole === undefined || source.length > LONGEST_INTEGER) return undefined
-  const digits = `${whole}${fraction}`.replace(/0+$/, '')
+  const digits = withoutTrailingZeros(`${whole}${fraction}`)
   if (!/[1-9]/.test(digits)) return 0n
   const zeros = Number(exponent) + whole.length - digits.length
   if (zeros < 0 || zeros > LONGEST_INTEGER) return undefined
   return BigInt(`${sign}${digits}${'0'.repeat(zeros)}`)
+}
+
+const withoutTrailingZeros = (digits: string): string => {
+  let end = digits.length
+  while (digits[end - 1] === '0') end -= 1
+  return digits.slice(0, end)
 }
 
 /** An integer from its one canonical text: no sign but a minus, no leading zeros. */

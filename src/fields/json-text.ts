@@ -1,4 +1,5 @@
 import type { Json } from '../json.js'
+import { type JsonObject, readJsonObject } from '../json-body.js'
 import { isStorable } from './formats.js'
 
 /** A stored JSON value, as handlers see it: its exact text, and the value that JavaScript makes of it. */
@@ -23,7 +24,29 @@ export class JsonText {
 }
 
 /** A JSON object that, in a row which changes a record, is merged into what is stored (RFC 7396) in place of replacing it. */
-export class JsonMergePatch extends JsonText {}
+export class JsonMergePatch extends JsonText {
+  #object: JsonObject | undefined
+
+  /** The patch with the objects in it, parsed once. */
+  get object(): JsonObject {
+    return (this.#object ??= readJsonObject(this.text))
+  }
+}
+
+/** Each object of a patch is a select of its own, and planning thousands of them takes seconds. */
+const MOST_OBJECTS = 500
+
+/** What is wrong with a merge patch, whatever is stored: the end of a sentence that begins with the field's label. */
+export function unmergeable({ object }: JsonMergePatch): string | undefined {
+  const objects = countObjects(object)
+  return objects <= MOST_OBJECTS
+    ? undefined
+    : `has ${objects} objects to be merged, and at most ${MOST_OBJECTS} can be; replace it by PUT`
+}
+
+function countObjects({ objects }: JsonObject): number {
+  return [...objects.values()].reduce((sum, each) => sum + countObjects(each), 1)
+}
 
 /** Every decimal of so many digits is told apart by a JavaScript number. */
 const EXACT_DIGITS = 15

@@ -5,8 +5,11 @@ import type { Context, Reply } from './route.js'
 
 type Headers = Context['headers']
 
-/** One element of a list of entity tags (RFC 9110, 8.8.3): perhaps weak, its content, and what follows it. Elements may be empty. */
-const ELEMENT = /[ \t]*(?:(W\/)?"([!#-~\x80-\xff]*)")?[ \t]*(,|$)/y
+/**
+ * One element of a list of entity tags (RFC 9110, 8.8.3): a weak mark, the content, and the comma or end that follows. Elements may be empty.
+ * The blanks after a tag belong to its group: two runs of blanks side by side would take quadratic time.
+ */
+const ELEMENT = /[ \t]*(?:(W\/)?"([!#-~\x80-\xff]*)"[ \t]*)?(,|$)/y
 /** SHA-256 in base64 for URLs. */
 const OURS = /^[A-Za-z0-9_-]{43}$/
 

@@ -31,5 +31,7 @@ async function load(mounts: readonly Mount[]): Promise<Express> {
 
 /** The path, with the characters escaped that are Express's pattern language. */
 function toPattern(path: string): string {
-  return path.replace(/\/+$/, '').replace(/[{}()[\]+?!:*\\]/g, '\\$&') || '/'
+  let end = path.length
+  while (path[end - 1] === '/') end -= 1
+  return path.slice(0, end).replace(/[{}()[\]+?!:*\\]/g, '\\$&') || '/'
 }

@@ -131,7 +131,7 @@ export class RouteTable implements Links, Iterable<Route> {
   template(name: string): readonly [prefix: string, suffix: string] | undefined {
     const named = this.#paths.get(name)
     if (named?.parameters.length !== 1) return undefined
-    const [prefix = '', suffix = ''] = join(named.segments).split(/\{[^}]*\}/)
+    const [prefix = '', suffix = ''] = join(named.segments).split(`{${named.parameters[0]}}`)
     return [prefix, suffix]
   }
 

@@ -1,5 +1,6 @@
 import { EXPANDED, type FieldSpec, type ModelSpec, type ResourceSpec } from '../config/spec.js'
 import type { Rule } from '../fields/field-type.js'
+import { JsonMergePatch, unmergeable } from '../fields/json-text.js'
 import type { JsonBody } from '../json-body.js'
 import { type Fault, Problem } from '../problem.js'
 import { valueSchema } from './field-schema.js'
@@ -108,6 +109,8 @@ function compileMember(field: FieldSpec, readLink: LinkReader, compile: CompileS
     if (refused !== undefined) return fail(rules.find((rule) => rule.name === refused))
     const { type, options } = field
     const changed = mode === 'update' ? type.patch?.(json, source, options) : undefined
+    const unmerged = changed instanceof JsonMergePatch ? unmergeable(changed) : undefined
+    if (unmerged !== undefined) return { broken: `${field.label} ${unmerged}` }
     return { value: changed ?? type.fromJson(json, source, options) }
   }
 }
