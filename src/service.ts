@@ -9,9 +9,11 @@ import { compileStore, type Store } from './db/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
 import type { Records } from './http/context.js'
 import { compileCors } from './http/cors.js'
-import type { Limits } from './http/limits.js'
+import { boundedStore } from './http/bounded-store.js'
+import { DEFAULT_LIMITS, type Limits } from './http/limits.js'
 import type { Log } from './http/log.js'
 import type { Route } from './http/route.js'
+import { createSendBudget, type SendBudget } from './http/send-budget.js'
 import { createServer, type HttpServer, type ServerParts } from './http/server.js'
 import type { Spans } from './http/spans.js'
 import type { Traffic } from './http/traffic.js'
@@ -48,16 +50,17 @@ export function createService(
   { log, traffic, spans, limits = {} }: ServiceOptions,
 ): Service {
   const statements: StatementCounts = { kept: 0, unkept: 0 }
+  const budget = createSendBudget({ ...DEFAULT_LIMITS, ...limits })
   const serve = (served: App) => {
     const gate = createDriftGate(() => findMisfits(served.spec, database), log)
-    const records = bindRecords(served, database, { gate, statements })
+    const records = bindRecords(served, database, { gate, statements, budget })
     const { mounts, pages } = served
     const routes = withBuiltIn(served.routes, openApiRoutes(served))
     const cors = served.spec.api.cors && compileCors(served.spec.api.cors)
     return { gate, parts: { routes, mounts, pages, records, cors, onMismatch: gate.suspect } }
   }
   let now = serve(app)
-  const server = createServer({ ...now.parts, log, traffic, spans, limits })
+  const server = createServer({ ...now.parts, log, traffic, spans, limits, budget })
   return {
     ...server,
     replace: (next) => {
@@ -86,6 +89,7 @@ function withBuiltIn(routes: RouteTable, builtIn: readonly Route[]): ServerParts
 interface Watch {
   readonly gate: DriftGate
   readonly statements: StatementCounts
+  readonly budget: SendBudget
 }
 
 interface Stores {
@@ -94,7 +98,7 @@ interface Stores {
 }
 
 /** The records of every resource; statements are compiled at a resource's first use and kept. */
-function bindRecords(app: App, database: Database, { gate, statements }: Watch): Records {
+function bindRecords(app: App, database: Database, { gate, statements, budget }: Watch): Records {
   const graphs = compileGraphs(app.spec.models)
   const storesOf = remember((resource: Resource): Stores => compileStores(resource, app, statements))
   const guarded =
@@ -110,23 +114,40 @@ function bindRecords(app: App, database: Database, { gate, statements }: Watch):
     gate.admit(answers)
     return bindAnswers(connection)
   }
-  const on = (connection: Connection, transaction: Records['transaction']): Records => ({
-    store: guarded(remember((resource) => storesOf(resource).rows(connection))),
-    documents: guarded(remember((resource) => storesOf(resource).documents(connection))),
+  const on = (connection: Connection, transaction: Records['transaction'], bound: Bound): Records => ({
+    store: guarded(remember((resource) => bound(storesOf(resource).rows(connection), lengthOfRows))),
+    documents: guarded(remember((resource) => bound(storesOf(resource).documents(connection), lengthOfText))),
     graph: graphs(connection),
     answers: () => answersOn(connection),
     transaction,
   })
   const inside = (connection: Connection): Records => {
-    const records: Records = on(connection, (work) => work(records))
+    const records: Records = on(connection, (work) => work(records), unbounded)
     return records
   }
   const transaction = guardTransactions(database, app.spec.models)
   const outside: Records['transaction'] = (work, options) =>
     transaction((connection) => work(inside(connection)), options)
   const { reads } = database
-  return { ...on(database, outside), reading: reads && on(reads, outside) }
+  const bound: Bound = (store, measure) => boundedStore(store, budget, measure)
+  return { ...on(database, outside, bound), reading: reads && on(reads, outside, bound) }
 }
+
+/** Bounds the memory of what a store lists. */
+type Bound = <Item, Items>(store: Store<Item, Items>, measure: (items: Items) => number) => Store<Item, Items>
+
+/** Inside of a transaction nothing waits for clients: that would keep its connection from others. */
+const unbounded: Bound = (store) => store
+
+const lengthOfText = (items: Uint8Array): number => items.length
+
+function lengthOfRows(rows: readonly Row[]): number {
+  const lengthOf = (value: unknown): number => (typeof value === 'string' ? value.length : VALUE)
+  return rows.reduce((sum, row) => sum + Object.values(row).reduce((part: number, each) => part + lengthOf(each), 0), 0)
+}
+
+/** Bytes that a value takes which is not text, more or less. */
+const VALUE = 32
 
 function compileStores(resource: Resource, { spec, routes, computations }: App, counts: StatementCounts): Stores {
   const around = { counts, referrers: referrersOf(spec, resource.spec.model) }

@@ -30,7 +30,7 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
   internal: 'A mistake in the service or a plugin. The log has the cause under the same `request_id`.',
   unsupported_transfer: 'The transfer coding is not `chunked`.',
   unavailable:
-    'The database is away or busy, or its tables are not those of the configuration; `Retry-After` says when to try again.',
+    'The database is away or busy, its tables are not those of the configuration, or too many answers wait for their clients; `Retry-After` says when to try again.',
   timeout: 'A statement or a handler took too long.',
 }
 

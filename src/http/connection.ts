@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Problem, type ProblemType } from '../problem.js'
-import type { Connection, Exchange, Refusal } from './exchange.js'
+import { type Connection, endConnection, type Exchange, type Refusal } from './exchange.js'
 import { toJsonText } from '../fields/exact-json.js'
 import type { Limits } from './limits.js'
 import { toReply } from './problem-document.js'
@@ -17,7 +17,18 @@ const FAILURES: Readonly<Record<string, readonly [ProblemType, string]>> = {
 }
 
 export function newConnection(): Connection {
-  return { open: 0, count: 0, latest: undefined, closing: false, refusal: undefined }
+  return {
+    underWay: [],
+    waiting: [],
+    paused: false,
+    isKeptPaused: false,
+    unread: 0,
+    count: 0,
+    latest: undefined,
+    closing: false,
+    refusal: undefined,
+    broken: undefined,
+  }
 }
 
 /**
@@ -25,12 +36,12 @@ export function newConnection(): Connection {
  * knows from `Connection: close` that it has to send that again. Node would answer it 503 instead.
  */
 export function enter(connection: Connection, exchange: Exchange, { requestsPerConnection }: Limits): void {
-  connection.open += 1
+  connection.underWay.push(exchange)
   connection.count += 1
   connection.latest = exchange
   if (connection.count < requestsPerConnection) return
   exchange.mustClose = true
-  connection.closing = true
+  endConnection(connection)
 }
 
 /** What the client did wrong when Node could not go on reading from it. */
@@ -46,16 +57,21 @@ const REQUEST_LINE = /^[A-Z]{1,20} (\S{1,16384})/
  * request line; behind requests under way they may begin with those.
  */
 export function targetOf(connection: Connection, packet: Buffer | undefined): string | undefined {
-  if (connection.open > 0) return undefined
+  if (connection.underWay.length > 0) return undefined
   return REQUEST_LINE.exec(packet?.toString('latin1') ?? '')?.[1]
 }
 
 /** Ends a connection on which nothing more can be understood, after the answers that are under way. */
 export function breakOff(connection: Connection, socket: Duplex, refusal: Refusal, limits: Limits): void {
-  const { open, latest, closing } = connection
+  const { latest, closing } = connection
+  const open = connection.underWay.length
   // The parser reports again whatever bytes come later.
-  if (connection.refusal || (closing && open === 0)) return
+  if (connection.refusal || connection.broken || (closing && open === 0)) return
   connection.closing = true
+  if (connection.waiting.length > 0) {
+    connection.broken = refusal
+    return
+  }
   if (open > 0 && latest && !latest.request.complete) {
     latest.mustClose = true
     latest.failBody?.(refusal.problem)
@@ -67,9 +83,23 @@ export function breakOff(connection: Connection, socket: Duplex, refusal: Refusa
 }
 
 /** Counts the end of a request. */
-export function release(connection: Connection, socket: Duplex, limits: Limits): void {
-  connection.open -= 1
-  if (connection.open === 0 && connection.refusal) refuse(socket, connection.refusal, limits)
+export function release(connection: Connection, exchange: Exchange): void {
+  connection.unread -= exchange.unread
+  connection.underWay.splice(connection.underWay.indexOf(exchange), 1)
+}
+
+/** Ends a connection that was broken off, once everything before is answered. */
+export function settle({ underWay, waiting, refusal }: Connection, socket: Duplex, limits: Limits): void {
+  if (refusal && underWay.length === 0 && waiting.length === 0) refuse(socket, refusal, limits)
+}
+
+/** Ends the requests of a connection that is closed. Node does so for the one that it is answering, and forgets those behind it. */
+export function abandon({ underWay }: Connection): void {
+  for (const { response } of [...underWay]) {
+    if (response.socket) continue
+    response.destroy()
+    response.emit('close')
+  }
 }
 
 /** Answers on the bare socket, for want of a request that could be answered. */

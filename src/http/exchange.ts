@@ -26,6 +26,8 @@ export interface Exchange {
   mustClose: boolean
   /** While the body is being read: gives it up. */
   failBody: ((problem: Problem) => void) | undefined
+  /** Bytes of its answer that wait for the client. */
+  unread: number
   /** Whether it was answered for want of time: what it has not committed by then it never will. */
   expired: boolean
   /** Transactions of which nobody knows yet whether they are committed. */
@@ -34,8 +36,16 @@ export interface Exchange {
 
 /** What is remembered of a client's connection, so that answers keep the order of requests when it breaks. */
 export interface Connection {
-  /** Requests under way. */
-  open: number
+  /** Requests under way, in the order in which they came. */
+  readonly underWay: Exchange[]
+  /** Starts of the requests that came while there were too many of them. */
+  readonly waiting: (() => void)[]
+  /** Whether nothing is read from the client because of those. */
+  paused: boolean
+  /** Whether it is seen to that nothing else resumes reading. */
+  isKeptPaused: boolean
+  /** Bytes of answers that the client has not taken yet. */
+  unread: number
   /** Requests that came, those under way included. */
   count: number
   latest: Exchange | undefined
@@ -43,6 +53,8 @@ export interface Connection {
   closing: boolean
   /** Is answered once nothing is under way. */
   refusal: Refusal | undefined
+  /** Becomes the refusal once all requests that came before it have started. */
+  broken: Refusal | undefined
 }
 
 /** A problem with bytes that became no request, and the form it takes where they were meant to go. */
@@ -54,4 +66,10 @@ export interface Refusal {
 /** Whether it is too late for another answer: one has begun, or the client has gone. */
 export function isSettled({ response }: Exchange): boolean {
   return response.headersSent || response.destroyed
+}
+
+/** Has no further request of a connection looked at: what is answered now is its last. */
+export function endConnection(connection: Connection): void {
+  connection.closing = true
+  connection.broken = undefined
 }

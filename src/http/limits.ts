@@ -18,6 +18,13 @@ export interface Limits {
   readonly headers: number
   readonly requestsPerConnection: number
   readonly connections: number
+  /** Requests of one connection that are worked on at once. */
+  readonly inProgress: number
+  /** Bytes of answers that wait for their clients, over all connections; further lists wait until there is room, so long at most. */
+  readonly sendBytes: number
+  readonly sendTimeout: number
+  /** Without progress on a large answer, while others wait for room. */
+  readonly stallTimeout: number
 }
 
 export const DEFAULT_LIMITS: Limits = Object.freeze({
@@ -32,4 +39,8 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   headers: 100,
   requestsPerConnection: 1_000,
   connections: 10_000,
+  inProgress: 8,
+  sendBytes: 64 * 1024 * 1024,
+  sendTimeout: 5_000,
+  stallTimeout: 3_000,
 })

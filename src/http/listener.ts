@@ -2,10 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Problem } from '../problem.js'
 import { type AnsweringParts, createAnswering } from './answering.js'
-import { enter, release } from './connection.js'
+import { enter, release, settle } from './connection.js'
 import { makeContext, type Records } from './context.js'
 import type { Connection, Exchange } from './exchange.js'
 import type { Fallback } from './fallback.js'
+import type { Pipeline } from './pipeline.js'
 import type { Next } from './plugin.js'
 import { findHeadProblem, requestIdOf, SECURITY_HEADERS } from './headers.js'
 import type { Later } from './later.js'
@@ -24,6 +25,7 @@ export interface ListenerParts extends AnsweringParts {
   /** Asked for what neither a route nor the fallback takes. */
   readonly pages?: Pick<RouteTable, 'match'> | undefined
   readonly spans?: Spans | undefined
+  readonly pipeline: Pipeline
   readonly connectionOf: (socket: Socket) => Connection | undefined
 }
 
@@ -45,8 +47,19 @@ export function createListener(parts: ListenerParts): {
   const surroundings = { records, reverse: routes.reverse.bind(routes), later }
 
   const receive = (request: IncomingMessage, response: ServerResponse, next?: Next, awaitsContinue = false): void => {
+    const connection = parts.connectionOf(request.socket)
     // An answer ahead of this one ends the connection, so that nobody could be told what came of it.
-    if (parts.connectionOf(request.socket)?.closing) return
+    if (connection?.closing) return
+    if (!connection || parts.pipeline.admits(connection)) return start(request, response, next, awaitsContinue)
+    parts.pipeline.park(connection, request.socket, () => start(request, response, next, awaitsContinue))
+  }
+
+  const start = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    next: Next | undefined,
+    awaitsContinue: boolean,
+  ): void => {
     const target = splitTarget(request.url ?? '')
     const match = target.path.startsWith('/') ? find(request.method ?? '', target.path) : undefined
     if (!match && !fallback && next) return next()
@@ -87,6 +100,7 @@ export function createListener(parts: ListenerParts): {
       awaitsContinue,
       mustClose: false,
       failBody: undefined,
+      unread: 0,
       expired: false,
       commits: 0,
     }
@@ -94,8 +108,9 @@ export function createListener(parts: ListenerParts): {
     if (traffic) traffic.open += 1
     // What is mounted may write after its end; without a listener that would end the process.
     response.on('error', (cause) => log.error({ event: 'failure', request_id: exchange.requestId, cause }))
-    response.on('close', () => {
+    response.once('close', () => {
       deadlines.stop(exchange)
+      if (exchange.unread > 0) parts.budget.release(exchange.unread)
       const ended = performance.now()
       log.info(describe(exchange, ended))
       exchange.span?.end(statusOf(exchange))
@@ -103,7 +118,10 @@ export function createListener(parts: ListenerParts): {
         traffic.open -= 1
         traffic.of(exchange.route).count(statusOf(exchange), ended - exchange.started)
       }
-      if (connection) release(connection, socket, limits)
+      if (!connection) return
+      release(connection, exchange)
+      parts.pipeline.proceed(connection, socket)
+      settle(connection, socket, limits)
     })
     return exchange
   }

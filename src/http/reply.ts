@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import type { Cors } from './cors.js'
 import type { Exchange } from './exchange.js'
-import { isSettled } from './exchange.js'
+import { endConnection, isSettled } from './exchange.js'
 import { SECURITY_HEADERS, setHeader } from './headers.js'
 import { toJsonText } from '../fields/exact-json.js'
 import type { Limits } from './limits.js'
 import type { Reply } from './route.js'
+import type { SendBudget } from './send-budget.js'
 
 /** Headers that say where an answer ends; a handler that could set them could desynchronise the connection. */
 const OURS = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'x-request-id'])
@@ -17,6 +18,7 @@ const CHUNK = 16 * 1024
 export interface Situation {
   readonly limits: Limits
   readonly draining: () => boolean
+  readonly budget: SendBudget
   /** Where scripts of other origins may read answers. */
   readonly cors?: Cors | undefined
 }
@@ -63,8 +65,15 @@ function sendText(exchange: Exchange, reply: Reply, text: string | Uint8Array | 
   const waits = exchange.awaitsContinue
   const length = text === undefined ? undefined : Buffer.byteLength(text)
   const close = writeHead(exchange, reply, length, situation)
+  if (length !== undefined) holdUntilRead(exchange, length, situation.budget)
   if (close && !request.complete && !waits) linger(exchange, text ?? '', situation.limits)
   else response.end(text)
+}
+
+function holdUntilRead(exchange: Exchange, length: number, budget: SendBudget): void {
+  exchange.unread = length
+  budget.hold(length)
+  if (exchange.connection) exchange.connection.unread += length
 }
 
 /** A handler may say by more that an answer varies; whom it is shown to is said once. */
@@ -88,7 +97,7 @@ function writeHead(exchange: Exchange, reply: Reply, length: number | undefined,
   if (reply.stream !== undefined && request.method === 'HEAD' && request.httpVersion !== '1.0')
     headers.push('Transfer-Encoding', 'chunked')
   response.writeHead(reply.status, headers)
-  if (close && connection) connection.closing = true
+  if (close && connection) endConnection(connection)
   return close
 }
 
@@ -96,7 +105,7 @@ function endsConnection(exchange: Exchange, { limits, draining }: Situation): bo
   const { request, connection } = exchange
   if (exchange.mustClose || exchange.awaitsContinue) return true
   // While draining, requests that were sent behind this one on the same connection are still answered.
-  if (draining()) return connection === undefined || connection.open <= 1
+  if (draining()) return connection === undefined || connection.underWay.length + connection.waiting.length <= 1
   return !request.complete && Number(request.headers['content-length'] ?? 0) > limits.lingerBytes
 }
 

@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../problem.js'
-import { breakOff, newConnection, refuse, targetOf, toProblem } from './connection.js'
+import { abandon, breakOff, newConnection, refuse, targetOf, toProblem } from './connection.js'
 import type { Records } from './context.js'
 import type { Cors } from './cors.js'
 import type { Connection } from './exchange.js'
@@ -13,7 +13,9 @@ import { createLater } from './later.js'
 import { listen } from './listen.js'
 import { createListener, type Listener } from './listener.js'
 import type { Log } from './log.js'
+import { createPipeline } from './pipeline.js'
 import type { RouteTable } from './routes.js'
+import { createSendBudget, type SendBudget } from './send-budget.js'
 import type { Spans } from './spans.js'
 import { splitTarget } from './target.js'
 import type { Traffic } from './traffic.js'
@@ -39,6 +41,8 @@ export interface ServerParts extends Served {
   readonly traffic?: Traffic | undefined
   /** Where requests are traced, if anybody has set that up. */
   readonly spans?: Spans | undefined
+  /** What its lists wait for, when it is shared with them. */
+  readonly budget?: SendBudget
 }
 
 export interface HttpServer {
@@ -67,6 +71,8 @@ export function createServer(parts: ServerParts): HttpServer {
   const limits: Limits = { ...DEFAULT_LIMITS, ...parts.limits }
   const connections = new WeakMap<Socket, Connection>()
   const sockets = new Set<Socket>()
+  const budget = parts.budget ?? createSendBudget(limits)
+  const pipeline = createPipeline(limits)
   let draining: Promise<void> | undefined
   const server = createHttpServer(serverOptions(limits))
   const later = createLater(log)
@@ -84,6 +90,8 @@ export function createServer(parts: ServerParts): HttpServer {
       spans,
       onMismatch,
       draining: () => draining !== undefined,
+      budget,
+      pipeline,
       connectionOf: (socket) => connections.get(socket),
     })
   const listener = listenerOf(parts)
@@ -93,11 +101,19 @@ export function createServer(parts: ServerParts): HttpServer {
   // One above the limit, so that a request with too many is seen to have them.
   server.maxHeadersCount = limits.headers + 1
   server.timeout = limits.idleTimeout
+  // A client that has ended its side, as `nc -N` does, still reads the answers. Node has the property, and its types do not.
+  Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', (socket) => {
-    connections.set(socket, newConnection())
+    const connection = newConnection()
+    connections.set(socket, connection)
     sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
+    socket.once('close', () => {
+      sockets.delete(socket)
+      abandon(connection)
+      pipeline.proceed(connection, socket)
+    })
   })
+  budget.onPressure(() => hurry(sockets, connections, limits))
   refuseGarbage(server, { rendererAt: (path) => routes.rendererAt(path), connections, limits, log })
 
   return {
@@ -176,6 +192,17 @@ function refuseGarbage(server: Server, { rendererAt, connections, limits, log }:
     const problem = new Problem('malformed_request', 'this server is not a proxy')
     refuse(socket, { problem, render: undefined }, limits)
   })
+}
+
+/** Below this, an answer is in the hands of the operating system before its client reads it. */
+const LARGE = 16 * 1024
+
+/** Cuts connections whose clients take nothing of a large answer. Node knows from its timeout whether they do. */
+function hurry(sockets: ReadonlySet<Socket>, connections: WeakMap<Socket, Connection>, { stallTimeout }: Limits): void {
+  for (const socket of sockets) {
+    if ((connections.get(socket)?.unread ?? 0) > LARGE && socket.timeout !== stallTimeout)
+      socket.setTimeout(stallTimeout)
+  }
 }
 
 async function drain(server: Server, sockets: ReadonlySet<Socket>, { drainTimeout }: Limits): Promise<void> {

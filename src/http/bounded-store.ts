@@ -1,0 +1,58 @@
+import type { Store } from '../db/store.js'
+import type { ListPlan } from '../resource/plan.js'
+import type { SendBudget } from './send-budget.js'
+
+/** A store whose lists wait for room in the budget before they ask the database. `measure` gives the bytes of a page. */
+export function boundedStore<Item, Items>(
+  store: Store<Item, Items>,
+  budget: SendBudget,
+  measure: (items: Items) => number,
+): Store<Item, Items> {
+  // The longest records and pages seen: the next ones may be as long. Nothing is known of the first.
+  let row: number | undefined
+  let page: number | undefined
+  const estimate = (limit: number | undefined): number => {
+    const bytes = limit === undefined || row === undefined ? page : limit * row
+    return Math.min(budget.largestShare, bytes ?? Number.POSITIVE_INFINITY)
+  }
+  const learn = (items: Items, length: number): void => {
+    if (length === 0) return
+    const bytes = measure(items)
+    row = Math.max(row ?? 0, bytes / length)
+    page = Math.max(page ?? 0, bytes)
+  }
+
+  const list = async (plan: ListPlan) => {
+    const room = estimate(plan.limit)
+    const waiting = budget.reserve(room)
+    if (waiting) await waiting
+    try {
+      const found = await store.list(plan)
+      learn(found.items, found.length)
+      return found
+    } finally {
+      // The answer is counted by itself from here on.
+      budget.release(room)
+    }
+  }
+
+  async function* batches(size: number): AsyncGenerator<Items, void> {
+    const inner = store.batches(size)[Symbol.asyncIterator]()
+    for (;;) {
+      const room = estimate(size)
+      const waiting = budget.reserve(room)
+      if (waiting) await waiting
+      // A batch is held until its reader asks for the next, or gives up.
+      try {
+        const { done, value } = await inner.next()
+        if (done) return
+        learn(value, size)
+        yield value
+      } finally {
+        budget.release(room)
+      }
+    }
+  }
+
+  return { ...store, list, batches }
+}

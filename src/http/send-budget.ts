@@ -1,0 +1,96 @@
+import { Problem } from '../problem.js'
+import type { Limits } from './limits.js'
+
+/**
+ * Bounds the memory that answers take in this process, from the moment the database is asked for them until their clients have read them.
+ * Reading from it costs a comparison while there is room.
+ */
+export interface SendBudget {
+  /** No list reserves more, so that some always run side by side. */
+  readonly largestShare: number
+  /**
+   * Takes room for an answer of about this size before the database is asked; `release` gives it back. Returns undefined when there is room,
+   * and otherwise a promise that resolves once there is.
+   * @throws Problem `unavailable`, by the promise, when there was none for too long
+   */
+  reserve(bytes: number): Promise<void> | undefined
+  release(bytes: number): void
+  /** Counts an answer that is there and waits for its client. It is never refused; `release` gives its room back. */
+  hold(bytes: number): void
+  /** Calls `hurry` again and again while answers wait for room. */
+  onPressure(hurry: () => void): void
+}
+
+/** Lists this small have some room of their own, so that slow readers of large ones do not keep them waiting. */
+const SMALL = 16 * 1024
+const RESERVED_SHARE = 1 / 4
+/** Lists that always fit at once. */
+const SHARES = 16
+const CHECK_INTERVAL_MS = 250
+
+interface Waiting {
+  readonly bytes: number
+  readonly until: number
+  readonly admit: () => void
+  readonly reject: (problem: Problem) => void
+}
+
+export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget {
+  let held = 0
+  let waiting: Waiting[] = []
+  let timer: NodeJS.Timeout | undefined
+  let hurry = () => {}
+
+  /** One answer always fits, however large it is. */
+  const fits = (bytes: number): boolean =>
+    held === 0 || held + bytes <= (bytes <= SMALL ? sendBytes * (1 + RESERVED_SHARE) : sendBytes)
+
+  const admit = (): void => {
+    while (waiting[0] && fits(waiting[0].bytes)) {
+      const next = waiting.shift()
+      held += next?.bytes ?? 0
+      next?.admit()
+    }
+    if (waiting.length > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  const check = (): void => {
+    const now = performance.now()
+    const late = waiting.filter(({ until }) => until <= now)
+    waiting = waiting.filter(({ until }) => until > now)
+    for (const { reject } of late)
+      reject(
+        new Problem('unavailable', 'too many answers wait for their clients to read them', {
+          headers: { 'Retry-After': '1' },
+        }),
+      )
+    admit()
+    if (waiting.length > 0) hurry()
+  }
+
+  return {
+    largestShare: sendBytes / SHARES,
+    reserve(bytes) {
+      if (fits(bytes) && (waiting.length === 0 || bytes <= SMALL)) {
+        held += bytes
+        return undefined
+      }
+      timer ??= setInterval(check, CHECK_INTERVAL_MS).unref()
+      return new Promise((resolve, reject) => {
+        waiting.push({ bytes, until: performance.now() + sendTimeout, admit: resolve, reject })
+      })
+    },
+    release(bytes) {
+      held -= bytes
+      if (waiting.length > 0) admit()
+    },
+    hold(bytes) {
+      held += bytes
+    },
+    onPressure(callback) {
+      hurry = callback
+    },
+  }
+}
