@@ -35,6 +35,7 @@ export function templateFiles(wish: Wish): readonly TemplateFile[] {
     { path: 'package.json', text: manifest(wish), what: `depends on snippetctl ${wish.version}` },
     { path: 'tsconfig.json', text: TSCONFIG, what: 'for the editor; plugins are compiled without it' },
     { path: '.gitignore', text: GITIGNORE, what: '' },
+    { path: '.npmrc', text: NPMRC, what: 'npm runs no scripts of packages' },
     { path: '.env.example', text: ENVIRONMENT, what: 'the variables that are set most' },
     { path: 'README.md', text: readme(wish), what: '' },
     { path: '.vscode/extensions.json', text: EXTENSIONS, what: 'the editor completes and checks resources.yaml' },
@@ -156,6 +157,10 @@ const GITIGNORE = `node_modules/
 .snippetctl/
 *.log
 .env
+`
+
+const NPMRC = `# A package cannot run its own code while it is installed. A package that must: npm rebuild NAME --ignore-scripts=false
+ignore-scripts=true
 `
 
 const ENVIRONMENT = `# Copy this to .env, which git leaves alone, take the # away where a value is yours, and start with

@@ -27,6 +27,7 @@ async function install(project: string): Promise<void> {
 const FILES = [
   '.env.example',
   '.gitignore',
+  '.npmrc',
   '.vscode/extensions.json',
   'README.md',
   'migrations/0001_create_books.sql',
@@ -67,7 +68,7 @@ describe('new', () => {
   test('writes no example with --empty, and a plugin in JavaScript with --js', async () => {
     await run('new', 'empty', '--empty')
     expect((await readdir(join(folder, 'empty'))).sort()).toEqual(
-      ['.env.example', '.gitignore', '.vscode', 'README.md', 'package.json', 'resources.yaml', 'tsconfig.json'].sort(),
+      ['.env.example', '.gitignore', '.npmrc', '.vscode', 'README.md', 'package.json', 'resources.yaml', 'tsconfig.json'].sort(),
     )
     expect((await runCli(['check'], { cwd: join(folder, 'empty') })).stdout).toBe(
       'resources.yaml: ok, 0 resources, 0 routes\n',

@@ -5,6 +5,7 @@ import { renderConfigSchema } from '../src/config/schema-editors.js'
 type Versions = Readonly<Record<string, string>>
 
 interface Manifest {
+  readonly scripts: Readonly<Record<string, string>>
   readonly dependencies: Versions
   readonly devDependencies: Versions
   readonly peerDependencies: Versions
@@ -100,6 +101,18 @@ describe('package.json', () => {
     const scripted = installed.filter(([, locked]) => locked.hasInstallScript).map(([path]) => nameOf(path))
     expect([...new Set(scripted)].sort()).toEqual(Object.keys(NEEDLESS_SCRIPTS).sort())
     expect(manifest.allowScripts).toEqual(Object.fromEntries(scripted.map((name) => [name, false])))
+  })
+})
+
+describe('.npmrc', () => {
+  test('keeps every npm from running scripts of packages; npm 10 does not know `allowScripts`', () => {
+    expect(readFileSync('.npmrc', 'utf8').split('\n')).toContain('ignore-scripts=true')
+  })
+
+  test('leaves npm no script to run before or after another: it would run none', () => {
+    const names = Object.keys(manifest.scripts)
+    const [before, after] = ['pre', 'post'].map((word) => names.filter((name) => name.startsWith(word)))
+    expect([...(before ?? []), ...(after ?? [])]).toEqual([])
   })
 })
 

@@ -1,18 +1,14 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { HOME } from '../../bench/contestants.js'
+import { copyCheckout } from '../checkout.js'
 import { runJest } from '../jest.js'
 import { BUGS, type PlantedBug } from './bugs.js'
 
-/** What is not copied: it is large, or belongs to this checkout alone. */
-const LEFT_OUT = new Set(['node_modules', 'dist', '.snippetctl', '.git', 'coverage'])
-
 /** Plants each bug in a copy of the sources and runs the test that must notice; answers the names of those that none did. */
 export async function plantAll(say: (line: string) => void): Promise<readonly string[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'torture-planted-'))
+  const folder = copyCheckout()
   try {
-    cpSync(HOME, folder, { recursive: true, filter: (path) => path === HOME || !LEFT_OUT.has(basename(path)) })
     symlinkSync(join(HOME, 'node_modules'), join(folder, 'node_modules'))
     const missed: string[] = []
     for (const bug of BUGS) {
