@@ -1,21 +1,5 @@
-/** What a new project is made of. */
-interface Wish {
-  /** Of the project; a name that npm takes. */
-  readonly name: string
-  /** Of this program, which the project depends on. */
-  readonly version: string
-  /** Without the example: no model, no resource, no plugin. */
-  readonly empty: boolean
-  readonly language: 'ts' | 'js'
-}
-
-/** A file of a new project. */
-interface TemplateFile {
-  readonly path: string
-  readonly text: string
-  /** What it is, in a few words. */
-  readonly what: string
-}
+import { deploymentFiles } from './template-deploy.js'
+import type { TemplateFile, Wish } from './template-file.js'
 
 /** The files of a project that depends on this package, in the order in which they are listed. */
 export function templateFiles(wish: Wish): readonly TemplateFile[] {
@@ -39,6 +23,7 @@ export function templateFiles(wish: Wish): readonly TemplateFile[] {
     { path: '.env.example', text: ENVIRONMENT, what: 'the variables that are set most' },
     { path: 'README.md', text: readme(wish), what: '' },
     { path: '.vscode/extensions.json', text: EXTENSIONS, what: 'the editor completes and checks resources.yaml' },
+    ...deploymentFiles(wish),
   ]
 }
 
@@ -157,19 +142,22 @@ const GITIGNORE = `node_modules/
 .snippetctl/
 *.log
 .env
+deploy/users
 `
 
 const NPMRC = `# A package cannot run its own code while it is installed. A package that must: npm rebuild NAME --ignore-scripts=false
 ignore-scripts=true
 `
 
-const ENVIRONMENT = `# Copy this to .env, which git leaves alone, take the # away where a value is yours, and start with
-#   node --env-file=.env node_modules/snippetctl/bin/snippetctl.js serve
+const ENVIRONMENT = `# Copy this to .env and take the # away where a value is yours. snippetctl reads .env unless NODE_ENV is production;
+# a variable of the environment goes before it. Git ignores .env. Docker Compose reads it too.
 
 # DATABASE_URL=postgres://user:password@localhost:5432/database
 # PORT=8000
 # HOST=127.0.0.1
-# NODE_ENV=production
+
+# For compose.yaml: letters and digits, such as those of \`openssl rand -hex 24\`
+# POSTGRES_PASSWORD=
 `
 
 const EXTENSIONS = `{
@@ -196,5 +184,10 @@ ${empty ? '' : 'curl -s localhost:8000/api/books/\n'}\`\`\`
 | learn what a key means | \`npx snippetctl explain resources.filterable\` |
 | find out what is wrong with this machine | \`npx snippetctl doctor\` |
 
-Set \`DATABASE_URL=postgres://…\` to use a PostgreSQL server; there, \`npx snippetctl migrate up\` applies migrations.
+Set \`DATABASE_URL=postgres://…\` to use a PostgreSQL server, in the environment or in \`.env\`; there, \`npx snippetctl migrate up\`
+applies migrations.
+
+\`docker compose up --build\` runs the image of the [Dockerfile](Dockerfile) with PostgreSQL ([compose.yaml](compose.yaml)). Nothing asks
+for a password until a proxy does: [deploy/nginx.conf](deploy/nginx.conf) is one, and \`compose.yaml\` says how it is started.
+[check.yml](.github/workflows/check.yml) checks every push.
 `

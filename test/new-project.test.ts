@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -25,11 +24,16 @@ async function install(project: string): Promise<void> {
 }
 
 const FILES = [
+  '.dockerignore',
   '.env.example',
+  '.github/workflows/check.yml',
   '.gitignore',
   '.npmrc',
   '.vscode/extensions.json',
+  'Dockerfile',
   'README.md',
+  'compose.yaml',
+  'deploy/nginx.conf',
   'migrations/0001_create_books.sql',
   'package.json',
   'plugins/books.ts',
@@ -68,7 +72,10 @@ describe('new', () => {
   test('writes no example with --empty, and a plugin in JavaScript with --js', async () => {
     await run('new', 'empty', '--empty')
     expect((await readdir(join(folder, 'empty'))).sort()).toEqual(
-      ['.env.example', '.gitignore', '.npmrc', '.vscode', 'README.md', 'package.json', 'resources.yaml', 'tsconfig.json'].sort(),
+      [
+        ...['.dockerignore', '.env.example', '.github', '.gitignore', '.npmrc', '.vscode', 'Dockerfile', 'README.md'],
+        ...['compose.yaml', 'deploy', 'package.json', 'resources.yaml', 'tsconfig.json'],
+      ].sort(),
     )
     expect((await runCli(['check'], { cwd: join(folder, 'empty') })).stdout).toBe(
       'resources.yaml: ok, 0 resources, 0 routes\n',
@@ -86,13 +93,13 @@ describe('new', () => {
     expect(set.map(([name]) => name)).toContain('DATABASE_URL')
     const known = readFileSync('docs/environment.md', 'utf8')
     expect(set.filter(([name]) => !known.includes(`| \`${name}\` |`))).toEqual([])
-    const [, command = ''] = /^# {3}node (.+)$/m.exec(example) ?? []
-    expect(command).toBe('--env-file=.env node_modules/snippetctl/bin/snippetctl.js serve')
+    expect(example).toContain('snippetctl reads .env')
     await install(join(folder, 'my-api'))
-    await writeFile(join(folder, 'my-api', '.env'), 'SNIPPETCTL_CONFIG=missing.yaml\n')
-    const args = command.replace('serve', 'check').split(' ')
-    const { status, stderr } = spawnSync(process.execPath, args, { cwd: join(folder, 'my-api'), encoding: 'utf8' })
-    expect(status).toBe(2)
+    const uncommented = example.replaceAll(/^# (?=[A-Z_]+=)/gm, '')
+    await writeFile(join(folder, 'my-api', '.env'), `${uncommented}SNIPPETCTL_CONFIG=missing.yaml\n`)
+    const env = { SNIPPETCTL_ENV_FILE: '.env' }
+    const { code, stderr } = await runCli(['check'], { cwd: join(folder, 'my-api'), env })
+    expect(code).toBe(2)
     expect(stderr).toContain('missing.yaml')
   })
 

@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { renderConfigSchema } from '../src/config/schema-editors.js'
 
@@ -49,6 +51,9 @@ const FLOORS: Versions = {
 
 /** The web framework, the query builder and the driver bring all but a dozen and a half of them. */
 const MOST_RUNTIME_PACKAGES = 122
+
+/** Files of the checkout that the package does not have. */
+const CONTRIBUTORS = ['bench/README.md', 'src/README.md', 'src/snippets/plugin.ts', 'torture/README.md']
 
 const PERMISSIVE = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT']
 
@@ -160,3 +165,34 @@ test('resources.schema.json is what `npm run schema` writes', () => {
   const isCurrent = readFileSync('resources.schema.json', 'utf8') === renderConfigSchema()
   expect(isCurrent).toBe(true)
 })
+
+describe('the package', () => {
+  const { files, size } = packed()
+
+  test('holds every file that its pages link to', () => {
+    const pages = [...files].filter((file) => /\.md$|^llms\.txt$/.test(file))
+    expect(pages.length).toBeGreaterThan(25)
+    const dead = pages.flatMap((page) => {
+      const links = [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)]
+      return links.map(([, link = '']) => join(dirname(page), link)).filter((file) => !files.has(file))
+    })
+    // How it is built concerns those who change it, and they have a checkout.
+    expect(new Set(dead)).toEqual(new Set(CONTRIBUTORS))
+  })
+
+  test('has what a server needs, and is no larger than a picture or two', () => {
+    for (const file of ['deploy/Dockerfile', 'deploy/nginx.conf', 'docs/deployment.md', 'LICENSE', 'dist/cli/main.js'])
+      expect(files).toContain(file)
+    expect(size).toBeLessThan(1_200_000)
+  })
+})
+
+/** What npm would put into the package, and its size in bytes. */
+function packed(): { readonly files: ReadonlySet<string>; readonly size: number } {
+  const text = execFileSync('npm', ['pack', '--dry-run', '--json'], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const [{ files, size }] = JSON.parse(text) as [{ files: readonly { readonly path: string }[]; size: number }]
+  return { files: new Set(files.map(({ path }) => path)), size }
+}

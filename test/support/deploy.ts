@@ -39,7 +39,8 @@ export const instruction = (name: string): string => image.find((one) => one.nam
 export const execForm = (name: string): readonly string[] =>
   listOf(JSON.parse(instruction(name).replace(/^.*?\bCMD /, '')))
 
-function instructionsOf(text: string): readonly Instruction[] {
+/** The instructions of a Dockerfile. */
+export function instructionsOf(text: string): readonly Instruction[] {
   const lines = text.split('\n').filter((line) => !/^\s*(#|$)/.test(line))
   return lines
     .join('\n')
@@ -51,7 +52,8 @@ function instructionsOf(text: string): readonly Instruction[] {
     })
 }
 
-function documentsOf(file: string): readonly Part[] {
+/** The documents of a file of YAML; throws what is wrong with one. */
+export function documentsOf(file: string): readonly Part[] {
   return parseAllDocuments(read(file), { merge: true }).map((document) => {
     const [fault] = [...document.errors, ...document.warnings]
     if (fault) throw fault

@@ -1,0 +1,180 @@
+import type { TemplateFile, Wish } from './template-file.js'
+
+/** The files that take a new project from a checkout to a server: an image, compose, a proxy and the checks of a change. */
+export function deploymentFiles(wish: Wish): readonly TemplateFile[] {
+  return [
+    { path: 'Dockerfile', text: dockerfile(wish), what: 'an image of the project' },
+    { path: '.dockerignore', text: DOCKERIGNORE, what: '' },
+    { path: 'compose.yaml', text: compose(wish), what: 'the image with PostgreSQL, and with the proxy' },
+    { path: 'deploy/nginx.conf', text: NGINX, what: 'a proxy that asks for a password' },
+    { path: '.github/workflows/check.yml', text: WORKFLOW, what: 'checks every push' },
+  ]
+}
+
+const dockerfile = ({ name }: Wish): string => `# docker build -t ${name} .
+
+FROM node:22-slim AS packages
+WORKDIR /app
+# A package that lies beside the project, as a file, is copied as well.
+COPY package.json package-lock.json .npmrc *.tgz ./
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:22-slim
+WORKDIR /app
+COPY --from=packages /app/node_modules node_modules
+# Everything that .dockerignore lets in.
+COPY . .
+# A mistake in the configuration ends here. It leaves the compiled plugins behind, so that nothing is written when it runs.
+RUN node node_modules/snippetctl/bin/snippetctl.js check
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8000 SNIPPETCTL_ADMIN_PORT=9000
+# A number, because Kubernetes cannot tell from a name that it is not root. Nothing in /app belongs to it.
+USER 1000:1000
+EXPOSE 8000 9000
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 \\
+  CMD ["node", "-e", "fetch(\`http://127.0.0.1:\${process.env.SNIPPETCTL_ADMIN_PORT}/livez\`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "node_modules/snippetctl/bin/snippetctl.js"]
+CMD ["serve"]
+`
+
+const DOCKERIGNORE = `# Everything, and then what belongs in the image: a file with passwords never gets in by accident.
+*
+!package.json
+!package-lock.json
+!.npmrc
+!*.tgz
+!resources.yaml
+!migrations
+!plugins
+`
+
+const compose = ({
+  name,
+}: Wish): string => `# Copy .env.example to .env and set POSTGRES_PASSWORD there. Then:  docker compose up --build
+name: ${name}
+
+x-service: &service
+  image: ${name}
+  build: .
+  environment:
+    DATABASE_URL: postgres://app:\${POSTGRES_PASSWORD:?a password of letters and digits}@database:5432/app
+  read_only: true
+  tmpfs: [/tmp]
+  cap_drop: [ALL]
+  security_opt: ["no-new-privileges:true"]
+
+services:
+  database:
+    image: postgres:17
+    environment:
+      POSTGRES_USER: app
+      POSTGRES_DB: app
+      POSTGRES_PASSWORD: \${POSTGRES_PASSWORD:?a password of letters and digits}
+    volumes: ["database:/var/lib/postgresql/data"]
+    healthcheck:
+      # By TCP: the server that only sets the database up listens on a socket alone.
+      test: [CMD, pg_isready, --host=127.0.0.1, --username=app, --dbname=app]
+      interval: 2s
+      timeout: 3s
+      retries: 30
+    stop_grace_period: 1m
+    restart: unless-stopped
+
+  migrate:
+    <<: *service
+    command: [migrate, up]
+    depends_on:
+      database: { condition: service_healthy }
+    restart: "no"
+
+  service:
+    <<: *service
+    command: [serve]
+    depends_on:
+      migrate: { condition: service_completed_successfully }
+    ports: ["127.0.0.1:8000:8000"]
+    # The drain delay, and 15 s.
+    stop_grace_period: 20s
+    restart: unless-stopped
+
+  # Asks for a name and a password. Write the first account, then start it with the others:
+  #   printf "alice:$(openssl passwd -apr1)\\n" > deploy/users
+  #   docker compose --profile proxy up --build
+  proxy:
+    image: nginx:1.28
+    profiles: [proxy]
+    volumes:
+      - ./deploy/nginx.conf:/etc/nginx/conf.d/default.conf:ro
+      - ./deploy/users:/etc/nginx/users:ro
+    depends_on: [service]
+    ports: ["127.0.0.1:8080:8080"]
+    restart: unless-stopped
+
+volumes:
+  database:
+`
+
+/** The same file is in `deploy/` of the package; a test holds them together. */
+const NGINX = `# A proxy that asks for a name and a password before a request reaches the service, which has no accounts.
+# Passwords need TLS: outside of this machine, listen on 443 with ssl, ssl_certificate and ssl_certificate_key.
+
+upstream service {
+  server service:8000;
+  keepalive 16;
+}
+
+server {
+  listen 8080;
+
+  auth_basic "restricted";
+  auth_basic_user_file /etc/nginx/users;
+
+  # The service decides what is too large, and says why; this only bounds what the proxy keeps on disk.
+  client_max_body_size 64m;
+
+  location / {
+    proxy_pass http://service;
+    proxy_http_version 1.1;
+    proxy_set_header Connection "";
+    proxy_set_header Host $http_host;
+    proxy_set_header X-Forwarded-For $remote_addr;
+    proxy_set_header X-Forwarded-Proto $scheme;
+    # Handlers and hooks find the name here. Whatever a client sent under this name is replaced.
+    proxy_set_header X-Remote-User $remote_user;
+    # The password stays in the proxy.
+    proxy_set_header Authorization "";
+    # A request is sent once: a write whose answer is lost may have been stored.
+    proxy_next_upstream off;
+    # Longer than the service takes for any answer.
+    proxy_read_timeout 60s;
+  }
+}
+`
+
+const WORKFLOW = `name: check
+on: [push, pull_request]
+permissions:
+  contents: read
+jobs:
+  check:
+    runs-on: ubuntu-latest
+    services:
+      postgres:
+        image: postgres:17
+        env: { POSTGRES_PASSWORD: postgres }
+        ports: ["5432:5432"]
+        options: --health-cmd pg_isready --health-interval 2s --health-retries 30
+    env:
+      DATABASE_URL: postgres://postgres:postgres@127.0.0.1:5432/postgres
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-node@v4
+        with: { node-version: 22, cache: npm }
+      - run: npm ci
+      - name: The configuration has no mistake
+        run: npx snippetctl check --format github
+      - name: No migration is missing
+        run: npx snippetctl migrate plan --exit-code
+      - name: The migrations run
+        run: npx snippetctl migrate up
+`
