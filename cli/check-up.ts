@@ -6,6 +6,7 @@ import { urlOf } from '../src/index.js'
 import { refusedAddress } from './address.js'
 import { type Application, type CliContext, type CommonOptions, loadConfig, shownPath } from './context.js'
 import { checkUpDatabase } from './check-up-database.js'
+import { describeEnvFile } from './env-file.js'
 import { Failure } from './failure.js'
 import { type Finding, ok } from './finding.js'
 import { count } from './output.js'
@@ -17,6 +18,7 @@ export async function checkUp(context: CliContext, options: CommonOptions): Prom
   return [
     findNode(process.versions.node),
     await findPackage(context, dirname(file)),
+    ...findEnvFile(context),
     finding,
     await findFolder(context, dirname(file)),
     ...(application ? await checkUpDatabase(context, application.spec) : []),
@@ -50,6 +52,15 @@ function lockedVersion(text: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** The file of variables, where there is one. */
+function findEnvFile({ envFile }: CliContext): readonly Finding[] {
+  const check = 'variables'
+  if (envFile === undefined) return []
+  if (envFile.failure === undefined) return [ok(check, describeEnvFile(envFile))]
+  const { message, help } = envFile.failure
+  return [{ check, state: 'fail', message, help }]
 }
 
 async function findConfiguration(

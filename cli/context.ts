@@ -12,6 +12,7 @@ import {
   migrationFolder,
 } from '../src/index.js'
 import { printFrames } from './diagnostics.js'
+import type { EnvFile } from './env-file.js'
 import { type ExitCode, Failure, Finished } from './failure.js'
 import { createOutput, type Output } from './output.js'
 import type { Parent } from './parent.js'
@@ -40,6 +41,8 @@ export interface Lifecycle {
 export interface CliContext extends Lifecycle {
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
+  /** The file of variables that was read into `env`, if there is one. */
+  readonly envFile?: EnvFile | undefined
   readonly version: string
   /** Data, and nothing else. */
   readonly out: Output
@@ -59,6 +62,7 @@ interface Surroundings {
   readonly argv: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
+  readonly envFile?: EnvFile | undefined
   readonly version: string
   readonly stdin: NodeJS.ReadStream
   readonly stdout: NodeJS.WriteStream
@@ -75,6 +79,7 @@ export function createContext(from: Surroundings, lifecycle: Lifecycle): CliCont
     ...lifecycle,
     cwd: from.cwd,
     env: from.env,
+    envFile: from.envFile,
     version: from.version,
     out: createOutput(from.stdout, wishes),
     err,

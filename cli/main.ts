@@ -6,6 +6,7 @@ import { DatabaseRefused, MigrationError } from '../src/index.js'
 import { type CliContext, createContext, type Lifecycle, type StopSignal } from './context.js'
 import { type ExitCode, Failure, Finished } from './failure.js'
 import { findParent } from './parent.js'
+import { readEnvFile } from './env-file.js'
 import { createProgram } from './program.js'
 
 const STOP_SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -66,8 +67,10 @@ async function main(): Promise<void> {
   const { env, stdin, stdout, stderr } = process
   const argv = process.argv.slice(2)
   const program = fileURLToPath(import.meta.url)
+  // A worker has the variables of its parent.
+  const envFile = parent ? undefined : readEnvFile(process.cwd(), env)
   const context = createContext(
-    { argv, cwd: process.cwd(), env, version, stdin, stdout, stderr, program, parent },
+    { argv, cwd: process.cwd(), env, envFile, version, stdin, stdout, stderr, program, parent },
     lifecycle,
   )
   stdout.on('error', (error) => whenUnwritable.listener(error))

@@ -5,6 +5,7 @@ import { announce, warnOfOpenHost } from './announce.js'
 import { type CliContext, requireSpec } from './context.js'
 import { createCrew, type Crew } from './crew.js'
 import { openProjectDatabase } from './database.js'
+import { sayEnvFile } from './env-file.js'
 import { type ExitCode, Failure, Finished } from './failure.js'
 import { forwardLines } from './lines.js'
 import { createLog, type Log } from './log.js'
@@ -28,6 +29,7 @@ interface Run {
 /** Serves from worker processes that share one port. This process sees to the database's schema and to them, and takes no request. */
 export async function serveByWorkers(context: CliContext, options: ServeOptions, amount: number): Promise<ExitCode> {
   const log = createLog(context, { ...options, about: { pid: process.pid } })
+  sayEnvFile(context.envFile, log)
   const sayLosses = reportLosses(context, log)
   const run = { context, options, amount, log, stop: listenForStop(context, options, log) }
   refuseEmbedded(context)

@@ -55,6 +55,8 @@ export function createProgram(context: CliContext): Command {
     prepare(command, context)
   }
   program.hook('preAction', (_program, command) => {
+    const failure = context.envFile?.failure
+    if (failure && !WITHOUT_ENV_FILE.has(command.name())) throw failure
     if (command.name() !== 'serve') expectBriefWork()
   })
   return program.addHelpText('after', EXIT_CODES)
@@ -74,6 +76,9 @@ function* everyCommand(command: Command): Generator<Command> {
 
 /** Commands that read no configuration. */
 const WITHOUT_CONFIG: ReadonlySet<string> = new Set(['new', 'completion', '__complete'])
+
+/** Commands that need no variables, and the one that reports what is wrong with the file of variables. */
+const WITHOUT_ENV_FILE: ReadonlySet<string> = new Set(['new', 'completion', '__complete', 'doctor'])
 
 /** What holds for every command: its common options, where it prints, and that it throws instead of exiting. */
 function prepare(command: Command, context: CliContext): void {

@@ -5,6 +5,7 @@ import { announce, describeListening, warnOfOpenHost } from './announce.js'
 import { answerBackups } from './backups.js'
 import { type Application, type CliContext, type CommonOptions, projectFolders, requireApplication } from './context.js'
 import { openProjectDatabase } from './database.js'
+import { sayEnvFile } from './env-file.js'
 import type { ExitCode } from './failure.js'
 import { gateDatabase } from './gate.js'
 import { createLog, type Log } from './log.js'
@@ -49,6 +50,7 @@ export async function serveHere(context: CliContext, options: ServeOptions): Pro
     ...options,
     about: parent && { worker: parent.worker, pid: process.pid },
   })
+  sayEnvFile(context.envFile, log)
   const sayLosses = reportLosses(context, log)
   const stop = listenForStop(context, options, log)
   const orders = await parent?.begin()

@@ -106,7 +106,7 @@ function filesIn(folder: string): readonly string[] {
 }
 
 describe('compose.yaml of a new project', () => {
-  const services = (): Part => (documentsOf(join(app, 'compose.yaml'))[0]?.['services'] ?? {}) as Part
+  const services = (): Part => documentsOf(join(app, 'compose.yaml'))[0]?.['services'] ?? {}
 
   test('migrates first, with a database that answers, and serves after that', () => {
     const { database: postgres, migrate, service } = services()

@@ -94,7 +94,14 @@ export async function startServe(wishes: ServeWishes): Promise<Served> {
 /** Little of ours, so that a run is the same in every shell. */
 function environment(url: string | undefined, env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const { PATH, HOME: home, TMPDIR } = process.env
-  return { PATH, HOME: home, ...(TMPDIR && { TMPDIR }), ...(url && { DATABASE_URL: url }), ...env }
+  return {
+    PATH,
+    HOME: home,
+    SNIPPETCTL_ENV_FILE: '',
+    ...(TMPDIR && { TMPDIR }),
+    ...(url && { DATABASE_URL: url }),
+    ...env,
+  }
 }
 
 type Entry = Readonly<Record<string, unknown>>

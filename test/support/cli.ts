@@ -24,8 +24,11 @@ interface RunOptions {
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'SystemRoot']
 
 /** What of the environment every process of a test is given. */
-export const inherited = (): Readonly<Record<string, string>> =>
-  Object.fromEntries(INHERITED.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
+export const inherited = (): Readonly<Record<string, string>> => ({
+  ...Object.fromEntries(INHERITED.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
+  // A developer may have a file `.env`, with the URL of a database in it.
+  SNIPPETCTL_ENV_FILE: '',
+})
 
 function start(args: readonly string[], { cwd = process.cwd(), env = {}, stdin = '' }: RunOptions) {
   const child = spawn(process.execPath, [COMMAND, ...args], { cwd, env: { ...inherited(), ...env } })

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import { Failure } from './failure.js'
+import type { Log } from './log.js'
+
+/** What became of the file of variables. Values are never shown: some are passwords. */
+export interface EnvFile {
+  /** As people write it. */
+  readonly path: string
+  /** The variables that this process has from the file; those that the environment had before are not among them. */
+  readonly names: readonly string[]
+  /** Why nothing was read. */
+  readonly failure?: Failure
+}
+
+const USUAL = '.env'
+
+/**
+ * Adds the variables of `.env` to an environment, which goes before the file. In production there is no file: everything is said by
+ * whatever starts the process.
+ */
+export function readEnvFile(cwd: string, env: NodeJS.ProcessEnv): EnvFile | undefined {
+  const path = env['SNIPPETCTL_ENV_FILE'] ?? USUAL
+  if (path === '' || env['NODE_ENV'] === 'production') return undefined
+  try {
+    const text = readText(resolve(cwd, path), path)
+    if (text === undefined) return undefined
+    const names: string[] = []
+    for (const [name, value] of Object.entries(parse(text, path))) {
+      if (env[name] !== undefined) continue
+      env[name] = value
+      names.push(name)
+    }
+    return { path, names }
+  } catch (failure) {
+    if (!(failure instanceof Failure)) throw failure
+    return { path, names: [], failure }
+  }
+}
+
+function readText(file: string, path: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+      .replace(/^\uFEFF/, '')
+      .replaceAll('\r\n', '\n')
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === 'ENOENT' && path === USUAL) return undefined
+    const reason = code === 'ENOENT' ? 'there is no such file' : String(code)
+    throw new Failure(2, `cannot read \`${path}\`: ${reason}`, ['SNIPPETCTL_ENV_FILE= reads no file'], cause)
+  }
+}
+
+/** A blank line, a comment, or a variable with its value, which may take several lines in quotes. */
+const ENTRY =
+  /[ \t]*(?:#.*|(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(?:(?:"[^"]*"|'[^']*'|`[^`]*`)[ \t]*(?:#.*)?|[^\s"'`].*)?)?(?:\n|$)/y
+
+/** Node ignores lines that it cannot read; here they are errors. */
+function parse(text: string, path: string): Readonly<Record<string, string>> {
+  ENTRY.lastIndex = 0
+  while (ENTRY.lastIndex < text.length) {
+    const start = ENTRY.lastIndex
+    const name = ENTRY.exec(text)?.[1]
+    const line = text.slice(0, start).split('\n').length
+    if (ENTRY.lastIndex === 0) throw malformed(text.slice(start), `${path}:${line}`)
+    if (name === 'NODE_ENV' && parseEnv(text)[name] === 'production')
+      throw new Failure(2, `${path}:${line}: NODE_ENV is production, and in production no file of variables is read`, [
+        'set NODE_ENV and the other variables in the environment of the process',
+      ])
+  }
+  return parseEnv(text) as Record<string, string>
+}
+
+function malformed(rest: string, where: string): Failure {
+  const isNamed = /^[ \t]*(?:export[ \t]+)?[A-Za-z_]\w*[ \t]*=/.test(rest)
+  const what = isNamed ? 'the value has a quote that is not closed, or text after the closing quote' : 'not NAME=value'
+  return new Failure(2, `${where}: ${what}`, [
+    'a line is NAME=value, NAME="a value with # or spaces", # a comment, or blank; names have letters, digits and _',
+  ])
+}
+
+/** Says in the log which variables come from a file. */
+export function sayEnvFile(file: EnvFile | undefined, log: Log): void {
+  if (file === undefined) return
+  const { path, names } = file
+  log.info({ event: 'env_file', file: path, variables: names, msg: describeEnvFile(file) })
+}
+
+/** One line about a file that was read. */
+export function describeEnvFile({ path, names }: EnvFile): string {
+  return names.length === 0
+    ? `${path} was read; it sets nothing that is not set already`
+    : `${path} sets ${names.join(', ')}`
+}
