@@ -10,6 +10,12 @@ export interface Admission {
   /** Takes a place in a line that is full, too. */
   push(): void
   leave(): void
+  /** How many places the line has now. */
+  places(): number
+  /** Counts a refusal, and returns it. */
+  refuse(): Problem
+  /** Notes that the line does not move because nobody in it may go on, which tells nothing about its speed. */
+  rest(): void
   /** How many were refused. */
   refused(): number
 }
@@ -30,10 +36,10 @@ const UNKNOWN = MOST / WORTH
 /**
  * Length alone tells little: a hundred in a line are nothing to a database that answers them in ten milliseconds. So a line has as many places
  * as are worth waiting for, by the speed at which it moved while it was never empty. Who comes only compares two counts.
- * @param full how many are in a line that moves no faster for one more; where each of them waits for a connection, one is
+ * @param isFull whether a line of this length moves no faster for one more
  */
-export function createAdmission(connections: number, full = Math.max(LEAST, LEAST_EACH * connections)): Admission {
-  const least = Math.max(LEAST, LEAST_EACH * connections)
+export function createAdmission(connections: number, isFull = longerThan(connections)): Admission {
+  const least = leastOf(connections)
   let entered = 0
   let left = 0
   let refused = 0
@@ -60,7 +66,7 @@ export function createAdmission(connections: number, full = Math.max(LEAST, LEAS
       learnt = time
       setSpeed(speed + ((left - last.left) / (time - last.time) - speed) * Math.max(WEIGHT, 1 / (looks + 1)))
     }
-    wasShort = entered - left < full
+    wasShort = !isFull(entered - left)
     last = { time, left }
     if (left < entered) return
     clearInterval(timer)
@@ -81,19 +87,36 @@ export function createAdmission(connections: number, full = Math.max(LEAST, LEAS
     entered += 1
   }
 
+  function refuse(): Problem {
+    refused += 1
+    return new Problem('unavailable', 'The database has too much to do', { headers: { 'Retry-After': '1' } })
+  }
+
   return {
     enter: () => {
-      if (entered - left >= places) {
-        refused += 1
-        throw new Problem('unavailable', 'The database has too much to do', { headers: { 'Retry-After': '1' } })
-      }
+      if (entered - left >= places) throw refuse()
       push()
     },
     push,
     leave: () => {
       left += 1
-      if (entered - left < full) wasShort = true
+      if (!isFull(entered - left)) wasShort = true
+    },
+    places: () => places,
+    refuse,
+    rest: () => {
+      wasShort = true
     },
     refused: () => refused,
   }
+}
+
+function leastOf(connections: number): number {
+  return Math.max(LEAST, LEAST_EACH * connections)
+}
+
+/** Whether a line is long enough to keep all connections busy, where several statements are sent on each of them. */
+function longerThan(connections: number): (length: number) => boolean {
+  const full = leastOf(connections)
+  return (length) => length >= full
 }

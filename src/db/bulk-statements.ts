@@ -20,7 +20,11 @@ export interface BulkStatements {
 export function compileBulkStatements(model: ModelSpec, selected: string): BulkStatements {
   const table = identifier(model.table)
   const key = identifier(model.primaryKey.column)
-  const among = (ids: readonly string[], text: string): Statement => ({ text, values: [arrayLiteral(ids)] })
+  const among = (ids: readonly string[], text: string): Statement => ({
+    text,
+    values: [arrayLiteral(ids)],
+    resource: model.table,
+  })
 
   return {
     createMany(rows) {
@@ -34,7 +38,7 @@ export function compileBulkStatements(model: ModelSpec, selected: string): BulkS
       const tuples = rows.map((row) => `(${columns.map(place(row)).join(', ')})`)
       const names = columns.map((field) => identifier(field.column)).join(', ')
       const text = `insert into ${table} (${names}) values ${tuples.join(', ')} returning ${key}::text, ${selected}`
-      return { text, values }
+      return { text, values, resource: model.table }
     },
     retrieveMany: (ids) =>
       among(ids, `select ${key}::text, ${selected} from ${table} where ${key} = any($1) order by ${key}`),

@@ -1,7 +1,17 @@
 import type { Knex } from 'knex'
 
+/** What work is for. Where connections are few, no resource, statement or record gets all of them. */
+export interface Share {
+  /** A table, or the route of hand-written code; work without a resource is not limited. */
+  readonly resource?: string | undefined
+  /** The statement or the route. */
+  readonly name?: string | undefined
+  /** The record that is changed, of those of the resource; writers of one record get one connection, one after another. */
+  readonly record?: string | undefined
+}
+
 /** One SQL statement. Every parameter is PostgreSQL's text form, so that nothing is rounded or guessed on the way. */
-export interface Statement {
+export interface Statement extends Share {
   readonly text: string
   readonly values: readonly (string | null)[]
   /** A stable name makes it a prepared statement, on databases that keep them. */
@@ -56,6 +66,11 @@ export interface TransactionOptions {
   readonly isolation?: 'serializable' | undefined
 }
 
+/** Options of a transaction, and what it is for. */
+export interface SharedTransactionOptions extends TransactionOptions {
+  readonly share?: Share
+}
+
 /** A database that is open. Nothing outside `db/` knows which kind it is. */
 export interface Database extends Connection {
   /** One line for the log at start: what it is, where it is, and what it does not promise. No password. */
@@ -70,7 +85,7 @@ export interface Database extends Connection {
    * Commits what `work` did, or rolls it back and throws what it threw. A deadlock or a serialization failure
    * runs `work` again from its start, a few times.
    */
-  transaction<T>(work: (connection: Connection) => Promise<T>, options?: TransactionOptions): Promise<T>
+  transaction<T>(work: (connection: Connection) => Promise<T>, options?: SharedTransactionOptions): Promise<T>
   /**
    * Resolves once a statement has been answered.
    * @throws DatabaseRefused when waiting cannot help (wrong password, unknown database); Problem `unavailable` when it may.

@@ -20,11 +20,14 @@ export function knexOn(connection: Connection): Knex {
   return makeKnex({ ...counts, connect: () => Promise.resolve(client), end: () => Promise.resolve() })
 }
 
+/** The share of statements that read related records, which may be those of several tables. */
+const RELATED = '(related records)'
+
 type Answer = (error: Error | null, response?: unknown) => void
 
 function answerKnex(connection: Connection) {
   return ({ text, values }: Statement, answer: Answer): void => {
-    connection.query({ text, values, retry: true }).then(
+    connection.query({ text, values, retry: true, resource: RELATED }).then(
       ({ rows, columns }) => {
         const named = rows.map((cells) => Object.fromEntries(columns.map(({ name }, index) => [name, cells[index]])))
         answer(null, { command: 'SELECT', rows: named })

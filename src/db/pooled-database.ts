@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import pg from 'pg'
 import { Problem } from '../problem.js'
-import { createAdmission } from './admission.js'
-import type { Connection, Database, Result, Statement, TransactionOptions } from './database.js'
+import type { Connection, Database, Result, Share, SharedTransactionOptions, Statement } from './database.js'
 import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from './errors.js'
+import { createFairQueue, type Line } from './fair-queue.js'
 import { makeKnex } from './knex.js'
 import { type Lanes, LaneStalled, type LanesOptions, openLanes, type TimedAnswer } from './lanes.js'
 import { createPace } from './pace.js'
@@ -45,33 +45,28 @@ export function poolDatabase({
   // Without listeners a dropped connection would end the process, whether it is idle or in use.
   pool.on('error', ignore)
   pool.on('connect', (client) => client.on('error', ignore))
-  const line = createAdmission(pool.options.max, 1)
-
-  async function acquire(): Promise<pg.PoolClient> {
-    line.enter()
-    try {
-      return await pool.connect()
-    } catch (error) {
-      throw toProblem(error)
-    } finally {
-      line.leave()
-    }
-  }
+  const queue = createFairQueue({ connections: pool.options.max, patience: config.connectionTimeoutMillis ?? Infinity })
 
   /** With callbacks, because each promise on the way of every statement costs more than what it does. */
-  function once(statement: Statement, enter = statement.follows ? line.push : line.enter): Promise<TimedAnswer> {
+  function once(statement: Statement): Promise<TimedAnswer> {
     return new Promise((resolve, reject) => {
-      enter()
-      pool.connect((refused, client) => {
-        line.leave()
-        if (!client) return reject(toProblem(refused ?? new Error('the pool gave no connection')))
-        const sent = performance.now()
-        const query = new CellQuery(statement, sending, (error, answer) => {
-          client.release(error !== null && isBroken(error))
-          if (error) reject(error)
-          else resolve({ ...answer, time: performance.now() - sent })
+      queue.enter(statement, (rejected, granted) => {
+        if (rejected) return reject(rejected)
+        pool.connect((refused, client) => {
+          if (!client) {
+            queue.leave(granted)
+            return reject(toProblem(refused ?? new Error('the pool gave no connection')))
+          }
+          const sent = performance.now()
+          const query = new CellQuery(statement, sending, (error, answer) => {
+            const time = performance.now() - sent
+            client.release(error !== null && isBroken(error))
+            queue.leave(granted, time)
+            if (error) reject(error)
+            else resolve({ ...answer, time })
+          })
+          client.query(query)
         })
-        client.query(query)
       })
     })
   }
@@ -101,8 +96,8 @@ export function poolDatabase({
       const second = secondTry(statement, error)
       if (second === undefined) throw toProblem(error)
       // Who was let in is not turned away after waiting.
-      const enter = error instanceof LaneStalled && !error.waited ? line.enter : line.push
-      return once(second, enter).catch((error: unknown) => {
+      const follows = second.follows === true || !(error instanceof LaneStalled) || error.waited
+      return once({ ...second, follows }).catch((error: unknown) => {
         throw toProblem(error)
       })
     }
@@ -110,21 +105,39 @@ export function poolDatabase({
 
   async function transaction<T>(
     work: (connection: Connection) => Promise<T>,
-    options: TransactionOptions = {},
+    options: SharedTransactionOptions = {},
   ): Promise<T> {
+    const begin = BEGIN[options.isolation ?? 'default']
     for (let reruns = 0; ; reruns++) {
+      const granted = await enter(options.share)
       try {
-        return await runTransaction(await acquire(), work, { sending, begin: BEGIN[options.isolation ?? 'default'] })
+        return await runTransaction(await connect(), work, { sending, begin })
       } catch (error) {
         if (reruns === RERUNS || !isTransient(error)) throw error
-        await delay(Math.random() * 20 * 2 ** reruns)
+      } finally {
+        queue.leave(granted)
       }
+      await delay(Math.random() * 20 * 2 ** reruns)
+    }
+  }
+
+  function enter(share: Share = {}): Promise<Line> {
+    return new Promise((resolve, reject) => {
+      queue.enter(share, (rejected, granted) => (rejected ? reject(rejected) : resolve(granted)))
+    })
+  }
+
+  async function connect(): Promise<pg.PoolClient> {
+    try {
+      return await pool.connect()
+    } catch (error) {
+      throw toProblem(error)
     }
   }
 
   /** In a line that is full too. An answer to anybody else is as good, so a database with much to do is not taken for one that is away. */
   async function probe(): Promise<void> {
-    const ask = () => once({ text: 'select 1', values: [] }, line.push)
+    const ask = () => once({ text: 'select 1', values: [], follows: true })
     const others = listenForAnswers(pool, lanes)
     try {
       await Promise.race([others.heard, askAgain(ask)])
@@ -160,8 +173,8 @@ export function poolDatabase({
         most: pool.options.max,
         open: pool.totalCount,
         idle: pool.idleCount,
-        waiting: pool.waitingCount,
-        refused: line.refused() + quickly.refused,
+        waiting: queue.waiting(),
+        refused: queue.refused() + quickly.refused,
       }
     },
     close: () => (ended ??= end()),

@@ -46,6 +46,8 @@ interface Template<Input> {
   readonly values: readonly ((input: Input) => Cell)[]
   readonly kind: Kind
   readonly raw?: number | undefined
+  /** The record that it changes. */
+  readonly record?: (input: Input) => string
 }
 
 type Kind = Required<Pick<Statement, 'retry' | 'quick'>>
@@ -80,8 +82,8 @@ export function compileStatements(
     .filter((field) => field.auto === 'on_update')
     .map((field) => `${identifier(field.column)} = now()`)
   const fieldsOf = fieldLookup(model)
-  const serve = templates(counts, MOST_SHAPES)
-  const serveSelecting = templates(counts, MOST_SELECTING)
+  const serve = templates(model.table, counts, MOST_SHAPES)
+  const serveSelecting = templates(model.table, counts, MOST_SELECTING)
 
   const counted = (plan: ListPlan, matching: string): string => {
     const rows = `from ${table}${matching}`
@@ -150,7 +152,7 @@ export function compileStatements(
       return `${column} = ${mergedInto(`${table}.${column}`, value, (part) => add(() => part))}`
     })
     const set = [...changes, ...touched].join(', ')
-    return { text: `update ${table} set ${set} where ${found(change, add)} returning ${selected}`, values, kind: WRITE }
+    return { text: `update ${table} set ${set} where ${found(change, add)} returning ${selected}`, values, ...CHANGE }
   }
   const plainly = { text: `select ${selected} from ${table} where ${key} = $1`, values: [String], kind: QUICK }
   const look = (selection: Selection): Template<string> => {
@@ -163,13 +165,13 @@ export function compileStatements(
   }
   const destroy = (change: Change): Template<Change> => {
     const { values, add } = changeParameters()
-    return { text: `delete from ${table} where ${found(change, add)}`, values, kind: WRITE }
+    return { text: `delete from ${table} where ${found(change, add)}`, values, ...CHANGE }
   }
   const take = (change: Change): Template<Change> => {
     const { text, ...destroyed } = destroy(change)
     return { ...destroyed, text: `${text} returning ${selected}` }
   }
-  const locked = { ...plainly, text: `${plainly.text} for no key update`, kind: WRITE }
+  const locked = { ...plainly, text: `${plainly.text} for no key update`, kind: WRITE, record: String }
 
   return {
     list: remember((plan) =>
@@ -190,7 +192,7 @@ export function compileStatements(
     update: (id, row, only = ANYWAY) =>
       // A patch has a statement of its own, which no other request would ever use.
       Object.values(row).some((value) => value instanceof JsonMergePatch)
-        ? fill(update({ id, row, only }), { id, row, only })
+        ? fill(model.table, update({ id, row, only }), { id, row, only })
         : serve(`update ${Object.keys(row).join()}${shapeOfPreconditions(only)}`, update, { id, row, only }),
     destroy: (id, only = ANYWAY) => serve(`destroy${shapeOfPreconditions(only)}`, destroy, { id, row: NOTHING, only }),
     take: (id, only = ANYWAY) => serve(`take${shapeOfPreconditions(only)}`, take, { id, row: NOTHING, only }),
@@ -201,6 +203,7 @@ const QUICK: Kind = { retry: true, quick: true }
 const PAGE: Kind = { retry: true, quick: 'perhaps' }
 const READ: Kind = { retry: true, quick: false }
 const WRITE: Kind = { retry: false, quick: false }
+const CHANGE = { kind: WRITE, record: ({ id }: Change) => id }
 
 /** Columns of some fields, in the order of the model. */
 function columnsOf({ fields }: ModelSpec, wanted: ReadonlySet<FieldSpec>): string {
@@ -261,23 +264,24 @@ function shapeOfStart(start: ListPlan['start']): string {
 }
 
 /** Keeps the templates of the first so many shapes, with the name under which connections prepare them. */
-function templates(counts: StatementCounts, most: number) {
+function templates(resource: string, counts: StatementCounts, most: number) {
   const known = new Map<string, Template<never> & { readonly name: string }>()
   return <Input>(shape: string, make: (input: Input) => Template<Input>, input: Input): Statement => {
     const kept = known.get(shape) as (Template<Input> & { readonly name: string }) | undefined
-    if (kept) return fill(kept, input, kept.name)
+    if (kept) return fill(resource, kept, input, kept.name)
     const template = make(input)
     if (known.size >= most) {
       counts.unkept += 1
-      return fill(template, input)
+      return fill(resource, template, input)
     }
     counts.kept += 1
     const name = createHash('sha1').update(template.text).digest('base64url')
     known.set(shape, { ...template, name })
-    return fill(template, input, name)
+    return fill(resource, template, input, name)
   }
 }
 
-function fill<Input>({ text, values, kind, raw }: Template<Input>, input: Input, name?: string): Statement {
-  return { text, values: values.map((read) => read(input)), name, raw, ...kind }
+function fill<Input>(resource: string, template: Template<Input>, input: Input, name?: string): Statement {
+  const { text, values, kind, raw, record } = template
+  return { text, values: values.map((read) => read(input)), name, raw, resource, record: record?.(input), ...kind }
 }

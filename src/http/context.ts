@@ -1,5 +1,5 @@
 import type { Answers, Asked } from '../db/answers.js'
-import type { TransactionOptions } from '../db/database.js'
+import type { SharedTransactionOptions, TransactionOptions } from '../db/database.js'
 import type { Store } from '../db/store.js'
 import type { JsonBody } from '../json-body.js'
 import { Problem } from '../problem.js'
@@ -11,6 +11,7 @@ import { once } from './idempotency.js'
 import type { Later, Task } from './later.js'
 import type { BodyPolicy, Context, Reply, Transaction } from './route.js'
 import type { Params } from './routes.js'
+import { shareOf } from './share.js'
 
 /** Where handlers find records; inside a transaction, those of the transaction. */
 export interface Records {
@@ -19,7 +20,7 @@ export interface Records {
   readonly graph: Context['graph']
   /** @throws Error where no resource keeps any */
   answers(): Answers
-  transaction<T>(work: (records: Records) => Promise<T>, options?: TransactionOptions): Promise<T>
+  transaction<T>(work: (records: Records) => Promise<T>, options?: SharedTransactionOptions): Promise<T>
   /** The same, for requests that take what a replica has; undefined when there is none. */
   readonly reading?: Records | undefined
 }
@@ -55,6 +56,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
     let tasks: Task[] = []
     const ending = watched ? watchCommit(exchange) : unwatched
     try {
+      const shared = { ...options, share: shareOf(exchange.route, params) }
       const result = await records.transaction(async (inside) => {
         // It may be run again from its start.
         tasks = []
@@ -62,7 +64,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
         const result = await work(within(around(inside, watched), { records: inside, tasks, options }))
         ending(true)
         return result
-      }, options)
+      }, shared)
       // What follows a commit takes the time that it takes.
       if (tasks.length > 0) surroundings.later.run(exchange, Object.freeze(tasks), around(records, false))
       return result

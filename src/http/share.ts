@@ -1,0 +1,14 @@
+import type { Share } from '../db/database.js'
+import type { Route } from './route.js'
+import type { Params } from './routes.js'
+
+/** What the transactions of a request are for: the resource of its route, and the record if the route changes just one. */
+export function shareOf(route: Route | undefined, params: Params): Share {
+  if (!route) return {}
+  const { generated, action } = route
+  const resource = generated?.resource ?? action?.resource
+  const name = `${route.method} ${route.name}`
+  if (!resource) return { resource: name, name }
+  const { table, primaryKey } = resource.spec.model
+  return { resource: table, name, record: params[primaryKey.name] }
+}
