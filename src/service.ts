@@ -4,7 +4,7 @@ import type { Connection, Database } from './db/database.js'
 import { documentForm, rowForm } from './db/forms.js'
 import { compileGraphs } from './db/graph.js'
 import { guardTransactions, referrersOf } from './db/guards.js'
-import type { StatementCounts } from './db/statements.js'
+import type { StatementCounts } from './db/shapes.js'
 import { compileStore, type Store } from './db/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
 import type { Records } from './http/context.js'
@@ -49,10 +49,11 @@ export function createService(
   database: Database,
   { log, traffic, spans, limits = {} }: ServiceOptions,
 ): Service {
-  const statements: StatementCounts = { kept: 0, unkept: 0 }
+  const statements: StatementCounts = { kept: 0, unkept: 0, generation: 0 }
   const budget = createSendBudget({ ...DEFAULT_LIMITS, ...limits })
+  const onChange = () => (statements.generation += 1)
   const serve = (served: App) => {
-    const gate = createDriftGate(() => findMisfits(served.spec, database), log)
+    const gate = createDriftGate({ look: () => findMisfits(served.spec, database), log, onChange })
     const records = bindRecords(served, database, { gate, statements, budget })
     const { mounts, pages } = served
     const routes = withBuiltIn(served.routes, openApiRoutes(served))
@@ -65,6 +66,7 @@ export function createService(
     ...server,
     replace: (next) => {
       const { gate } = now
+      Object.assign(statements, { kept: 0, generation: statements.generation + 1 })
       now = serve(next)
       server.replace(now.parts)
       gate.close()

@@ -26,10 +26,18 @@ export type Settle = (error: Error | null, answer: Answer) => void
 /** The driver's connection, as far as a query that is sent on it needs it; its declared type leaves out half of that. */
 interface Wire {
   readonly stream: Writable
-  readonly parsedStatements: Readonly<Record<string, string>>
+  readonly parsedStatements: Record<string, string>
   readonly submittedNamedStatements: Record<string, string>
   query(text: string): void
 }
+
+/**
+ * Statements that a connection keeps prepared; with one more, the server forgets the one that was prepared first. More than an application
+ * uses, and few enough for the memory of the server.
+ */
+const MOST_PREPARED = 1_000
+/** The names of what each connection has prepared, in order. */
+const prepared = new WeakMap<Wire, string[]>()
 
 /** Runs what was bound, and ends what runs as one. */
 const END = Buffer.concat([serialize.execute(), serialize.sync()])
@@ -86,7 +94,7 @@ export class CellQuery extends DriverQuery {
     if (name === '') return Buffer.concat([serialize.parse({ text }), bind, serialize.describe({ type: 'P' }), END])
     if (name in wire.parsedStatements || name in wire.submittedNamedStatements) return Buffer.concat([bind, END])
     wire.submittedNamedStatements[name] = text
-    return Buffer.concat([serialize.parse({ text, name }), bind, END])
+    return Buffer.concat([...closeOldest(wire, name), serialize.parse({ text, name }), bind, END])
   }
 
   handleRowDescription({ fields }: { readonly fields: Result['columns'] }): void {
@@ -123,4 +131,16 @@ export class CellQuery extends DriverQuery {
   handleReadyForQuery(): void {
     this.callback(null, this.#answer)
   }
+}
+
+/** Makes room on a connection for a statement that is about to be prepared. */
+function closeOldest(wire: Wire, name: string): readonly Buffer[] {
+  const names = prepared.get(wire) ?? []
+  prepared.set(wire, names)
+  if (!names.includes(name)) names.push(name)
+  if (names.length <= MOST_PREPARED) return []
+  const oldest = names.shift() ?? ''
+  if (!(oldest in wire.parsedStatements)) return []
+  delete wire.parsedStatements[oldest]
+  return [serialize.close({ type: 'S', name: oldest })]
 }

@@ -11,6 +11,8 @@ const QUICK = 15
 const TRIALS = 8
 const DISTRUST = 4
 const MOST_TRIALS = 4_096
+/** Names change over time; beyond so many, all is learned again. */
+const MOST_NAMES = 5_000
 
 interface Record {
   /** How often in a row it was quick. */
@@ -18,7 +20,7 @@ interface Record {
   needed: number
 }
 
-/** Names are those of statements that connections keep prepared, of which there is a bounded number. */
+/** Names are those of statements that connections keep prepared, of which there are few at a time. */
 export function createPace(): Pace {
   const records = new Map<string, Record>()
   return {
@@ -28,6 +30,7 @@ export function createPace(): Pace {
     },
     note(name, time) {
       const record = records.get(name) ?? { streak: 0, needed: TRIALS }
+      if (records.size >= MOST_NAMES) records.clear()
       records.set(name, record)
       if (time <= QUICK) record.streak += 1
       else {

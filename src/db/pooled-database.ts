@@ -77,7 +77,9 @@ export function poolDatabase({
   async function first(statement: Statement): Promise<Result> {
     const { quick: isQuick, name } = statement
     if (!lanes || !isQuick) return once(statement)
-    if (isQuick === true || name === undefined) return lanes.query(statement)
+    if (isQuick === true) return lanes.query(statement)
+    // It is new: how long it takes is not known.
+    if (name === undefined) return once(statement)
     try {
       const answer = await (pace.isQuick(name) ? lanes.query(statement) : once(statement))
       pace.note(name, answer.time)

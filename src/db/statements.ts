@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { fail } from '../fail.js'
 import { isCovered } from '../config/coverage.js'
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
@@ -13,6 +12,7 @@ import type { Statement } from './database.js'
 import { type Form, formFor } from './forms.js'
 import { mergedInto } from './merge.js'
 import { meets, shapeOfPreconditions } from './preconditions.js'
+import { createShapes, type StatementCounts, type Template } from './shapes.js'
 import { boundary, keyColumns, orderClause, parameters, reversed, startedRows, whereClause } from './where.js'
 
 /** Every statement that a resource in one form needs. The one place where SQL for records is made. */
@@ -34,23 +34,7 @@ export interface Statements extends BulkStatements {
   take(id: string, only?: readonly Precondition[]): Statement
 }
 
-/** How many texts of statements were made: those that are kept, and those beyond, which are made anew for each request. */
-export interface StatementCounts {
-  kept: number
-  unkept: number
-}
-
-/** The text of a statement, made once for each shape of what is asked; only the values differ between requests. */
-interface Template<Input> {
-  readonly text: string
-  readonly values: readonly ((input: Input) => Cell)[]
-  readonly kind: Kind
-  readonly raw?: number | undefined
-  /** The record that it changes. */
-  readonly record?: (input: Input) => string
-}
-
-type Kind = Required<Pick<Statement, 'retry' | 'quick'>>
+type Kind = Template<never>['kind']
 
 interface Change {
   readonly id: string
@@ -61,10 +45,7 @@ interface Change {
 const NOTHING: Row = Object.freeze({})
 const ANYWAY: readonly Precondition[] = Object.freeze([])
 
-/**
- * Shapes that are kept, and prepared statements that each connection is asked to keep. A client can ask in more shapes than
- * that; those beyond are made anew, without a name.
- */
+/** Shapes that are kept, and prepared statements that each connection is asked to keep. A client can ask in more shapes than that. */
 const MOST_SHAPES = 200
 /** The same of shapes in which a client asks for a part of records, which must not take the places of the others. */
 const MOST_SELECTING = 50
@@ -72,7 +53,7 @@ const MOST_SELECTING = 50
 export function compileStatements(
   model: ModelSpec,
   form: Form<unknown, unknown>,
-  counts: StatementCounts = { kept: 0, unkept: 0 },
+  counts: StatementCounts = { kept: 0, unkept: 0, generation: 0 },
 ): Statements {
   const table = identifier(model.table)
   const key = identifier(model.primaryKey.column)
@@ -82,8 +63,9 @@ export function compileStatements(
     .filter((field) => field.auto === 'on_update')
     .map((field) => `${identifier(field.column)} = now()`)
   const fieldsOf = fieldLookup(model)
-  const serve = templates(model.table, counts, MOST_SHAPES)
-  const serveSelecting = templates(model.table, counts, MOST_SELECTING)
+  const shapes = createShapes(model.table, counts, MOST_SHAPES)
+  const selecting = createShapes(model.table, counts, MOST_SELECTING)
+  const { serve } = shapes
 
   const counted = (plan: ListPlan, matching: string): string => {
     const rows = `from ${table}${matching}`
@@ -171,28 +153,29 @@ export function compileStatements(
     const { text, ...destroyed } = destroy(change)
     return { ...destroyed, text: `${text} returning ${selected}` }
   }
+  const filledList = remember((plan: ListPlan) =>
+    plan.selection === undefined
+      ? shapes.fill(`list ${shapeOf(plan)}`, list, plan)
+      : selecting.fill(`list ${plan.selection.key} ${shapeOf(plan)}`, list, plan),
+  )
   const locked = { ...plainly, text: `${plainly.text} for no key update`, kind: WRITE, record: String }
 
   return {
-    list: remember((plan) =>
-      plan.selection === undefined
-        ? serve(`list ${shapeOf(plan)}`, list, plan)
-        : serveSelecting(`list ${plan.selection.key} ${shapeOf(plan)}`, list, plan),
-    ),
+    list: (plan) => (plan.selection === undefined ? shapes : selecting).send(filledList(plan)),
     count: (plan) => serve(`count ${shapeOf(plan)}`, count, plan),
-    estimate: remember((plan) => serve(`estimate ${shapeOf(plan)}`, estimate, plan)),
+    estimate: (plan) => serve(`estimate ${shapeOf(plan)}`, estimate, plan),
     retrieve: (id, only) =>
       only === undefined
         ? serve('retrieve', () => plainly, id)
         : serve(`retrieve${shapeOfPreconditions(only)}`, retrieve, { id, row: NOTHING, only }),
-    look: (id, selection) => serveSelecting(`look ${selection.key}`, () => look(selection), id),
+    look: (id, selection) => selecting.serve(`look ${selection.key}`, () => look(selection), id),
     lock: (id) => serve('lock', () => locked, id),
     create: (row) => serve(`create ${Object.keys(row).join()}`, create, { id: '', row, only: ANYWAY }),
     ...compileBulkStatements(model, selected),
     update: (id, row, only = ANYWAY) =>
       // A patch has a statement of its own, which no other request would ever use.
       Object.values(row).some((value) => value instanceof JsonMergePatch)
-        ? fill(model.table, update({ id, row, only }), { id, row, only })
+        ? shapes.once(update, { id, row, only })
         : serve(`update ${Object.keys(row).join()}${shapeOfPreconditions(only)}`, update, { id, row, only }),
     destroy: (id, only = ANYWAY) => serve(`destroy${shapeOfPreconditions(only)}`, destroy, { id, row: NOTHING, only }),
     take: (id, only = ANYWAY) => serve(`take${shapeOfPreconditions(only)}`, take, { id, row: NOTHING, only }),
@@ -261,27 +244,4 @@ function shapeOfStart(start: ListPlan['start']): string {
   if ('offset' in start) return start.offset === 0 ? 'first' : start.offset > FAR ? 'far' : 'near'
   const nulls = boundary(start).map((value) => (value === null ? 'n' : 'v'))
   return `${'after' in start ? 'after' : 'before'}${nulls.join('')}`
-}
-
-/** Keeps the templates of the first so many shapes, with the name under which connections prepare them. */
-function templates(resource: string, counts: StatementCounts, most: number) {
-  const known = new Map<string, Template<never> & { readonly name: string }>()
-  return <Input>(shape: string, make: (input: Input) => Template<Input>, input: Input): Statement => {
-    const kept = known.get(shape) as (Template<Input> & { readonly name: string }) | undefined
-    if (kept) return fill(resource, kept, input, kept.name)
-    const template = make(input)
-    if (known.size >= most) {
-      counts.unkept += 1
-      return fill(resource, template, input)
-    }
-    counts.kept += 1
-    const name = createHash('sha1').update(template.text).digest('base64url')
-    known.set(shape, { ...template, name })
-    return fill(resource, template, input, name)
-  }
-}
-
-function fill<Input>(resource: string, template: Template<Input>, input: Input, name?: string): Statement {
-  const { text, values, kind, raw, record } = template
-  return { text, values: values.map((read) => read(input)), name, raw, resource, record: record?.(input), ...kind }
 }

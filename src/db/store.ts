@@ -13,7 +13,8 @@ import { type Guards, toProblem, toReadFailure, toReferred } from './errors.js'
 import { type Form, formFor } from './forms.js'
 import { guardsOf, placeOfTaken } from './guards.js'
 import type { PageCells } from './page.js'
-import { compileStatements, type StatementCounts, type Statements } from './statements.js'
+import type { StatementCounts } from './shapes.js'
+import { compileStatements, type Statements } from './statements.js'
 
 /** A record and its id. */
 export interface Stored<Item, Key = Id> {

@@ -19,8 +19,15 @@ export interface DriftGate {
 /** Milliseconds between two looks at the database. */
 const PAUSE = 1_000
 
+interface DriftGateOptions {
+  readonly look: () => Promise<Misfits>
+  readonly log: Log
+  /** A table was found to be another than before, or may have been for a moment. */
+  readonly onChange: () => void
+}
+
 /** Looks at the catalogue of the database when a request says so, and as long as a table does not fit until it fits again. */
-export function createDriftGate(look: () => Promise<Misfits>, log: Log): DriftGate {
+export function createDriftGate({ look, log, onChange }: DriftGateOptions): DriftGate {
   const state = { misfits: new Map() as Misfits, looking: false, lookedAt: Number.NEGATIVE_INFINITY, closed: false }
   let timer: NodeJS.Timeout | undefined
 
@@ -39,7 +46,8 @@ export function createDriftGate(look: () => Promise<Misfits>, log: Log): DriftGa
     state.lookedAt = performance.now()
     if (state.closed) return
     if (found) {
-      reportChanges(state.misfits, found, log)
+      // What fits now, although a request failed, may have been repaired before the look.
+      if (reportChanges(state.misfits, found, log) || found.size === 0) onChange()
       state.misfits = found
     }
     if (found?.size !== 0) lookAgain()
@@ -63,14 +71,19 @@ export function createDriftGate(look: () => Promise<Misfits>, log: Log): DriftGa
   }
 }
 
-function reportChanges(before: Misfits, now: Misfits, log: Log): void {
+/** Whether there are changes. */
+function reportChanges(before: Misfits, now: Misfits, log: Log): boolean {
+  let changed = false
   for (const [table, differences] of now) {
     if (before.get(table)?.join() === differences.join()) continue
     const msg = `the table ${table} does not fit the configuration, and its routes answer 503: ${differences.join('; ')}`
     log.error({ event: 'schema_drift', table, differences, msg })
+    changed = true
   }
   for (const table of before.keys()) {
     if (now.has(table)) continue
     log.info({ event: 'schema_fits', table, msg: `the table ${table} fits the configuration again` })
+    changed = true
   }
+  return changed
 }

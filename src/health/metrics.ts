@@ -1,6 +1,6 @@
 import type { MetricObjectWithValues, MetricValue, MetricValueWithName } from 'prom-client'
 import type { Usage } from '../db/database.js'
-import type { StatementCounts } from '../db/statements.js'
+import type { StatementCounts } from '../db/shapes.js'
 import { DURATIONS, type RouteTraffic, type Tally, type Traffic } from '../http/traffic.js'
 
 /** What is known of a running service. */
@@ -84,13 +84,13 @@ const SERIES: readonly Series[] = [
   {
     type: 'gauge',
     name: 'snippetctl_statements_kept',
-    help: 'Texts of statements that are kept, and prepared on each connection.',
+    help: 'Texts of statements that are kept; those in use are prepared on each connection.',
     read: ({ statements }) => one(statements().kept),
   },
   {
     type: 'counter',
     name: 'snippetctl_statements_unkept_total',
-    help: 'Statements whose text was made for one request, because too many are kept already.',
+    help: 'Texts of statements that lost their place to others, because clients ask in many shapes.',
     read: ({ statements }) => one(statements().unkept),
   },
   {

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.js'
-import type { StatementCounts } from '../db/statements.js'
+import type { StatementCounts } from '../db/shapes.js'
 import { createTraffic, type Traffic } from '../http/traffic.js'
 import { createMetrics, type Metrics } from './metrics.js'
 import { createReadiness, type Readiness } from './readiness.js'
@@ -29,7 +29,7 @@ interface MonitorParts {
   readonly isDraining: () => boolean
 }
 
-const NOTHING: Watched = { drifted: () => [], statements: { kept: 0, unkept: 0 } }
+const NOTHING: Watched = { drifted: () => [], statements: { kept: 0, unkept: 0, generation: 0 } }
 
 /** Starts to watch this process. */
 export async function createMonitor({ database, isDraining }: MonitorParts): Promise<Monitor> {

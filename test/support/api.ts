@@ -19,6 +19,8 @@ export interface Api {
   fetch(path: string, init?: RequestInit): Promise<Response>
   /** Sends `body` as JSON. */
   send(method: string, path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>
+  /** Serves another YAML text from the next request on, as a reload does. The answers must not be judged. */
+  replace(yaml: string): Promise<void>
   /** @throws Error when an answer was another than the OpenAPI document says */
   close(): Promise<void>
 }
@@ -41,13 +43,17 @@ export async function startApi(
   yaml: string,
   { database, env = {}, plugin, judge = true, limits = {} }: ApiOptions = {},
 ): Promise<Api> {
+  const load = async (file: string) => {
+    const found = await loadApplication({
+      file,
+      env,
+      importModule: async (path) => (plugin ? { default: plugin } : import(path)),
+    })
+    if (!found.ok) throw new Error(found.diagnostics.map((each) => JSON.stringify(each)).join('\n'))
+    return found
+  }
   const { file, remove } = await asFile(yaml)
-  const loaded = await loadApplication({
-    file,
-    env,
-    importModule: async (path) => (plugin ? { default: plugin } : import(path)),
-  })
-  if (!loaded.ok) throw new Error(loaded.diagnostics.map((each) => JSON.stringify(each)).join('\n'))
+  const loaded = await load(file)
   const opened = database ?? (await openTestDatabase(ddlOf(loaded.spec)))
   const logged: { event: string }[] = []
   const log = {
@@ -70,6 +76,11 @@ export async function startApi(
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body),
       }),
+    async replace(next) {
+      const other = await asFile(next)
+      service.replace((await load(other.file)).app)
+      await other.remove()
+    },
     async close() {
       await service.drain()
       if (!database) await opened.close()
