@@ -8,7 +8,9 @@ import {
   declareRename,
   type MigrationFolder,
   type MigrationPlan,
+  migrationStatus,
   type MigrationStep,
+  newerIn,
   planConcurrently,
   planMigration,
   wantsRows,
@@ -40,25 +42,46 @@ export async function plan(context: CliContext, options: PlanOptions): Promise<E
   const { spec } = await requireApplication(context, options)
   const { migrations } = projectFolders(spec.file)
   const made = await withScratch(context, options, (scratch) => planMigration(spec, migrations, scratch))
-  const planned = await countIn(context, spec, options.concurrently ? planConcurrently(made) : made)
+  const writes = options.write !== undefined
+  const { planned, newer } = await lookInto(context, spec, {
+    planned: options.concurrently ? planConcurrently(made) : made,
+    writes,
+  })
   if (options.json) context.out.line(JSON.stringify({ schemaVersion: 1, ...toJson(planned) }))
   else if (options.sql) printSql(context.out, planned)
   else printPlan(context.out, planned)
+  if (newer.length > 0) context.err.line(`note: a later version of the project has applied ${newer.join(', ')}`)
   if (options.measure || options.on !== undefined) await measure(context, { spec, planned, on: options.on })
+  if (options.write !== undefined && newer.length > 0)
+    throw new Failure(1, `nothing was written: the next migration would come after ${newer.join(', ')}`, [
+      'write it in the version of the project that has the file',
+    ])
   if (options.write !== undefined) await write(context, migrations, options.write, planned)
   return options.exitCode && !isEmpty(planned) ? 1 : 0
 }
 
-/** Without a database that can be looked into, a plan is as good; it only knows less. */
-async function countIn(context: CliContext, { file }: AppSpec, planned: MigrationPlan): Promise<CountedPlan> {
-  if (!wantsRows(planned) || !hasDatabase(context, file)) return planned
+interface Looked {
+  readonly planned: CountedPlan
+  /** Migrations that a later version of the project has applied. */
+  readonly newer: readonly string[]
+}
+
+/** Counts rows, and looks for migrations that are newer than the files. A plan without a database only knows less. */
+async function lookInto(
+  context: CliContext,
+  { file }: AppSpec,
+  { planned, writes }: { readonly planned: MigrationPlan; readonly writes: boolean },
+): Promise<Looked> {
+  const counts = wantsRows(planned)
+  if (!(counts || writes) || !hasDatabase(context, file)) return { planned, newer: [] }
   const database = await openReachable(context, file).catch((error: unknown) => {
     if (!(error instanceof DatabaseRefused || error instanceof Failure)) throw error
-    context.err.line(`rows were not counted: ${error.message}`)
+    if (counts) context.err.line(`rows were not counted: ${error.message}`)
   })
-  if (!database) return planned
+  if (!database) return { planned, newer: [] }
   try {
-    return await countRows(planned, database)
+    const newer = newerIn(await migrationStatus(database, projectFolders(file).migrations))
+    return { planned: counts ? await countRows(planned, database) : planned, newer }
   } finally {
     await database.close()
   }

@@ -4,9 +4,11 @@ import {
   ConsentNeeded,
   type Database,
   describeLoss,
+  differencesFromLater,
   type MigrationFolder,
   migrateUp,
   migrationStatus,
+  newerIn,
   objectsOf,
   Problem,
   schemaDifferences,
@@ -68,8 +70,17 @@ export async function prepareDatabase(preparation: Preparation): Promise<'ready'
  */
 export async function prepareSchema(preparation: Preparation): Promise<void> {
   await applyPending(preparation)
-  const differences = await schemaDifferences(preparation.spec, preparation.database)
-  if (differences.length > 0) throw differenceFailure(differences)
+  const { spec, database, log } = preparation
+  const newer = newerIn(await migrationStatus(database, projectFolders(spec.file).migrations))
+  if (newer.length === 0) {
+    const differences = await schemaDifferences(spec, database)
+    if (differences.length > 0) throw differenceFailure(differences)
+    return
+  }
+  const misfits = await differencesFromLater(spec, database)
+  if (misfits.length > 0) throw laterFailure(newer, misfits)
+  const msg = `a later version of the project has applied ${newer.join(', ')}: all that this version uses is there`
+  log.info({ event: 'schema_newer', migrations: newer, msg })
 }
 
 /**
@@ -125,6 +136,12 @@ function consentFailure({ losses }: ConsentNeeded): Failure {
   return new Failure(3, `a pending migration destroys data: ${told}`, [
     `apply it yourself: snippetctl migrate up ${flag}`,
   ])
+}
+
+function laterFailure(newer: readonly string[], misfits: readonly string[]): Failure {
+  const verb = newer.length === 1 ? 'was' : 'were'
+  const message = `${newer.join(', ')} ${verb} applied by a later version of the project, and this one does not fit: ${misfits.join('; ')}`
+  return new Failure(2, message, ['run the version of the project that has the file'])
 }
 
 function differenceFailure(differences: readonly string[]): Failure {

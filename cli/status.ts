@@ -1,4 +1,12 @@
-import { type Drift, type MigrationStatus, migrationStatus, readDrift, schemaDifferences } from '../src/index.js'
+import {
+  differencesFromLater,
+  type Drift,
+  type MigrationStatus,
+  migrationStatus,
+  newerIn,
+  readDrift,
+  schemaDifferences,
+} from '../src/index.js'
 import { type CliContext, type CommonOptions, requireApplication } from './context.js'
 import { onDatabase } from './database.js'
 import type { ExitCode } from './failure.js'
@@ -14,11 +22,14 @@ export async function status(context: CliContext, options: StatusOptions): Promi
   const { spec } = await requireApplication(context, options)
   return onDatabase<ExitCode>(context, spec, async (database, folder) => {
     const migrations = await migrationStatus(database, folder)
-    const applied = migrations.every(({ state }) => state === 'applied')
+    const applied = migrations.every(({ state }) => state === 'applied' || state === 'newer')
+    const newer = newerIn(migrations)
     // Before the last migration is applied, differences are what one expects.
-    const differences = applied ? await schemaDifferences(spec, database) : []
+    const compare = newer.length > 0 ? differencesFromLater : schemaDifferences
+    const differences = applied ? await compare(spec, database) : []
+    // What a later version has made is no drift, and no file here says what it is.
     const drift =
-      applied && migrations.length > 0
+      applied && migrations.length > 0 && newer.length === 0
         ? await withScratch(context, options, (scratch) => readDrift(database, folder, scratch))
         : []
     const ok = applied && differences.length === 0 && drift.length === 0
@@ -42,6 +53,8 @@ function printStatus({ out, err }: CliContext, { migrations, differences, drift 
   const [header = '', ...lines] = alignColumns([['STATUS', 'MIGRATION', 'APPLIED (UTC)', 'FILE'], ...rows])
   if (rows.length === 0) err.line('there are no migrations')
   else for (const line of [out.colors.dim(header), ...lines]) out.line(line)
+  if (newerIn(migrations).length > 0)
+    err.line('a later version of the project has migrated this database: what it added is not compared')
   if (drift.length + differences.length > 0) out.line()
   for (const { text, repair } of drift) {
     out.line(`${out.colors.red('drift')}    ${text}`)
@@ -59,4 +72,5 @@ const FILES: Readonly<Record<MigrationStatus['state'], string>> = {
   pending: 'ok',
   changed: 'changed on disk since it was applied',
   missing: 'missing',
+  newer: 'of a later version',
 }

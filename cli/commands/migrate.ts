@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { migrateDown, type MigrationDone, migrationStatus, migrateUp } from '../../src/index.js'
+import { migrateDown, type MigrationDone, migrationStatus, migrateUp, newerIn } from '../../src/index.js'
 import { adopt, type AdoptOptions } from '../adopt.js'
 import { CONSENT_FLAG, CONSENT_TEXT, type ConsentOptions, parseConsent, withConsent } from '../consent.js'
 import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
@@ -108,10 +108,13 @@ async function up(context: CliContext, options: UpOptions): Promise<ExitCode> {
   return onDatabase<ExitCode>(context, spec, async (database, folder) => {
     const report = (one: MigrationDone) => reportDone(context, 'applied', one)
     const done = await withConsent(context, options, (allows) => migrateUp(database, folder, { report, allows }))
-    const { length } = await migrationStatus(database, folder)
+    const statuses = await migrationStatus(database, folder)
+    const newer = newerIn(statuses)
+    const length = statuses.length - newer.length
     const state =
       length === 0 ? 'there are no migrations' : `the database is up to date (${count(length, 'migration')})`
     context.err.line(done.length === 0 ? `nothing to apply: ${state}` : state)
+    if (newer.length > 0) context.err.line(`a later version of the project has applied ${newer.join(', ')} as well`)
     return 0
   })
 }

@@ -8,12 +8,16 @@ export const JOURNAL = 'snippetctl_migrations'
 /** One line of `migrate status`. */
 export interface MigrationStatus {
   readonly name: string
-  readonly state: 'applied' | 'pending' | 'changed' | 'missing'
+  /** `newer` has no file either: a later version of the project has applied it, after everything that there is a file of. */
+  readonly state: 'applied' | 'pending' | 'changed' | 'missing' | 'newer'
   /** RFC 3339, UTC; undefined for a pending one. */
   readonly appliedAt: string | undefined
-  /** Undefined for a missing one. */
+  /** Undefined for a missing and for a newer one. */
   readonly file: string | undefined
 }
+
+/** How many digits a name begins with. */
+const NUMBER = 4
 
 interface Entry {
   readonly name: string
@@ -47,9 +51,15 @@ export async function compareJournal(
   const entries = await readEntries(connection)
   const known = files.map((file) => statusOf(file, entries.get(file.name)))
   const names = new Set(files.map(({ name }) => name))
+  const last = files.at(-1)?.name.slice(0, NUMBER) ?? ''
+  // A version that was never whole here has no later one.
+  const isWhole = files.length > 0 && known.every(({ state }) => state === 'applied')
   const missing = [...entries.values()]
     .filter(({ name }) => !names.has(name))
-    .map(({ name, appliedAt }): MigrationStatus => ({ name, state: 'missing', appliedAt, file: undefined }))
+    .map(({ name, appliedAt }): MigrationStatus => {
+      const state = isWhole && name.slice(0, NUMBER) > last ? 'newer' : 'missing'
+      return { name, state, appliedAt, file: undefined }
+    })
   return [...known, ...missing].sort((one, other) => (one.name < other.name ? -1 : 1))
 }
 
@@ -91,10 +101,26 @@ export function refuseDisagreement(statuses: readonly MigrationStatus[]): void {
   )
 }
 
-/** @throws MigrationError when the journal and the files disagree, or when a file is pending */
+/** The names of migrations that a later version of the project has applied. */
+export function newerIn(statuses: readonly MigrationStatus[]): readonly string[] {
+  return statuses.filter(({ state }) => state === 'newer').map(({ name }) => name)
+}
+
+/** @throws MigrationError when a later version of the project has applied more, on which `work` would build or which it would undo */
+export function refuseNewer(statuses: readonly MigrationStatus[], work: string): void {
+  const newer = newerIn(statuses)
+  if (newer.length === 0) return
+  throw new MigrationError(
+    [`${newer.join(', ')} was applied by a later version of the project, so that this version cannot ${work}`],
+    ['Run the version of the project that has the file'],
+  )
+}
+
+/** @throws MigrationError when the journal and the files disagree, or when a file is pending or only a later version has it */
 export async function refuseUnlessAllApplied(connection: Connection, files: readonly Migration[]): Promise<void> {
   const statuses = await compareJournal(connection, files)
   refuseDisagreement(statuses)
+  refuseNewer(statuses, 'write the next migration')
   const pending = statuses.filter(({ state }) => state === 'pending').map(({ name }) => name)
   if (pending.length > 0)
     throw new MigrationError([`${pending.join(', ')} must be applied first`], ['Apply them: snippetctl migrate up'])

@@ -14,7 +14,14 @@ import { runPart } from './code.js'
 import { isOutside } from './concurrent.js'
 import { MigrationError } from './error.js'
 import { type Migration, type MigrationFolder, readMigrations } from './files.js'
-import { compareJournal, createJournal, JOURNAL, type MigrationStatus, refuseDisagreement } from './journal.js'
+import {
+  compareJournal,
+  createJournal,
+  JOURNAL,
+  type MigrationStatus,
+  refuseDisagreement,
+  refuseNewer,
+} from './journal.js'
 import { asOnlyMigrator, type MigratingSession } from './lock.js'
 import { loadExtensionsOf } from './scratch.js'
 
@@ -74,6 +81,7 @@ export async function migrateDown(
   const files = await readMigrations(directory)
   const statuses = await compareJournal(database, files)
   refuseDisagreement(statuses)
+  refuseNewer(statuses, 'revert what came before it')
   const applied = statuses.filter(({ state }) => state === 'applied').map(({ name }) => name)
   if (applied.length === 0) return []
   return repeat(database, { ...options, files, direction: 'down', names: applied.slice(-steps).reverse() })
@@ -90,6 +98,7 @@ export async function recordMigration(database: Database, directory: MigrationFo
     const statuses = await compareJournal(session, files)
     refuseDisagreement(statuses)
     const file = files.find((each) => each.name === name)
+    refuseNewer(statuses, 'write the next migration')
     if (!file || NEXT.up(statuses)?.name !== name)
       throw new MigrationError([`${name} is not the next migration`], ['Apply what is pending first'])
     await MIGRATE.up(session, { ...file, up: [], load: undefined }, files)
@@ -155,6 +164,7 @@ async function step(
   await createJournal(session)
   const statuses = await compareJournal(session, files)
   refuseDisagreement(statuses)
+  if (direction === 'down') refuseNewer(statuses, 'revert what came before it')
   const name = NEXT[direction](statuses)?.name
   const file = files.find((each) => each.name === name)
   if (!file) return undefined

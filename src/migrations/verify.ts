@@ -24,6 +24,8 @@ interface Difference {
   readonly text: string
   /** Whether statements for the records of the table cannot be right: it or a column is missing, or a column is of another type. */
   readonly breaks: boolean
+  /** Whether the column only takes more than the configuration says. */
+  readonly wider?: boolean
 }
 
 /**
@@ -32,6 +34,14 @@ interface Difference {
  */
 export async function schemaDifferences(spec: AppSpec, database: Connection): Promise<readonly string[]> {
   return (await findLacks(wantedTables(spec), database)).map(({ text }) => text)
+}
+
+/**
+ * The same for a configuration that is older than the database: a column that a later version made wider holds all that this one
+ * writes.
+ */
+export async function differencesFromLater(spec: AppSpec, database: Connection): Promise<readonly string[]> {
+  return (await findLacks(wantedTables(spec), database)).filter(({ wider }) => !wider).map(({ text }) => text)
 }
 
 /** The tables from which a configuration cannot be served, and why, one sentence for each reason. */
@@ -63,7 +73,7 @@ export async function findLacks(
 
 function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, server: Server): readonly Difference[] {
   const table = wanted.name
-  const difference = (text: string, breaks = false): Difference => ({ table, text, breaks })
+  const difference = (text: string, breaks = false, wider = false): Difference => ({ table, text, breaks, wider })
   if (!live) return [difference(`table ${table} is missing`, true)]
   return [
     ...wanted.columns.flatMap((column) => {
@@ -72,7 +82,10 @@ function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, s
       if (!found) return [difference(`${subject} is missing`, true)]
       const type = typeIn(server, column)
       const isOther = kindOf(type) !== kindOf(found.type) && !serves(type, column, found)
-      return columnDifferences(column, found, server).map((text) => difference(`${subject} ${text}`, isOther))
+      const texts = columnDifferences(column, found, server)
+      // Only its type, or there would be more than one difference.
+      const wider = texts.length === 1 && isWider(found.type, type)
+      return texts.map((text) => difference(`${subject} ${text}`, isOther, wider))
     }),
     ...otherDifferences(wanted, live).map((text) => difference(text)),
   ]
@@ -123,6 +136,17 @@ function typeIn(server: Server, wanted: WantedColumn): string {
 
 /** Types whose values statements can exchange. A column may become wider while a server runs that knows the narrow one. */
 const KINDS: Readonly<Record<string, string>> = { 'character varying': 'text', smallint: 'bigint', integer: 'bigint' }
+
+const WHOLE = ['smallint', 'integer', 'bigint']
+
+/** Whether a type holds every value of another of its kind. */
+function isWider(live: string, wanted: string): boolean {
+  if (live === wanted || kindOf(live) !== kindOf(wanted)) return false
+  if (WHOLE.includes(wanted)) return WHOLE.indexOf(live) > WHOLE.indexOf(wanted)
+  if (kindOf(wanted) !== 'text') return false
+  const [room, needed] = [live, wanted].map((type) => Number(/\((\d+)\)/.exec(type)?.[1] ?? Number.POSITIVE_INFINITY))
+  return (room ?? 0) >= (needed ?? 0)
+}
 
 function kindOf(type: string): string {
   const plain = type.replace(/ ?\([\d, ]+\)/, '')

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '../../bench/cluster.js'
 import { untilAnswered } from '../client.js'
 import { closedLoop, mixedQuestions } from '../load.js'
+import { copyService } from '../serve.js'
 import { findTool } from '../tools.js'
 import { type Arena, atMost, type Figure, Skipped, spell, trial } from '../trial.js'
 import { RECORDS } from '../writers.js'
@@ -24,7 +25,10 @@ interface Place {
   readonly admin: number
 }
 
-/** Servers are replaced one by one under load: two behind a balancer, and the two workers of one. */
+/**
+ * Servers are replaced one by one under load: two behind a balancer, and the two workers of one. Each round brings the other version
+ * of the project: the later one, whose migration only adds, and then the earlier one on the database of the later.
+ */
 export const rolling = trial<Amount>({
   id: 'T5',
   title: 'replacing servers one by one fails no request',
@@ -55,13 +59,42 @@ async function during(arena: Arena, port: number, name: string, work: () => Prom
   return atMost(failed, 0, `${failed} of ${spell(sent)} failed ${name}`)
 }
 
+/** A version of the project: what is written into its folder. */
+type Version = 'earlier' | 'later'
+
+/** The version of a round; the servers start with the earlier one. */
+const versionOf = (round: number): Version => (round % 2 === 0 ? 'later' : 'earlier')
+
+const ADDITION = 'migrations/0002_add_stars.sql'
+
+/** Makes a folder into a version of the project. */
+function deploy(folder: string, version: Version): string {
+  // The folder itself stays: servers run in it.
+  copyService(folder)
+  rmSync(join(folder, ADDITION), { force: true })
+  if (version === 'earlier') return folder
+  const file = join(folder, 'resources.yaml')
+  const field = '      stars:      { type: integer, nullable: true }\n'
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/( +created_at: .*\n)/, `$1${field}`))
+  const sql =
+    '-- up\nalter table snippets add column stars integer;\n-- down\nalter table snippets drop column stars;\n'
+  writeFileSync(join(folder, ADDITION), sql)
+  return folder
+}
+
 async function byWorkers(arena: Arena, rounds: number): Promise<readonly Figure[]> {
-  const served = await arena.serve({ args: ['--migrate', '--workers', '2'], env: { DATABASE_POOL: '10' } })
+  const folder = deploy(join(arena.folder, 'workers'), 'earlier')
+  const url = await arena.database()
+  const served = await arena.serve({ url, folder, args: ['--migrate', '--workers', '2'], env: { DATABASE_POOL: '10' } })
+  const refused = served.logged('not_replaced', 1).then(() => {
+    throw new Error('the workers were not replaced')
+  })
   const replace = async () => {
     for (let round = 0; round < rounds; round++) {
       await delay(500)
+      deploy(folder, versionOf(round))
       process.kill(served.pid, 'SIGUSR2')
-      await served.logged('replaced', round + 1)
+      await Promise.race([served.logged('replaced', round + 1), refused])
     }
   }
   return [await during(arena, served.port, 'while workers were replaced', replace)]
@@ -78,20 +111,25 @@ async function behindBalancer(arena: Arena, rounds: number): Promise<readonly Fi
   }
   const url = await arena.database()
   const places = await Promise.all([0, 1].map(async () => ({ port: await freePort(), admin: await freePort() })))
-  const start = async ({ port, admin }: Place) => {
-    const served = await arena.serve({ url, port, args: ['--admin-port', String(admin)] })
+  const folders: Readonly<Record<Version, string>> = {
+    earlier: deploy(join(arena.folder, 'earlier'), 'earlier'),
+    later: deploy(join(arena.folder, 'later'), 'later'),
+  }
+  const start = async ({ port, admin }: Place, version: Version) => {
+    const folder = folders[version]
+    const served = await arena.serve({ url, folder, port, args: ['--migrate', '--admin-port', String(admin)] })
     await untilAnswered(admin, READY)
     return served
   }
   await (await arena.serve({ url })).stop()
-  const servers = await Promise.all(places.map(start))
+  const servers = await Promise.all(places.map((place) => start(place, 'earlier')))
   const port = await startBalancer(arena, program, places)
   const replace = async () => {
     for (let round = 0; round < rounds; round++) {
       for (const [at, place] of places.entries()) {
         await delay(500)
         await servers[at]?.stop()
-        servers[at] = await start(place)
+        servers[at] = await start(place, versionOf(round))
       }
     }
   }
