@@ -79,11 +79,12 @@ interface Copying {
 async function copyAll({ context, spec, source, target }: Copying): Promise<void> {
   const { line, colors } = context.err
   try {
-    const { tables, left } = await copyRecords(source, target, spec)
+    const { tables, left, replaced } = await copyRecords(source, target, spec)
     const rows = [...tables.values()].reduce((sum, each) => sum + each, 0)
     line(
       `copied ${count(rows, 'row')} of ${count(tables.size, 'table')} to ${target.description}, and compared each: all are the same`,
     )
+    if (replaced.length > 0) line(`rows that migrations had made there were replaced, in ${replaced.join(', ')}`)
     if (left.length > 0) line(`${colors.yellow('warning:')} not copied, because no model has them: ${left.join(', ')}`)
   } catch (error) {
     if (error instanceof CopyRefused) throw new Failure(2, `nothing was copied: ${error.message}`, error.help)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from './support/database.js'
-import { runCli } from './support/cli.js'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from './support/cli.js'
+import { onProjectDatabase, runSql } from './support/existing.js'
 import { openShelves, type Shelves } from './support/shelves.js'
 
 // The target is a server, which the embedded run of the tests has not.
@@ -84,5 +85,55 @@ onServer('db copy', () => {
   ])('refuses the target $url', async ({ url, says }) => {
     const { code, stderr } = await copy(url)
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(says) })
+  })
+})
+
+onServer('db copy of a project whose migration makes rows', () => {
+  let project: Project
+  let target: TestDatabase
+
+  beforeAll(async () => {
+    project = await makeProject({
+      'resources.yaml': BOOKS,
+      [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
+      'migrations/0002_rows.sql': `-- up\ninsert into books (title) values ('Emma'), ('Ulysses');\n`,
+    })
+    target = await openTestDatabase()
+    expect((await migrate()).code).toBe(0)
+    await onProjectDatabase(project, undefined, (source) =>
+      runSql(
+        source,
+        `update books set title = 'Emma, 2nd edition' where id = 1; insert into books (title) values ('Own')`,
+      ),
+    )
+  })
+
+  afterAll(async () => {
+    await project.remove()
+    await target.close()
+  })
+
+  const migrate = (env = {}) => runCli(['migrate', 'up'], { cwd: project.folder, env })
+  const copy = () => runCli(['db', 'copy', '--to', target.url ?? ''], { cwd: project.folder })
+  const titles = async () =>
+    (await target.query({ text: 'select title from books order by id', values: [] })).rows.flat()
+
+  test('refuses rows that somebody else made beside them', async () => {
+    expect((await migrate({ DATABASE_URL: target.url ?? '' })).code).toBe(0)
+    await target.query({ text: `update books set title = 'Mine' where id = 2`, values: [] })
+    expect(await copy()).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the target has rows already, in books\n'),
+    })
+    expect(await titles()).toEqual(['Emma', 'Mine'])
+  })
+
+  test('replaces the rows of the migration, and says it', async () => {
+    await target.query({ text: 'drop table books, snippetctl_migrations', values: [] })
+    expect(await copy()).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('rows that migrations had made there were replaced, in books\n'),
+    })
+    expect(await titles()).toEqual(['Emma, 2nd edition', 'Ulysses', 'Own'])
   })
 })

@@ -22,6 +22,8 @@ export interface Copied {
   readonly tables: ReadonlyMap<string, number>
   /** Tables with rows that belong to no model, and stay where they are. */
   readonly left: readonly string[]
+  /** Tables in which rows that migrations had made gave way to the rows of the source. */
+  readonly replaced: readonly string[]
 }
 
 interface Column {
@@ -47,7 +49,7 @@ export function copyRecords(source: Database, target: Database, spec: AppSpec): 
     await holdSnapshot(from)
     return target.transaction(async (to) => {
       for (const text of SPELLING) for (const one of [from, to]) await one.query({ text, values: [] })
-      await lockEmpty(to, spec.models)
+      const replaced = await lockEmpty(to, spec.models)
       const deferral = await deferForeignKeys(
         to,
         spec.models.map(({ table }) => table),
@@ -60,21 +62,47 @@ export function copyRecords(source: Database, target: Database, spec: AppSpec): 
         await copyCounters(from, to, copying)
       }
       await deferral.settle()
-      return { tables, left: await othersOf(from, spec.models) }
+      return { tables, left: await othersOf(from, spec.models), replaced }
     })
   })
 }
 
-async function lockEmpty(to: Connection, models: readonly ModelSpec[]): Promise<void> {
+/**
+ * Locks the tables, and empties them when they have only rows that migrations made: the source has the same rows, or has changed
+ * them since.
+ * @returns the tables that had rows
+ * @throws CopyRefused when a table has other rows
+ */
+async function lockEmpty(to: Connection, models: readonly ModelSpec[]): Promise<readonly string[]> {
   const names = models.map(({ table }) => identifier(table))
-  if (names.length === 0) return
+  if (names.length === 0) return []
   await to.query({ text: `lock table ${names.join(', ')} in share row exclusive mode`, values: [] })
-  const full: string[] = []
-  for (const { table } of models) if (await hasRows(to, identifier(table))) full.push(table)
-  if (full.length === 0) return
-  throw new CopyRefused(`the target has rows already, in ${full.join(', ')}`, [
-    'only empty tables are filled: name another database, or empty these yourself',
-  ])
+  const [full, others]: [string[], string[]] = [[], []]
+  for (const { table } of models) {
+    if (await hasRows(to, identifier(table))) full.push(table)
+    if (await hasRows(to, `${identifier(table)} ${NOT_OF_MIGRATIONS}`)) others.push(table)
+  }
+  if (others.length > 0)
+    throw new CopyRefused(`the target has rows already, in ${others.join(', ')}`, [
+      'only tables that are empty, or have only the rows that migrations made, are filled: name another database, or empty these yourself',
+    ])
+  if (full.length > 0) await truncate(to, names, full)
+  return full
+}
+
+/** A migration and its line in the journal are written by one transaction, and whoever changes a row later does so by another. */
+const NOT_OF_MIGRATIONS = 'where xmin::text not in (select xmin::text from snippetctl_migrations)'
+
+/** All tables at once, because they refer to each other; no row of any other table is touched. */
+async function truncate(to: Connection, names: readonly string[], full: readonly string[]): Promise<void> {
+  try {
+    await to.query({ text: `truncate ${names.join(', ')}`, values: [] })
+  } catch (error) {
+    const { message } = error instanceof Error ? error : { message: String(error) }
+    throw new CopyRefused(`the rows that migrations made in ${full.join(', ')} cannot be replaced: ${message}`, [
+      'a table without a model refers to them: empty the tables yourself',
+    ])
+  }
 }
 
 async function hasRows(connection: Connection, table: string): Promise<boolean> {
