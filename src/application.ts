@@ -62,15 +62,18 @@ export function compileApp(
   spec.mounts.forEach((mount, index) => {
     attempt(['mounts', index, 'path'], 'value', () => mount.resources.forEach(({ name }) => expose(name)))
   })
+  const before = refusals.length
   plugins.forEach((plugin, index) => {
     attempt(['plugins', index], 'value', () => registerPlugin(plugin, spec.file, pluginApp(plugin.path)))
   })
+  const haveRegistered = refusals.length === before
   refusals.push(...uncomputed())
   // Of an application with mistakes, some routes may be missing.
   for (const [resource, added] of refusals.length > 0 ? [] : additions) {
     for (const route of viewset(resource, added)) routes.replace(route)
   }
-  refusals.push(...settings.refusals())
+  // A plugin that failed has not come to read all of its settings.
+  refusals.push(...(haveRegistered ? settings.refusals() : settings.misfits()))
   return refusals.length > 0
     ? { refusals }
     : { app: Object.freeze({ spec, resources: [...resources.values()], routes, mounts, computations, pages: pages() }) }

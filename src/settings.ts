@@ -13,7 +13,9 @@ export interface Settings {
    * @throws Error when `fallback` itself does not fit
    */
   declare<Value extends Json>(name: string, schema: JsonSchema, fallback: Value): Value
-  /** Values that do not fit their declaration, and values that nobody reads. Asked once all plugins have declared. */
+  /** Values that do not fit their declaration. */
+  misfits(): readonly Refusal[]
+  /** The same, and values that nobody reads. Asked once all plugins have declared. */
   refusals(): readonly Refusal[]
 }
 
@@ -54,6 +56,7 @@ export function readSettings(
       })
       return fallback
     },
+    misfits: () => misfits,
     refusals() {
       const unread = Object.keys(given).filter((name) => !declared.has(name))
       const help =

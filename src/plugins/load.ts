@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises'
 import { dirname, extname, isAbsolute, relative, resolve, sep } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { isNativeError } from 'node:util/types'
 import type { Refusal } from '../config/refusal.js'
 import type { AppSpec } from '../config/spec.js'
 import type { Plugin } from '../http/plugin.js'
 import { FRAMEWORK } from './bundle.js'
 import { compiledFrom, importCompiled } from './compiled.js'
+import { errorPlace } from './place.js'
 import { Unloadable, unloadable } from './unloadable.js'
 
 /** A plugin with the place in resources.yaml that names it. */
@@ -136,18 +136,14 @@ const failedImport = (error: unknown, path: string, folder: string): Unloadable 
   }
   const words = error.message.replaceAll(FRAMEWORK, 'snippetctl')
   return unloadable(
-    `${placeIn(error, folder) ?? path}: the plugin failed while it was loaded: ${error.name}: ${words}`,
+    `${placeWhileLoading(error, folder) ?? path}: the plugin failed while it was loaded: ${error.name}: ${words}`,
     [],
     error,
   )
 }
 
-const placeIn = ({ stack = '' }: Error, folder: string): string | undefined => {
+/** Only the frames of the module itself, not of what imports it. */
+const placeWhileLoading = ({ stack = '', name, message }: Error, folder: string): string | undefined => {
   const [own = ''] = stack.split(importCompiled.name)
-  const frames = own.matchAll(/((?:file:\/\/)?\/[^()\n]*):(\d+):(\d+)\)?$/gm)
-  for (const [, file = '', line, column] of frames) {
-    const place = relative(folder, file.startsWith('file:') ? fileURLToPath(file) : file)
-    if (!/^\.|node_modules/.test(place)) return `${place}:${line}:${column}`
-  }
-  return undefined
+  return errorPlace({ stack: own, name, message }, folder)
 }

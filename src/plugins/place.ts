@@ -2,7 +2,7 @@ import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FindPlace, Place } from '../http/route.js'
 
-const FRAME = /((?:file:\/\/)?\/[^()\n]*):(\d+):\d+\)?$/m
+const FRAME = /((?:file:\/\/)?\/[^()\n]*):(\d+):(\d+)\)?$/
 
 /** Where the function that is running now, `callee`, was called from; told later, since that is rarely asked and costs a source map. */
 export function callPlace(callee: (...given: never[]) => unknown, configuration: string): FindPlace {
@@ -11,10 +11,26 @@ export function callPlace(callee: (...given: never[]) => unknown, configuration:
   return () => placeOf(call.stack ?? '', dirname(configuration))
 }
 
+/** Where below the folder of a configuration an error came up, as `plugin.ts:3:9`; undefined when that was elsewhere. */
+export function errorPlace({ stack = '' }: Error, folder: string): string | undefined {
+  for (const frame of framesIn(stack)) {
+    const place = placeIn(frame, folder)
+    if (place) return `${place.file}:${place.line}:${place.column}`
+  }
+  return undefined
+}
+
 function placeOf(stack: string, folder: string): Place | undefined {
-  const [caller = ''] = stack.split('\n').filter((line) => line.trimStart().startsWith('at '))
-  const [, file = '', line] = FRAME.exec(caller) ?? []
+  const place = placeIn(framesIn(stack)[0] ?? '', folder)
+  return place && { file: place.file, line: place.line }
+}
+
+const framesIn = (stack: string): readonly string[] =>
+  stack.split('\n').filter((line) => line.trimStart().startsWith('at '))
+
+function placeIn(frame: string, folder: string): (Place & { readonly column: number }) | undefined {
+  const [, file = '', line, column] = FRAME.exec(frame) ?? []
   if (file === '') return undefined
   const place = relative(folder, file.startsWith('file:') ? fileURLToPath(file) : file)
-  return /^\.|node_modules/.test(place) ? undefined : { file: place, line: Number(line) }
+  return /^\.|node_modules/.test(place) ? undefined : { file: place, line: Number(line), column: Number(column) }
 }

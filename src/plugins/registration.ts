@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { inspect } from 'node:util'
 import { isNativeError } from 'node:util/types'
 import { suggest } from '../config/words.js'
@@ -9,7 +10,7 @@ import { RouteClash } from '../http/routes.js'
 import type { Computation } from '../resource/computed.js'
 import type { Row } from '../resource/plan.js'
 import type { LoadedPlugin } from './load.js'
-import { callPlace } from './place.js'
+import { callPlace, errorPlace } from './place.js'
 
 /**
  * Runs a plugin's function. Plugins in JavaScript are held by no compiler, so that everything they give is looked at here.
@@ -29,7 +30,9 @@ export function registerPlugin({ path, register }: LoadedPlugin, configuration: 
     throw new Error(`its function returned a promise; ${IN_TIME}`)
   } catch (error) {
     if (error instanceof RouteClash || !isNativeError(error)) throw error
-    throw new Error(`the plugin \`${path}\`: ${error.message}`, { cause: error })
+    const place = errorPlace(error, dirname(configuration))
+    const message = `the plugin \`${path}\`: ${error.message}`
+    throw new Error(place === undefined ? message : `${place}: ${message}`, { cause: error })
   } finally {
     state.open = false
   }
