@@ -76,6 +76,8 @@ create index "books_author_id_idx" on "books" ("author_id");
 drop table "books";
 
 drop table "authors";
+
+-- owns: "authors_pkey", "books_pkey", "books_author_id_fkey", "books_author_id_idx"
 `)
   })
 
@@ -166,7 +168,7 @@ drop table "authors";
       'a rule less',
       book({ pages: { type: 'integer', minimum: 2 } }),
       book({ pages: { type: 'integer' } }),
-      ['safe drop books.books_pages_range: CHECK ((pages >= 2))'],
+      ['risky drop books.books_pages_range: CHECK ((pages >= 2))'],
     ],
     [
       'null allowed',

@@ -4,7 +4,7 @@ import type { Connection } from '../db/database.js'
 import { openScratch } from '../db/open.js'
 import type { Difference } from './diff.js'
 import { readMigrations, type MigrationFolder } from './files.js'
-import { type Compared, differ, onBothSides, type Plan, prove } from './generate.js'
+import { after, type Compared, differ, onBothSides, type Plan, prove } from './generate.js'
 import { extra, find, has } from './pair.js'
 import { FROM, runAll } from './scratch.js'
 import { attempt, rolledBack } from './session.js'
@@ -46,7 +46,7 @@ export async function planAdditions(spec: AppSpec, before: AppSpec, directory: M
       const rest = { left, unmet: lacks, orphans: orphans.map(({ name }) => name) }
       const difference: Difference = { ...whole, steps: lacks.length > 0 ? [] : taken }
       const isWanted = async (from: Compared['from']) => {
-        const { steps } = await differ(session, { ...compared, from })
+        const { steps } = await differ(session, { ...after(compared, difference.steps), from })
         return part(steps).taken.every(({ subject }) => left.some((step) => step.subject === subject))
       }
       return { ...(await prove(session, difference, { from: sides.from, files: files.length, isWanted })), ...rest }

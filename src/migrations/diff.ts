@@ -12,6 +12,7 @@ import {
   pairTables,
   usesOf,
 } from './pair.js'
+import type { Ownership } from './ownership.js'
 import { isUnclear, notesOf, refusalsOf, strandedTables } from './refusals.js'
 import { lateForeignKeys, type WantedConstraint, type WantedTable } from './sql.js'
 import * as columns from './column-steps.js'
@@ -39,6 +40,7 @@ export interface Sides {
   /** The catalogue of `wanted`, from the same server. */
   readonly to: Catalog
   readonly former: FormerNames
+  readonly owns: Ownership
 }
 
 /**
@@ -91,7 +93,7 @@ function foreignKeysFirst(parts: readonly PartStep[]): readonly Step[] {
 function foreignKeysOf({ name, constraints }: CatalogTable): readonly PartStep[] {
   return constraints
     .filter(({ kind }) => kind === 'foreign_key')
-    .map((constraint) => ({ step: parts.dropConstraint(name, constraint), points: true }))
+    .map((constraint) => ({ step: parts.dropConstraint(name, constraint, false), points: true }))
 }
 
 function partsInTheWay(pair: Pair, _index: number, pairs: readonly Pair[]): readonly PartStep[] {
@@ -103,17 +105,22 @@ function partsInTheWay(pair: Pair, _index: number, pairs: readonly Pair[]): read
       .filter(({ name, kind }) => kind !== 'primary_key' && !renamed.has(name))
       .filter((each) => (has(to.constraints, each.name) ? isAside(each, pair, pairs) : isGone(pair, each)))
       .map((constraint) => ({
-        step: parts.dropConstraint(wanted.name, constraint),
+        step: parts.dropConstraint(wanted.name, constraint, isWeaker(pair, constraint)),
         points: constraint.kind === 'foreign_key',
       })),
     ...from.indexes
       .filter(({ name }) => !moved.has(name))
       .filter((index) => {
         const now = find(to.indexes, index.name)
-        return now ? now.definition !== index.definition : isGone(pair, index)
+        return now ? now.definition !== index.definition && isOurIndex(pair, index) : isGone(pair, index)
       })
       .map((index) => ({ step: parts.dropIndex(wanted.name, index), points: false })),
   ]
+}
+
+/** Whether the table takes more without a constraint: it is neither put back nor on a column that goes. */
+function isWeaker({ to, dropped }: Pair, constraint: CatalogConstraint): boolean {
+  return !has(to.constraints, constraint.name) && !isOn(dropped, constraint)
 }
 
 /** What is not wanted goes when we made it, and whatever it is when a column of it goes, because it would go with that. */
@@ -206,7 +213,7 @@ function createdTables(created: readonly WantedTable[], known: ReadonlyMap<strin
     const earlier = new Set(created.slice(0, index).map(({ name }) => name))
     return tables.addTable(table, (target) => known.has(target) || earlier.has(target))
   })
-  const fresh = (table: WantedTable) => ({ isNew: true, relation: table.name, target: undefined })
+  const fresh = (table: WantedTable) => ({ isNew: true, owned: true, relation: table.name, target: undefined })
   return [
     ...made,
     ...lateForeignKeys(created).map(({ table, constraint }) =>
@@ -231,8 +238,15 @@ function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep
     const target = pairs.find((other) => other.wanted.name === constraint.target)?.relation
     // Under its own name there may be a constraint on a column that goes.
     if (!old || isAside(old, pair, pairs) || isOn(pair.dropped, old))
-      return parts.addConstraint(wanted.name, constraint, { isNew, relation, target })
-    return isSame(old, now)
+      return parts.addConstraint(wanted.name, constraint, {
+        isNew,
+        // What others made is put back for them.
+        owned: !old || isOurConstraint(pair, old),
+        relation,
+        target,
+      })
+    // The refusal says what to do about it.
+    return isSame(old, now) || !isOurConstraint(pair, old)
       ? undefined
       : parts.changeConstraint(wanted.name, { from: old, to: constraint }, { relation, target })
   }
@@ -249,7 +263,10 @@ function addedIndexes(pair: Pair): readonly Step[] {
   const named = new Set(renamedIndexes(pair).map(([, now]) => now.name))
   return wanted.indexes
     .filter(({ name }) => !named.has(name))
-    .filter(({ name }) => find(from.indexes, name)?.definition !== find(to.indexes, name)?.definition)
+    .filter(({ name }) => {
+      const old = find(from.indexes, name)
+      return !old || (old.definition !== find(to.indexes, name)?.definition && isOurIndex(pair, old))
+    })
     .map((index) => parts.addIndex(wanted, index))
 }
 

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { mixtureFaults, readConcurrent } from './concurrent.js'
 import { MigrationError } from './error.js'
+import { readOwned } from './ownership.js'
 import { type FileStatement, splitStatements } from './statements.js'
 
 /** One numbered file. */
@@ -18,6 +19,8 @@ export interface Migration {
   readonly down: readonly FileStatement[] | undefined
   /** Extensions of PostgreSQL that it makes. */
   readonly extensions: readonly string[]
+  /** The constraints and indexes that it makes for resources.yaml; undefined for a file that does not say. */
+  readonly owns: readonly string[] | undefined
   /** Objects of others that the file took over, by their names in the heading: reverting it may drop them only by name. */
   readonly adopted: readonly string[]
   /** Objects of others that only their database can make, by their names in the heading: nothing makes, compares or drops them. */
@@ -67,7 +70,7 @@ function readModule(folder: MigrationFolder, file: string, bytes: Uint8Array) {
   if (typeof folder === 'string') return { faults: [`${file} is TypeScript, and only SQL can be read here`] }
   const text = decode(bytes)
   if (text === undefined) return { faults: [`${file} is not UTF-8 text`] }
-  const statements = { up: [], down: [], adopted: [], known: [], extensions: extensionsIn(text) }
+  const statements = { up: [], down: [], owns: undefined, adopted: [], known: [], extensions: extensionsIn(text) }
   return { name: stemOf(basename(file)), file, checksum: hashOf(text), ...statements, load: () => folder.load(file) }
 }
 
@@ -111,7 +114,7 @@ export function parseMigration(
   const [adopted, known] = [namedIn(heading, 'adopted'), namedIn(heading, 'known')]
   // A file that only names what is known has nothing to revert.
   const reverts = down !== undefined && (down.length > 0 || known.length > 0)
-  const told = { adopted, known, extensions: extensionsIn(text) }
+  const told = { owns: readOwned(lines), adopted, known, extensions: extensionsIn(text) }
   return { name, file, checksum: hashOf(text), up: up ?? [], down: reverts ? down : undefined, ...told }
 }
 

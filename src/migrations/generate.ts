@@ -9,8 +9,9 @@ import { MigrationError } from './error.js'
 import { type Migration, type MigrationFolder, pathOf, readMigrations } from './files.js'
 import { type Proof, proveRoundTrip } from './prove.js'
 import { findRenames } from './renames.js'
-import { planName, render } from './render.js'
-import { build, catalogOf, FROM, inScratch, replay, runAll, TO } from './scratch.js'
+import type { Ownership } from './ownership.js'
+import { ownedBy, planName, render } from './render.js'
+import { build, buildOwned, catalogOf, FROM, inScratch, runAll, TO } from './scratch.js'
 import { settle } from './settle.js'
 import { rolledBack } from './session.js'
 import type { Step } from './steps.js'
@@ -54,11 +55,17 @@ function compare(spec: AppSpec, files: readonly Migration[], scratch: Database):
       from: compared.from,
       files: files.length,
       isWanted: async (catalog) => {
-        const { steps, refusals } = await differ(session, { ...compared, from: catalog })
+        const { steps, refusals } = await differ(session, { ...after(compared, difference.steps), from: catalog })
         return steps.length + refusals.length === 0
       },
     })
   })
+}
+
+/** What is compared once steps have been made: what they own is recorded then. */
+export function after(compared: Compared, steps: readonly Step[]): Compared {
+  const { recorded, unrecorded } = compared.owns
+  return { ...compared, owns: { recorded: new Set([...recorded, ...ownedBy(steps)]), unrecorded } }
 }
 
 /**
@@ -78,9 +85,9 @@ export async function onBothSides<T>(
   return inScratch(scratch, files, async (session) => {
     // Undone, because the server has room for so many locks only, and each table that was made takes several.
     const to = await rolledBack(session, () => build(session, TO, () => runAll(session, createAll(wanted))))
-    const from = await build(session, FROM, () => replay(session, files))
+    const { made: from, owns } = await buildOwned(session, files)
     const known = files.flatMap((file) => file.known)
-    return work(session, { wanted, dropped: spec.dropped, from, to, known })
+    return work(session, { wanted, dropped: spec.dropped, from, to, known, owns })
   })
 }
 
@@ -109,10 +116,12 @@ export interface Compared {
   readonly to: Catalog
   /** Objects of others that only their database has. */
   readonly known: readonly string[]
+  readonly owns: Ownership
 }
 
 /** Compares the sides. The renames are run for a look at the catalogue that they make, in which definitions have the new names. */
-export async function differ(session: Connection, { wanted, dropped, from, to, known }: Compared): Promise<Difference> {
+export async function differ(session: Connection, compared: Compared): Promise<Difference> {
+  const { wanted, dropped, from, to, known, owns } = compared
   const renames = findRenames(wanted, from)
   const renamed =
     renames.steps.length === 0
@@ -125,8 +134,8 @@ export async function differ(session: Connection, { wanted, dropped, from, to, k
           return catalogOf(session, FROM)
         })
   const { former } = renames
-  const wish = settle({ wanted, from: renamed, to, former })
-  const { steps, refusals, notes } = compareSchemas({ ...wish, dropped, from: renamed, former })
+  const wish = settle({ wanted, from: renamed, to, former, owns })
+  const { steps, refusals, notes } = compareSchemas({ ...wish, dropped, from: renamed, former, owns })
   const all = [...renames.steps, ...steps]
   return { steps: all, refusals: [...renames.refusals, ...refusals, ...knownAlready(all, known)], notes }
 }

@@ -13,11 +13,13 @@ import { MigrationError } from './error.js'
 import { type MigrationFolder, pathOf, readMigrations } from './files.js'
 import { planMigration, writeNext } from './generate.js'
 import { refuseUnlessAllApplied } from './journal.js'
+import { spellOwned } from './ownership.js'
 import { recordTables } from './record.js'
 import { recordMigration } from './run.js'
 import { onReplayed } from './scratch.js'
 import { comment, spellModel, spellResource } from './spell-models.js'
-import { takeSurvey } from './survey.js'
+import { wantedTables } from './sql.js'
+import { type Survey, takeSurvey } from './survey.js'
 
 /** What is to be read, and into what. */
 export interface IntrospectOptions {
@@ -78,13 +80,14 @@ async function read(database: Database, options: IntrospectOptions, scratch: Dat
   const choice = chooseModels(survey, await readCatalog(database), { existing, only: tables })
   const { statements, left } = recordTables(survey, known)
   const written = writeText(choice, options)
-  const migration = statements.length === 0 ? undefined : spellMigration(statements)
+  const spec = specOf(written, file)
+  const migration = statements.length === 0 ? undefined : spellMigration(statements, ownedOf(spec, survey, known))
   return {
     text: written,
     models: choice.models.map(({ table }) => table),
     migration,
     left: [...choice.left, ...choice.models.flatMap((model) => model.left), ...left],
-    remaining: await remainingPlan(specOf(written, file), { directory, migration, scratch }),
+    remaining: await remainingPlan(spec, { directory, migration, scratch }),
   }
 }
 
@@ -134,8 +137,19 @@ function writeText({ models, left }: Choice, { text, file, resources, tables }: 
 
 const HEADER = '-- The tables as they were when they were taken over. There is no part that drops them.'
 
-function spellMigration(statements: readonly string[]): string {
-  return `${HEADER}\n-- up\n\n${statements.map((statement) => `${statement};\n`).join('\n')}`
+function spellMigration(statements: readonly string[], owned: readonly string[]): string {
+  const up = statements.map((statement) => `${statement};\n`).join('\n')
+  return `${HEADER}\n-- up\n\n${up}\n${spellOwned(owned)}`
+}
+
+/** The constraints and indexes of new tables that the models ask for by their names: from now on, resources.yaml rules over them. */
+function ownedOf(spec: AppSpec, { tables }: Survey, known: readonly string[]): readonly string[] {
+  const wanted = wantedTables(spec).flatMap(({ constraints, indexes }) => [...constraints, ...indexes])
+  const names = new Set(wanted.map(({ name }) => name))
+  return tables
+    .filter(({ name }) => !known.includes(name))
+    .flatMap(({ constraints, indexes }) => [...constraints, ...indexes].map(({ name }) => name))
+    .filter((name) => names.has(name))
 }
 
 interface Proposed {

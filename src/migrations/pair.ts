@@ -1,6 +1,7 @@
 import { identifier } from '../fields/sql-literal.js'
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
 import { isDerivedConstraint, isDerivedIndex } from './derived.js'
+import type { Ownership } from './ownership.js'
 import type { WantedTable } from './sql.js'
 
 /** What tables and columns were called before the renames of a plan, by their wanted names. */
@@ -15,6 +16,7 @@ export interface Pair {
   readonly from: CatalogTable
   readonly to: CatalogTable
   readonly former: FormerNames
+  readonly owns: Ownership
   /** Columns whose type or order of texts changes. */
   readonly retyped: ReadonlySet<string>
   /** Columns that are not wanted any more. */
@@ -26,9 +28,9 @@ export interface Pair {
 /** The tables that are on both sides. */
 export function pairTables(
   wanted: readonly WantedTable[],
-  sides: { readonly from: Catalog; readonly to: Catalog; readonly former: FormerNames },
+  sides: { readonly from: Catalog; readonly to: Catalog; readonly former: FormerNames; readonly owns: Ownership },
 ): readonly Pair[] {
-  const { former } = sides
+  const { former, owns } = sides
   return wanted.flatMap((table): readonly Pair[] => {
     const [from, to] = [find(sides.from, table.name), find(sides.to, table.name)]
     if (!from || !to) return []
@@ -40,6 +42,7 @@ export function pairTables(
         from,
         to,
         former,
+        owns,
         retyped: new Set(retyped.map(([, now]) => now.name)),
         dropped: new Set(dropped.map(({ name }) => name)),
         relation: relationOf(from, former),
@@ -65,27 +68,32 @@ function relationOf({ name, columns }: CatalogTable, former: FormerNames): strin
   return `(select ${list} from ${identifier(former.table(name))}) ${identifier(name)}`
 }
 
-/** Whether the generator made it, under the names of before or of now. */
-export function isOurConstraint(
-  { wanted, former }: Pick<Pair, 'wanted' | 'former'>,
-  constraint: CatalogConstraint,
-): boolean {
+type Owned = Pick<Pair, 'wanted' | 'former' | 'owns'>
+
+/** Whether resources.yaml rules over a constraint, under its name of before or of now. */
+export function isOurConstraint({ wanted, former, owns }: Owned, constraint: CatalogConstraint): boolean {
+  if (owns.recorded.has(constraint.name)) return true
   const columns = constraint.columns.filter((column) => column !== null)
   const were = columns.map((column) => former.column(wanted.name, column))
   return (
-    isDerivedConstraint(wanted.name, columns, constraint) ||
-    isDerivedConstraint(former.table(wanted.name), were, constraint)
+    owns.unrecorded.has(constraint.name) &&
+    (isDerivedConstraint(wanted.name, columns, constraint) ||
+      isDerivedConstraint(former.table(wanted.name), were, constraint))
   )
 }
 
-export function isOurIndex({ wanted, former }: Pick<Pair, 'wanted' | 'former'>, index: CatalogIndex): boolean {
+export function isOurIndex({ wanted, former, owns }: Owned, index: CatalogIndex): boolean {
+  if (owns.recorded.has(index.name)) return true
   const were = index.columns.map((column) => column && former.column(wanted.name, column))
-  return isDerivedIndex(wanted.name, index.columns, index) || isDerivedIndex(former.table(wanted.name), were, index)
+  return (
+    owns.unrecorded.has(index.name) &&
+    (isDerivedIndex(wanted.name, index.columns, index) || isDerivedIndex(former.table(wanted.name), were, index))
+  )
 }
 
 /** The same of either. */
-export function isOurs(wanted: WantedTable, part: CatalogConstraint | CatalogIndex, former: FormerNames): boolean {
-  return 'kind' in part ? isOurConstraint({ wanted, former }, part) : isOurIndex({ wanted, former }, part)
+export function isOurs(owned: Owned, part: CatalogConstraint | CatalogIndex): boolean {
+  return 'kind' in part ? isOurConstraint(owned, part) : isOurIndex(owned, part)
 }
 
 /** The columns without which a part cannot be: also those that stand in an expression of an index. */

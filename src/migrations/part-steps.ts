@@ -32,22 +32,27 @@ export function renamePart(
     subject: `${table}.${names.to}`,
     detail: `${kind}, was ${names.from}`,
     safety: 'safe',
+    owns: kind === 'sequence' ? [] : [names.to],
     up: [rename(names.from, names.to)],
     down: [rename(names.to, names.from)],
   }
 }
 
-/** @param isNew whether its columns come by the same plan, so that there is no value yet that could break it */
+/**
+ * @param isNew whether its columns come by the same plan, so that there is no value yet that could break it
+ * @param owned whether resources.yaml rules over it
+ */
 export function addConstraint(
   table: string,
   constraint: WantedConstraint,
-  { isNew, ...relations }: Relations & { readonly isNew: boolean },
+  { isNew, owned, ...relations }: Relations & { readonly isNew: boolean; readonly owned: boolean },
 ): Step {
   return {
     change: 'add',
     subject: `${table}.${constraint.name}`,
     detail: constraint.definition,
     ...(isNew ? safe : { ...risky(BREAKS), ...breakers(constraint, relations) }),
+    owns: owned ? [constraint.name] : [],
     up: [addConstraintSql(table, constraint)],
     down: [dropConstraintSql(table, constraint.name)],
   }
@@ -79,15 +84,25 @@ function breakers(constraint: WantedConstraint, { relation, target }: Relations)
   return {}
 }
 
-export function dropConstraint(table: string, constraint: CatalogConstraint): Step {
+/** @param isWeaker whether the table takes more from then on */
+export function dropConstraint(table: string, constraint: CatalogConstraint, isWeaker: boolean): Step {
+  const { kind } = constraint
   return {
     change: 'drop',
     subject: `${table}.${constraint.name}`,
     detail: constraint.definition,
-    safety: 'safe',
+    ...(isWeaker ? risky(WEAKER[kind] ?? WEAKER.check) : safe),
     up: [dropConstraintSql(table, constraint.name)],
     down: [addConstraintSql(table, constraint)],
   }
+}
+
+/** What a table takes without a constraint. With such rows `down` fails. */
+const WEAKER: Readonly<Partial<Record<CatalogConstraint['kind'], string>>> & { readonly check: string } = {
+  check: 'weakens the table: values that break it are stored from then on, and `down` fails where there are some',
+  unique: 'weakens the table: equal values are stored from then on, and `down` fails where there are some',
+  foreign_key:
+    'weakens the table: values that refer to nothing are stored from then on, and `down` fails where there are some',
 }
 
 export function changeConstraint(
@@ -101,6 +116,7 @@ export function changeConstraint(
     detail: `${from.definition} -> ${to.definition}`,
     ...risky(BREAKS),
     ...breakers(to, relations),
+    owns: [to.name],
     up: [dropConstraintSql(table, from.name), addConstraintSql(table, to)],
     down: [dropConstraintSql(table, to.name), addConstraintSql(table, from)],
   }
@@ -112,6 +128,7 @@ export function addIndex(table: WantedTable, index: WantedIndex): Step {
     subject: `${table.name}.${index.name}`,
     detail: `index (${index.columns.join(', ')})`,
     ...risky('writes wait while the index is built'),
+    owns: [index.name],
     up: [createIndex(table, index)],
     down: [`drop index ${identifier(index.name)}`],
   }

@@ -4,7 +4,30 @@ import type { WantedColumn, WantedTable } from './sql.js'
 
 /** What stays undone in one table until somebody says what is meant. */
 export function refusalsOf(pair: Pair): readonly string[] {
-  return [...unclearDrops(pair), ...otherKinds(pair), ...primaryKeyRefusals(pair)]
+  return [...unclearDrops(pair), ...otherKinds(pair), ...primaryKeyRefusals(pair), ...takenNames(pair)]
+}
+
+/** What somebody else made under the name of something that resources.yaml wants, and that is not the same. */
+function takenNames(pair: Pair): readonly string[] {
+  const { wanted, from, to } = pair
+  const refuse = (kind: string, name: string, definition: string) =>
+    `${kind} ${name} of ${wanted.name} is made by hand, as ${definition}, and resources.yaml needs the name for another: ` +
+    'write a migration by hand that renames or drops it'
+  const constraints = both(from.constraints, to.constraints).filter(
+    ([old, now]) =>
+      old.kind !== 'primary_key' &&
+      (old.definition !== now.definition || old.validated !== now.validated) &&
+      !usesOf(old).some((column) => pair.retyped.has(column)) &&
+      has(wanted.constraints, now.name) &&
+      !isOurConstraint(pair, old),
+  )
+  const indexes = both(from.indexes, to.indexes).filter(
+    ([old, now]) => old.definition !== now.definition && has(wanted.indexes, now.name) && !isOurIndex(pair, old),
+  )
+  return [
+    ...constraints.map(([{ name, definition }]) => refuse('constraint', name, definition)),
+    ...indexes.map(([{ name, definition }]) => refuse('index', name, definition)),
+  ]
 }
 
 function unclearDrops(pair: Pair): readonly string[] {

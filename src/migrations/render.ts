@@ -1,6 +1,7 @@
+import { spellOwned } from './ownership.js'
 import type { Step } from './steps.js'
 
-/** The text of the file that makes these steps, and what it loses in words. */
+/** The text of the file that makes these steps, what it loses in words, and what it owns. */
 export function render(steps: readonly Step[]): string {
   const part = (statements: readonly string[]) => statements.map((statement) => `${statement};\n`).join('\n')
   const up = part(steps.flatMap((step) => step.up))
@@ -9,7 +10,12 @@ export function render(steps: readonly Step[]): string {
   const destroys = losses.map((loss) => `-- destroys ${loss}\n`).join('')
   const cannot = losses.map((loss) => `-- cannot bring back ${loss}\n`).join('')
   const [before, after] = [destroys, cannot].map((lines) => (lines === '' ? '' : `${lines}\n`))
-  return `-- up\n\n${before}${up}\n-- down\n\n${after}${down}`
+  return `-- up\n\n${before}${up}\n-- down\n\n${after}${down}\n${spellOwned(ownedBy(steps))}`
+}
+
+/** The constraints and indexes that steps make for resources.yaml. */
+export function ownedBy(steps: readonly Step[]): readonly string[] {
+  return [...new Set(steps.flatMap(({ owns = [] }) => owns))]
 }
 
 /** What `down` does not bring back: `the values of books.pages`. */

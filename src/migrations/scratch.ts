@@ -4,6 +4,7 @@ import { runPart } from './code.js'
 import type { Migration } from './files.js'
 import { MigrationError } from './error.js'
 import { inDiscardedTransaction, sqlState } from './session.js'
+import { namesIn, type Ownership } from './ownership.js'
 import { respell } from './spelling.js'
 
 /** The schemas of a scratch database: what the files make, and what resources.yaml wants. */
@@ -54,6 +55,22 @@ export async function build(session: Connection, schema: string, fill: () => Pro
 export async function catalogOf(session: Connection, schema: string): Promise<Catalog> {
   await runAll(session, [`set local search_path = ${schema}`])
   return respell(session, await readCatalog(session, schema))
+}
+
+/** Makes the schema of files, and tells whose constraints and indexes these are. */
+export async function buildOwned(
+  session: Connection,
+  files: readonly Migration[],
+): Promise<{ readonly made: Catalog; readonly owns: Ownership }> {
+  const first = files.findIndex(({ owns }) => owns !== undefined)
+  const [before, after] = first < 0 ? [files, []] : [files.slice(0, first), files.slice(first)]
+  let unrecorded: Ownership['unrecorded'] = new Set()
+  const made = await build(session, FROM, async () => {
+    await replay(session, before)
+    unrecorded = await namesIn(session, FROM)
+    await replay(session, after)
+  })
+  return { made, owns: { recorded: new Set(after.flatMap(({ owns = [] }) => owns)), unrecorded } }
 }
 
 /** Runs the up parts of files, as if each had a transaction of its own. */

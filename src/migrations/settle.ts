@@ -1,6 +1,7 @@
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
 import { isCountable } from './column-steps.js'
 import { joinDemands, readCheck, readDefault } from './meaning.js'
+import type { Ownership } from './ownership.js'
 import { both, extra, type FormerNames, find, has, isOurs, isRetyped, usesOf } from './pair.js'
 import { isSayableColumn } from './sayable.js'
 import { serves } from './serving.js'
@@ -20,6 +21,7 @@ interface Sides extends Wish {
   /** What is there, after the renames of the plan. */
   readonly from: Catalog
   readonly former: FormerNames
+  readonly owns: Ownership
 }
 
 /**
@@ -27,7 +29,7 @@ interface Sides extends Wish {
  * very thing is wanted; and so is what resources.yaml has no words for, so that nobody drops it. What is there stays as it is,
  * because SQL is made of it.
  */
-export function settle({ wanted, from, to, former }: Sides): Wish {
+export function settle({ wanted, from, to, former, owns }: Sides): Wish {
   const pairs = wanted.map((table) => {
     const [there, target] = [find(from, table.name), find(to, table.name)]
     if (!there || !target) return { wanted: table, to: target }
@@ -37,7 +39,7 @@ export function settle({ wanted, from, to, former }: Sides): Wish {
       to: target,
       known: from,
       asked: to,
-      isOurs: (part) => isOurs(table, part, former),
+      isOurs: (part) => isOurs({ wanted: table, former, owns }, part),
       former: (column) => former.column(table.name, column),
     })
   })

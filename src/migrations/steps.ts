@@ -9,8 +9,8 @@ export interface Step {
   /** What is added, changed or dropped, in a few words. */
   readonly detail: string
   /**
-   * `safe` cannot fail on the rows that are there, keeps nobody waiting for long, and loses nothing. `risky` may fail, or locks a
-   * table while it works through all of it; when it fails nothing has changed. `destructive` loses what is named by `subject`.
+   * `safe` cannot fail on the rows that are there, keeps nobody waiting for long, and loses nothing. `risky` may fail, locks a
+   * table while it works through all of it, or lets the table take more than before; when it fails nothing has changed. `destructive` loses what is named by `subject`.
    */
   readonly safety: 'safe' | 'risky' | 'destructive'
   /** The former name of a table or column that is renamed. */
@@ -19,6 +19,8 @@ export interface Step {
   readonly risk?: string
   /** What `down` does not bring back. */
   readonly loss?: string
+  /** The constraints and indexes that it makes for resources.yaml. */
+  readonly owns?: readonly string[]
   /** It runs outside of a transaction, so it is written into a file of its own. */
   readonly outside?: true
   /** Counts the rows that bear the risk out. */

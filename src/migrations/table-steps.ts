@@ -12,6 +12,7 @@ export function addTable(table: WantedTable, exists: (target: string) => boolean
     subject: table.name,
     detail: `table (${columns})`,
     safety: 'safe',
+    owns: [...table.constraints, ...table.indexes].map(({ name }) => name),
     up: createTable(table, exists),
     down: [`drop table ${identifier(table.name)}`],
   }
