@@ -27,6 +27,8 @@ export interface App {
   readonly computations: ReadonlyMap<Resource, Computations>
   /** The pages for people; undefined where there are none. */
   readonly pages: Pages | undefined
+  /** Whether it is not in production, by `NODE_ENV`. */
+  readonly development: boolean
 }
 
 export type Compiled = { readonly app: App } | { readonly refusals: readonly Refusal[] }
@@ -37,6 +39,7 @@ export function compileApp(
   plugins: readonly LoadedPlugin[],
   { env, judgeDefaults }: { readonly env: Environment; readonly judgeDefaults: boolean },
 ): Compiled {
+  const development = env.NODE_ENV !== 'production'
   const refusals: Refusal[] = []
   const routes = new RouteTable()
   const mounts: Mount[] = []
@@ -76,11 +79,21 @@ export function compileApp(
   refusals.push(...(haveRegistered ? settings.refusals() : settings.misfits()))
   return refusals.length > 0
     ? { refusals }
-    : { app: Object.freeze({ spec, resources: [...resources.values()], routes, mounts, computations, pages: pages() }) }
+    : {
+        app: Object.freeze({
+          spec,
+          resources: [...resources.values()],
+          routes,
+          mounts,
+          computations,
+          pages: pages(),
+          development,
+        }),
+      }
 
   function pages(): Pages | undefined {
     const { title, explore } = spec.api
-    const shown = explore === 'development' ? env.NODE_ENV !== 'production' : explore
+    const shown = explore === 'development' ? development : explore
     return shown ? createExplore({ file: spec.file, title, resources: [...resources.values()], routes }) : undefined
   }
 

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { type App, compileApp } from './application.js'
 import { checkConfig } from './config/check.js'
+import { checkBodyLimits } from './resource/body-limit.js'
 import { checkCoverage } from './config/check-coverage.js'
 import { MAX_CONFIG_BYTES } from './config/decode.js'
 import type { Diagnostic } from './config/diagnostic.js'
@@ -71,7 +72,7 @@ export async function loadApplication({
   const compiled = compileApp(spec, plugins, { env, judgeDefaults })
   if ('refusals' in compiled) return refuse(locate(document, compiled.refusals))
   const warnings = (more: readonly Refusal[] = []) =>
-    locate(document, [...checkCoverage(document, spec), ...more], 'warning')
+    locate(document, [...checkCoverage(document, spec), ...checkBodyLimits(spec), ...more], 'warning')
   return { ok: true, app: compiled.app, spec, source, warnings }
 }
 

@@ -11,6 +11,7 @@ import type { Records } from './http/context.js'
 import { compileCors } from './http/cors.js'
 import { boundedStore } from './http/bounded-store.js'
 import { DEFAULT_LIMITS, type Limits } from './http/limits.js'
+import { compileHosts } from './http/hosts.js'
 import type { Log } from './http/log.js'
 import type { Route } from './http/route.js'
 import { createSendBudget, type SendBudget } from './http/send-budget.js'
@@ -52,18 +53,24 @@ export function createService(
   const statements: StatementCounts = { kept: 0, unkept: 0, generation: 0 }
   const budget = createSendBudget({ ...DEFAULT_LIMITS, ...limits })
   const onChange = () => (statements.generation += 1)
+  let own: string | undefined
   const serve = (served: App) => {
     const gate = createDriftGate({ look: () => findMisfits(served.spec, database), log, onChange })
     const records = bindRecords(served, database, { gate, statements, budget })
     const { mounts, pages } = served
     const routes = withBuiltIn(served.routes, openApiRoutes(served))
     const cors = served.spec.api.cors && compileCors(served.spec.api.cors)
-    return { gate, parts: { routes, mounts, pages, records, cors, onMismatch: gate.suspect } }
+    const hosts = compileHosts({ hosts: served.spec.api.hosts, development: served.development, own: () => own })
+    return { gate, parts: { routes, mounts, pages, records, cors, hosts, onMismatch: gate.suspect } }
   }
   let now = serve(app)
   const server = createServer({ ...now.parts, log, traffic, spans, limits, budget })
   return {
     ...server,
+    listen: (address) => {
+      own = address.host.includes(':') ? `[${address.host}]` : address.host.toLowerCase()
+      return server.listen(address)
+    },
     replace: (next) => {
       const { gate } = now
       Object.assign(statements, { kept: 0, generation: statements.generation + 1 })

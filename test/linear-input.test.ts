@@ -183,6 +183,7 @@ const HEADERS: Readonly<Record<string, Omit<Sent, 'headers'>>> = {
   origin: { path: '/page_number/' },
   prefer: { path: '/page_number/' },
   traceparent: { path: '/page_number/' },
+  'sec-fetch-site': { path: '/page_number/', method: 'POST', body: '{}' },
   'x-request-id': { path: '/page_number/' },
 }
 /** Node's own parser holds these to digits and known words. */

@@ -12,6 +12,9 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
   malformed_body: 'The body is not one JSON object: bad syntax, invalid UTF-8, a key twice, nested too deep.',
   validation: 'A field is missing, unknown, or breaks a rule; `errors` has a sentence for each.',
   invalid_query: 'A query parameter is unknown, given twice, or has a value that is none of its field.',
+  cross_site_request: 'A page of another site sent a request that writes, and `api.cors` does not list its origin.',
+  misdirected_request:
+    'The `Host` is none that the server answers for: `api.hosts`, or local names in development on loopback.',
   not_found: 'No record has the id, or no route the path.',
   method_not_allowed: 'The path exists and does not take the method; `Allow` lists those it takes.',
   not_acceptable: 'The route is a generated one, which answers JSON, and `Accept` leaves JSON out.',

@@ -7,6 +7,7 @@ import type { MountYaml } from './yaml-shape.js'
 export interface ApiPlace {
   readonly prefix: string
   readonly dialect: string
+  readonly maxBody: number
 }
 
 /** All resources once more: records show and take the links of their own mount. */

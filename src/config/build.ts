@@ -72,8 +72,16 @@ export const buildSpec = (yaml: ConfigYaml, drafts: Drafts, file: string): AppSp
 }
 
 const buildApi = ({ cors, ...given }: ApiYaml): ApiSpec => {
-  const { prefix, title, dialect, explore } = { ...DEFAULTS.api, ...given }
-  return { prefix, title, dialect, explore, cors: cors && buildCors({ ...CORS_DEFAULTS, ...cors }) }
+  const { prefix, title, dialect, explore, hosts = [], max_body } = { ...DEFAULTS.api, ...given }
+  return {
+    prefix,
+    title,
+    dialect,
+    explore,
+    hosts: [...hosts],
+    maxBody: max_body,
+    cors: cors && buildCors({ ...CORS_DEFAULTS, ...cors }),
+  }
 }
 
 const buildCors = ({ origins, credentials, max_age, headers }: Required<CorsYaml>): CorsSpec => ({
@@ -161,6 +169,7 @@ const buildResource = (
     name,
     mounted: undefined,
     model,
+    maxBody: api.maxBody,
     path: api.prefix + yaml.path,
     operations: operationsOf(yaml),
     filters: filtersOf(yaml, field),

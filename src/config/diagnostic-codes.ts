@@ -228,6 +228,11 @@ export const DIAGNOSTICS = {
     explanation:
       'Found by `check --database`: an index that the file does not declare, by which no list reads and PostgreSQL has not read either, or that is the start of another one.',
   },
+  SC406: {
+    title: 'Records longer than any body',
+    explanation:
+      'The longest record that the rules of the fields allow takes more bytes than `api.max_body` lets a body have. Such a record is answered 413.',
+  },
 } as const satisfies Readonly<Record<string, CodeEntry>>
 
 export type DiagnosticCode = keyof typeof DIAGNOSTICS

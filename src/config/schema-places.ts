@@ -1,10 +1,17 @@
 import { DIALECTS, PLAIN } from '../dialects/index.js'
 import type { JsonSchema } from '../json.js'
 import { corsSchema } from './cors-schema.js'
+import { hostsSchema } from './host-schema.js'
 import { doc, mapping } from './schema-parts.js'
 
 /** What `api` says where resources.yaml does not. */
-export const API_DEFAULTS = { prefix: '/api', title: 'API', dialect: PLAIN, explore: 'development' } as const
+export const API_DEFAULTS = {
+  prefix: '/api',
+  title: 'API',
+  dialect: PLAIN,
+  explore: 'development',
+  max_body: 32 * 1024 * 1024,
+} as const
 
 /** What stands between two slashes of a path. */
 export const SEGMENT = '[a-z0-9][a-z0-9._-]*'
@@ -45,6 +52,12 @@ export const apiSchema = (): JsonSchema =>
       { enum: [true, false, 'development'], default: API_DEFAULTS.explore },
       'Whether `/`, `/explore/` and `/docs` show the API to people: always, never, or unless `NODE_ENV` is `production`.',
       'explore: true',
+    ),
+    hosts: hostsSchema(),
+    max_body: doc(
+      { type: 'integer', minimum: 1024 * 1024, maximum: 1024 ** 3, default: API_DEFAULTS.max_body },
+      'The most bytes that any body may have; with `bulk`, the longest valid body of many records can be longer.',
+      'max_body: 67108864',
     ),
     cors: doc(
       corsSchema(),

@@ -39,6 +39,10 @@ export interface ApiSpec {
   readonly dialect: string
   /** Whether there are pages for people; `development` is everywhere but in production. */
   readonly explore: boolean | 'development'
+  /** The hosts that are answered for; any if empty. */
+  readonly hosts: readonly string[]
+  /** The most bytes that any body may have. */
+  readonly maxBody: number
   /** undefined: scripts of other origins read nothing. */
   readonly cors: CorsSpec | undefined
 }
@@ -187,6 +191,8 @@ export interface ResourceSpec {
   /** The name of the resource that this one is at a mount; undefined for one of the file. */
   readonly mounted: string | undefined
   readonly model: ModelSpec
+  /** The most bytes that a body may have. */
+  readonly maxBody: number
   /** With the API prefix; starts and ends with a slash. */
   readonly path: string
   readonly operations: readonly Operation[]

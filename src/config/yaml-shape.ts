@@ -85,6 +85,8 @@ export interface ApiYaml {
   readonly title?: string
   readonly dialect?: string
   readonly explore?: boolean | 'development'
+  readonly hosts?: readonly string[]
+  readonly max_body?: number
   readonly cors?: CorsYaml
 }
 

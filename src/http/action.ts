@@ -2,7 +2,7 @@ import { fail } from '../fail.js'
 import { type FieldDeclarations, readFields } from '../config/lone-fields.js'
 import type { FieldSpec } from '../config/spec.js'
 import { Problem } from '../problem.js'
-import { bodyLimit } from '../resource/body.js'
+import { bodyLimit } from '../resource/body-limit.js'
 import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { CompileSchema } from '../resource/validator.js'
@@ -84,7 +84,7 @@ export function actionRoute(
   if (output === 'record' && on === 'collection') throw new Error(`${what} is done with no record that it could answer`)
   const at = on === 'record' ? `${spec.path}{${spec.model.primaryKey.name}}/` : spec.path
   const path = `${at}${name}/`
-  const policy = method === 'GET' ? undefined : input && policyFor(input)
+  const policy = method === 'GET' ? undefined : input && policyFor(input, spec.maxBody)
   const read = inputReader(input, { method, policy }, compile)
   const { idempotency } = spec
   const readKey = idempotency && method === 'POST' ? readAsked({ idempotency, path, policy }) : undefined
@@ -118,8 +118,8 @@ export function actionRoute(
 
 const NOTHING: Row = Object.freeze({})
 
-function policyFor(fields: readonly FieldSpec[]): BodyPolicy {
-  return { mediaTypes: ['application/json'], optional: false, limit: bodyLimit(fields) }
+function policyFor(fields: readonly FieldSpec[], most: number): BodyPolicy {
+  return { mediaTypes: ['application/json'], optional: false, limit: bodyLimit(fields, most) }
 }
 
 function inputReader(

@@ -13,9 +13,9 @@ const MEDIA_TYPE = /^([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)(?:[ \t
  */
 export async function readBody(exchange: Exchange, policy: BodyPolicy): Promise<JsonBody> {
   const { request } = exchange
-  if (Number(request.headers['content-length'] ?? 0) > policy.limit) throw tooLarge(exchange, policy.limit)
+  if (Number(request.headers['content-length'] ?? 0) > policy.limit) throw tooLarge(exchange, policy)
   requireReadable(exchange, policy)
-  return readJsonBody(await readBytes(exchange, policy.limit), policy.items, policy.within)
+  return readJsonBody(await readBytes(exchange, policy), policy.items, policy.within)
 }
 
 /** The header in which an answer says which media types a method takes; `Accept` for others. */
@@ -41,7 +41,7 @@ function requireReadable({ request }: Exchange, { mediaTypes, optional }: BodyPo
   }
 }
 
-function readBytes(exchange: Exchange, limit: number): Promise<Uint8Array> {
+function readBytes(exchange: Exchange, policy: BodyPolicy): Promise<Uint8Array> {
   const { request } = exchange
   if (request.readableEnded && !isBodyless(exchange)) {
     throw new Error('the body was read by something in front of the service; mount the service before body parsers')
@@ -58,8 +58,8 @@ function readBytes(exchange: Exchange, limit: number): Promise<Uint8Array> {
     request.on('data', (chunk: Buffer) => {
       if (isOver()) return
       size += chunk.length
-      if (size <= limit) chunks.push(chunk)
-      else fail(tooLarge(exchange, limit))
+      if (size <= policy.limit) chunks.push(chunk)
+      else fail(tooLarge(exchange, policy))
     })
     const finish = () => {
       if (isOver()) return
@@ -88,9 +88,10 @@ function isBodyless({ request: { headers } }: Exchange): boolean {
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
 }
 
-function tooLarge(exchange: Exchange, limit: number): Problem {
+function tooLarge(exchange: Exchange, { limit, items }: BodyPolicy): Problem {
   exchange.mustClose = true
-  return new Problem('body_too_large', `the body must be at most ${limit} bytes`)
+  const help = items === undefined ? '' : '; send fewer items at once'
+  return new Problem('body_too_large', `the body must be at most ${limit} bytes${help}`)
 }
 
 function list(mediaTypes: readonly string[]): string {

@@ -5,6 +5,8 @@ import type { CorsSpec } from '../config/spec.js'
 export interface Cors {
   /** For every answer, also to those whose origin is not allowed. */
   headersFor(request: IncomingMessage): readonly string[]
+  /** Whether scripts of the request's origin may read answers. */
+  allows(request: IncomingMessage): boolean
   /** For the question that a browser asks before a request; undefined when it is not that, or comes from elsewhere. */
   preflight(request: IncomingMessage, methods: string): Readonly<Record<string, string>> | undefined
 }
@@ -36,6 +38,7 @@ export function compileCors({ origins, credentials, maxAge, headers }: CorsSpec)
     'Access-Control-Max-Age': String(maxAge),
   }
   return {
+    allows: (request) => grantOf(request) !== undefined,
     headersFor: (request) => grantOf(request) ?? elsewhere,
     preflight: (request, methods) =>
       grantOf(request) && request.headers['access-control-request-method'] !== undefined

@@ -8,7 +8,9 @@ import type { Connection, Exchange } from './exchange.js'
 import type { Fallback } from './fallback.js'
 import type { Pipeline } from './pipeline.js'
 import type { Next } from './plugin.js'
+import { findForeign } from './foreign.js'
 import { findHeadProblem, requestIdOf, SECURITY_HEADERS } from './headers.js'
+import type { Hosts } from './hosts.js'
 import type { Later } from './later.js'
 import { type Handler, METHODS, type Method, type Reply, type RouteOptions } from './route.js'
 import type { Match, RouteTable } from './routes.js'
@@ -24,6 +26,7 @@ export interface ListenerParts extends AnsweringParts {
   readonly fallback: Fallback | undefined
   /** Asked for what neither a route nor the fallback takes. */
   readonly pages?: Pick<RouteTable, 'match'> | undefined
+  readonly hosts?: Hosts | undefined
   readonly spans?: Spans | undefined
   readonly pipeline: Pipeline
   readonly connectionOf: (socket: Socket) => Connection | undefined
@@ -68,6 +71,11 @@ export function createListener(parts: ListenerParts): {
     if (problem) {
       exchange.mustClose = true
       fail(exchange, problem)
+      return
+    }
+    const foreign = findForeign(request, parts)
+    if (foreign) {
+      fail(exchange, foreign)
     } else if (match) {
       serve(exchange, match)
     } else {

@@ -9,6 +9,7 @@ import type { Cors } from './cors.js'
 import type { Connection } from './exchange.js'
 import { createFallback, type Mount } from './fallback.js'
 import { DEFAULT_LIMITS, type Limits } from './limits.js'
+import type { Hosts } from './hosts.js'
 import { createLater } from './later.js'
 import { listen } from './listen.js'
 import { createListener, type Listener } from './listener.js'
@@ -29,6 +30,8 @@ export interface Served {
   readonly pages?: Pick<RouteTable, 'match'> | undefined
   /** Where scripts of other origins may read answers. */
   readonly cors?: Cors | undefined
+  /** The hosts that are answered for; undefined for any. */
+  readonly hosts?: Hosts | undefined
   /** Is told that a table seems to be another than its model's. */
   readonly onMismatch?: () => void
 }
@@ -76,7 +79,7 @@ export function createServer(parts: ServerParts): HttpServer {
   let draining: Promise<void> | undefined
   const server = createHttpServer(serverOptions(limits))
   const later = createLater(log)
-  const listenerOf = ({ routes, records, mounts = [], pages, cors, onMismatch }: Served) =>
+  const listenerOf = ({ routes, records, mounts = [], pages, cors, hosts, onMismatch }: Served) =>
     createListener({
       routes,
       records,
@@ -86,6 +89,7 @@ export function createServer(parts: ServerParts): HttpServer {
       log,
       limits,
       cors,
+      hosts,
       traffic,
       spans,
       onMismatch,

@@ -84,8 +84,14 @@ function wrapped(resource: Resource, items: Part): Part {
   return { ...objectOf({ [bulk]: several(resource, items) }), additionalProperties: false }
 }
 
-function several({ spec }: Resource, items: Part): Part {
-  return { type: 'array', items, minItems: 1, maxItems: spec.bulk.max }
+function several({ spec, bulkLimit }: Resource, items: Part): Part {
+  return {
+    type: 'array',
+    description: `At most ${bulkLimit} bytes in all.`,
+    items,
+    minItems: 1,
+    maxItems: spec.bulk.max,
+  }
 }
 
 function idsParameter({ spec }: Resource, schemas: FieldSchemas): Part {

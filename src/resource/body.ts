@@ -4,6 +4,7 @@ import { JsonMergePatch, unmergeable } from '../fields/json-text.js'
 import type { JsonBody } from '../json-body.js'
 import { type Fault, Problem } from '../problem.js'
 import { valueSchema } from './field-schema.js'
+import { isWritable } from './body-limit.js'
 import type { LinkReader } from './links.js'
 import type { Row } from './plan.js'
 import { quote } from './query.js'
@@ -81,10 +82,6 @@ export function invalid(faults: readonly Fault[]): Problem {
   return new Problem('validation', detail, { faults: faults.slice(0, MOST_FAULTS) })
 }
 
-function isWritable(field: FieldSpec): boolean {
-  return !field.readOnly && !field.private
-}
-
 function isMissing(field: FieldSpec): (mode: BodyMode) => boolean {
   const optional = field.nullable || field.default !== undefined
   return (mode) => mode === 'replace' || (mode === 'create' && !optional)
@@ -118,13 +115,4 @@ function compileMember(field: FieldSpec, readLink: LinkReader, compile: CompileS
 /** The first of the field's rules that failed: later ones often fail only because it did. */
 function brokenRule(rules: readonly Rule[], failed: ReadonlySet<string>): Rule | undefined {
   return rules.find((rule) => Object.keys(rule.schema).some((keyword) => failed.has(keyword)))
-}
-
-const ENVELOPE_BYTES = 4096
-const SMALLEST_LIMIT = 1024 * 1024
-
-/** Bytes of the longest valid body of so many records, every field at its longest and every character escaped, and at least 1 MiB. Unbounded fields count nothing. */
-export function bodyLimit(fields: readonly FieldSpec[], records = 1): number {
-  const bytes = fields.filter(isWritable).map((field) => field.type.maxBytes(field.options) ?? 0)
-  return Math.max(SMALLEST_LIMIT, records * bytes.reduce((sum, each) => sum + each, ENVELOPE_BYTES))
 }

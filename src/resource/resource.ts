@@ -1,7 +1,8 @@
 import { type FieldSpec, isShown, type ResourceSpec } from '../config/spec.js'
 import type { JsonBody } from '../json-body.js'
 import { acceptsLink, type Links } from './links.js'
-import { bodyLimit, type BodyMode, compileBody } from './body.js'
+import { type BodyMode, compileBody } from './body.js'
+import { bodyLimit } from './body-limit.js'
 import { compileStored } from './computed.js'
 import { compileDialectList } from './dialect-list.js'
 import { compileList, type ListRequest } from './list.js'
@@ -72,8 +73,8 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     spec,
     shown,
     members,
-    bodyLimit: bodyLimit(fields),
-    bulkLimit: bodyLimit(fields, spec.bulk.max),
+    bodyLimit: bodyLimit(fields, spec.maxBody),
+    bulkLimit: bodyLimit(fields, spec.maxBody, spec.bulk.max),
     parseId: (text: string) => primaryKey.type.parse(text, primaryKey.options) as Id | undefined,
     parseList: (asked: string | ListParameters) => readList(typeof asked === 'string' ? asked : spellQuery(asked)),
     parseSelection: selection ? compileRecordQuery(spec, selection) : () => undefined,

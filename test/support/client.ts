@@ -23,7 +23,7 @@ export async function connectClient(url: string): Promise<Client> {
   const closed = new Promise((resolve) => socket.once('close', resolve))
   const get = async (path: string): Promise<Answer> => {
     const answered = receive(socket, { answers: 1 })
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: books.example\r\n\r\n`)
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
     const { answers } = await answered
     const [answer] = answers
     if (answer === undefined) throw new Error(`the connection ended before ${path} was answered`)

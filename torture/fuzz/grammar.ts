@@ -134,7 +134,7 @@ export function toWire({ method, path, query, head, media, body }: Sample, chunk
   const target = query.text === '' ? path : `${path}?${query.text}`
   const framing = chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${body.bytes.length}`
   const withBody = method === 'POST' || method === 'PUT' || method === 'PATCH'
-  const lines = [`${method} ${target} HTTP/1.1`, 'Host: torture.example', ...head.lines]
+  const lines = [`${method} ${target} HTTP/1.1`, 'Host: localhost', ...head.lines]
   if (withBody) lines.push(framing, ...(media.line === '' ? [] : [media.line]))
   const start = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
   if (!withBody) return start

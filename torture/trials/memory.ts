@@ -94,7 +94,7 @@ async function begin(port: number, body: string, size: number): Promise<Socket> 
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   socket.write(
-    `POST ${RECORDS} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${size}\r\n\r\n${body}`,
+    `POST ${RECORDS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${size}\r\n\r\n${body}`,
   )
   return socket
 }

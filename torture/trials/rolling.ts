@@ -155,7 +155,7 @@ async function startBalancer(arena: Arena, program: string, places: readonly Pla
     '  default_backend servers',
     'backend servers',
     `  option httpchk GET ${READY}`,
-    '  http-check send hdr Host torture.example',
+    '  http-check send hdr Host localhost',
     ...places.map(
       (place, at) => `  server s${at} 127.0.0.1:${place.port} check port ${place.admin} inter 200ms fall 1 rise 1`,
     ),

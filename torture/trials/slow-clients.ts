@@ -21,12 +21,12 @@ interface Slowness {
   readonly limit: number
 }
 
-const HEAD = `POST ${RECORDS} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n`
+const HEAD = `POST ${RECORDS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n`
 
 const KINDS: readonly Slowness[] = [
   {
     name: 'heads',
-    begin: (socket) => void socket.write('GET / HTTP/1.1\r\nHost: a\r\n'),
+    begin: (socket) => void socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n'),
     drip: 'X-A: b\r\n',
     limit: 10,
   },
@@ -35,7 +35,7 @@ const KINDS: readonly Slowness[] = [
     name: 'readers',
     begin: (socket) => {
       socket.pause()
-      socket.write(`GET ${RECORDS}?page_size=100 HTTP/1.1\r\nHost: a\r\n\r\n`)
+      socket.write(`GET ${RECORDS}?page_size=100 HTTP/1.1\r\nHost: localhost\r\n\r\n`)
     },
     drip: '',
     limit: 60,

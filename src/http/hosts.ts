@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http'
+
+/** The hosts that a server answers for. */
+export interface Hosts {
+  admits(request: IncomingMessage): boolean
+}
+
+interface Given {
+  /** Names without a port; `*.example.org` stands for every name below `example.org`. Empty for any host. */
+  readonly hosts: readonly string[]
+  /** Whether unknown hosts are refused on loopback even if no hosts are given. */
+  readonly development: boolean
+  /** The host that the server was told to listen on. */
+  readonly own: () => string | undefined
+}
+
+/**
+ * A page of any site can have its name resolved to 127.0.0.1 and then reach this server as its own origin (DNS rebinding). Its requests
+ * still carry the name of that site.
+ * @returns undefined where every host is answered
+ */
+export function compileHosts({ hosts, development, own }: Given): Hosts | undefined {
+  if (hosts.length === 0 && !development) return undefined
+  const exact = new Set(hosts)
+  const endings = hosts.filter((host) => host.startsWith('*.')).map((host) => host.slice(1))
+  return {
+    admits({ headers: { host }, socket }) {
+      if (host === undefined) return true
+      const name = nameOf(host)
+      if (exact.has(name) || endings.some((ending) => name.endsWith(ending)) || name === own()) return true
+      return isLoopback(socket.localAddress) ? isLocalName(name) : hosts.length === 0
+    },
+  }
+}
+
+/** A `Host` in lower case and without its port. */
+function nameOf(host: string): string {
+  const port = host.lastIndexOf(':')
+  return (port > host.lastIndexOf(']') ? host.slice(0, port) : host).toLowerCase()
+}
+
+function isLoopback(address = ''): boolean {
+  return address.startsWith('127.') || address === '::1' || address.startsWith('::ffff:127.')
+}
+
+function isLocalName(name: string): boolean {
+  return name === 'localhost' || name === '127.0.0.1' || name === '[::1]' || name.endsWith('.localhost')
+}

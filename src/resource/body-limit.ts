@@ -1,0 +1,35 @@
+import type { Refusal } from '../config/refusal.js'
+import type { AppSpec, FieldSpec } from '../config/spec.js'
+
+const ENVELOPE_BYTES = 4096
+const SMALLEST_LIMIT = 1024 * 1024
+
+/** Whether clients may write a field. */
+export function isWritable(field: FieldSpec): boolean {
+  return !field.readOnly && !field.private
+}
+
+/**
+ * Bytes of the longest valid body of so many records, every field at its longest and every character escaped: at least 1 MiB, and at most
+ * `most`. Unbounded fields count nothing.
+ */
+export function bodyLimit(fields: readonly FieldSpec[], most: number, records = 1): number {
+  return Math.min(most, Math.max(SMALLEST_LIMIT, records * longestRecord(fields)))
+}
+
+function longestRecord(fields: readonly FieldSpec[]): number {
+  const bytes = fields.filter(isWritable).map((field) => field.type.maxBytes(field.options) ?? 0)
+  return bytes.reduce((sum, each) => sum + each, ENVELOPE_BYTES)
+}
+
+/** Resources that can have records too long for any body. */
+export function checkBodyLimits({ api: { maxBody }, resources }: AppSpec): readonly Refusal[] {
+  return resources.flatMap(({ name, operations, model }): readonly Refusal[] => {
+    const bytes = longestRecord(model.fields)
+    const isWritten = operations.some((operation) => operation !== 'list' && operation !== 'retrieve')
+    if (!isWritten || bytes <= maxBody) return []
+    const message = `a valid record of \`${name}\` can take ${bytes} bytes, and a body is at most ${maxBody} (\`api.max_body\`)`
+    const help = [`raise \`api.max_body\`, or lower \`max\` of its texts; longer bodies are answered 413`]
+    return [{ code: 'SC406', path: ['resources', name], part: 'key', message, help }]
+  })
+}

@@ -1,0 +1,135 @@
+import { request } from 'node:http'
+import { afterEach, describe, expect, test } from '@jest/globals'
+import { type Api, startApi } from './support/api.js'
+import type { Plugin } from '../src/index.js'
+import { mistakesOf } from './support/config.js'
+
+const yaml = (api: string) => `version: 1
+api: { prefix: /api${api} }
+plugins: [./plugin.mjs]
+models:
+  note:
+    fields:
+      id: { type: bigint, primary_key: true }
+      text: { type: string, max: 20 }
+resources:
+  note: { model: note, path: /notes/, bulk: [create] }
+`
+const plugin: Plugin = (app) => {
+  app.action('note', 'stamp', { summary: 'Stamp', on: 'collection', handle: () => ({ status: 200, body: {} }) })
+  app.route('POST', '/shout/', 'shout', () => ({ status: 200, body: {} }))
+  app.mount('/pages/', (_request, response) => {
+    response.writeHead(200)
+    response.end('mounted')
+  })
+}
+
+let api: Api | undefined
+afterEach(async () => {
+  await api?.close()
+  api = undefined
+})
+
+async function serve(more = '', env: Readonly<Record<string, string>> = {}): Promise<Api> {
+  api = await startApi(yaml(more), { plugin, env, judge: false })
+  return api
+}
+
+interface Sent {
+  readonly method?: string
+  readonly path?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** `fetch` chooses `Host` and `Sec-Fetch-Site` by itself. */
+const send = ({ url }: Api, { method = 'GET', path = '/api/notes/', headers = {} }: Sent) =>
+  new Promise<{ readonly status: number | undefined; readonly text: string }>((resolve, reject) => {
+    const body = method === 'POST' ? '{"text":"hello"}' : undefined
+    const sent = request(`${url}${path}`, { method, headers: { 'content-type': 'application/json', ...headers } })
+    sent.on('error', reject).on('response', (answer) => {
+      let text = ''
+      answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      answer.on('end', () => resolve({ status: answer.statusCode, text }))
+    })
+    sent.end(body)
+  })
+
+const hosted = async (server: Api, host: string) => (await send(server, { headers: { host } })).status
+
+describe('a host that nobody named', () => {
+  test('is not answered for on loopback in development', async () => {
+    const server = await serve()
+    for (const host of [
+      'evil.example',
+      'evil.example:8000',
+      'localhost.evil.example',
+      '127.0.0.1.evil.example',
+      '10.0.0.1',
+    ])
+      expect([host, await hosted(server, host)]).toEqual([host, 421])
+    for (const host of ['localhost', 'LOCALHOST:99', '127.0.0.1:8000', '[::1]', '[::1]:8000', 'library.localhost:1'])
+      expect([host, await hosted(server, host)]).toEqual([host, 200])
+    const { text } = await send(server, { headers: { host: 'evil.example' } })
+    expect(JSON.parse(text)).toMatchObject({
+      type: '/problems/misdirected-request',
+      detail: 'this server does not answer for the host `evil.example`; list it under `api.hosts` if it should',
+    })
+    expect((await send(server, { path: '/pages/', headers: { host: 'evil.example' } })).status).toBe(421)
+  })
+
+  test('is answered for in production, unless hosts are listed', async () => {
+    expect(await hosted(await serve('', { NODE_ENV: 'production' }), 'any.example')).toBe(200)
+    await api?.close()
+    const listed = await serve(', hosts: [api.example, "*.tenants.example"]', { NODE_ENV: 'production' })
+    for (const host of ['api.example', 'API.example:443', 'a.tenants.example', 'a.b.tenants.example', 'localhost'])
+      expect([host, await hosted(listed, host)]).toEqual([host, 200])
+    for (const host of ['any.example', 'tenants.example', 'x-api.example', 'api.example.evil.example'])
+      expect([host, await hosted(listed, host)]).toEqual([host, 421])
+  })
+
+  test.each(['https://api.example', 'api.example:8000', 'API.example', '*', 'a b', ''])(
+    'cannot be listed as %j',
+    (host) => {
+      expect(mistakesOf(yaml(`, hosts: [${JSON.stringify(host)}]`))).toEqual([expect.stringMatching(/^2:\d+ SC20/)])
+    },
+  )
+})
+
+const WRITES: readonly (readonly [method: string, path: string])[] = [
+  ['POST', '/api/notes/'],
+  ['PUT', '/api/notes/1/'],
+  ['PATCH', '/api/notes/1/'],
+  ['DELETE', '/api/notes/1/'],
+  ['POST', '/api/notes/stamp/'],
+  ['POST', '/shout/'],
+  ['POST', '/pages/'],
+]
+
+describe('a page of another site', () => {
+  const crossSite = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+
+  test('writes nothing, whatever takes the request', async () => {
+    const server = await serve()
+    for (const [method, path] of WRITES) {
+      const { status, text } = await send(server, { method, path, headers: crossSite })
+      expect([method, path, status]).toEqual([method, path, 403])
+      expect(JSON.parse(text)).toMatchObject({ type: '/problems/cross-site-request' })
+    }
+    expect(await (await server.fetch('/api/notes/')).json()).toEqual([])
+  })
+
+  test('reads, and pages of the same site and other clients write', async () => {
+    const server = await serve()
+    expect((await send(server, { headers: crossSite })).status).toBe(200)
+    for (const site of ['same-origin', 'same-site', 'none'])
+      expect((await send(server, { method: 'POST', headers: { 'sec-fetch-site': site } })).status).toBe(201)
+    expect((await send(server, { method: 'POST' })).status).toBe(201)
+  })
+
+  test('writes when its origin is listed', async () => {
+    const server = await serve(', cors: { origins: [https://app.example] }')
+    const from = (origin: string) => ({ 'sec-fetch-site': 'cross-site', origin })
+    const writeFrom = async (origin: string) => (await send(server, { method: 'POST', headers: from(origin) })).status
+    expect([await writeFrom('https://app.example'), await writeFrom('https://evil.example')]).toEqual([201, 403])
+  })
+})
