@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { createHighlighter, escapeHtml } from '../src/snippets/highlight.js'
+import { createHighlighter, escapeHtml, HIGHLIGHT_DEADLINE_MS } from '../src/snippets/highlight.js'
 
 const MEGABYTE = 1024 * 1024
 const LANGUAGES = ['python', 'javascript', 'xml', 'markdown', 'php', 'bash', 'sql', 'css', 'yaml', 'diff', 'cobol']
@@ -125,4 +126,9 @@ describe('highlighting code that a grammar is slow on', () => {
     const code = '$'.repeat(20_000)
     for (let request = 1; request <= 100; request += 1) expect(await guarded(code, 'java')).toBe(code)
   }, 60_000)
+})
+
+test('the documentation says how long highlighting may take', () => {
+  const [, said] = /takes longer than ([\d,]+) ms to colour/.exec(readFileSync('docs/http.md', 'utf8')) ?? []
+  expect(said).toBe(HIGHLIGHT_DEADLINE_MS.toLocaleString('en'))
 })

@@ -38,7 +38,9 @@ const rangeOf = ({ minimum, maximum }: FloatOptions) => {
 /** A floating-point number of 64 bits. */
 export const float: FieldType<number, FloatOptions> = {
   name: 'float',
-  summary: 'A floating-point number (IEEE 754, 64 bits): a measurement. For money there is `decimal`.',
+  summary:
+    'A floating-point number (IEEE 754, 64 bits): a measurement. A number of more than 15 digits is rounded to the nearest one of 64 bits; ' +
+    '`decimal` and `bigint` keep every digit.',
   options: { minimum: { type: 'number' }, maximum: { type: 'number' } },
   documented: () => ({ format: 'double' }),
   typescript: 'number',
@@ -50,6 +52,12 @@ export const float: FieldType<number, FloatOptions> = {
     { json: 1.7976931348623157e308, text: '1.7976931348623157e308', value: 1.7976931348623157e308 },
     { json: 5e-324, text: '5e-324', value: 5e-324 },
     { json: -0, source: '-0', text: '-0', value: -0 },
+    {
+      json: 9007199254740992,
+      source: '9007199254740993',
+      text: '9007199254740992',
+      value: 9007199254740992,
+    },
     { json: -123456789012345680000, text: '-123456789012345680000', value: -123456789012345680000 },
   ],
   column: () => 'double precision',

@@ -56,11 +56,18 @@ const createCache = (maxBytes: number) => {
   }
 }
 
+/** How long the colours of one piece of code may take. */
+export const HIGHLIGHT_DEADLINE_MS = 1_000
+
 /**
  * Makes the function behind `highlighted`: HTML of highlight.js classes for a language that it knows by name or alias,
  * escaped text for any other and for code that takes longer than the deadline. It never fails.
  */
-export const createHighlighter = ({ maxBytes, deadline = 1_000, patience = 2_000 }: HighlighterOptions): Highlight => {
+export const createHighlighter = ({
+  maxBytes,
+  deadline = HIGHLIGHT_DEADLINE_MS,
+  patience = 2_000,
+}: HighlighterOptions): Highlight => {
   const cache = createCache(maxBytes)
   const highlight = createHighlightThread({ deadline, patience })
 
