@@ -253,6 +253,10 @@ describe('a field', () => {
     ])
   })
 
+  test.each(['ctid', 'tableoid', 'xmin', 'xmax', 'cmin', 'cmax'])('cannot have the system column %s', (name) => {
+    expect(mistakesOf(withFields(`${name}: { type: integer }`))).toEqual(['6:7 SC310'])
+  })
+
   test('cannot be a relation whose column has a name that PostgreSQL would cut', () => {
     expect(mistakesOf(withFields(`${'f'.repeat(61)}: { type: belongs_to, model: book }`))).toEqual(['6:7 SC318'])
   })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import type { Guards } from '../src/db/blame.js'
 import { DatabaseRefused } from '../src/db/database.js'
 import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from '../src/db/errors.js'
 import { Problem } from '../src/problem.js'
@@ -18,7 +19,7 @@ describe('a failure becomes the problem of its kind', () => {
     ['unavailable', ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH']],
     ['timeout', ['57014']],
     ['conflict', ['23505', '23503', '23001', '23P01']],
-    ['validation', ['22001', '22003', '22021', '22P02', '22P05', '23502', '23514']],
+    ['validation', ['22001', '22003', '22021', '22P02', '22P05', '23502', '23514', '54000']],
   ])('%s: %j', (type, codes) => {
     for (const code of codes) {
       const cause = failure(code)
@@ -80,9 +81,18 @@ test.each([
   expect(toProblem(error)).toBe(error)
 })
 
+const UNGUARDED: Guards = {
+  table: 'books',
+  constraints: new Map(),
+  columns: () => [],
+  oversized: new Map(),
+  anyOversized: [],
+  required: new Map(),
+}
+
 describe('a constraint', () => {
   const fault = { field: 'title', message: 'Title is taken' }
-  const guards = { table: 'books', constraints: new Map([['books_title_key', fault]]), required: new Map() }
+  const guards = { ...UNGUARDED, constraints: new Map([['books_title_key', [fault]]]) }
   const cause = failure('23505', 'duplicate', { constraint: 'books_title_key' })
 
   test('that guards a declared field becomes its fault', () => {
@@ -106,8 +116,7 @@ describe('a constraint', () => {
 describe('a null that is refused', () => {
   const fault = { field: 'title', message: 'Title is required' }
   const guards = {
-    table: 'books',
-    constraints: new Map(),
+    ...UNGUARDED,
     required: new Map([
       ['title', fault],
       ['pin', undefined],

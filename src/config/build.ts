@@ -117,8 +117,8 @@ const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): 
 }
 
 const buildIndex = (index: IndexYaml, column: ReadonlyMap<string, string>): IndexSpec => {
-  const { fields, unique = false } = 'fields' in index ? index : { fields: index }
-  return { columns: fields.map((field) => need(column.get(field))), unique }
+  const { fields, unique = false, message } = 'fields' in index ? index : { fields: index }
+  return { columns: fields.map((field) => need(column.get(field))), unique, message }
 }
 
 const buildField = (draft: FieldDraft, context: ModelContext): FieldSpec => {

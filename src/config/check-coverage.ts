@@ -1,5 +1,6 @@
 import { indexesOf, serves, type TableIndex } from './coverage.js'
 import type { ConfigDocument } from './document.js'
+import { fittingMax, outgrowing } from './index-size.js'
 import { findValue, type Path } from './located.js'
 import { columnsInUse, type Need, needsOf } from './needs.js'
 import type { Refusal } from './refusal.js'
@@ -22,6 +23,7 @@ export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly
     return [
       ...missing.map((each) => missingRefusal(document, each, missing)),
       ...model.indexes.flatMap((index, place) => unusedRefusal(model, index, { place, used }) ?? []),
+      ...sizeRefusals(model),
     ]
   })
 
@@ -86,17 +88,46 @@ const additionHelp = (
 const namesOf = ({ fields }: ModelSpec, { columns }: TableIndex): readonly string[] =>
   columns.map((column) => fields.find((field) => field.column === column)?.name ?? column)
 
-/** PostgreSQL refuses a row whose part of an index is larger; a character has up to four bytes. */
-const LONGEST_ENTRY = 2_700
-
 const sizeHelp = (fields: readonly FieldSpec[]): readonly string[] =>
-  fields
-    // The bytes of JSON text are up to three times those that are stored, because of escapes.
-    .filter(({ type, options }) => (type.maxBytes(options) ?? Number.POSITIVE_INFINITY) > 3 * LONGEST_ENTRY)
-    .map(
-      ({ name }) =>
-        `give ${show(name)} a \`max\` of at most 600 first: a row with a value of more than 2.7 kB does not fit into an index`,
-    )
+  outgrowing(fields).map(
+    ({ name }) =>
+      `give ${show(name)} a \`max\` of at most 600 first: a row with a value of more than 2.7 kB does not fit into an index`,
+  )
+
+/** The indexes, and the unique fields, with rows that PostgreSQL cannot put into them. */
+const sizeRefusals = (model: ModelSpec): readonly Refusal[] => {
+  const path: Path = ['models', model.name]
+  const unique = model.fields.filter((field) => field.unique)
+  return [
+    ...unique.flatMap((field) => sizeRefusal([field], [...path, 'fields', field.name, 'unique'], 'key')),
+    ...model.indexes.flatMap(({ columns }, place) => {
+      const fields = columns.flatMap((column) => model.fields.filter((field) => field.column === column))
+      return sizeRefusal(fields, [...path, 'indexes', place], 'value')
+    }),
+  ]
+}
+
+const sizeRefusal = (fields: readonly FieldSpec[], path: Path, part: Refusal['part']): readonly Refusal[] => {
+  const large = outgrowing(fields)
+  if (large.length === 0) return []
+  const max = fittingMax(fields, large)
+  const bounded = large.every(({ type }) => 'max' in type.options)
+  const names = large.map(({ name }) => show(name)).join(' and ')
+  const each = large.length > 1 ? ' each' : ''
+  return [
+    {
+      code: 'SC407',
+      path,
+      part,
+      message: `values of ${names} can be too long for this index: a row of more than 2.7 kB is refused`,
+      help: [
+        bounded && max > 0
+          ? `give ${names} a \`max\` of at most ${max}${each}, or take ${large.length > 1 ? 'them' : 'it'} out of the index`
+          : `take ${names} out of the index`,
+      ],
+    },
+  ]
+}
 
 const unusedRefusal = (
   model: ModelSpec,

@@ -78,6 +78,8 @@ const checkPrimaryKey = (model: ModelDraft, report: Report): void => {
   })
 }
 
+const SYSTEM_COLUMNS = new Set(['ctid', 'tableoid', 'xmin', 'xmax', 'cmin', 'cmax'])
+
 const checkColumns = (model: ModelDraft, report: Report): void => {
   const owners = new Map<string, string>()
   for (const field of model.fields.values()) {
@@ -85,6 +87,10 @@ const checkColumns = (model: ModelDraft, report: Report): void => {
     const column = columnOf(field)
     const owner = owners.get(column)
     owners.set(column, owner ?? field.name)
+    if (SYSTEM_COLUMNS.has(column)) {
+      const message = `the column ${show(column)} belongs to PostgreSQL, which has one of this name in every table`
+      report.add({ code: 'SC310', path: field.path, part: 'key', message, help: ['give the field another name'] })
+    }
     if (owner !== undefined) {
       const message = `the fields ${show(owner)} and ${show(field.name)} share the column ${show(column)}`
       report.add({
@@ -119,6 +125,11 @@ const checkIndexes = (root: Json, model: ModelDraft, report: Report): void => {
     const fields = plain ? index : index.fields
     for (const [order, name] of fields.entries()) {
       checkFieldName(model, name, { path: [...at, ...(plain ? [order] : ['fields', order])] }, report)
+    }
+    if (!plain && index.message !== undefined && index.unique !== true) {
+      const help = ['add `unique: true`, or remove it']
+      const message = '`message` is for what a unique index refuses, and this index is not unique'
+      report.add({ code: 'SC319', path: [...at, 'message'], part: 'key', message, help })
     }
     const columns = fields.join()
     if (seen.has(columns)) report.add({ code: 'SC316', path: at, message: 'an index on these fields stands above' })

@@ -149,7 +149,8 @@ export const DIAGNOSTICS = {
   },
   SC310: {
     title: 'Column used twice',
-    explanation: 'A relation `author` is stored in the column `author_id`, which no other field may be called.',
+    explanation:
+      'A relation `author` is stored in the column `author_id`, which no other field may be called. PostgreSQL has columns of its own in every table: `ctid`, `tableoid`, `xmin`, `xmax`, `cmin` and `cmax`.',
   },
   SC311: {
     title: 'Field cannot be used here',
@@ -232,6 +233,11 @@ export const DIAGNOSTICS = {
     title: 'Records longer than any body',
     explanation:
       'The longest record that the rules of the fields allow takes more bytes than `api.max_body` lets a body have. Such a record is answered 413.',
+  },
+  SC407: {
+    title: 'Index too small for its values',
+    explanation:
+      'PostgreSQL refuses a row that needs more than 2,704 bytes in an index, and a character takes up to four. Such a value is answered with 400; a smaller `max` says so beforehand.',
   },
 } as const satisfies Readonly<Record<string, CodeEntry>>
 

@@ -148,6 +148,11 @@ const indexSchema = (): JsonSchema => {
     {
       fields: doc(fields, 'The fields, in order.'),
       unique: flag('Whether no two records may agree in all of the fields.'),
+      message: doc(
+        { type: 'string', minLength: 1, maxLength: 200 },
+        'Replaces what clients read of each field when another record has the same values in all of them.',
+        'message: This member has the book already',
+      ),
     },
     ['fields'],
   )

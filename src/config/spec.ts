@@ -113,6 +113,8 @@ export interface RelationSpec {
 export interface IndexSpec {
   readonly columns: readonly string[]
   readonly unique: boolean
+  /** What clients read when the values are taken, in place of the usual words. */
+  readonly message?: string | undefined
 }
 
 export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'partial_update', 'destroy'] as const

@@ -20,7 +20,9 @@ export interface FieldYaml {
   readonly on_delete?: RelationSpec['onDelete']
 }
 
-export type IndexYaml = readonly string[] | { readonly fields: readonly string[]; readonly unique?: boolean }
+export type IndexYaml =
+  | readonly string[]
+  | { readonly fields: readonly string[]; readonly unique?: boolean; readonly message?: string }
 
 export interface ModelYaml {
   readonly table?: string

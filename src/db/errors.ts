@@ -1,5 +1,6 @@
 import { types } from 'node:util'
 import { type Fault, Problem, type ProblemType } from '../problem.js'
+import { type DriverError, faultsOf, type Guards, NOT_NULL, type TakenKey, takenKey, TOO_LONG } from './blame.js'
 import { DatabaseRefused } from './database.js'
 
 /** What a failure of the database means. */
@@ -21,6 +22,7 @@ const busy = { type: 'unavailable', detail: 'The database is busy with other cha
 const mismatch = { type: 'unavailable', detail: 'The database does not fit the configuration' } as const
 const conflict = { type: 'conflict', detail: 'The change conflicts with another record' } as const
 const misfit = { type: 'validation', detail: 'A value cannot be stored' } as const
+const oversized = { type: 'validation', detail: 'A value is too long to be stored' } as const
 const denied = { ...unavailable, refused: 'DATABASE_URL names the user, the password and the database' } as const
 const insecure = { ...unavailable, refused: 'sslmode in DATABASE_URL says whether and how TLS is used' } as const
 
@@ -57,8 +59,9 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '22021': misfit,
   '22P02': misfit,
   '22P05': misfit,
-  '23502': misfit,
+  [NOT_NULL]: misfit,
   '23514': misfit,
+  [TOO_LONG]: oversized,
   '42P01': mismatch,
   '42703': mismatch,
   '42804': mismatch,
@@ -102,15 +105,6 @@ const MESSAGES: readonly (readonly [message: RegExp, meaning: Meaning])[] = [
   [/^SASL: |^Password must be a string/, denied],
   [/^The server does not support SSL|^There was an error establishing an SSL/, insecure],
 ]
-
-interface DriverError extends Error {
-  readonly code?: unknown
-  readonly constraint?: unknown
-  readonly column?: unknown
-  readonly detail?: unknown
-  readonly table?: unknown
-  readonly syscall?: unknown
-}
 
 /** Errors of ours carry the driver's as their cause. */
 function driverError(error: unknown): DriverError | undefined {
@@ -164,7 +158,7 @@ export function isUnsent(error: unknown): boolean {
 /** Whether the prepared form of a statement no longer fits: a table was altered, or a pooler mixed the sessions up. */
 export function isStale(error: unknown): boolean {
   const code = codeOf(error)
-  const routine = (driverError(error) as { readonly routine?: unknown } | undefined)?.routine
+  const routine = driverError(error)?.routine
   return code === '26000' || code === '42P05' || (code === '0A000' && routine === 'RevalidateCachedQuery')
 }
 
@@ -188,43 +182,26 @@ export function isTransient(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error)) || isStale(error)
 }
 
-/** What a refusal of the database means for one model, so that a field can be blamed for it. */
-export interface Guards {
-  readonly table: string
-  /** For each constraint's name, the fault of the declared field that it guards. The name is never shown. */
-  readonly constraints: ReadonlyMap<string, Fault>
-  /** The columns that take no null; undefined for one of which a client is told nothing. */
-  readonly required: ReadonlyMap<string, Fault | undefined>
-}
-
 /** Turns an error of the driver into the Problem that a client may see; anything else comes back as it is. */
 export function toProblem<E>(error: E, guards?: Guards): E | Problem {
   if (error instanceof DatabaseRefused) return problem(unavailable, error)
   const cause = driverError(error)
   const meaning = cause && (isForeignNull(cause, guards) ? mismatch : meaningOf(cause))
   if (!meaning) return error
-  const fault = faultOf(cause, guards)
-  if (error instanceof Problem && error.type === meaning.type && !fault) return error
-  return problem(meaning, cause, fault)
+  const faults = guards ? faultsOf(cause, guards) : []
+  if (error instanceof Problem && error.type === meaning.type && faults.length === 0) return error
+  return problem(meaning, cause, faults)
 }
-
-const NOT_NULL = '23502'
 
 /** Whether a null was refused where the model has no such column, or allows it: the table is another than the model's. */
 function isForeignNull(cause: DriverError, guards: Guards | undefined): boolean {
   return guards !== undefined && cause.code === NOT_NULL && !guards.required.has(String(cause.column))
 }
 
-function faultOf(cause: DriverError, guards: Guards | undefined): Fault | undefined {
-  if (cause.code === NOT_NULL) return guards?.required.get(String(cause.column))
-  return guards?.constraints.get(String(cause.constraint))
-}
-
 /** The columns and the texts of a key that is taken, as the server names them; undefined for any other error, and where it does not say. */
-export function takenKeyOf(error: unknown): { readonly columns: string; readonly texts: string } | undefined {
+export function takenKeyOf(error: unknown): TakenKey | undefined {
   if (codeOf(error) !== '23505') return undefined
-  const [, columns, texts] = /^Key \((.*)\)=\((.*)\) already exists/s.exec(String(driverError(error)?.detail)) ?? []
-  return columns === undefined || texts === undefined ? undefined : { columns, texts }
+  return takenKey(driverError(error)?.detail)
 }
 
 const STILL_REFERRED_TO = new Set(['23503', '23001'])
@@ -248,13 +225,14 @@ const UNKNOWN_CHARACTERS = new Set(['22021', '22P05'])
  */
 export function toReadFailure(error: unknown): unknown {
   const cause = driverError(error)
-  const isMisfit = cause !== undefined && meaningOf(cause) === misfit && !UNKNOWN_CHARACTERS.has(codeOf(cause))
+  const meaning = cause && meaningOf(cause)
+  const isMisfit = (meaning === misfit && !UNKNOWN_CHARACTERS.has(codeOf(cause))) || meaning === oversized
   return isMisfit ? cause : error
 }
 
-function problem({ type, detail }: Meaning, cause: Error, fault?: Fault): Problem {
-  return new Problem(type, fault?.message ?? detail, {
-    faults: fault ? [fault] : [],
+function problem({ type, detail }: Meaning, cause: Error, faults: readonly Fault[] = []): Problem {
+  return new Problem(type, faults[0]?.message ?? detail, {
+    faults,
     headers: type === 'unavailable' ? RETRY : {},
     cause,
   })

@@ -1,10 +1,14 @@
-import { type AppSpec, isShown, type ModelSpec } from '../config/spec.js'
+import { indexesOf } from '../config/coverage.js'
+import { outgrowing, outgrowingAny } from '../config/index-size.js'
+import { type AppSpec, type FieldSpec, isShown, type ModelSpec } from '../config/spec.js'
 import { writeCell } from '../fields/cell.js'
 import { identifier } from '../fields/sql-literal.js'
+import type { Fault } from '../problem.js'
 import type { Row } from '../resource/plan.js'
-import { constraintFields, foreignKeyName } from './constraint-names.js'
+import type { Guards } from './blame.js'
+import { constraintFields, fieldsOf, foreignKeyName, indexName, uniqueName } from './constraint-names.js'
 import type { Database } from './database.js'
-import { type Guards, tableOf, takenKeyOf, toProblem } from './errors.js'
+import { tableOf, takenKeyOf, toProblem } from './errors.js'
 
 const BROKEN = {
   unique: 'is taken by another record',
@@ -15,21 +19,47 @@ const BROKEN = {
 /** What a client is told when the database refuses a change, by what did. Of a private field it is told nothing. */
 export function guardsOf(model: ModelSpec): Guards {
   const { fields, table } = model
-  const labels = new Map(fields.filter((field) => !field.private).map(({ name, label }) => [name, label]))
-  const faultOf = (field: string, broken: string) =>
-    labels.has(field) ? { field, message: `${labels.get(field)} ${broken}` } : undefined
+  const shown = fields.filter((field) => !field.private)
+  const namesOf = (names: readonly string[]) => shown.filter(({ name }) => names.includes(name))
+  const indexes = indexesOf(model).map(({ columns, unique }) => ({
+    name: unique ? uniqueName(table, columns) : indexName(table, columns),
+    indexed: fieldsOf(model, columns),
+  }))
+  const required = (field: FieldSpec) => (field.private ? undefined : faultOf(field, `${field.label} is required`))
   return {
     table,
     constraints: new Map(
-      [...constraintFields(model)].flatMap(([name, { field, kind }]) => {
-        const fault = faultOf(field, BROKEN[kind])
-        return fault ? [[name, fault] as const] : []
-      }),
+      [...constraintFields(model)].map(([name, { fields: guarded, kind, message }]) => [
+        name,
+        faultsOf(namesOf(guarded), kind, message),
+      ]),
     ),
-    required: new Map(
-      fields.filter((field) => !field.nullable).map(({ name, column }) => [column, faultOf(name, 'is required')]),
-    ),
+    columns: (kind, columns) =>
+      faultsOf(
+        shown.filter(({ column }) => columns.some((name) => name === column || name === identifier(column))),
+        kind,
+      ),
+    oversized: new Map(indexes.map(({ name, indexed }) => [name, tooLong(outgrowing(indexed))])),
+    anyOversized: tooLong([...new Set(indexes.flatMap(({ indexed }) => outgrowingAny(indexed)))]),
+    required: new Map(fields.filter((field) => !field.nullable).map((field) => [field.column, required(field)])),
   }
+}
+
+function faultOf({ name }: FieldSpec, message: string): Fault {
+  return { field: name, message }
+}
+
+/** Names all of the fields that may be the reason: the database does not say which of them it is. */
+function tooLong(fields: readonly FieldSpec[]): readonly Fault[] {
+  const shown = fields.filter((field) => !field.private)
+  const message = `${shown.map(({ label }) => label).join(' or ')} is too long to be indexed`
+  return shown.map((field) => faultOf(field, message))
+}
+
+function faultsOf(fields: readonly FieldSpec[], kind: keyof typeof BROKEN, message?: string): readonly Fault[] {
+  const labels = fields.map(({ label }) => label)
+  const subject = labels.length > 1 ? `The combination of ${labels.join(' and ')}` : labels.join('')
+  return fields.map((field) => faultOf(field, message ?? `${subject} ${BROKEN[kind]}`))
 }
 
 /**

@@ -1,0 +1,69 @@
+import type { Fault } from '../problem.js'
+
+/** What an error of the driver says beside its message. */
+export interface DriverError extends Error {
+  readonly code?: unknown
+  readonly constraint?: unknown
+  readonly column?: unknown
+  readonly detail?: unknown
+  readonly table?: unknown
+  readonly routine?: unknown
+  readonly syscall?: unknown
+}
+
+/** What a refusal of the database means for one model, so that a field can be blamed for it. */
+export interface Guards {
+  readonly table: string
+  /** For each constraint's name, the faults of the declared fields that it guards. The name is never shown. */
+  readonly constraints: ReadonlyMap<string, readonly Fault[]>
+  /** The faults of a constraint that others have made, by the columns that the server names. */
+  columns(kind: 'unique' | 'foreign_key', columns: readonly string[]): readonly Fault[]
+  /** For each index's name, the faults of the fields that may be too long for it. */
+  readonly oversized: ReadonlyMap<string, readonly Fault[]>
+  /** The same of all indexes, for when the server does not say which it was. */
+  readonly anyOversized: readonly Fault[]
+  /** The columns that take no null; undefined for one of which a client is told nothing. */
+  readonly required: ReadonlyMap<string, Fault | undefined>
+}
+
+/** A key that is taken, as the server names it. */
+export interface TakenKey {
+  readonly columns: string
+  readonly texts: string
+}
+
+export const NOT_NULL = '23502'
+const TAKEN = '23505'
+/** Also of an index that has no room for a row. */
+export const TOO_LONG = '54000'
+
+/** The faults of the fields that made the server refuse a change; none when it does not say. */
+export function faultsOf(cause: DriverError, guards: Guards): readonly Fault[] {
+  const name = String(cause.constraint)
+  if (cause.code === NOT_NULL) {
+    const fault = guards.required.get(String(cause.column))
+    return fault ? [fault] : []
+  }
+  if (cause.code === TOO_LONG) return guards.oversized.get(name) ?? (isOfIndex(cause) ? guards.anyOversized : [])
+  return guards.constraints.get(name) ?? faultsOfForeign(cause, guards)
+}
+
+/** Whether a row was too large for an index before the server knew which. */
+function isOfIndex({ routine }: DriverError): boolean {
+  return String(routine).startsWith('index_form_tuple')
+}
+
+/** The faults of a constraint that a migration of somebody's own has made. */
+function faultsOfForeign(cause: DriverError, guards: Guards): readonly Fault[] {
+  if (String(cause.table) !== guards.table) return []
+  const taken = cause.code === TAKEN ? takenKey(cause.detail) : undefined
+  if (taken) return guards.columns('unique', taken.columns.split(', '))
+  const [, missing] = /^Key \((.*?)\)=\(.*\) is not present in table/s.exec(String(cause.detail)) ?? []
+  return missing === undefined ? [] : guards.columns('foreign_key', missing.split(', '))
+}
+
+/** Reads the details of a refusal; undefined where the server does not say them in English. */
+export function takenKey(detail: unknown): TakenKey | undefined {
+  const [, columns, texts] = /^Key \((.*)\)=\((.*)\) already exists/s.exec(String(detail)) ?? []
+  return columns === undefined || texts === undefined ? undefined : { columns, texts }
+}
