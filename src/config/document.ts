@@ -4,7 +4,7 @@ import { decodeConfig } from './decode.js'
 import type { Diagnostic, Range } from './diagnostic.js'
 import { findLocated, type Located, type Path, type Span } from './located.js'
 import { type SourceText, type TextFault, textDiagnostic } from './source-text.js'
-import { createTokenCheck, syntaxWords } from './syntax.js'
+import { createTokenCheck, END, syntaxWords } from './syntax.js'
 import { show } from './words.js'
 
 /** The content of a configuration file, not checked yet, with the place of everything in it. */
@@ -60,20 +60,13 @@ const parse = ({ text, lines, range }: SourceText, refuse: Refuse): Located | un
     refuse({ code: 'SC109', from, to: from + 3, message, help: ['a configuration is one document'] })
   }
   const faults = [...document.errors, ...document.warnings]
-  const end = text.trimEnd().length
-  const seen = new Set<number>()
-  for (const { code, message, pos } of faults) {
-    const from = Math.max(0, Math.min(pos[0], end - 1))
+  // Only the first is certain: the others may follow from it.
+  const [first] = faults.toSorted((one, other) => one.pos[0] - other.pos[0])
+  if (first !== undefined) {
+    const from = Math.max(0, Math.min(first.pos[0], text.trimEnd().length - 1))
     const { line } = range(from, from).start
-    // One mistake in a line often breaks several rules.
-    if (seen.has(line)) continue
-    seen.add(line)
-    refuse({
-      code: 'SC114',
-      from,
-      to: Math.min(pos[1], from + (lines[line - 1]?.length ?? 0)),
-      ...syntaxWords(code, message),
-    })
+    const to = Math.min(first.pos[1], from + (lines[line - 1]?.length ?? 0))
+    refuse({ code: 'SC114', from, to, ...syntaxWords(first.code, first.message) })
   }
   if (faults.length > 0 || second !== undefined) return undefined
   const whole = { from: 0, to: 0 }
@@ -103,15 +96,22 @@ const scan = (text: string, refuse: Refuse): CST.Token[] | undefined => {
     refused += 1
     refuse(fault)
   }
+  /** Whether the text can be read further. After a mistake of syntax nothing is certain. */
+  const accept = (type: string, source: string, from: number): boolean => {
+    const fault = check({ type, source, from })
+    if (fault === undefined) return true
+    const { token, ...words } = fault
+    const length = token.type.endsWith('quoted-scalar') ? 1 : token.source.length
+    stop({ ...words, from: token.from, to: token.from + length })
+    return words.code !== 'SC114' && refused < MAX_REFUSED_TOKENS
+  }
   // YAML takes a lone CR as a line end, the library does not.
   for (const lexeme of new Lexer().lex(text.replace(/\r(?!\n)/g, '\n'))) {
     const from = parser.offset
     const type = typeOf(lexeme, previous)
     previous = lexeme
     const to = from + lexeme.length
-    const refusal = check(type, lexeme)
-    if (refusal !== undefined) stop({ ...refusal, from, to: type.endsWith('quoted-scalar') ? from + 1 : to })
-    if (refused >= MAX_REFUSED_TOKENS) return undefined
+    if (!accept(type, lexeme, from)) return undefined
     for (const token of parser.next(lexeme)) tokens.push(token)
     count += 1
     if (count > MAX_TOKENS) {
@@ -123,6 +123,7 @@ const scan = (text: string, refuse: Refuse): CST.Token[] | undefined => {
       return undefined
     }
   }
+  if (!accept(END, '', parser.offset)) return undefined
   for (const token of parser.end()) tokens.push(token)
   return refused > 0 ? undefined : tokens
 }

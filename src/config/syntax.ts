@@ -9,40 +9,93 @@ const REFUSED_TOKENS: Readonly<Record<string, Words>> = {
   'directive-line': { code: 'SC108', message: 'directives are not allowed', help: ['the file is always YAML 1.2'] },
 }
 
-const OPENING = new Set(['flow-seq-start', 'flow-map-start'])
-const CLOSING = new Set(['flow-seq-end', 'flow-map-end'])
+const CLOSED_BY: Readonly<Record<string, string>> = {
+  'flow-seq-end': 'flow-seq-start',
+  'flow-map-end': 'flow-map-start',
+}
+const OPENING = new Set(Object.values(CLOSED_BY))
+const SIGNS: Readonly<Record<string, string>> = {
+  'flow-seq-start': '[',
+  'flow-map-start': '{',
+  'flow-seq-end': ']',
+  'flow-map-end': '}',
+}
+const SCALARS = new Set(['scalar', 'single-quoted-scalar', 'double-quoted-scalar'])
 const BLANK = new Set(['space', 'newline', 'comment', 'scalar-mark'])
+const QUOTE_HELP = 'quote text that has brackets'
 
-/** Finds brackets that close nothing and commas that end nothing; the library makes a costly error of each. */
-const createBracketCheck = (): ((type: string) => Words | undefined) => {
-  let open = 0
+/** A token of the text, and where it stands. */
+export interface Token {
+  readonly type: string
+  readonly source: string
+  readonly from: number
+}
+
+/** What is wrong with a token, or with an earlier one that it shows to be wrong. */
+type TokenFault = Words & { readonly token: Token }
+
+const syntax = (token: Token, message: string, help: string): TokenFault => ({
+  token,
+  code: 'SC114',
+  message,
+  help: [help],
+})
+
+/** Finds the bracket or the comma that is the mistake; the library reports what follows from it, often many lines below. */
+const createBracketCheck = (): ((token: Token) => TokenFault | undefined) => {
+  const open: Token[] = []
   let previous = ''
-  return (type) => {
-    const empty = type === 'comma' && (previous === 'comma' || OPENING.has(previous))
-    const stray = CLOSING.has(type) && open === 0
-    if (OPENING.has(type)) open += 1
-    if (CLOSING.has(type)) open = Math.max(0, open - 1)
-    if (type === 'flow-error-end') open = 0
-    if (!BLANK.has(type)) previous = type
-    if (stray) return { code: 'SC114', message: 'this bracket closes nothing', help: ['quote text that has brackets'] }
-    return empty ? { code: 'SC114', message: 'nothing stands before this comma', help: [] } : undefined
+  const judge = (token: Token): TokenFault | undefined => {
+    const { type } = token
+    const last = open.at(-1)
+    if (OPENING.has(type)) {
+      if (SCALARS.has(previous)) return syntax(token, `\`${SIGNS[type]}\` follows text that is not quoted`, QUOTE_HELP)
+      open.push(token)
+    } else if (type === 'comma' && (previous === 'comma' || OPENING.has(previous))) {
+      return syntax(token, 'nothing stands before this comma', 'remove it, or write what is missing')
+    } else if (type in CLOSED_BY) {
+      if (last === undefined) return syntax(token, 'this bracket closes nothing', QUOTE_HELP)
+      if (last.type !== CLOSED_BY[type])
+        return syntax(
+          token,
+          `\`${SIGNS[type]}\` does not close the \`${SIGNS[last.type]}\` before it`,
+          closingHelp(last),
+        )
+      open.pop()
+    } else if (last !== undefined && (type === 'flow-error-end' || type === END)) {
+      return syntax(last, `this \`${SIGNS[last.type]}\` is never closed`, closingHelp(last))
+    }
+    return undefined
+  }
+  return (token) => {
+    const fault = judge(token)
+    if (!BLANK.has(token.type)) previous = token.type
+    return fault
   }
 }
 
-const openQuote = (type: string, lexeme: string): Words | undefined =>
-  type.endsWith('quoted-scalar') && isOpen(lexeme)
-    ? { code: 'SC114', message: 'this quote is never closed', help: ['put the same quote at the end of the text'] }
-    : undefined
+/** The type of the token that stands after all others. */
+export const END = 'end'
 
-const isOpen = (quoted: string): boolean => quoted.length < 2 || quoted.at(-1) !== quoted[0]
+const closingHelp = ({ type }: Token): string =>
+  `close it with \`${type === 'flow-map-start' ? '}' : ']'}\`; lines between the two are indented further than the first; ${QUOTE_HELP}`
+
+const isOpenQuote = ({ type, source }: Token): boolean =>
+  type.endsWith('quoted-scalar') && (source.length < 2 || source.at(-1) !== source[0])
 
 /**
- * Looks at the tokens of one text in order, by type and source: what a configuration must not use, and what cannot be
+ * Looks at the tokens of one text in order, with one of the type `END` after them: what a configuration must not use, and what cannot be
  * YAML. Undefined when nothing is wrong with a token.
  */
-export const createTokenCheck = (): ((type: string, source: string) => Words | undefined) => {
+export const createTokenCheck = (): ((token: Token) => TokenFault | undefined) => {
   const brackets = createBracketCheck()
-  return (type, source) => REFUSED_TOKENS[type] ?? brackets(type) ?? openQuote(type, source)
+  return (token) => {
+    const words = REFUSED_TOKENS[token.type]
+    const fault = brackets(token)
+    if (words !== undefined) return { ...words, token }
+    if (fault !== undefined || !isOpenQuote(token)) return fault
+    return syntax(token, 'this quote is never closed', 'put the same quote at the end of the text')
+  }
 }
 
 const SYNTAX_WORDS: Readonly<Record<string, { readonly message: string; readonly help: string }>> = {
@@ -58,6 +111,19 @@ const SYNTAX_WORDS: Readonly<Record<string, { readonly message: string; readonly
   BAD_INDENT: {
     message: 'the indentation does not fit what is above',
     help: 'keys of one mapping start in the same column',
+  },
+  BLOCK_IN_FLOW: {
+    message: 'a key follows a value without a comma',
+    help: 'members between brackets are separated by commas; quote text that has a colon and a space',
+  },
+  UNEXPECTED_TOKEN: {
+    message: 'this follows a value that has ended',
+    help: 'quote the whole text; an apostrophe in single quotes is written twice',
+  },
+  BAD_SCALAR_START: { message: 'text cannot start with this character', help: 'quote the text' },
+  BAD_DQ_ESCAPE: {
+    message: 'this is not an escape of double quotes',
+    help: 'write the backslash twice, or use single quotes, where it stands for itself',
   },
 }
 
