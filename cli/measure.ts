@@ -10,6 +10,7 @@ import {
   openScratch,
 } from '../src/index.js'
 import { type CliContext, projectFolders } from './context.js'
+import { inWordsOf } from './database.js'
 import { alignColumns } from './output.js'
 
 interface Measurement {
@@ -45,6 +46,7 @@ export async function measure(context: CliContext, { spec, planned, on }: Measur
 }
 
 function openForMeasuring({ env }: CliContext, embedded: string, on: string | undefined): Promise<Database> {
-  if (on !== undefined) return openDatabase({ url: on, directory: embedded }, env)
+  if (on !== undefined)
+    return inWordsOf({ DATABASE_URL: '--on' }, () => openDatabase({ url: on, directory: embedded }, env))
   return existsSync(embedded) ? openCopy(embedded) : openScratch()
 }

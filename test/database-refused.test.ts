@@ -20,17 +20,24 @@ async function listen(answer: (socket: Socket) => void): Promise<string> {
 
 describe('a malformed URL is refused when it is opened, without its password', () => {
   test.each([
-    ['', /\(empty\)/],
-    ['localhost:5432', /does not start with postgres/],
-    ['mysql://user:secret@host/books', /mysql:\/\/user:\*\*\*@host\/books/],
-    ['postgres://user:secret@host:port/books', /Invalid URL/],
-    ['postgres://user:sec@secret@ho st/books', /user:\*\*\*@ho st/],
-    ['postgres://user:secret@host:99999/books', /Invalid URL/],
-    ['user:secret@host/books', /\*\*\*@host/],
-    ['mysql://host/books?password=secret', /password=\*\*\*/],
-  ])('%j', async (url, message) => {
+    ['', 'it is empty'],
+    ['localhost:5432', 'it does not start with postgres://'],
+    ['mysql://user:secret@host/books', 'it does not start with postgres://'],
+    ['postgres://user:secret@host:port/books', 'it cannot be read as a URL'],
+    ['postgres://user:sec@secret@ho st/books', 'there is a blank in it'],
+    ['postgres://user:secret@host:99999/books', 'it cannot be read as a URL'],
+    ['postgres://user:1/secret@host/books', 'there is an @ behind the host'],
+    ['postgres://user:1#secret@host/books', 'there is a # in it'],
+    ['postgres://host/books?sslrootcert=/secret', 'a file that it names cannot be read (ENOENT)'],
+    ['user:secret@host/books', 'it does not start with postgres://'],
+    ['mysql://host/books?password=secret', 'it does not start with postgres://'],
+  ])('%j: %s', async (url, reason) => {
     const error = await open(url).catch((error: unknown) => error)
-    expect(error).toMatchObject({ name: 'DatabaseRefused', message: expect.stringMatching(message), cause: undefined })
+    expect(error).toMatchObject({
+      name: 'DatabaseRefused',
+      message: `DATABASE_URL is malformed: ${reason}; it is not shown, because it may hold a password`,
+      cause: undefined,
+    })
     expect(String((error as Error).stack)).not.toContain('secret')
   })
 

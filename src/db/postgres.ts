@@ -90,27 +90,32 @@ function describe(url: string, variable: string): string {
   return `PostgreSQL at ${host.startsWith('/') ? host : `${host}:${port}`}, database ${database ?? '(default)'}`
 }
 
+/** The parts of a URL in which a password may have ended up that has a special character. */
+const PARTS = /^postgres(?:ql)?:\/\/[^/?#]*(?<path>[^?#]*)(?<query>[^#]*)(?<fragment>.*)$/s
+
 function readUrl(url: string, variable: string): pg.Client {
-  if (!/^postgres(ql)?:\/\//.test(url)) throw malformed(url, variable, 'it does not start with postgres://')
+  const parts = PARTS.exec(url)?.groups
+  if (!parts) throw malformed(variable, url === '' ? 'it is empty' : 'it does not start with postgres://')
+  const { path = '', query = '', fragment } = parts
   // The driver would encode it and take it for part of a name.
-  if (/\s/.test(url)) throw malformed(url, variable, 'there is a blank in it')
+  if (/\s/.test(url)) throw malformed(variable, 'there is a blank in it')
+  if (fragment) throw malformed(variable, 'there is a # in it')
+  // After the host only the values of parameters may have one, so what came before is no host, but a part of a password.
+  if (path.includes('@') || query.split('&').some((each) => /^[^=]*@/.test(each)))
+    throw malformed(variable, 'there is an @ behind the host')
   try {
     return new pg.Client({ connectionString: url })
   } catch (error) {
-    throw malformed(url, variable, types.isNativeError(error) ? error.message : String(error))
+    const code =
+      types.isNativeError(error) && 'syscall' in error ? String((error as { code?: unknown }).code) : undefined
+    throw malformed(variable, code ? `a file that it names cannot be read (${code})` : 'it cannot be read as a URL')
   }
 }
 
-function malformed(url: string, variable: string, reason: string): DatabaseRefused {
-  const shown = hidePassword(url)
-  // No cause: the driver's error holds the URL with the password.
-  return new DatabaseRefused(`${variable} is malformed: ${reason.replaceAll(url, shown)}: ${shown || '(empty)'}`, [
+/** Nothing of the URL is shown: where it is wrong, nobody can tell which part of it is the password. The driver's error holds it too. */
+function malformed(variable: string, reason: string): DatabaseRefused {
+  return new DatabaseRefused(`${variable} is malformed: ${reason}; it is not shown, because it may hold a password`, [
     'A URL of the form postgres://user:password@host:5432/database is right',
-    'Special characters in the user and the password are percent-encoded: @ is %40, / is %2F, : is %3A',
+    'Special characters in the user and the password are percent-encoded: @ is %40, / is %2F, : is %3A, # is %23, ? is %3F, % is %25',
   ])
-}
-
-/** Hides all that may be a password, also where the URL is so wrong that one cannot tell. */
-function hidePassword(url: string): string {
-  return url.replace(/^(\w*:\/\/)?([^:/@]*):.*@/s, '$1$2:***@').replace(/([?&][^=&]*password[^=&]*=)[^&]*/gi, '$1***')
 }
