@@ -7,7 +7,7 @@ import type { Catalog } from './catalog.js'
 import { compareSchemas, type Difference } from './diff.js'
 import { MigrationError } from './error.js'
 import { type Migration, type MigrationFolder, pathOf, readMigrations } from './files.js'
-import { type Proof, proveRoundTrip } from './prove.js'
+import { type Proof, proveRoundTrip, refusalByRows } from './prove.js'
 import { findRenames } from './renames.js'
 import type { Ownership } from './ownership.js'
 import { ownedBy, planName, render } from './render.js'
@@ -104,9 +104,14 @@ export async function prove(session: Connection, difference: Difference, claim: 
   const plan = { ...difference, name: planName(steps), files }
   if (refusals.length > 0 || steps.length === 0) return { ...plan, text: undefined, proof: undefined }
   const text = render(steps)
+  const refusal = await refusalByRows(session, text, from)
+  if (refusal !== undefined) return { ...plan, refusals: [rowsRefuse(refusal)], text: undefined, proof: undefined }
   const readSchema = () => catalogOf(session, FROM)
   return { ...plan, text, proof: await proveRoundTrip(session, { text, from, steps, readSchema, isWanted }) }
 }
+
+const rowsRefuse = (message: string): string =>
+  `the rows that the migrations make do not take it: ${message}: write a migration by hand that changes these rows, and plan again`
 
 /** What is compared. */
 export interface Compared {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { identifier } from '../fields/sql-literal.js'
+import { identifier, literal } from '../fields/sql-literal.js'
 import type { Connection } from '../db/database.js'
 import type { Catalog } from './catalog.js'
 import { MigrationError } from './error.js'
@@ -36,9 +36,40 @@ interface Claim {
 export async function proveRoundTrip(session: Connection, claim: Claim): Promise<Proof> {
   const migration = parseMigration('plan', 'the planned migration', Buffer.from(claim.text))
   if ('faults' in migration) throw new MigrationError(migration.faults)
+  await emptyTables(session, claim.from)
   await rolledBack(session, () => goRound(session, claim, migration))
   const losses = lossesOf(claim.steps)
   return { ...(await rolledBack(session, () => withRows(session, claim, migration))), losses }
+}
+
+/**
+ * Tries a text on the rows that the files themselves make, which every new database has. Nothing of it is kept.
+ * @returns what the server says when the rows do not take it
+ */
+export async function refusalByRows(session: Connection, text: string, from: Catalog): Promise<string | undefined> {
+  const migration = parseMigration('plan', 'the planned migration', Buffer.from(text))
+  if ('faults' in migration || (await tablesWithRows(session, from)).length === 0) return undefined
+  try {
+    await rolledBack(session, () => runStatements(session, migration.file, migration.up))
+    return undefined
+  } catch (error) {
+    // Other faults are those of the plan, and come up again without rows.
+    if (!(error instanceof MigrationError) || !sqlState(error)?.startsWith('23')) return undefined
+    return (error.cause as Error).message
+  }
+}
+
+/** Rows of migrations are no part of the schema, and a column that was not null comes back so only where there is none. */
+async function emptyTables(session: Connection, from: Catalog): Promise<void> {
+  const full = await tablesWithRows(session, from)
+  if (full.length > 0) await session.query({ text: `truncate ${full.map(identifier).join(', ')} cascade`, values: [] })
+}
+
+async function tablesWithRows(session: Connection, from: Catalog): Promise<readonly string[]> {
+  if (from.length === 0) return []
+  const each = from.map(({ name }) => `select ${literal(name)} where exists (select from ${identifier(name)})`)
+  const { rows } = await session.query({ text: each.join(' union all '), values: [] })
+  return rows.map(([name]) => name ?? '')
 }
 
 async function goRound(session: Connection, claim: Claim, migration: Migration): Promise<void> {
