@@ -121,7 +121,6 @@ async function behindBalancer(arena: Arena, rounds: number): Promise<readonly Fi
     await untilAnswered(admin, READY)
     return served
   }
-  await (await arena.serve({ url })).stop()
   const servers = await Promise.all(places.map((place) => start(place, 'earlier')))
   const port = await startBalancer(arena, program, places)
   const replace = async () => {
