@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { Failure } from './failure.js'
-import type { Log } from './log.js'
+import type { LogEntry } from './log-entry.js'
 
 /** What became of the file of variables. Values are never shown: some are passwords. */
 export interface EnvFile {
@@ -81,7 +81,7 @@ function malformed(rest: string, where: string): Failure {
 }
 
 /** Says in the log which variables come from a file. */
-export function sayEnvFile(file: EnvFile | undefined, log: Log): void {
+export function sayEnvFile(file: EnvFile | undefined, log: { info(entry: LogEntry): void }): void {
   if (file === undefined) return
   const { path, names } = file
   log.info({ event: 'env_file', file: path, variables: names, msg: describeEnvFile(file) })

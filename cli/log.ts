@@ -101,6 +101,7 @@ function requestLine(entry: LogEntry, colors: Colors): string {
     text('route').padEnd(16),
     paint(text('status')),
     `${Math.round(Number(entry['ms']))} ms`,
+    colors.dim(text('path')),
   ].join('  ')
 }
 

@@ -3,6 +3,7 @@ import { suggest } from './config/words.js'
 import type { Refusal } from './config/refusal.js'
 import { createExplore, type Pages } from './explore/index.js'
 import { actionRoute } from './http/action.js'
+import type { Closing } from './http/closing.js'
 import type { PluginApp } from './http/plugin.js'
 import type { Mount } from './http/fallback.js'
 import { replaced } from './http/replacement.js'
@@ -29,6 +30,8 @@ export interface App {
   readonly pages: Pages | undefined
   /** Whether it is not in production, by `NODE_ENV`. */
   readonly development: boolean
+  /** What plugins do at the end, in the order in which they registered it. */
+  readonly closings: readonly Closing[]
 }
 
 export type Compiled = { readonly app: App } | { readonly refusals: readonly Refusal[] }
@@ -43,6 +46,7 @@ export function compileApp(
   const refusals: Refusal[] = []
   const routes = new RouteTable()
   const mounts: Mount[] = []
+  const closings: Closing[] = []
   const settings = readSettings(spec.settings, env, judgeDefaults)
   const compile = createCompiler()
   const additions = new Map<Resource, Additions>()
@@ -88,6 +92,7 @@ export function compileApp(
           computations,
           pages: pages(),
           development,
+          closings,
         }),
       }
 
@@ -178,6 +183,7 @@ export function compileApp(
       },
       problems: (path, render) => routes.renderProblems(checkPath(prefix + path), render),
       mount: (path, listener) => void mounts.push({ path: checkPath(path), listener }),
+      onClose: (work) => void closings.push({ source, work }),
     })
   }
 }

@@ -8,6 +8,7 @@ import type { StatementCounts } from './db/shapes.js'
 import { compileStore, type Store } from './db/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
 import type { Records } from './http/context.js'
+import { runClosings } from './http/closing.js'
 import { compileCors } from './http/cors.js'
 import { boundedStore } from './http/bounded-store.js'
 import { DEFAULT_LIMITS, type Limits } from './http/limits.js'
@@ -44,6 +45,9 @@ export interface Service extends Omit<HttpServer, 'replace'> {
   readonly statements: Readonly<StatementCounts>
 }
 
+/** Milliseconds in which a request that has arrived is answered: until its body is there, and until its handler is done. */
+const LAST_ANSWER = DEFAULT_LIMITS.requestTimeout + DEFAULT_LIMITS.handlerTimeout
+
 /** An application on a database: what listens, answers and drains. Does not own the database. */
 export function createService(
   app: App,
@@ -64,6 +68,21 @@ export function createService(
     return { gate, parts: { routes, mounts, pages, records, cors, hosts, onMismatch: gate.suspect } }
   }
   let now = serve(app)
+  // Versions that were replaced, whose last requests may be under way, and the one that is served.
+  const open = new Set([app])
+  const close = async (served: App): Promise<void> => {
+    if (open.delete(served)) await runClosings(served.closings, log)
+  }
+  let serving = app
+  let drained: Promise<void> | undefined
+  const drain = async (): Promise<void> => {
+    try {
+      await server.drain()
+      await Promise.all([...open].map(close))
+    } finally {
+      now.gate.close()
+    }
+  }
   const server = createServer({ ...now.parts, log, traffic, spans, limits, budget })
   return {
     ...server,
@@ -74,11 +93,16 @@ export function createService(
     replace: (next) => {
       const { gate } = now
       Object.assign(statements, { kept: 0, generation: statements.generation + 1 })
+      const before = serving
       now = serve(next)
+      serving = next
+      open.add(next)
+      // By then every request that it had is answered.
+      setTimeout(() => void close(before), LAST_ANSWER).unref()
       server.replace(now.parts)
       gate.close()
     },
-    drain: () => server.drain().finally(() => now.gate.close()),
+    drain: () => (drained ??= drain()),
     drifted: () => now.gate.drifted(),
     statements,
   }

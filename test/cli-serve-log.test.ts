@@ -108,9 +108,17 @@ describe('the log of serve', () => {
       method: 'PUT',
       route: 'book-detail',
       template: '/api/books/{id}/',
+      path: '/api/books/7/',
       status: expect.any(Number),
       ms: expect.any(Number),
     })
+  })
+
+  test('names the path of a request that no route takes, up to a length, without its query', async () => {
+    const { url, logged, stop } = await start()
+    await fetch(`${url}/nowhere/${'b'.repeat(5000)}?q=swordfish`)
+    expect((await logged('request'))['path']).toMatch(/^\/nowhere\/b{991}\.\.\.$/)
+    expect((await stop()).stdout).not.toContain('swordfish')
   })
 
   test('writes out characters that command a terminal or end a line', async () => {

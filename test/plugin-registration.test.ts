@@ -39,6 +39,11 @@ describe('a plugin is refused by its name', () => {
       'the handler of the route `a` is { status: 200 }; it must be a function',
     ],
     [
+      'no function for the end',
+      (app) => app.onClose(anything('bye')),
+      "what onClose() runs is 'bye'; it must be a function",
+    ],
+    [
       'no name',
       (app) => app.route('GET', '/a/', anything(undefined), handle),
       "the name of the route 'GET' '/a/' is undefined; it must be a text",

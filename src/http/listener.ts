@@ -222,6 +222,14 @@ function statusOf({ response }: Exchange): number | undefined {
   return response.headersSent ? response.statusCode : undefined
 }
 
+/** Characters of a path that are logged. */
+const MAX_SHOWN_PATH = 1_000
+
+/** The path of a request for the log, without the query. Node refuses targets with characters that are not printable ASCII. */
+function shownPath(path: string): string {
+  return path.length > MAX_SHOWN_PATH ? `${path.slice(0, MAX_SHOWN_PATH)}...` : path
+}
+
 function describe(exchange: Exchange, ended: number) {
   const { request, response, requestId, route, started } = exchange
   return {
@@ -230,6 +238,7 @@ function describe(exchange: Exchange, ended: number) {
     method: request.method,
     route: route?.name,
     template: route?.path,
+    path: shownPath(exchange.path),
     status: statusOf(exchange),
     ms: Math.round((ended - started) * 1000) / 1000,
     aborted: response.writableFinished ? undefined : true,

@@ -97,6 +97,11 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
       requireFunction(`what is mounted at ${path}`, listener)
       app.mount(path, listener)
     },
+    onClose(work) {
+      requireOpen('onClose')
+      requireFunction('what onClose() runs', work)
+      app.onClose(work)
+    },
   })
   return guarded
 }
