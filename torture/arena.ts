@@ -4,7 +4,7 @@ import { HOME } from '../bench/contestants.js'
 import { makePostgres, type Postgres } from './postgres.js'
 import { createRandom, seedOf } from './random.js'
 import { copyService, startServe } from './serve.js'
-import { type Arena, atMost, type Store, type Tier, type Trial } from './trial.js'
+import { type Arena, atMost, spell, type Store, type Tier, type Trial } from './trial.js'
 
 const REGRESSIONS = join(HOME, 'torture/regressions')
 
@@ -39,7 +39,11 @@ export function openArena({ trial: { id }, store, tier, seed, shared, say }: Are
     random: createRandom(seedOf(seed, name)),
     store,
     folder,
-    inTime: (value, bound, text) => atMost(value, bound * (tier === 'commit' ? 10 : 1), text, ' ms'),
+    inTime: (value, bound, text) => {
+      if (tier !== 'commit') return atMost(value, bound, text, ' ms')
+      const figure = atMost(value, bound * 10, text, ' ms')
+      return { ...figure, target: `${figure.target} in this tier; promised ≤ ${spell(bound)} ms` }
+    },
     say: (line) => say(`${id}: ${line}`),
     later,
     database,

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { freePort, withClient } from '../../bench/cluster.js'
 import { type Answered, type Client, createClient } from '../client.js'
 import { type Moment, type Proxy, startProxy, type Way } from '../proxy.js'
-import { type Arena, atMost, spell, trial } from '../trial.js'
+import { type Arena, atLeast, atMost, spell, trial } from '../trial.js'
 import { RECORDS, recordOf } from '../writers.js'
 
 interface Amount {
@@ -50,6 +50,13 @@ const HOLES: readonly Fault[] = (['before send', ...MOMENTS] as const).map((mome
   within: 8_500,
 }))
 
+/** A write that was sent into a hole, and what its client was answered. */
+interface Sunk {
+  readonly method: Method
+  readonly marker: string
+  readonly status: number
+}
+
 interface Scene {
   readonly arena: Arena
   readonly proxy: Proxy
@@ -57,6 +64,7 @@ interface Scene {
   /** The database itself, past the proxy. */
   readonly url: string
   readonly wrong: string[]
+  readonly sunk: Sunk[]
   asked: number
 }
 
@@ -80,7 +88,7 @@ export const network = trial<Amount>({
     })
     const client = createClient(served.port, 40)
     arena.later(() => client.close())
-    const scene: Scene = { arena, proxy, client, url, wrong: [], asked: 0 }
+    const scene: Scene = { arena, proxy, client, url, wrong: [], sunk: [], asked: 0 }
     for (let round = 0; round < rounds; round++) {
       for (const fault of FAULTS) for (const method of METHODS) await tryOne(scene, fault, method)
       for (const fault of HOLES) await Promise.all(METHODS.map((method) => tryOne(scene, fault, method)))
@@ -88,10 +96,14 @@ export const network = trial<Amount>({
     await delay(1_000)
     const busy = await inUse(admin)
     const twice = await countTwice(url)
+    const { done, undone, lies } = await lookUp(url, scene.sunk)
+    for (const text of lies) arena.say(text)
     for (const text of scene.wrong.slice(0, 10)) arena.say(text)
     return [
       atMost(scene.wrong.length, 0, `${scene.wrong.length} of ${spell(scene.asked)} answers were not the right ones`),
       atMost(twice, 0, `${twice} writes done twice`),
+      atMost(lies.length, 0, `${lies.length} of ${done + undone} writes into a hole are other than answered`),
+      atLeast(Math.min(done, undone), 1, `${done} of them were done, ${undone} not`),
       atMost(busy, 0, `${busy} connections in use a second later`),
       atMost(served.complaints.length, 0, `${served.complaints.length} errors in the log`),
     ]
@@ -111,6 +123,7 @@ async function tryOne(scene: Scene, { name, way, moment, expected, within }: Fau
   await delay(40)
   const answer = await client.ask(questionOf(method, marker))
   proxy.refuse(false)
+  if (way === 'blackhole' && method !== 'GET') scene.sunk.push({ method, marker, status: answer.status })
   const fault = faultOf(answer, expected(method), within)
   if (fault !== undefined) wrong.push(`${name}, ${method}: ${fault}`)
   // Those that nobody has used yet still lead into the hole.
@@ -135,6 +148,34 @@ function faultOf({ status, time, headers, body, failure }: Answered, expected: r
 function insert(url: string, id: string): Promise<unknown> {
   const text = `insert into snippets (id, title, code, language) overriding system value values ($1, 'seeded', 'x', 'y')`
   return withClient(url, (client) => client.query(text, [id]))
+}
+
+/** Whether the database did what clients of black-holed writes were told; an answer of 503 or 504 leaves open whether a write was done. */
+async function lookUp(url: string, sunk: readonly Sunk[]) {
+  const lies: string[] = []
+  let done = 0
+  await withClient(url, async (client) => {
+    for (const { method, marker, status } of sunk) {
+      const { rows } = await client.query<{ title: string }>('select title from snippets where id = $1 or title = $2', [
+        marker,
+        `posted ${marker}`,
+      ])
+      const titles = rows.map(({ title }) => title)
+      const isDone = {
+        GET: true,
+        POST: titles.includes(`posted ${marker}`),
+        PUT: titles.includes(`put ${marker}`),
+        DELETE: !titles.includes('seeded'),
+      }[method]
+      done += Number(isDone)
+      // The record that a write is about is one of two: as it was, or as it was to become.
+      const isWhole =
+        method === 'POST' ? titles.includes('seeded') : titles.length === (method === 'DELETE' && isDone ? 0 : 1)
+      if (!isWhole) lies.push(`${method} ${marker}: the table has ${JSON.stringify(titles)}`)
+      if (status < 300 && !isDone) lies.push(`${method} ${marker}: answered ${status} and not done`)
+    }
+  })
+  return { done, undone: sunk.length - done, lies }
 }
 
 function countTwice(url: string): Promise<number> {
