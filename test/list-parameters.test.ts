@@ -32,6 +32,11 @@ const list = async (search: string) => {
 }
 
 describe('a list refuses', () => {
+  test('a parameter with a space in its name, and shows the space', async () => {
+    const { text } = await list('sort%20by=title')
+    expect(text).toContain('this list takes no parameter `sort␣by`')
+  })
+
   test.each([
     ...['0', '-1', '1.5', '%2B1', '01', '1e3', 'NaN', '%20', '', '1%261'].map((page) => `page=${page}`),
     ...['0', '-1', 'abc', ''].map((size) => `page_size=${size}`),

@@ -127,6 +127,12 @@ describe('a refused request is told what is wrong with it', () => {
     ['an unknown path', request('GET', '/x/'), 'not-found', 'nothing is at this path'],
     ['no path', request('OPTIONS', '*'), 'not-found', 'nothing is at this path'],
     [
+      'an address with a letter that is not ASCII',
+      'GET /api/books/?search=caf\xe9 HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      'malformed-request',
+      'the address of the request has a character that must be percent-encoded: only visible ASCII is allowed, so `é` is written %C3%A9',
+    ],
+    [
       'a request line behind something else',
       '1GET /api/plain/ HTTP/1.1\r\n\r\n',
       'malformed-request',

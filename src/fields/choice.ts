@@ -34,6 +34,7 @@ export const choice: FieldType<string, ChoiceOptions> = {
     { json: '😀', text: '😀', value: '😀', options: { choices: ['😀'] } },
   ],
   values: ({ choices }) => choices.length,
+  choices: ({ choices }) => choices,
   column: ({ collation }) => collated('text', collation),
   rules: ({ choices }) => [
     {

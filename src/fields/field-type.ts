@@ -70,6 +70,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   readonly examples: readonly Example<Value>[]
   /** How many values there are; left out where they are many. */
   values?(options: Options): number
+  /** The texts that a value can be, where they are listed. */
+  choices?(options: Options): readonly string[]
   /** The PostgreSQL type of the column, collation included. */
   column(options: Options): string
   /** In order; the first is the type itself (`must be a string`). */

@@ -12,6 +12,10 @@ import type { Reply } from './route.js'
 /** By the code of Node's error; everything else is not HTTP. */
 const FAILURES: Readonly<Record<string, readonly [ProblemType, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'the head of the request is too large'],
+  HPE_INVALID_URL: [
+    'malformed_request',
+    'the address of the request has a character that must be percent-encoded: only visible ASCII is allowed, so `é` is written %C3%A9',
+  ],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ['body_too_large', 'the chunk extensions of the body are too large'],
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'the request did not arrive in time'],
 }

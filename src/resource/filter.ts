@@ -52,12 +52,15 @@ export function readValues(
 /** @throws Problem `invalid_query` when the text is no value of the field */
 export function readValue(parameter: string, field: FieldSpec, text: string): unknown {
   const value = field.type.parse(text, field.options)
-  if (value === undefined)
-    throw new Problem(
-      'invalid_query',
-      `the value of ${quote(parameter)} is not valid for a field of the type ${field.type.name}`,
-    )
-  return value
+  if (value !== undefined) return value
+  const { name, choices } = field.type
+  const known = choices?.(field.options)
+  throw new Problem(
+    'invalid_query',
+    known === undefined
+      ? `the value of ${quote(parameter)} is not valid for a field of the type ${name}`
+      : `the value of ${quote(parameter)} must be one of: ${known.join(', ')}; got ${quote(text)}`,
+  )
 }
 
 /** @throws Problem `invalid_query` when the text is neither true nor false */

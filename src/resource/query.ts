@@ -67,10 +67,10 @@ function tooMany(most: number): Problem {
   return new Problem('invalid_query', `more than ${most} query parameters are given`)
 }
 
-/** A name from the client as an error may repeat it: bounded, and of characters that stand in names only. */
+/** A name from the client as an error may repeat it: bounded, of characters that stand in names only, and with spaces that can be seen. */
 export function quote(name: string): string {
   const shown = name.length > LONGEST_SHOWN ? `${name.slice(0, LONGEST_SHOWN)}…` : name
-  return `\`${shown.replaceAll(/[^\p{L}\p{N}_.,$%[\]…-]/gu, '\uFFFD')}\``
+  return `\`${shown.replaceAll(' ', '␣').replaceAll(/[^\p{L}\p{N}_.,$%[\]…␣-]/gu, '\uFFFD')}\``
 }
 
 function decode(text: string): string {
