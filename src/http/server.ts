@@ -204,8 +204,9 @@ const LARGE = 16 * 1024
 /** Cuts connections whose clients take nothing of a large answer. Node knows from its timeout whether they do. */
 function hurry(sockets: ReadonlySet<Socket>, connections: WeakMap<Socket, Connection>, { stallTimeout }: Limits): void {
   for (const socket of sockets) {
-    if ((connections.get(socket)?.unread ?? 0) > LARGE && socket.timeout !== stallTimeout)
-      socket.setTimeout(stallTimeout)
+    // An answer behind one that is not ready is not the client's to take.
+    const isOffered = socket.writableLength > 0 && (connections.get(socket)?.unread ?? 0) > LARGE
+    if (isOffered && socket.timeout !== stallTimeout) socket.setTimeout(stallTimeout)
   }
 }
 
