@@ -23,6 +23,7 @@ export const PROBLEMS = {
   unsupported_transfer: { status: 501, title: 'Not implemented' },
   unavailable: { status: 503, title: 'Service unavailable' },
   timeout: { status: 504, title: 'Gateway timeout' },
+  outcome_unknown: { status: 504, title: 'Outcome unknown' },
 } as const satisfies Record<string, { status: number; title: string }>
 
 export type ProblemType = keyof typeof PROBLEMS

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Database } from '../src/db/database.js'
+import type { Connection, Database } from '../src/db/database.js'
 import { openDatabase } from '../src/db/open.js'
 import { poolDatabase } from '../src/db/pooled-database.js'
 import { type TestDatabase, openTestDatabase, testDatabaseKind } from './support/database.js'
@@ -85,7 +85,7 @@ describeWithSessions('with two sessions, a database', () => {
     await failed
   })
 
-  test('never repeats a write whose outcome is not known', async () => {
+  test('never repeats a write that was cut, and says that it was not made when the server has said so', async () => {
     const text = 'update counters set n = n + 1 from pg_sleep(0.3) as slow_write where id = 1'
     const write = expect(database.query({ text, values: [] })).rejects.toMatchObject(unavailable)
     await terminate(await running('slow_write'))
@@ -159,7 +159,8 @@ describeWithServer('when the server', () => {
     'is stopped with %s and started again, no restart of ours is needed',
     async (signal) => {
       await Promise.all(Array.from({ length: 5 }, () => database.query(one)))
-      const cut = expect(database.query({ text: 'select pg_sleep(5)', values: [] })).rejects.toMatchObject(unavailable)
+      const sleep = { text: 'select pg_sleep(5)', values: [], retry: true }
+      const cut = expect(database.query(sleep)).rejects.toMatchObject(unavailable)
       await database.query(one)
       await cluster.stop(signal)
       await cut
@@ -188,5 +189,97 @@ describeWithServer('when the server', () => {
       process.kill(frozen, 'SIGCONT')
     }
     await impatient.close()
+  })
+
+  describe('does not answer a database', () => {
+    let patient: Database
+    let impatient: Database
+    const open = (patience: number | undefined) =>
+      poolDatabase({
+        description: '',
+        whenPending: 'refuse',
+        concurrent: true,
+        sending: { patience, prepare: true },
+        pool: { connectionString: cluster.url, max: 3 },
+      })
+    const sql = (text: string) => patient.query({ text, values: [] })
+    const asleep = `select pid from pg_stat_activity where state = 'active' and query like '%pg_sleep(3600)%' and pid <> pg_backend_pid()`
+    const everyoneAwake = async () => {
+      while ((await sql(asleep)).rows.length > 0) await delay(5)
+    }
+    beforeAll(async () => {
+      patient = open(undefined)
+      impatient = open(300)
+      await sql('create table things (n int)')
+    })
+    afterAll(async () => {
+      await impatient.close()
+      await patient.close()
+    })
+
+    test('that has it cancel the statement, which then was not done', async () => {
+      const write = impatient.query({ text: 'insert into things select 1 from pg_sleep(3600)', values: [] })
+      await expect(write).rejects.toMatchObject({ type: 'timeout', headers: { 'Retry-After': '1' } })
+      await everyoneAwake()
+    })
+
+    test('whose transaction is ended, the statement is cancelled too', async () => {
+      const ending = new AbortController()
+      const work = patient.transaction(
+        (connection) => connection.query({ text: 'select pg_sleep(3600)', values: [] }),
+        { signal: ending.signal },
+      )
+      while ((await sql(asleep)).rows.length === 0) await delay(5)
+      ending.abort(new Error('enough'))
+      await expect(work).rejects.toThrow('enough')
+      await everyoneAwake()
+      expect(patient.usage()).toMatchObject({ waiting: 0 })
+    })
+
+    test('that asks it to commit what no standby takes, and it is not said that nothing was done', async () => {
+      await sql(`alter system set synchronous_standby_names = 'nobody'`)
+      await sql('select pg_reload_conf()')
+      const unknown = { type: 'outcome_unknown', headers: {} }
+      const add = { text: 'insert into things values (2)', values: [] }
+      try {
+        await expect(impatient.query(add)).rejects.toEqual(expect.objectContaining(unknown))
+        await expect(impatient.transaction((connection) => connection.query(add))).rejects.toMatchObject(unknown)
+      } finally {
+        await sql('alter system reset synchronous_standby_names')
+        await sql('select pg_reload_conf()')
+      }
+      expect((await sql('select n from things where n = 2')).rows).toHaveLength(2)
+    })
+
+    test('because it is frozen, the outcome of a write is unknown, and that of a transaction is not', async () => {
+      const freeze = async (connection: Connection) => {
+        const frozen = Number((await connection.query(pid)).rows[0]?.[0])
+        process.kill(frozen, 'SIGSTOP')
+        return frozen
+      }
+      const add = { text: 'insert into things values (3)', values: [] }
+      let frozen = 0
+      const work = impatient.transaction(async (connection) => {
+        frozen = await freeze(connection)
+        await connection.query(add)
+      })
+      await expect(work).rejects.toMatchObject(unavailable)
+      process.kill(frozen, 'SIGCONT')
+      const committed = impatient.transaction(async (connection) => {
+        await connection.query(add)
+        frozen = await freeze(connection)
+      })
+      await expect(committed).rejects.toMatchObject({ type: 'outcome_unknown', headers: {} })
+      process.kill(frozen, 'SIGCONT')
+    })
+
+    test('in time because the process itself stood still, the answer counts all the same', async () => {
+      const write = impatient.query({ text: 'insert into things values (4)', values: [] })
+      const until = performance.now() + 20
+      while (performance.now() < until) await new Promise(setImmediate)
+      // Longer than its patience.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400)
+      await expect(write).resolves.toMatchObject({ count: 1 })
+    })
   })
 })

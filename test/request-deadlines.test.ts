@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Hooks, type Plugin, Problem } from '../src/index.js'
 import { type Api, startApi } from './support/api.js'
+import { makeProject, type Project } from './support/cli.js'
 
 const CONFIG = `
 version: 1
@@ -12,6 +15,7 @@ models:
       title: { type: string, max: 100, unique: true }
 resources:
   book: { model: book, path: /books/ }
+  plain: { model: book, path: /plain/ }
 plugins: [./plugin.mjs]
 `
 
@@ -23,6 +27,11 @@ const work = jest.fn<() => Promise<void>>()
 const plugin: Plugin = (app) => {
   const books = app.resource('book')
   app.hooks('book', { afterCreate })
+  app.route('POST', '/late/', 'late', async ({ store }) => {
+    await work()
+    await store(books).create({ title: 'late' }).then(ended, ended)
+    return { status: 204 }
+  })
   app.route('POST', '/slow/', 'slow', async (context) => {
     try {
       await context.transaction(async (inside) => {
@@ -51,11 +60,40 @@ const hold = () => {
 let api: Api
 /** The same with the usual time. */
 let patient: Api
+let project: Project
+/** Of a plugin in a file, by which the log can name it. */
+let filed: Api
+const HUNG = `export default (app) => {
+  const never = () => new Promise(() => {})
+  const books = app.resource('book')
+  app.hooks('book', { afterCreate: never })
+  app.route('POST', '/hung/', 'hung', never)
+  app.action('book', 'wait', { summary: 'Wait for ever', on: 'collection', handle: never })
+  app.route('POST', '/later/', 'later', async (context) => {
+    await context.transaction(async (inside) => {
+      inside.afterCommit(never)
+      inside.afterCommit(async (after) => {
+        await after.transaction(async ({ store }) => {
+          await store(books).create({ title: 'later' })
+          await never()
+        })
+      })
+      inside.afterCommit((after) => after.store(books).create({ title: 'last' }))
+    })
+    return { status: 204 }
+  })
+}
+`
+
 beforeAll(async () => {
+  project = await makeProject({ 'resources.yaml': CONFIG, 'plugin.mjs': HUNG })
+  filed = await startApi(join(project.folder, 'resources.yaml'), { limits: { handlerTimeout: 300 } })
   api = await startApi(CONFIG, { plugin, limits: { handlerTimeout: 600 } })
   patient = await startApi(CONFIG, { plugin, database: api.database })
 })
 afterAll(async () => {
+  await filed.close()
+  await project.remove()
   await patient.close()
   await api.close()
 })
@@ -68,11 +106,17 @@ const create = (title: string) => api.send('POST', '/api/books/', { title })
 const titles = async () =>
   (await api.database.query({ text: 'select title from books order by 1', values: [] })).rows.flat()
 
+/** The status, the last part of the type, and when it is worth another try. */
+const problemOf = async (answer: Response) => {
+  const { type } = (await answer.json()) as { readonly type: string }
+  return [answer.status, type.split('/').at(-1), answer.headers.get('retry-after')]
+}
+
 describe('a request that was answered 504', () => {
   test('leaves nothing of the transaction that is still under way', async () => {
     const { held, release } = hold()
     afterCreate.mockImplementationOnce(() => held)
-    expect((await create('one')).status).toBe(504)
+    expect(await problemOf(await create('one'))).toEqual([504, 'timeout', '1'])
     release()
     // It waits for the end of the other, and would be 409 if that had been committed.
     expect((await patient.send('POST', '/api/books/', { title: 'one' })).status).toBe(201)
@@ -100,7 +144,7 @@ describe('a request that was answered 504', () => {
       })
     })
     work.mockResolvedValueOnce().mockImplementationOnce(() => waiting.held)
-    expect((await api.send('POST', '/api/slow/', {})).status).toBe(504)
+    expect(await problemOf(await api.send('POST', '/api/slow/', {}))).toEqual([504, 'outcome-unknown', null])
     answered.release()
     await stored
     waiting.release()
@@ -115,4 +159,93 @@ test('a request whose transaction is being committed is answered when that is kn
   await api.database.query({ text: slowCommit, values: [] })
   expect((await create('one')).status).toBe(201)
   expect(await titles()).toEqual(['one'])
+})
+
+test('a request whose only statement takes longer than its time is answered with what comes of that', async () => {
+  const slowInsert = `
+    create or replace function nap() returns trigger language plpgsql as $$ begin perform pg_sleep(0.9); return new; end $$;
+    create trigger nap before insert on books for each row execute function nap()`
+  await api.database.query({ text: slowInsert, values: [] })
+  expect((await api.send('POST', '/api/plain/', { title: 'one' })).status).toBe(201)
+  await api.database.query({ text: 'drop trigger nap on books', values: [] })
+  expect(await titles()).toEqual(['one'])
+})
+
+test('a handler that goes on after its request was answered changes nothing any more', async () => {
+  const { held, release } = hold()
+  const over = new Promise<unknown>((resolve) => ended.mockImplementation(resolve))
+  work.mockImplementationOnce(() => held)
+  expect(await problemOf(await api.send('POST', '/api/late/', {}))).toEqual([504, 'timeout', '1'])
+  release()
+  expect(await over).toMatchObject({ type: 'timeout' })
+  expect(await titles()).toEqual([])
+})
+
+describe('code of a plugin that never ends', () => {
+  const send = (path: string, init: RequestInit = {}) =>
+    filed.fetch(`/api${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"title":"x"}',
+      ...init,
+    })
+  const free = async () => expect((await filed.fetch('/api/books/')).status).toBe(200)
+  const failures = () => filed.logged.filter(({ event }) => event === 'failure')
+  /** What has failed since there were so many failures; at least one. */
+  const failed = async (before: number) => {
+    while (failures().length === before) await delay(5)
+    return failures().slice(before)
+  }
+  const connections = () => {
+    const { open, idle } = filed.database.usage()
+    return open - idle
+  }
+
+  test.each([
+    ['/books/', { route: 'book-list', hook: 'afterCreate', place: 'plugin.mjs:4' }],
+    ['/hung/', { route: 'hung', place: 'plugin.mjs:5' }],
+    ['/books/wait/', { route: 'book-wait', place: 'plugin.mjs:6' }],
+  ])('at %s loses its connection, and the log names it', async (path, entry) => {
+    const before = failures().length
+    // One more than there are connections.
+    const most = filed.database.usage().most + 1
+    const asked = await Promise.all(
+      Array.from({ length: most }, () => send(path, path === '/books/' ? {} : { body: '{}' })),
+    )
+    for (const answer of asked) expect(await problemOf(answer)).toEqual([504, 'timeout', '1'])
+    while (connections() > 0) await delay(1)
+    await free()
+    expect(await failed(before)).toContainEqual(expect.objectContaining(entry))
+  })
+
+  test('loses its connection though its client has gone', async () => {
+    const before = failures().length
+    const gone = new AbortController()
+    const asked = send('/books/', { signal: gone.signal })
+    while (connections() === 0) await delay(1)
+    gone.abort()
+    await expect(asked).rejects.toThrow()
+    const entry = { route: 'book-list', hook: 'afterCreate' }
+    expect(await failed(before)).toContainEqual(expect.objectContaining(entry))
+    expect(connections()).toBe(0)
+    await free()
+  })
+
+  test('after a commit keeps no connection, and nothing else that follows the commit from running', async () => {
+    const before = failures().length
+    expect((await send('/later/', { body: '{}' })).status).toBe(204)
+    const last = { text: "select count(*) from books where title = 'last'", values: [] }
+    while ((await filed.database.query(last)).rows[0]?.[0] !== '1') await delay(5)
+    expect(await failed(before)).toContainEqual(expect.objectContaining({ route: 'later', type: 'after_commit' }))
+    expect(connections()).toBe(0)
+  })
+
+  test('does not keep a service from stopping', async () => {
+    const short = await startApi(join(project.folder, 'resources.yaml'), { limits: { drainTimeout: 50 } })
+    const asked = short.send('POST', '/api/books/', { title: 'x' })
+    const cut = expect(asked).rejects.toThrow()
+    while (short.database.usage().open === short.database.usage().idle) await delay(1)
+    await short.close()
+    await cut
+  })
 })

@@ -124,9 +124,12 @@ function untilListening(child: ChildProcess, seen: (entry: Entry, line: string) 
   })
 }
 
+/** Failures that are the fault of the database or of the network. */
+const EXPECTED = new Set(['unavailable', 'timeout', 'outcome_unknown'])
+
 /** Whether an entry tells of something that is nobody's fault but ours; a database that is away is not. */
 function isBug({ event, type }: Entry): boolean {
-  return event === 'crash' || (event === 'failure' && type !== 'unavailable' && type !== 'timeout')
+  return event === 'crash' || (event === 'failure' && !EXPECTED.has(String(type)))
 }
 
 function parse(line: string): Entry {

@@ -7,7 +7,7 @@ export const RECORDS = '/api/snippets-viewset/'
 export interface Ledger {
   /** Answered with 201. */
   readonly acknowledged: Map<string, string>
-  /** Answered with something that says that nothing was stored. */
+  /** Answered with anything that says that nothing was stored. */
   readonly refused: Set<string>
   /** Neither: the answer was cut or says that the outcome is not known. */
   readonly unknown: Set<string>
@@ -40,15 +40,35 @@ export async function write(client: Client, ledger: Ledger, titles: () => string
   }
 }
 
+/** What a client may conclude about a change from the answer. */
+export type Outcome = 'done' | 'not done' | 'unknown'
+
+/** A change is unknown where its answer says so, or where there is no whole answer. */
+export function outcomeOf({ status, body, unsent }: Answered): Outcome {
+  if (status >= 200 && status < 300) return 'done'
+  if (unsent) return 'not done'
+  return status === 0 || body.includes('/problems/outcome-unknown') ? 'unknown' : 'not done'
+}
+
+/** What is wrong with an answer to a change, whatever came of it; undefined for one that keeps its promises. */
+export function faultOf(answer: Answered): string | undefined {
+  const { status, headers, body, failure } = answer
+  const outcome = outcomeOf(answer)
+  if (status === 0 || outcome === 'done') return undefined
+  if (status !== 503 && status !== 504) return `${status} ${body.slice(0, 200)} ${failure ?? ''}`
+  const retries = headers['retry-after'] !== undefined
+  if (outcome === 'unknown') return retries ? 'an unknown outcome with Retry-After' : undefined
+  return retries ? undefined : `${status} without Retry-After`
+}
+
 /** Enters an answer to the creation of a record. */
 export function note(ledger: Ledger, title: string, answer: Answered): void {
-  const { status, headers, body, failure, unsent } = answer
-  if (status === 201) ledger.acknowledged.set(title, idOf(body))
-  else if (unsent || (status >= 400 && status < 500)) ledger.refused.add(title)
+  const outcome = outcomeOf(answer)
+  if (outcome === 'done') ledger.acknowledged.set(title, idOf(answer.body))
+  else if (outcome === 'not done') ledger.refused.add(title)
   else ledger.unknown.add(title)
-  if (status === 201 || status === 0) return
-  if (status !== 503) ledger.wrong.push(`${status} ${body.slice(0, 200)} ${failure ?? ''}`)
-  else if (headers['retry-after'] === undefined) ledger.wrong.push('503 without Retry-After')
+  const fault = faultOf(answer)
+  if (fault !== undefined) ledger.wrong.push(fault)
 }
 
 /** What a table that was found says about the ledger. */

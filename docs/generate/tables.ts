@@ -34,7 +34,9 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
   unsupported_transfer: 'The transfer coding is not `chunked`.',
   unavailable:
     'The database is away or busy, its tables are not those of the configuration, or too many answers wait for their clients; `Retry-After` says when to try again.',
-  timeout: 'A statement or a handler took too long.',
+  timeout: 'A statement or a handler took too long, and nothing was changed; `Retry-After` says when to try again.',
+  outcome_unknown:
+    'Nobody knows whether the change was made: the database was lost, or was silent, when it had been told to store it. Read the record, or send the request again with its `Idempotency-Key`.',
 }
 
 export function problems(): string {

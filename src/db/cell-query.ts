@@ -21,7 +21,11 @@ export interface Sending {
   readonly gather?: boolean
 }
 
+/** With an error too, `answer` is what the server had said before it. */
 export type Settle = (error: Error | null, answer: Answer) => void
+
+/** As the driver says it of a client whose connection it knows to be gone. */
+const UNSENT = 'Client was closed and is not queryable: its connection is gone'
 
 /** The driver's connection, as far as a query that is sent on it needs it; its declared type leaves out half of that. */
 interface Wire {
@@ -55,11 +59,12 @@ export class CellQuery extends DriverQuery {
   readonly text: string
   readonly name: string | undefined
   readonly values: readonly (string | null)[]
-  /** Read by the driver, which replaces `callback` by one that stops its clock. */
+  /** Read by the driver, which gives up all that is on its way on a pipelined connection. On others, `send` watches the clock. */
   readonly query_timeout: number | undefined
   callback: Settle
   readonly #gather: boolean
   readonly #raw: number | undefined
+  #isUnsent = false
   #answer = EMPTY
   #rows: (readonly (string | null)[])[] = []
   #columns: Result['columns'] = []
@@ -70,16 +75,24 @@ export class CellQuery extends DriverQuery {
     this.text = text
     this.values = values
     this.name = prepare ? name : undefined
-    this.query_timeout = patience
+    this.query_timeout = gather ? patience : undefined
     this.callback = settle
     this.#gather = gather
     this.#raw = raw
   }
 
+  /** What the server has said so far. */
+  get answer(): Answer {
+    return this.#answer
+  }
+
   submit(connection: pg.Connection): void {
     const wire = connection as unknown as Wire
+    if (!wire.stream.writable) {
+      this.#isUnsent = true
+      return
+    }
     if (this.name === undefined && this.values.length === 0) return wire.query(this.text)
-    if (!wire.stream.writable) return
     if (this.#gather && wire.stream.writableCorked === 0) {
       wire.stream.cork()
       setImmediate(() => wire.stream.uncork())
@@ -125,7 +138,7 @@ export class CellQuery extends DriverQuery {
   handleEmptyQuery(): void {}
 
   handleError(error: Error): void {
-    this.callback(error, EMPTY)
+    this.callback(this.#isUnsent ? new Error(UNSENT, { cause: error }) : error, this.#answer)
   }
 
   handleReadyForQuery(): void {

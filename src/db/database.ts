@@ -41,7 +41,10 @@ export interface Result {
 }
 
 export interface Connection {
-  /** @throws Problem for everything in the table of `errors.ts`; the driver's error itself for a bug of ours. */
+  /**
+   * @throws Problem for everything in the table of `errors.ts`, and `outcome_unknown` outside of a transaction for a statement that changes
+   * something and was lost; the driver's error itself for a bug of ours
+   */
   query(statement: Statement): Promise<Result>
 }
 
@@ -66,9 +69,14 @@ export interface TransactionOptions {
   readonly isolation?: 'serializable' | undefined
 }
 
-/** Options of a transaction, and what it is for. */
+/** Options of a transaction, what it is for, and how long it may last. */
 export interface SharedTransactionOptions extends TransactionOptions {
   readonly share?: Share
+  /**
+   * Ends the transaction before its work is done: it is rolled back and fails with the reason of the signal, its connection is cut, and what runs on
+   * it is cancelled. Once it is being committed, a signal comes too late.
+   */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** A database that is open. Nothing outside `db/` knows which kind it is. */
@@ -84,6 +92,7 @@ export interface Database extends Connection {
   /**
    * Commits what `work` did, or rolls it back and throws what it threw. A deadlock or a serialization failure
    * runs `work` again from its start, a few times.
+   * @throws Problem `outcome_unknown` when the server has not said whether it has committed
    */
   transaction<T>(work: (connection: Connection) => Promise<T>, options?: SharedTransactionOptions): Promise<T>
   /**
@@ -101,6 +110,7 @@ export interface Database extends Connection {
   readonly loadExtensions?: (names: readonly string[]) => Promise<void>
   /** Its files as they are between two statements, in one archive that can be restored; only an embedded database has them. */
   readonly pack?: () => Promise<Uint8Array>
+  /** Ends what is under way, but for what is being committed. */
   close(): Promise<void>
 }
 

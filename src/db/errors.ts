@@ -119,6 +119,11 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
+/** The function of the server that failed; undefined for what no PostgreSQL server has said. */
+export function routineOf(error: unknown): unknown {
+  return (driverError(error) as { readonly routine?: unknown } | undefined)?.routine
+}
+
 /** The table that refused a change; empty where the server does not say. */
 export function tableOf(error: unknown): string {
   return String(driverError(error)?.table ?? '')
@@ -158,7 +163,7 @@ export function isUnsent(error: unknown): boolean {
 /** Whether the prepared form of a statement no longer fits: a table was altered, or a pooler mixed the sessions up. */
 export function isStale(error: unknown): boolean {
   const code = codeOf(error)
-  const routine = driverError(error)?.routine
+  const routine = routineOf(error)
   return code === '26000' || code === '42P05' || (code === '0A000' && routine === 'RevalidateCachedQuery')
 }
 
@@ -185,6 +190,7 @@ export function isTransient(error: unknown): boolean {
 /** Turns an error of the driver into the Problem that a client may see; anything else comes back as it is. */
 export function toProblem<E>(error: E, guards?: Guards): E | Problem {
   if (error instanceof DatabaseRefused) return problem(unavailable, error)
+  if (error instanceof Problem && error.type === 'outcome_unknown') return error
   const cause = driverError(error)
   const meaning = cause && (isForeignNull(cause, guards) ? mismatch : meaningOf(cause))
   if (!meaning) return error
@@ -233,7 +239,7 @@ export function toReadFailure(error: unknown): unknown {
 function problem({ type, detail }: Meaning, cause: Error, faults: readonly Fault[] = []): Problem {
   return new Problem(type, faults[0]?.message ?? detail, {
     faults,
-    headers: type === 'unavailable' ? RETRY : {},
+    headers: type === 'unavailable' || type === 'timeout' ? RETRY : {},
     cause,
   })
 }

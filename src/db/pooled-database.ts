@@ -3,15 +3,17 @@ import type { Knex } from 'knex'
 import pg from 'pg'
 import { Problem } from '../problem.js'
 import type { Connection, Database, Result, Share, SharedTransactionOptions, Statement } from './database.js'
-import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from './errors.js'
+import { isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from './errors.js'
 import { createFairQueue, type Line } from './fair-queue.js'
 import { makeKnex } from './knex.js'
 import { type Lanes, LaneStalled, type LanesOptions, openLanes, type TimedAnswer } from './lanes.js'
+import { toOutcome } from './outcome.js'
 import { createPace } from './pace.js'
 import { driverTypes } from './parsers.js'
-import { type Answer, CellQuery, type Sending } from './cell-query.js'
+import type { Sending } from './cell-query.js'
 import { RowClient } from './row-messages.js'
 import { send } from './send.js'
+import { type End, runTransaction } from './transaction.js'
 
 interface PooledOptions extends Pick<Database, 'description' | 'whenPending' | 'concurrent'> {
   /** How a connection is made, and how many of them there may be. */
@@ -58,19 +60,19 @@ export function poolDatabase({
             return reject(toProblem(refused ?? new Error('the pool gave no connection')))
           }
           const sent = performance.now()
-          const query = new CellQuery(statement, sending, (error, answer) => {
+          send(client, statement, sending, (error, answer, isSpent) => {
             const time = performance.now() - sent
-            client.release(error !== null && isBroken(error))
+            client.release(isSpent)
             queue.leave(granted, time)
             if (error) reject(error)
             else resolve({ ...answer, time })
           })
-          client.query(query)
         })
       })
     })
   }
 
+  const ends = new Set<End>()
   const lanes = quick && openLanes(quick)
   const pace = createPace()
 
@@ -96,24 +98,25 @@ export function poolDatabase({
       return await first(statement)
     } catch (error) {
       const second = secondTry(statement, error)
-      if (second === undefined) throw toProblem(error)
+      const toFailure = statement.retry ? toProblem<unknown> : toOutcome
+      if (second === undefined) throw toFailure(error)
       // Who was let in is not turned away after waiting.
       const follows = second.follows === true || !(error instanceof LaneStalled) || error.waited
       return once({ ...second, follows }).catch((error: unknown) => {
-        throw toProblem(error)
+        throw toFailure(error)
       })
     }
   }
 
   async function transaction<T>(
     work: (connection: Connection) => Promise<T>,
-    options: SharedTransactionOptions = {},
+    { isolation, signal, share }: SharedTransactionOptions = {},
   ): Promise<T> {
-    const begin = BEGIN[options.isolation ?? 'default']
+    const parts = { sending, begin: BEGIN[isolation ?? 'default'], ends, signal }
     for (let reruns = 0; ; reruns++) {
-      const granted = await enter(options.share)
+      const granted = await enter(share)
       try {
-        return await runTransaction(await connect(), work, { sending, begin })
+        return await runTransaction(await connect(), work, parts)
       } catch (error) {
         if (reruns === RERUNS || !isTransient(error)) throw error
       } finally {
@@ -151,6 +154,8 @@ export function poolDatabase({
   }
 
   async function end(): Promise<void> {
+    const reason = new Problem('unavailable', 'The service stops', { headers: { 'Retry-After': '1' } })
+    for (const end of ends) end(reason)
     await lanes?.close()
     await pool.end()
     await closed?.()
@@ -219,38 +224,4 @@ function secondTry(statement: Statement, error: unknown): Statement | undefined 
   if (isUnsent(error) || (statement.retry && isLost(error))) return statement
   if (error instanceof LaneStalled) return statement
   return undefined
-}
-
-async function runTransaction<T>(
-  client: pg.PoolClient,
-  work: (connection: Connection) => Promise<T>,
-  { sending, begin }: { readonly sending: Sending; readonly begin: string },
-): Promise<T> {
-  let open = true
-  let broken = false
-  let failure: unknown
-  const query = async (statement: Statement): Promise<Answer> => {
-    if (!open) throw new Error('a statement was sent after the end of its transaction')
-    try {
-      return await send(client, statement, sending)
-    } catch (error) {
-      broken ||= isBroken(error)
-      failure ??= toProblem(error)
-      throw toProblem(error)
-    }
-  }
-  try {
-    await query({ text: begin, values: [] })
-    const result = await work({ query })
-    const { command } = await query({ text: 'commit', values: [] })
-    // After a failed statement the server answers COMMIT with a rollback, even if `work` has swallowed the failure.
-    if (command === 'ROLLBACK') throw failure
-    return result
-  } catch (error) {
-    if (!broken) await query({ text: 'rollback', values: [] }).catch(() => (broken = true))
-    throw error
-  } finally {
-    open = false
-    client.release(broken)
-  }
 }

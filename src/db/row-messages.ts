@@ -19,8 +19,14 @@ const ROW = 'D'.charCodeAt(0)
  * that is most of the work. All other messages are read by the driver.
  */
 export class RowClient extends pg.Client {
+  /** What the server has said besides its answers: that a commit is done here, and perhaps on no standby. */
+  readonly notices = { unreplicated: false }
+
   constructor(config?: string | pg.ClientConfig) {
     super(config)
+    this.on('notice', (notice) => {
+      if ('routine' in notice && notice.routine === 'SyncRepWaitForLSN') this.notices.unreplicated = true
+    })
     const { connection } = this as unknown as { readonly connection: Wire }
     const attach = connection.attachListeners.bind(connection)
     connection.attachListeners = (stream) => {

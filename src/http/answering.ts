@@ -1,8 +1,10 @@
 import { isMismatch } from '../db/errors.js'
+import { outcomeUnknown } from '../db/outcome.js'
 import { Problem } from '../problem.js'
 import { createDeadlines, type Deadlines } from './deadlines.js'
-import { type Exchange, isSettled } from './exchange.js'
+import { codeUnderWay, type Exchange, isSettled } from './exchange.js'
 import type { Log } from './log.js'
+import { answeredBefore } from './outcomes.js'
 import { toReply } from './problem-document.js'
 import { type Situation, sendReply } from './reply.js'
 import type { Reply } from './route.js'
@@ -41,7 +43,9 @@ export function createAnswering(parts: AnsweringParts): Answering {
 
   const fail = (exchange: Exchange, error: unknown): void => {
     const { response, requestId, path, trace } = exchange
-    const problem = error instanceof Problem ? error : new Problem('internal', undefined, { cause: error })
+    // The log has it already: this is only how a handler takes it.
+    if (exchange.expired && error === exchange.ending?.signal.reason) return
+    const problem = toTruth(exchange, error)
     if (isOurs(problem)) {
       log.error({
         event: 'failure',
@@ -49,6 +53,7 @@ export function createAnswering(parts: AnsweringParts): Answering {
         trace_id: trace?.traceId,
         route: exchange.route?.name,
         type: problem.type,
+        ...(exchange.expired && codeUnderWay(exchange)),
         cause: problem.cause,
       })
     }
@@ -75,11 +80,23 @@ export function createAnswering(parts: AnsweringParts): Answering {
   }
 
   const seconds = limits.handlerTimeout / 1000
-  const deadlines = createDeadlines(limits.handlerTimeout, (exchange) =>
-    fail(exchange, new Problem('timeout', `the request took longer than ${seconds} seconds`)),
-  )
+  const deadlines = createDeadlines(limits.handlerTimeout, (exchange) => {
+    fail(exchange, new Problem('timeout', `the request took longer than ${seconds} seconds`, { headers: RETRY }))
+    exchange.ending?.abort(answeredBefore())
+  })
 
   return { answer, fail, deadlines }
+}
+
+const RETRY = { 'Retry-After': '1' }
+const PARTLY_DONE =
+  'The request failed after a part of what it does was stored. Read the records to find out, or send it again with its Idempotency-Key'
+
+/** The problem that a request ends with. Where something is stored already, none may say that nothing was done and that it can be sent again. */
+function toTruth({ stored }: Exchange, error: unknown): Problem {
+  if (!(error instanceof Problem)) return new Problem('internal', undefined, { cause: error })
+  if (!stored || !(error.type === 'timeout' || error.type === 'unavailable')) return error
+  return outcomeUnknown(error.cause ?? error, PARTLY_DONE)
 }
 
 /** Whether the database refused what the validators had let through. They have no cause for what they refuse themselves. */

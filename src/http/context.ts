@@ -2,13 +2,13 @@ import type { Answers, Asked } from '../db/answers.js'
 import type { SharedTransactionOptions, TransactionOptions } from '../db/database.js'
 import type { Store } from '../db/store.js'
 import type { JsonBody } from '../json-body.js'
-import { Problem } from '../problem.js'
 import type { Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import { readBody } from './body.js'
-import type { Exchange } from './exchange.js'
+import { EXCHANGE, type Exchange } from './exchange.js'
 import { once } from './idempotency.js'
 import type { Later, Task } from './later.js'
+import { isUnknown, limitTransaction, watchWrites, withRequest } from './outcomes.js'
 import type { BodyPolicy, Context, Reply, Transaction } from './route.js'
 import type { Params } from './routes.js'
 import { shareOf } from './share.js'
@@ -30,14 +30,20 @@ export interface Surroundings {
   readonly records: Records
   readonly reverse: Context['reverse']
   readonly later: Later
+  /** Sees to it that the transactions of an exchange end. */
+  readonly watch: (exchange: Exchange) => void
+  /** Milliseconds that a transaction after a commit may take. */
+  readonly handlerTimeout: number
 }
 
 /** Makes what a handler sees of a request. */
 export function makeContext(exchange: Exchange, params: Params, surroundings: Surroundings): Context {
   const { request, requestId, search } = exchange
   let reading: Promise<JsonBody> | undefined
-  const around = (records: Records, watched: boolean): Context =>
-    Object.freeze<Context>({
+  const isReading = request.method === 'GET' || request.method === 'HEAD'
+  const around = (records: Records, kind: Kind): Context =>
+    Object.freeze<Context & { readonly [EXCHANGE]: Exchange }>({
+      [EXCHANGE]: exchange,
       method: request.method ?? '',
       requestId,
       trace: exchange.trace,
@@ -46,62 +52,56 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
       headers: request.headers,
       // A stream gives its bytes once, so the first policy decides.
       body: (policy) => (reading ??= startReading(exchange, policy)),
-      store: (resource) => records.store(resource),
-      documents: (resource) => records.documents(resource),
+      store: (resource) =>
+        kind === 'request' ? watchWrites(exchange, records.store(resource)) : records.store(resource),
+      documents: (resource) =>
+        kind === 'request' && !isReading
+          ? watchWrites(exchange, records.documents(resource))
+          : records.documents(resource),
       graph: (resource, ids, relations) => records.graph(resource, ids, relations),
-      transaction: (work, options) => transact(records, { work, options, watched }),
+      transaction: (work, options) => transact(records, { work, options, kind }),
       reverse: surroundings.reverse,
     })
-  const transact: Transact = async (records, { work, options, watched }) => {
+  const transact: Transact = async (records, { work, options, kind }) => {
     let tasks: Task[] = []
-    const ending = watched ? watchCommit(exchange) : unwatched
+    const limit = kind === 'later' ? limitTransaction(surroundings.handlerTimeout) : withRequest(exchange, surroundings)
     try {
-      const shared = { ...options, share: shareOf(exchange.route, params) }
-      const result = await records.transaction(async (inside) => {
-        // It may be run again from its start.
-        tasks = []
-        ending(false)
-        const result = await work(within(around(inside, watched), { records: inside, tasks, options }))
-        ending(true)
-        return result
-      }, shared)
+      const result = await records.transaction(
+        async (inside) => {
+          // It may be run again from its start.
+          tasks = []
+          limit.commits(false)
+          const own = within(around(inside, 'inside'), { records: inside, tasks, options })
+          const result = await work(own)
+          limit.commits(true)
+          return result
+        },
+        { ...options, share: shareOf(exchange.route, params), signal: limit.signal },
+      )
+      limit.done()
       // What follows a commit takes the time that it takes.
-      if (tasks.length > 0) surroundings.later.run(exchange, Object.freeze(tasks), around(records, false))
+      if (tasks.length > 0) surroundings.later.run(exchange, Object.freeze(tasks), around(records, 'later'))
       return result
+    } catch (error) {
+      if (isUnknown(error)) limit.done()
+      throw error
     } finally {
-      ending(false)
+      limit.end()
     }
   }
-  return around(recordsFor(exchange, surroundings.records), true)
+  return around(recordsFor(exchange, surroundings.records), 'request')
 }
+
+/** Whose context it is: of a request, of a transaction, or of what follows a commit. */
+type Kind = 'request' | 'inside' | 'later'
 
 interface Work<T> {
   readonly work: (context: Transaction) => Promise<T>
   readonly options: TransactionOptions | undefined
-  /** Whether it has to end before the request is answered for want of time. */
-  readonly watched: boolean
+  readonly kind: Kind
 }
 
 type Transact = <T>(records: Records, work: Work<T>) => Promise<T>
-
-/** Is told that a transaction is about to be committed, or no longer is. */
-type WatchCommit = (commits: boolean) => void
-
-/**
- * Tells the exchange that a transaction of it is about to be committed, or no longer is.
- * @throws Problem `timeout` from what it returns, so that the transaction is rolled back, when the request has been answered for want of time
- */
-function watchCommit(exchange: Exchange): WatchCommit {
-  let told = false
-  return (commits) => {
-    if (commits && exchange.expired)
-      throw new Problem('timeout', 'the request was answered before its transaction ended')
-    if (commits !== told) exchange.commits += commits ? 1 : -1
-    told = commits
-  }
-}
-
-function unwatched(): void {}
 
 interface Inside {
   readonly records: Records

@@ -3,6 +3,9 @@ import { type Exchange, isSettled } from './exchange.js'
 /** Watches exchanges that are not answered at once. */
 export interface Deadlines {
   start(exchange: Exchange): void
+  /** Watches an exchange that has a transaction, unless it is watched. */
+  watch(exchange: Exchange): void
+  /** Forgets an exchange, unless a transaction of it is under way, which has to end. */
   stop(exchange: Exchange): void
 }
 
@@ -10,8 +13,9 @@ export interface Deadlines {
 const CHECKS = 40
 
 /**
- * Calls `expire` for an exchange in which nothing has been sent `timeout` milliseconds after it was started, or after its body arrived: a slow
- * body is the client's time. One interval watches them all, because a timer for each costs more than the rest of a small request.
+ * Calls `expire` for an exchange in which nothing has been sent, or that still has a transaction, `timeout` milliseconds after it was started, or
+ * after its body arrived: a slow body is the client's time. One interval watches them all, because a timer for each costs more than the rest of a
+ * small request.
  */
 export function createDeadlines(timeout: number, expire: (exchange: Exchange) => void): Deadlines {
   const dueTimes = new Map<Exchange, number>()
@@ -19,26 +23,45 @@ export function createDeadlines(timeout: number, expire: (exchange: Exchange) =>
 
   const check = () => {
     const now = performance.now()
+    let late = false
     for (const [exchange, due] of dueTimes) {
-      if (isSettled(exchange)) dueTimes.delete(exchange)
-      else if (exchange.failBody) dueTimes.set(exchange, now + timeout)
-      // An answer in the midst of a commit might say the opposite of what comes of it.
-      else if (now >= due && exchange.commits === 0) {
-        dueTimes.delete(exchange)
-        exchange.expired = true
-        expire(exchange)
-      }
+      if (isOver(exchange)) dueTimes.delete(exchange)
+      else if (exchange.failBody && !isSettled(exchange)) dueTimes.set(exchange, now + timeout)
+      else late ||= now >= due
     }
+    // A process that was stopped or busy finds its timers due before it has read what came meanwhile.
+    if (late) setImmediate(expireLate, now)
     if (dueTimes.size > 0) return
     clearInterval(interval)
     interval = undefined
   }
 
-  return {
-    start(exchange) {
-      dueTimes.set(exchange, performance.now() + timeout)
-      interval ??= setInterval(check, timeout / CHECKS).unref()
-    },
-    stop: (exchange) => void dueTimes.delete(exchange),
+  const expireLate = (now: number) => {
+    for (const [exchange, due] of dueTimes) {
+      // An answer in the midst of a commit might say the opposite of what comes of it.
+      if (now < due || isOver(exchange) || exchange.writes > 0) continue
+      dueTimes.delete(exchange)
+      exchange.expired = true
+      expire(exchange)
+    }
   }
+
+  const start = (exchange: Exchange) => {
+    dueTimes.set(exchange, performance.now() + timeout)
+    interval ??= setInterval(check, timeout / CHECKS).unref()
+  }
+  return {
+    start,
+    watch: (exchange) => {
+      if (!dueTimes.has(exchange)) start(exchange)
+    },
+    stop: (exchange) => {
+      if (exchange.transactions === 0) dueTimes.delete(exchange)
+    },
+  }
+}
+
+/** A client that has gone, or a handler that did not wait for its transaction, ends no transaction. */
+function isOver(exchange: Exchange): boolean {
+  return exchange.transactions === 0 && isSettled(exchange)
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Problem } from '../problem.js'
-import type { ProblemRenderer, Route } from './route.js'
+import type { Context, FindPlace, ProblemRenderer, Route } from './route.js'
 import type { Span } from './spans.js'
 import type { Trace } from './trace.js'
 
@@ -30,8 +30,37 @@ export interface Exchange {
   unread: number
   /** Whether it was answered for want of time: what it has not committed by then it never will. */
   expired: boolean
-  /** Transactions of which nobody knows yet whether they are committed. */
-  commits: number
+  /** Transactions under way. */
+  transactions: number
+  /** Commits, and writes outside of transactions, of which nobody knows yet what comes of them. */
+  writes: number
+  /** Whether something that it changed is stored, or may be. */
+  stored: boolean
+  /** Ends its transactions, but for one that is being committed; made for the first of them. */
+  ending: AbortController | undefined
+  /** The code of a plugin that runs inside of a generated operation. */
+  code: PluginCode | undefined
+}
+
+/** Code of a plugin, as the log names it. */
+export interface PluginCode {
+  /** Such as `afterCreate`. */
+  readonly hook: string
+  readonly place: FindPlace
+}
+
+/** The code of a plugin that a request waits for, for the log. */
+export function codeUnderWay({ code, route }: Exchange): { readonly hook?: string; readonly place?: string } {
+  const place = (code ?? route)?.place?.()
+  return { ...(code && { hook: code.hook }), ...(place && { place: `${place.file}:${place.line}` }) }
+}
+
+/** Where the contexts of a request have its exchange; plugins have no use for it. */
+export const EXCHANGE = Symbol('exchange')
+
+/** @returns undefined for a context that none of our servers made */
+export function exchangeOf(context: Context): Exchange | undefined {
+  return (context as Context & { readonly [EXCHANGE]?: Exchange })[EXCHANGE]
 }
 
 /** What is remembered of a client's connection, so that answers keep the order of requests when it breaks. */

@@ -6,7 +6,8 @@ import { doAt } from '../resource/items.js'
 import type { Id, Precondition, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { HookChangeOf, IdOf, RecordOf, WriteOf } from '../resource/typed.js'
-import type { Context, Handler, Transaction } from './route.js'
+import { exchangeOf, type PluginCode } from './exchange.js'
+import type { Context, FindPlace, Handler, Transaction } from './route.js'
 
 /** What a hook answers: values to change, which are checked again, or nothing. */
 type Answer<Change> = Change | void | Promise<Change | void>
@@ -71,6 +72,30 @@ export const HOOKS = [
   'afterCommit',
 ] as const satisfies readonly Exclude<keyof Hooks, 'isolation'>[]
 
+/** The hooks of a plugin, of which a request knows which one it waits for. */
+export function named({ hooks, place }: { readonly hooks: Hooks; readonly place: FindPlace }): Hooks {
+  const watched = HOOKS.flatMap((hook) => {
+    const run = hooks[hook]?.bind(hooks) as ((write: Watched) => unknown) | undefined
+    return run ? [[hook, watchCode(run, { hook, place })]] : []
+  })
+  return { ...(Object.fromEntries(watched) as Hooks), ...(hooks.isolation && { isolation: hooks.isolation }) }
+}
+
+interface Watched {
+  readonly context: Context
+}
+
+function watchCode(run: (write: Watched) => unknown, code: PluginCode) {
+  return async (write: Watched): Promise<unknown> => {
+    const exchange = exchangeOf(write.context)
+    if (!exchange) return run(write)
+    exchange.code = code
+    const answer = await run(write)
+    exchange.code = undefined
+    return answer
+  }
+}
+
 /** A generated handler whose writes run these hooks, in their order. */
 export function hooked(handle: Handler, resource: Resource, hooks: readonly Hooks[]): Handler {
   const options = optionsOf(hooks)
@@ -79,8 +104,8 @@ export function hooked(handle: Handler, resource: Resource, hooks: readonly Hook
       ...context,
       documents: (asked: Resource) =>
         asked === resource ? hookedStore(context, resource, { hooks, options }) : context.documents(asked),
-      transaction: <T>(work: (context: Transaction) => Promise<T>) =>
-        context.transaction((inside) => work(around(inside)), options),
+      transaction: <T>(work: (context: Transaction) => Promise<T>, wanted?: TransactionOptions) =>
+        context.transaction((inside) => work(around(inside)), { ...options, ...wanted }),
     })
   return (context) => handle(around(context))
 }

@@ -47,7 +47,8 @@ export function createListener(parts: ListenerParts): {
 } {
   const { routes, records, later, fallback, pages, log, limits, traffic, spans } = parts
   const { answer, fail, deadlines } = createAnswering(parts)
-  const surroundings = { records, reverse: routes.reverse.bind(routes), later }
+  const { handlerTimeout } = limits
+  const surroundings = { records, reverse: routes.reverse.bind(routes), later, watch: deadlines.watch, handlerTimeout }
 
   const receive = (request: IncomingMessage, response: ServerResponse, next?: Next, awaitsContinue = false): void => {
     const connection = parts.connectionOf(request.socket)
@@ -110,7 +111,11 @@ export function createListener(parts: ListenerParts): {
       failBody: undefined,
       unread: 0,
       expired: false,
-      commits: 0,
+      transactions: 0,
+      writes: 0,
+      stored: false,
+      ending: undefined,
+      code: undefined,
     }
     if (connection) enter(connection, exchange, limits)
     if (traffic) traffic.open += 1

@@ -66,6 +66,8 @@ export interface HttpServer {
 const HEAD_BYTES = 16 * 1024
 /** Milliseconds that a client has, while the server drains, to send what it was about to send; then quiet connections are closed. */
 const QUIET_CHECK = 100
+/** Milliseconds for what follows the last answers, when these took all the time of the drain. */
+const LATER_AT_LEAST = 1_000
 const CLIENT_ERROR_LOG = 60_000
 
 /** The HTTP front of a service. Nothing is opened before `listen`. */
@@ -78,7 +80,7 @@ export function createServer(parts: ServerParts): HttpServer {
   const pipeline = createPipeline(limits)
   let draining: Promise<void> | undefined
   const server = createHttpServer(serverOptions(limits))
-  const later = createLater(log)
+  const later = createLater(log, limits.handlerTimeout)
   const listenerOf = ({ routes, records, mounts = [], pages, cors, hosts, onMismatch }: Served) =>
     createListener({
       routes,
@@ -120,6 +122,12 @@ export function createServer(parts: ServerParts): HttpServer {
   budget.onPressure(() => hurry(sockets, connections, limits))
   refuseGarbage(server, { rendererAt: (path) => routes.rendererAt(path), connections, limits, log })
 
+  const drainAll = async () => {
+    const begun = performance.now()
+    await drain(server, sockets, limits)
+    await later.idle(Math.max(limits.drainTimeout - (performance.now() - begun), LATER_AT_LEAST))
+  }
+
   return {
     server,
     handler: listener.receive,
@@ -129,7 +137,7 @@ export function createServer(parts: ServerParts): HttpServer {
       routes = served.routes
     },
     listen: (address) => listen(server, address, log),
-    drain: () => (draining ??= drain(server, sockets, limits).then(() => later.idle(limits.drainTimeout))),
+    drain: () => (draining ??= drainAll()),
   }
 }
 

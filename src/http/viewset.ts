@@ -13,7 +13,7 @@ import {
   updateMany,
   wrappedPolicy,
 } from './bulk.js'
-import { type Hooks, hooked, optionsOf as transactionOf } from './hooks.js'
+import { type Hooks, hooked, named, optionsOf as transactionOf } from './hooks.js'
 import { idempotent } from './idempotency.js'
 import { refusesParameters, takingNoParameters } from './parameters.js'
 import { undoable } from './undoable.js'
@@ -61,7 +61,7 @@ export function viewset(resource: Resource, { hooks, computed, replacements } = 
     const on = several ? 'collection' : PLACES[operation].on
     const plain = several ? BULK[several](resource) : ACTIONS[operation](resource)
     const around = isReading(operation) ? [] : hooks
-    const run = around.map((each) => each.hooks)
+    const run = around.map(named)
     const isUndoable = resource.spec.computed.length > 0 && !isReading(operation)
     const act = run.length > 0 ? hooked(plain, resource, run) : isUndoable ? undoable(plain, resource) : plain
     const other = replacements.get(operation)

@@ -116,8 +116,8 @@ export function refusal(status: number): Part {
 /** What no operation speaks of, because it has nothing to do with what is asked. */
 export function anyOther(): Part {
   return {
-    description: `Any other problem: a request that cannot be read, or a failure of the service (${UNDECLARED.join(', ')}).`,
-    headers: headersNamed(),
+    description: `Any other problem: a request that cannot be read, or a failure of the service (${UNDECLARED.join(', ')}). With 504 and the type \`/problems/outcome-unknown\`, a change may have been made; it has no \`Retry-After\`.`,
+    headers: headersNamed('Retry-After'),
     content: problemContent(undefined),
   }
 }

@@ -18,7 +18,7 @@ const MOMENTS: readonly Moment[] = ['during send', 'before reply', 'during reply
 const DONE: Readonly<Record<Method, number>> = { GET: 200, POST: 201, PUT: 200, DELETE: 204 }
 
 /** A read is asked again, unseen; a write never is, because nobody knows whether it was done. */
-const cut = (method: Method): readonly number[] => (method === 'GET' ? [200] : [503])
+const cut = (method: Method): readonly number[] => (method === 'GET' ? [200] : [504])
 const done = (method: Method): readonly number[] => [DONE[method]]
 
 /** What is broken, when, and what each method must be answered. */
