@@ -61,9 +61,10 @@ test('a row whose texts are too long together names both', async () => {
   ])
 })
 
-test('in an array the record is named', async () => {
+test('in an array, too, the field is named', async () => {
   const response = await api.send('POST', '/pages/', [{ title: 'a' }, { title: ascii(4000) }])
-  expect(response.status).toBe(400)
+  const message = 'Title is too long to be indexed'
+  expect([response.status, await response.json()]).toMatchObject([400, { errors: { title: message } }])
 })
 
 test('a long text that can be compressed is stored', async () => {
