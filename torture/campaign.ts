@@ -1,4 +1,5 @@
 import type { Trial } from './trial.js'
+import { attack } from './trials/attack.js'
 import { backups } from './trials/backups.js'
 import { clock } from './trials/clock.js'
 import { configurations } from './trials/configurations.js'
@@ -46,4 +47,5 @@ export const CAMPAIGN: readonly Trial[] = [
   supplyChain,
   backups,
   loopDelay,
+  attack,
 ]

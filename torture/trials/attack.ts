@@ -1,0 +1,196 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { quantile } from '../../bench/statistics.js'
+import { runCli } from '../../test/support/cli.js'
+import { type Client, createClient, type Question } from '../client.js'
+import { type Arena, atLeast, atMost, spell, trial } from '../trial.js'
+
+interface Amount {
+  readonly seconds: number
+  readonly readers: number
+}
+
+const CONFIGURATION = `version: 1
+api: { prefix: "" }
+plugins: [./plugin.mjs]
+models:
+  book:
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, max: 50 }
+  page:
+    fields:
+      id: { type: bigint, primary_key: true }
+      body: { type: text }
+  counter:
+    fields:
+      id: { type: bigint, primary_key: true }
+      count: { type: integer }
+  letter:
+    fields:
+      id: { type: bigint, primary_key: true }
+      body: { type: string, max: 50 }
+  part:
+    fields:
+      id: { type: bigint, primary_key: true }
+      number: { type: string, max: 13, pattern: '[0-9]+-[0-9]+' }
+resources:
+  book: { model: book, path: /books/ }
+  page: { model: page, path: /pages/, pagination: { style: page_number, max_page_size: 100 } }
+  counter: { model: counter, path: /counters/ }
+  letter: { model: letter, path: /letters/ }
+  part: { model: part, path: /parts/ }
+`
+const PLUGIN = `export default (app) => app.hooks('letter', { beforeCreate: () => new Promise(() => {}) })\n`
+const FILL = `
+  insert into book (title) values ('first');
+  insert into counter (count) values (0);
+  insert into page (body) select repeat('x', 10000) from generate_series(1, 100)`
+
+const WRITERS = 200
+const HOOKS = 7
+const PIPELINED = 20
+const MEGABYTE = 1024 * 1024
+/** Clients who are not part of the attack, and milliseconds between two requests of one of them. */
+const OTHERS = 4
+const PAUSE = 20
+/** How many send the longest header that is accepted, and a text that a pattern needs long for. */
+const COSTLY = 4
+
+const HEADER = ['GET /books/1/ HTTP/1.1', 'Host: localhost', `If-None-Match: "a",${' '.repeat(15_000)}x`, '', ''].join(
+  '\r\n',
+)
+const LIST = 'GET /pages/?page_size=100 HTTP/1.1\r\nHost: localhost\r\n\r\n'
+const PART = { method: 'POST', path: '/parts/', body: { number: '1'.repeat(10_000) } }
+
+/** Everything at once that one client can do to others. */
+export const attack = trial<Amount>({
+  id: 'T23',
+  title: 'a locked row, slow readers, hooks that hang, the worst headers and patterns: others hardly notice',
+  stores: ['postgres'],
+  alone: true,
+  tiers: {
+    commit: { seconds: 5, readers: 500 },
+    nightly: { seconds: 60, readers: 500 },
+    release: { seconds: 300, readers: 500 },
+  },
+  run: async (arena, { seconds, readers }) => {
+    const url = await arena.database()
+    const served = await arena.serve({ url, folder: await makeProject(arena, url), env: { DATABASE_POOL: '10' } })
+    const { port } = served
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    arena.later(() => other.end())
+    await other.query(FILL)
+    const client = createClient(port, OTHERS)
+    arena.later(() => client.close())
+    await useAsOthers(client, 1)
+    const quiet = await useAsOthers(client, 3)
+    await other.query('begin; select from counter for update')
+    const stop = begin(arena, port, readers)
+    await delay(500)
+    const under = await useAsOthers(client, seconds)
+    const { rss, loop } = await served.read()
+    stop()
+    const usual = p99(quiet.times)
+    const now = p99(under.times)
+    arena.say(
+      `quiet p99 ${spell(usual)} ms, event loop ${JSON.stringify(loop)}, others ${JSON.stringify(under.failures)}`,
+    )
+    return [
+      atMost(under.failed, 0, `${under.failed} of ${spell(under.times.length)} retrieves and creates of others failed`),
+      atLeast(under.times.length, seconds * 10, `${under.times.length} asked`),
+      arena.inTime(now, 3 * Math.max(usual, 5), `p99 ${spell(now)} ms, ${spell(usual)} ms when it is quiet`),
+      atMost(rss / MEGABYTE, 300, `RSS ${spell(rss / MEGABYTE)} MB`, ' MB'),
+    ]
+  },
+})
+
+async function makeProject(arena: Arena, url: string): Promise<string> {
+  const folder = join(arena.folder, 'attack')
+  mkdirSync(join(folder, 'migrations'), { recursive: true })
+  writeFileSync(join(folder, 'resources.yaml'), CONFIGURATION)
+  writeFileSync(join(folder, 'plugin.mjs'), PLUGIN)
+  const { code, stderr } = await runCli(['migrate', 'plan', '--write', 'all'], {
+    cwd: folder,
+    env: { DATABASE_URL: url },
+  })
+  if (code !== 0) throw new Error(`the migration could not be written: ${stderr.slice(0, 2_000)}`)
+  return folder
+}
+
+function p99(times: readonly number[]): number {
+  return quantile(
+    [...times].sort((a, b) => a - b),
+    0.99,
+  )
+}
+
+/**
+ * A few clients retrieve and create records, with a pause between. They keep their connections, as a balancer does: Node accepts one
+ * connection in each turn of its event loop, so a new one waits behind those of the attack.
+ */
+async function useAsOthers(client: Client, seconds: number) {
+  const times: number[] = []
+  const failures: Record<string, number> = {}
+  const end = performance.now() + seconds * 1_000
+  const ask = async (question: Question) => {
+    const { status, time, failure } = await client.ask(question)
+    times.push(time)
+    if (status === 200 || status === 201) return
+    const name = `${question.path} ${failure ?? status}`
+    failures[name] = (failures[name] ?? 0) + 1
+  }
+  const use = async () => {
+    while (performance.now() < end) {
+      await ask({ path: '/books/1/' })
+      await ask({ method: 'POST', path: '/books/', body: { title: 'another' } })
+      await delay(PAUSE)
+    }
+  }
+  await Promise.all(Array.from({ length: OTHERS }, use))
+  return { times, failures, failed: Object.values(failures).reduce((sum, count) => sum + count, 0) }
+}
+
+/** Begins all of it; answers what ends it. */
+function begin(arena: Arena, port: number, readers: number): () => void {
+  const state = { ended: false }
+  const client = createClient(port, WRITERS + HOOKS + COSTLY)
+  const again = async (question: Question) => {
+    while (!state.ended) {
+      const { time } = await client.ask(question)
+      await delay(Math.max(0, PAUSE - time))
+    }
+  }
+  const change = { method: 'PATCH', path: '/counters/1/', body: { count: 1 } }
+  const letter = { method: 'POST', path: '/letters/', body: { body: 'never' } }
+  for (let at = 0; at < WRITERS; at++) void again(change)
+  for (let at = 0; at < HOOKS; at++) void again(letter)
+  for (let at = 0; at < COSTLY; at++) void again(PART)
+  const sockets = [
+    ...Array.from({ length: readers }, () => openSocket(port, LIST.repeat(PIPELINED)).pause()),
+    ...Array.from({ length: COSTLY }, () => sendAgain(openSocket(port, HEADER))),
+  ]
+  const stop = () => {
+    state.ended = true
+    client.close()
+    for (const socket of sockets) socket.destroy()
+  }
+  arena.later(stop)
+  return stop
+}
+
+function openSocket(port: number, bytes: string): Socket {
+  const socket = connect({ host: '127.0.0.1', port })
+  socket.on('error', () => undefined)
+  socket.write(bytes)
+  return socket
+}
+
+/** Sends the header once more for each piece of an answer. */
+function sendAgain(socket: Socket): Socket {
+  return socket.on('data', () => setTimeout(() => socket.writable && socket.write(HEADER), PAUSE))
+}
