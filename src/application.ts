@@ -10,6 +10,7 @@ import { replaced } from './http/replacement.js'
 import { type FindPlace, METHODS } from './http/route.js'
 import { RouteClash, RouteTable } from './http/routes.js'
 import { type Additions, NO_ADDITIONS, viewset } from './http/viewset.js'
+import { brokenReference } from './openapi/document.js'
 import type { LoadedPlugin } from './plugins/load.js'
 import { registerPlugin } from './plugins/registration.js'
 import { compileComputation, type Computation, type Computations, type Compute } from './resource/computed.js'
@@ -74,7 +75,7 @@ export function compileApp(
     attempt(['plugins', index], 'value', () => registerPlugin(plugin, spec.file, pluginApp(plugin.path)))
   })
   const haveRegistered = refusals.length === before
-  refusals.push(...uncomputed())
+  refusals.push(...misdescribed(), ...uncomputed())
   // Of an application with mistakes, some routes may be missing.
   for (const [resource, added] of refusals.length > 0 ? [] : additions) {
     for (const route of viewset(resource, added)) routes.replace(route)
@@ -100,6 +101,18 @@ export function compileApp(
     const { title, explore } = spec.api
     const shown = explore === 'development' ? development : explore
     return shown ? createExplore({ file: spec.file, title, resources: [...resources.values()], routes }) : undefined
+  }
+
+  /** Only where all routes are there that schemas may refer to. */
+  function misdescribed(): readonly Refusal[] {
+    if (refusals.length > 0) return []
+    return [...routes].flatMap(({ name, source, operation }): readonly Refusal[] => {
+      const broken = operation && brokenReference(operation, routes)
+      if (broken === undefined) return []
+      const index = plugins.findIndex(({ path }) => source === `plugin ${path}`)
+      const message = `the ${source}: the description of the route \`${name}\` is wrong: ${broken}`
+      return [{ code: 'SC353', path: ['plugins', index], part: 'value', message, help: [] }]
+    })
   }
 
   /** Only where every plugin could say what it computes. */

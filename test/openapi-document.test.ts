@@ -20,6 +20,7 @@ interface Document {
 }
 
 const LIBRARY = resolve('test/applications/library.yaml')
+const MARKET = resolve('test/applications/market.yaml')
 
 const loading = new Map<string, Promise<App>>()
 
@@ -40,6 +41,9 @@ const documentOf = async (file: string, version: (typeof OPENAPI_VERSIONS)[numbe
 
 const operationsOf = ({ paths }: Document) => Object.values(paths).flatMap((path) => Object.values(path))
 
+const referencesOf = (document: Document) =>
+  [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, pointer = '']) => pointer)
+
 /** What a pointer such as `#/components/schemas/Book/properties/id` leads to. */
 const follow = (document: Document, pointer: string): unknown =>
   pointer
@@ -47,35 +51,40 @@ const follow = (document: Document, pointer: string): unknown =>
     .split('/')
     .reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], document)
 
-describe.each(OPENAPI_VERSIONS.flatMap((version) => [LIBRARY, SNIPPETS_FILE].map((file) => ({ version, file }))))(
-  'the document of $file in OpenAPI $version',
-  ({ version, file }) => {
-    test('has every route, and no other', async () => {
-      const { paths } = await documentOf(file, version)
-      const described = Object.entries(paths).flatMap(([path, methods]) =>
-        Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
-      )
-      const routes = [...(await load(file)).routes].map(({ method, path }) => `${method} ${path}`)
-      expect(described.toSorted()).toEqual(routes.toSorted())
-    })
+describe.each(
+  OPENAPI_VERSIONS.flatMap((version) => [LIBRARY, MARKET, SNIPPETS_FILE].map((file) => ({ version, file }))),
+)('the document of $file in OpenAPI $version', ({ version, file }) => {
+  test('has every route, and no other', async () => {
+    const { paths } = await documentOf(file, version)
+    const described = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    const routes = [...(await load(file)).routes].map(({ method, path }) => `${method} ${path}`)
+    expect(described.toSorted()).toEqual(routes.toSorted())
+  })
 
-    test('names each operation once, and lists it under a tag that is there', async () => {
-      const document = await documentOf(file, version)
-      const ids = operationsOf(document).map(({ operationId }) => operationId)
-      expect(ids).toEqual([...new Set(ids)])
-      expect(ids.filter((id) => !/^[A-Za-z][A-Za-z0-9_]*$/.test(id))).toEqual([])
-      const tags = document.tags.map(({ name }) => name)
-      expect(tags).toEqual(expect.arrayContaining(operationsOf(document).flatMap((operation) => operation.tags)))
-    })
+  test('names each operation once, and lists it under a tag that is there', async () => {
+    const document = await documentOf(file, version)
+    const ids = operationsOf(document).map(({ operationId }) => operationId)
+    expect(ids).toEqual([...new Set(ids)])
+    expect(ids.filter((id) => !/^[A-Za-z][A-Za-z0-9_]*$/.test(id))).toEqual([])
+    const tags = document.tags.map(({ name }) => name)
+    expect(tags).toEqual(expect.arrayContaining(operationsOf(document).flatMap((operation) => operation.tags)))
+  })
 
-    test('refers to nothing that is not there', async () => {
-      const document = await documentOf(file, version)
-      const pointers = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, pointer = '']) => pointer)
-      expect(pointers.length).toBeGreaterThan(10)
-      expect(pointers.filter((pointer) => follow(document, pointer) === undefined)).toEqual([])
-    })
-  },
-)
+  test('refers only to named components, and every one of them is there', async () => {
+    const document = await documentOf(file, version)
+    const pointers = referencesOf(document)
+    expect(pointers.length).toBeGreaterThan(10)
+    expect(pointers.filter((pointer) => !/^#\/components\/[a-z]+\/[A-Za-z0-9_-]+$/.test(pointer))).toEqual([])
+    expect(pointers.filter((pointer) => follow(document, pointer) === undefined)).toEqual([])
+  })
+
+  test('names every status, of which some generators cannot read a range', async () => {
+    const statuses = operationsOf(await documentOf(file, version)).flatMap(({ responses }) => Object.keys(responses))
+    expect(statuses.filter((status) => !/^(?:[2-5][0-9][0-9]|default)$/.test(status))).toEqual([])
+  })
+})
 
 describe('what a list takes', () => {
   test('is what the document says, parameter by parameter', async () => {
@@ -208,8 +217,57 @@ describe('a hand-written route', () => {
     const { paths } = await documentWith((app) => app.route('GET', '/hello/', 'hello', handle))
     const [operation] = Object.entries(paths).flatMap(([path, { get }]) => (path.endsWith('/hello/') ? [get] : []))
     expect(operation).toMatchObject({ operationId: 'hello', summary: 'hello', tags: ['hello'] })
-    expect(Object.keys(operation?.responses ?? {})).toEqual(['2XX', '4XX', 'default'])
+    expect(Object.keys(operation?.responses ?? {})).toEqual(['200', '400', 'default'])
   })
+
+  test('may refer into the schema of a resource: the document has what is there in place of the reference', async () => {
+    const title = { $ref: '#/components/schemas/Book/properties/title', description: 'Its title.' }
+    const document = await documentWith((app) =>
+      app.route('GET', '/titles/', 'titles', handle, {
+        summary: 'List the titles',
+        query: { like: { description: 'Which.', schema: title } },
+        responses: {
+          200: {
+            description: 'The titles.',
+            schema: { type: 'object', properties: { $ref: { type: 'string' }, all: { type: 'array', items: title } } },
+            example: { $ref: 'data' },
+          },
+        },
+      }),
+    )
+    const operation = operationsOf(document).find(({ operationId }) => operationId === 'titles')
+    const own = { ...Object(follow(document, title.$ref)), description: 'Its title.' }
+    expect(own).toMatchObject({ type: 'string' })
+    expect(operation).toMatchObject({
+      parameters: [{ name: 'like', schema: own }],
+      responses: {
+        200: {
+          content: {
+            'application/json': {
+              schema: { properties: { $ref: { type: 'string' }, all: { items: own } } },
+              example: { $ref: 'data' },
+            },
+          },
+        },
+      },
+    })
+    expect(referencesOf(document).filter((pointer) => pointer.split('/').length !== 4)).toEqual(['data'])
+  })
+
+  test.each(['#/components/schemas/Bok', '#/components/schemas/Book/properties/titel', '#/$defs/title', 'book.json'])(
+    'is refused with a reference to %s, which leads nowhere',
+    async ($ref) => {
+      const documented = documentWith((app) =>
+        app.route('GET', '/titles/', 'titles', handle, {
+          summary: 'List the titles',
+          responses: { 200: { description: 'The titles.', schema: { type: 'array', items: { $ref } } } },
+        }),
+      )
+      await expect(documented).rejects.toThrow(
+        `the description of the route \`titles\` is wrong: the reference ${$ref} leads nowhere`,
+      )
+    },
+  )
 
   test.each([
     [{ summary: '', responses: { 200: {} } }, "has the summary ''; it must be a text"],

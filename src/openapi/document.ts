@@ -1,4 +1,5 @@
 import type { AppSpec, ModelSpec } from '../config/spec.js'
+import type { OperationDescription } from '../http/operation.js'
 import type { Route } from '../http/route.js'
 import type { RouteTable } from '../http/routes.js'
 import type { Resource } from '../resource/resource.js'
@@ -11,8 +12,9 @@ import { toCamel, uniqueNames } from '../resource/names.js'
 import { describeGenerated, operationName } from './operations.js'
 import type { Part } from './part.js'
 import { bodySchema, nameSchemas, type SchemaNames, selectedSchema, shownSchema } from './resource-schemas.js'
-import { anyOther, HEADERS, PROBLEM_SCHEMA, refusal, refusalName } from './responses.js'
-import { describeWritten } from './written.js'
+import { resolveReferences } from './references.js'
+import { anyOther, anyProblem, HEADERS, PROBLEM_SCHEMA, refusal, refusalName } from './responses.js'
+import { describeWritten, mapSchemas } from './written.js'
 
 /** What a document is made of: the compiled application. */
 export interface Described {
@@ -23,10 +25,9 @@ export interface Described {
 /** The OpenAPI 3.1 document of an application, every route of it. The same application gives the same document. */
 export function describeApp({ spec, routes }: Described): Part {
   const schemas = compileFieldSchemas(createCompiler())
-  const unique = uniqueNames(['Problem'])
-  const resources = new Set([...routes].flatMap((route) => resourceOf(route) ?? []))
-  const names = new Map([...resources].map((each) => [each, nameSchemas(each.spec.name, unique)]))
-  const namesOf = (resource: Resource) => names.get(resource) ?? nameSchemas(resource.spec.name, unique)
+  const names = nameAll(routes)
+  const shared = componentSchemas(names, schemas)
+  const namesOf = (resource: Resource) => names.get(resource) ?? unnamed(resource)
   const identify = uniqueNames()
   const paths: Record<string, Record<string, Part>> = {}
   const tags = new Map<string, string>()
@@ -37,7 +38,7 @@ export function describeApp({ spec, routes }: Described): Part {
     const operation = { operationId: identify(identifierOf(route, routes, namesOf)), tags: [tag], ...describe(route) }
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation }
   }
-  const components = { schemas: componentSchemas(names, schemas), responses: refusals(), headers: HEADERS }
+  const components = { schemas: shared, responses: refusals(), headers: HEADERS }
   return {
     openapi: '3.1.0',
     info: infoOf(spec),
@@ -49,7 +50,8 @@ export function describeApp({ spec, routes }: Described): Part {
   }
 
   function withOperation(route: Route): Route {
-    const { action } = route
+    const { action, operation } = route
+    if (operation) return { ...route, operation: mapSchemas(operation, (schema) => resolveReferences(schema, shared)) }
     if (!action) return route
     return { ...route, operation: describeAction(route, action, schemas, namesOf(action.resource).shown) }
   }
@@ -62,6 +64,31 @@ export function describeApp({ spec, routes }: Described): Part {
     const describeIt = generated.bulk ? describeBulk : describeGenerated
     return describeIt({ resource, operation, schemas, canConflict }, namesOf(resource))
   }
+}
+
+/**
+ * What is wrong with the references of a hand-written route's schemas, in words; undefined when all of them lead to a schema. A
+ * document is made when somebody asks for it, and what is wrong with a description is said before.
+ */
+export function brokenReference(operation: OperationDescription, routes: RouteTable): string | undefined {
+  if (!JSON.stringify(operation).includes('"$ref"')) return undefined
+  const shared = componentSchemas(nameAll(routes), compileFieldSchemas(createCompiler()))
+  try {
+    mapSchemas(operation, (schema) => resolveReferences(schema, shared))
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+function nameAll(routes: RouteTable): ReadonlyMap<Resource, SchemaNames> {
+  const unique = uniqueNames(['Problem'])
+  const resources = new Set([...routes].flatMap((route) => resourceOf(route) ?? []))
+  return new Map([...resources].map((each) => [each, nameSchemas(each.spec.name, unique)]))
+}
+
+function unnamed({ spec }: Resource): never {
+  throw new Error(`the resource ${spec.name} has no route`)
 }
 
 function infoOf({ api }: AppSpec): Part {
@@ -138,6 +165,7 @@ function refusals(): Part {
   return {
     ...Object.fromEntries(REFUSALS.map((status) => [refusalName(status), refusal(status)])),
     AnyOther: anyOther(),
+    AnyProblem: anyProblem(),
   }
 }
 

@@ -122,6 +122,11 @@ export function anyOther(): Part {
   }
 }
 
+/** What operations end in whose code can refuse anything. */
+export function anyProblem(): Part {
+  return { ...anyOther(), description: 'Any other problem, with the status that the code of the route gives it.' }
+}
+
 /** The media type of problem documents, and their schema. */
 export function problemContent(example: Part | undefined): Part {
   const schema = reference('schemas', 'Problem')

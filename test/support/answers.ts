@@ -3,6 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type App, renderOpenApi, resourceAt, type Route } from '../../src/index.js'
 import { SECURITY_HEADERS } from '../../src/http/headers.js'
 import { UNDECLARED } from '../../src/openapi/responses.js'
+import { UNREADABLE } from '../../src/openapi/written.js'
 
 /** What is known of the answers of one server. */
 export interface Judged {
@@ -16,6 +17,7 @@ export interface Judged {
 
 interface Response {
   readonly $ref?: string
+  readonly description?: string
   readonly headers?: Readonly<Record<string, { readonly $ref?: string; readonly required?: boolean }>>
   readonly content?: Readonly<Record<string, object>>
 }
@@ -87,18 +89,16 @@ function createJudge(app: App): Judge {
   return {
     declared: Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).flatMap(([method, { responses }]) =>
-        Object.keys(responses)
-          .filter((status) => /^\d+$/.test(status))
-          .map((status) => `${method.toUpperCase()} ${path} ${status}`),
+        Object.entries(responses)
+          // What cannot be read is refused before its route is known.
+          .filter(([status, { description }]) => status !== 'default' && description !== UNREADABLE)
+          .map(([status]) => `${method.toUpperCase()} ${path} ${status}`),
       ),
     ),
     judge(method, path, { status, headers, body }) {
       const { responses = {} } = document.paths[path]?.[method.toLowerCase()] ?? {}
-      const keys = [
-        String(status),
-        `${Math.floor(status / 100)}XX`,
-        ...(UNDECLARED.includes(status) ? ['default'] : []),
-      ]
+      const isAny = responses['default']?.$ref !== '#/components/responses/AnyOther'
+      const keys = [String(status), ...(isAny || UNDECLARED.includes(status) ? ['default'] : [])]
       const key = keys.find((name) => name in responses)
       if (key === undefined || responses[key] === undefined) return ['the status is not declared']
       const place = `#/paths/${escape(path)}/${method.toLowerCase()}/responses/${key}`

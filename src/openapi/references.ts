@@ -1,0 +1,55 @@
+import type { JsonSchema } from '../json.js'
+import type { Part } from './part.js'
+
+const SCHEMA = /^#\/components\/schemas\/([^/]+)((?:\/.+)?)$/
+
+/** Keywords whose members are schemas by name, and keywords whose values are data. */
+const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas'])
+const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples'])
+
+/**
+ * A schema whose references all name a component. Most generators read no others, so that a reference into a component, such as
+ * `#/components/schemas/Book/properties/id`, is replaced by the schema that it leads to.
+ * @throws Error for a reference that leads nowhere
+ */
+export function resolveReferences(schema: JsonSchema, components: Part): JsonSchema {
+  return resolve(schema, [])
+
+  function resolve(part: unknown, within: readonly string[]): JsonSchema {
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part as JsonSchema
+    const { $ref: pointer, ...beside } = part as JsonSchema
+    if (typeof pointer !== 'string') return resolveMembers(beside, within)
+    const { isComponent, found } = follow(pointer, components)
+    if (isComponent) return part as JsonSchema
+    if (within.includes(pointer)) throw new Error(`the reference ${pointer} leads back to itself`)
+    return resolveMembers({ ...found, ...beside }, [...within, pointer])
+  }
+
+  function resolveMembers(schema: JsonSchema, within: readonly string[]): JsonSchema {
+    return mapMembers(schema, (value, keyword) => {
+      if (DATA.has(keyword)) return value
+      if (Array.isArray(value)) return value.map((each) => resolve(each, within))
+      return MAPS.has(keyword) ? mapMembers(value as Part, (each) => resolve(each, within)) : resolve(value, within)
+    })
+  }
+}
+
+function follow(pointer: string, components: Part): { readonly isComponent: boolean; readonly found: Part } {
+  const [, name = '', rest = ''] = SCHEMA.exec(pointer) ?? []
+  const found = rest.split('/').slice(1).map(unescape).reduce(memberOf, components[name])
+  if (typeof found === 'object' && found !== null) return { isComponent: rest === '', found: found as Part }
+  const names = Object.keys(components).join(', ')
+  throw new Error(`the reference ${pointer} leads nowhere; the schemas below #/components/schemas/ are ${names}`)
+}
+
+function memberOf(part: unknown, name: string): unknown {
+  return typeof part === 'object' && part !== null ? (part as Part)[name] : undefined
+}
+
+function unescape(name: string): string {
+  return decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+function mapMembers(part: Part, map: (value: unknown, name: string) => unknown): Part {
+  return Object.fromEntries(Object.entries(part).map(([name, value]) => [name, map(value, name)]))
+}
