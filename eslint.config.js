@@ -2,7 +2,7 @@ import tseslint from 'typescript-eslint'
 
 /** The rules that need types, where a forgotten promise or case is a bug; layout is the formatter's business. */
 export default tseslint.config(
-  { ignores: ['dist*/', '.snippetctl/', 'coverage/'] },
+  { ignores: ['dist*/', '.snippetctl/', 'coverage/', 'test/generators/'] },
   {
     files: ['src/**/*.ts', 'cli/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'torture/**/*.ts'],
     extends: [tseslint.configs.base],

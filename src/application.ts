@@ -136,7 +136,7 @@ export function compileApp(
     if (!resource) return
     for (const route of viewset(resource)) routes.add(route)
     const { dialect, path } = resource.spec
-    if (dialect?.refusal) routes.renderProblems(path, dialect.refusal)
+    if (dialect?.refusal) routes.renderProblems(path, dialect.refusal, dialect.refusalSchema)
   }
 
   /** A resource and its likes at mounts: what guards its records guards them wherever they are. */
@@ -194,7 +194,7 @@ export function compileApp(
           additions.set(each, { ...before, computed: [...before.computed, place] })
         }
       },
-      problems: (path, render) => routes.renderProblems(checkPath(prefix + path), render),
+      problems: (path, render, schema) => routes.renderProblems(checkPath(prefix + path), render, schema),
       mount: (path, listener) => void mounts.push({ path: checkPath(path), listener }),
       onClose: (work) => void closings.push({ source, work }),
     })

@@ -60,7 +60,8 @@ describe.each(
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     )
     const routes = [...(await load(file)).routes].map(({ method, path }) => `${method} ${path}`)
-    expect(described.toSorted()).toEqual(routes.toSorted())
+    const plain = (all: readonly string[]) => all.map((path) => path.replace(/(.)\/$/, '$1')).toSorted()
+    expect(plain(described)).toEqual(plain(routes))
   })
 
   test('names each operation once, and lists it under a tag that is there', async () => {
@@ -123,7 +124,7 @@ describe('schemas', () => {
       },
     })
     expect(BookCreate).toMatchObject({
-      additionalProperties: false,
+      propertyNames: { enum: expect.arrayContaining(['title', 'url', 'id', 'created_at']) },
       properties: {
         author: {
           anyOf: [

@@ -59,7 +59,6 @@ export const crud: Dialect = {
       textParameter('filter', 'One condition, `status||$eq||draft`; several are `filter[0]`, `filter[1]`.'),
       textParameter('sort', 'A field and an order, `title,DESC`; several are `sort[0]`, `sort[1]`.'),
     ],
-    plainFilters: false,
     frame: (data) => ({
       anyOf: [data, objectOf({ data, count: COUNT, total: COUNT, page: COUNT, pageCount: COUNT })],
     }),
@@ -67,10 +66,16 @@ export const crud: Dialect = {
   bulk: 'bulk',
   put: 'merge',
   destroyed: 'record',
+  bare: true,
   refusal: ({ title, status, message, faults }) => ({
     statusCode: status,
     error: title,
     message: faults.length === 0 ? [message] : faults.map(afterItsField),
+  }),
+  refusalSchema: objectOf({
+    statusCode: { type: 'integer', minimum: 400, maximum: 599 },
+    error: { type: 'string' },
+    message: { type: 'array', items: { type: 'string' }, minItems: 1 },
   }),
 }
 

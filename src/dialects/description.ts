@@ -6,6 +6,17 @@ export function textParameter(name: string, description: string): ParameterDescr
   return { name, description, schema: { type: 'string' } }
 }
 
+/** A parameter of some of these names, between commas. */
+export function namesParameter(name: string, description: string, names: readonly string[]): ParameterDescription {
+  const schema = { type: 'array', items: { type: 'string', enum: names }, minItems: 1 }
+  return { name, description, schema, style: 'form', explode: false }
+}
+
+/** Each field upwards and downwards: `title`, `-title`. */
+export function eitherWay(fields: readonly string[]): readonly string[] {
+  return fields.flatMap((field) => [field, `-${field}`])
+}
+
 /** An object that has all of these members. */
 export function objectOf(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
   return { type: 'object', properties, required: Object.keys(properties) }

@@ -77,12 +77,18 @@ export interface Frame {
   readonly after?: string
 }
 
+/** What a parameter is called that compares a field: it means the first of these that the resource offers. */
+export interface FilterName {
+  readonly name: string
+  readonly lookups: readonly Lookup[]
+}
+
 /** What documents for clients say of a list. */
 export interface ListDescription {
   /** All parameters but those that are filters. */
   readonly parameters: readonly ParameterDescription[]
-  /** Whether filters are parameters of their own, rather than parts of one. */
-  readonly plainFilters: boolean
+  /** The parameters that compare a field, each with what it may mean; left out where filters are parts of one parameter. */
+  filters?(field: string): readonly FilterName[]
   /** What stands around the records; nothing when left out. */
   frame?(records: JsonSchema): JsonSchema
   /** The headers that `frame` gives. */
@@ -119,13 +125,18 @@ export interface Dialect {
   /** The parameters that ask for a window, escaped as in a URL. */
   spell(offset: bigint, size: number): Readonly<Record<string, string>>
   frame(list: Listed): Frame
-  describe(sizes: PageSizes): ListDescription
+  /** @param fields the names of what lists can be ordered by */
+  describe(sizes: PageSizes, fields: readonly string[]): ListDescription
   /** Whether PUT sets the fields that a body names, or replaces the record. */
   readonly put: 'merge' | 'replace'
   /** Whether DELETE answers 200 with the record as it was, or 204 with nothing. */
   readonly destroyed: 'record' | 'nothing'
   /** What stands behind the path of a list for making several records, and is the key of their array in the body; left out where there is no such path. */
   readonly bulk?: string
+  /** Whether its clients ask for paths that end with no slash. */
+  readonly bare?: boolean
   /** The body of a refusal, in place of a problem document. */
   refusal?(refused: Refused): Readonly<Record<string, Json>>
+  /** The shape of that body. */
+  readonly refusalSchema?: JsonSchema
 }

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../json.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { describeCount, readCount } from '../pagination/paginator.js'
-import { COUNT, objectOf, textParameter } from './description.js'
+import { COUNT, eitherWay, namesParameter, objectOf } from './description.js'
 import type { Comparison, Dialect, Frame, Given, Listed, Sorting, Vocabulary, Window } from './dialect.js'
 import { comparisons, describeRows, type LookupWords, readRows, refused, single, toSize } from './parameters.js'
 
@@ -38,7 +38,7 @@ export const jsonServer: Dialect = {
   }),
   spell: (offset, size) => ({ _start: String(offset), _end: String(offset + BigInt(size)) }),
   frame: (list) => (list.window.numbered ? frameNumbered(list) : {}),
-  describe: (sizes) => ({
+  describe: (sizes, fields) => ({
     parameters: [
       describeCount('_start', 'How many records come before the page.', 0),
       {
@@ -50,16 +50,20 @@ export const jsonServer: Dialect = {
       describeCount('_page', 'The number of the page.', 1),
       describeRows('_per_page', sizes),
       CURSOR,
-      textParameter('_sort', 'Fields between commas, a `-` before those that descend: `title,-id`.'),
-      textParameter('_order', '`asc` or `desc` for each of them, between commas.'),
+      namesParameter('_sort', 'The order: fields, a `-` before those that descend.', eitherWay(fields)),
+      namesParameter('_order', 'Which way each of them goes.', ['asc', 'desc', 'ASC', 'DESC']),
     ],
-    plainFilters: true,
+    filters: (field) => [
+      { name: field, lookups: ['exact'] },
+      ...[...SUFFIXES].map(([suffix, lookups]) => ({ name: field + suffix, lookups })),
+    ],
     frame: (data) => ({
       anyOf: [data, objectOf({ first: COUNT, prev: PAGE, next: PAGE, last: COUNT, pages: COUNT, items: COUNT, data })],
     }),
   }),
   put: 'merge',
   destroyed: 'record',
+  bare: true,
 }
 
 /** The number of a page that there may be. */

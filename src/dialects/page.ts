@@ -1,6 +1,7 @@
+import { LOOKUPS } from '../fields/field-type.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { describeCount, readCount } from '../pagination/paginator.js'
-import { COUNT, NEIGHBOUR, objectOf, textParameter } from './description.js'
+import { COUNT, eitherWay, namesParameter, NEIGHBOUR, objectOf } from './description.js'
 import type { Dialect } from './dialect.js'
 import { byLookup, comparisons, describeRows, readRows, single } from './parameters.js'
 
@@ -40,14 +41,15 @@ export const page: Dialect = {
       ? { before: `{"count":${total},"results":`, after: `,${links}}` }
       : { before: `{"count":${total},${links},"results":`, after: '}' }
   },
-  describe: (sizes) => ({
+  describe: (sizes, fields) => ({
     parameters: [
       describeCount('page', 'The number of the page.', 1),
       describeRows('page_size', sizes),
       CURSOR,
-      textParameter('ordering', 'Fields between commas, a `-` before those that descend: `-title,id`.'),
+      namesParameter('ordering', 'The order: fields, a `-` before those that descend.', eitherWay(fields)),
     ],
-    plainFilters: true,
+    filters: (field) =>
+      LOOKUPS.map((lookup) => ({ name: lookup === 'exact' ? field : `${field}__${lookup}`, lookups: [lookup] })),
     frame: (results) => objectOf({ count: COUNT, next: NEIGHBOUR, previous: NEIGHBOUR, results }),
   }),
   put: 'replace',

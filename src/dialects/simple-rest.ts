@@ -44,11 +44,11 @@ export const simpleRest: Dialect = {
       textParameter('sort', 'A field and an order: `["title","DESC"]`.'),
       textParameter('filter', 'Values by field, of which a list has alternatives: `{"id":[1,2]}`.'),
     ],
-    plainFilters: false,
     headers: ['Content-Range'],
   }),
   put: 'merge',
   destroyed: 'record',
+  bare: true,
 }
 
 type Members = ReturnType<typeof readMembers>

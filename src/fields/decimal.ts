@@ -75,6 +75,15 @@ export const decimal: FieldType<string, DecimalOptions> = {
     },
     { json: '0.10', text: '0.1', value: '0.10', options: { precision: 4, scale: 2, minimum: '0.10', maximum: 99.5 } },
   ],
+  documentedRules: (options) => {
+    const { minimum, maximum } = boundsOf(options)
+    const isPositive = minimum !== undefined && !minimum.startsWith('-')
+    return {
+      pattern: isPositive ? digitsPattern(options).replace('-?', '') : digitsPattern(options),
+      ...(minimum !== undefined && { 'x-minimum': minimum }),
+      ...(maximum !== undefined && { 'x-maximum': maximum }),
+    }
+  },
   column: ({ precision, scale }) => `numeric(${precision},${scale})`,
   rules(options) {
     const range = rangeRule(boundsOf(options), 'numeric')

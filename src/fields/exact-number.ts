@@ -62,5 +62,6 @@ export const rangeRule = ({ minimum, maximum }: Bounds, cast: string): Rule | un
 /** What a client reads of a broken range. */
 export const rangeMessage = (minimum: string | undefined, maximum: string | undefined): string => {
   if (maximum === undefined) return `must be at least ${minimum}`
+  if (minimum === maximum) return `must be exactly ${maximum}`
   return minimum === undefined ? `must be at most ${maximum}` : `must be between ${minimum} and ${maximum}`
 }

@@ -59,6 +59,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   readonly required?: readonly string[]
   /** What documents for clients say beyond the rules: how many bits a number has. */
   documented?(options: Options): JsonSchema
+  /** What documents say of rules that JSON Schema has no word for, as near as it gets: it takes the place of keywords of the rules. */
+  documentedRules?(options: Options): JsonSchema
   /** How `Value` is spelled in generated TypeScript. */
   readonly typescript: string
   /** The same of a field, where its options say more. */
@@ -68,6 +70,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   /** Whether the type can be a primary key: one canonical text form, safe in a path without escaping. */
   readonly key: boolean
   readonly examples: readonly Example<Value>[]
+  /** The examples of a field, where its options decide on them. */
+  examplesOf?(options: Options): readonly Example<unknown>[]
   /** How many values there are; left out where they are many. */
   values?(options: Options): number
   /** The texts that a value can be, where they are listed. */

@@ -23,6 +23,7 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
   key: false,
   // A value needs a record to point at; the key's own type has the examples.
   examples: [],
+  examplesOf: ({ key }) => key.examples,
   column: ({ key }) => key.column({}),
   rules: ({ key, model }) =>
     key.rules({}).map(({ name, schema }) => ({ name, schema, message: `must be the id of an existing ${model}` })),

@@ -34,6 +34,7 @@ const characters = (count: number): string => `${count} ${count === 1 ? 'charact
 
 const lengthMessage = (min: number, max: number | undefined): string => {
   if (max === undefined) return `must be at least ${characters(min)}`
+  if (min === max) return `must be exactly ${characters(max)}`
   return min > 0 ? `must be between ${min} and ${max} characters` : `must be at most ${characters(max)}`
 }
 

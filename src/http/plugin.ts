@@ -61,8 +61,8 @@ export interface PluginApp {
     Name extends ResourceName = ResourceName,
     Field extends ComputedName<Name> = ComputedName<Name>,
   >(resource: Name, field: Field, compute: ComputationOf<Name, Field, NoInfer<Stored>>): void
-  /** Every problem at `path` and below it is answered as `application/json` in the shape that `render` gives. */
-  problems(path: string, render: ProblemRenderer): void
+  /** Every problem at `path` and below it is answered as `application/json` in the shape that `render` gives; `schema` is what documents say of it. */
+  problems(path: string, render: ProblemRenderer, schema?: JsonSchema): void
   /** Hands every request at `path` (from the root) and below it that no route takes to an Express router or a node listener. */
   mount(path: string, listener: MountListener): void
   /**

@@ -1,5 +1,6 @@
 import type { Links } from '../resource/links.js'
 import type { Id } from '../resource/plan.js'
+import type { JsonSchema } from '../json.js'
 import type { Method, ProblemRenderer, Route, RouteOptions } from './route.js'
 
 export type Params = Readonly<Record<string, string>>
@@ -41,6 +42,13 @@ interface Node {
 
 const PARAMETER = /^\{([a-z][a-z0-9_]*)\}$/
 
+/** How problems are shown below a path. */
+interface Rendering {
+  readonly prefix: string
+  readonly render: ProblemRenderer
+  readonly schema: JsonSchema
+}
+
 /**
  * The table of named routes: one for generated and hand-written routes. Paths are matched as they stand in the URL,
  * case by case and without decoding, so that a route has one spelling; the last slash alone may be left out.
@@ -50,7 +58,7 @@ export class RouteTable implements Links, Iterable<Route> {
   readonly #root: Node = node()
   readonly #routes: Route[] = []
   readonly #paths = new Map<string, NamedPath>()
-  readonly #renderers: { readonly prefix: string; readonly render: ProblemRenderer }[] = []
+  readonly #renderers: Rendering[] = []
 
   /** @throws RouteClash for two routes on one method and path, one name on two paths, and a parameter twice in one path */
   add(route: Route): void {
@@ -140,15 +148,24 @@ export class RouteTable implements Links, Iterable<Route> {
     return match && 'route' in match ? { name: match.route.name, params: match.params } : undefined
   }
 
-  /** Problems at `prefix` and below are shown by `render`. The longest prefix wins. */
-  renderProblems(prefix: string, render: ProblemRenderer): void {
-    this.#renderers.push({ prefix, render })
+  /** Problems at `prefix` and below are shown by `render`, in the shape of `schema`. The longest prefix wins. */
+  renderProblems(prefix: string, render: ProblemRenderer, schema: JsonSchema = { type: 'object' }): void {
+    this.#renderers.push({ prefix, render, schema })
     this.#renderers.sort((a, b) => b.prefix.length - a.prefix.length)
   }
 
   rendererAt(path: string): ProblemRenderer | undefined {
+    return this.#renderingAt(path)?.render
+  }
+
+  /** What is known of the shape of problems there; undefined where they are problem documents. */
+  problemSchemaAt(path: string): JsonSchema | undefined {
+    return this.#renderingAt(path)?.schema
+  }
+
+  #renderingAt(path: string): Rendering | undefined {
     const closed = path.endsWith('/') ? path : `${path}/`
-    return this.#renderers.find(({ prefix }) => closed.startsWith(prefix))?.render
+    return this.#renderers.find(({ prefix }) => closed.startsWith(prefix))
   }
 
   [Symbol.iterator](): Iterator<Route> {

@@ -5,7 +5,7 @@ import type { Route } from '../http/route.js'
 import type { JsonSchema } from '../json.js'
 import { PROBLEMS, type ProblemType } from '../problem.js'
 import type { FieldSchemas } from './field-schema.js'
-import { describeKey } from './features.js'
+import { describeId, describeKey } from './features.js'
 import { reference } from './part.js'
 import { REPLAYED } from './responses.js'
 import { isNeeded } from './resource-schemas.js'
@@ -37,12 +37,7 @@ export function describeAction(
     description: `Written by hand: ${source.replace('plugin ', '')}.`,
     tag: name,
     ...(on === 'record' && {
-      params: {
-        [primaryKey.name]: {
-          description: `The ${primaryKey.name} of the record.`,
-          schema: schemas.compared(primaryKey),
-        },
-      },
+      params: { [primaryKey.name]: describeId(primaryKey, schemas) },
     }),
     ...(isAsked && { query: Object.fromEntries(query) }),
     ...(keyed && { headers: { 'Idempotency-Key': describeKey(keyed) } }),

@@ -36,7 +36,8 @@ export function describeApp({ spec, routes }: Described): Part {
     const tag = tagOf(route, spec.api.prefix)
     if (!tags.has(tag)) tags.set(tag, aboutTag(route))
     const operation = { operationId: identify(identifierOf(route, routes, namesOf)), tags: [tag], ...describe(route) }
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation }
+    const path = pathOf(route)
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation }
   }
   const components = { schemas: shared, responses: refusals(), headers: HEADERS }
   return {
@@ -58,7 +59,7 @@ export function describeApp({ spec, routes }: Described): Part {
 
   function describe(route: Route): Part {
     const { generated } = route
-    if (!generated) return describeWritten(route, routes.rendererAt(route.path) !== undefined)
+    if (!generated) return describeWritten(route, routes.problemSchemaAt(route.path))
     const { resource, operation } = generated
     const canConflict = operation === 'destroy' ? isHeld(resource.spec.model, spec.models) : canClash(generated)
     const describeIt = generated.bulk ? describeBulk : describeGenerated
@@ -104,6 +105,11 @@ function infoOf({ api }: AppSpec): Part {
 /** Plain paths stand before those with parameters, as they are matched. */
 function inOrder(routes: Iterable<Route>): readonly Route[] {
   return [...routes].toSorted((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))
+}
+
+/** A path as clients ask for it; both forms of it are answered. */
+function pathOf({ path, generated }: Route): string {
+  return generated?.resource.spec.dialect?.bare ? path.slice(0, -1) : path
 }
 
 function tagOf({ generated, operation, path }: Route, prefix: string): string {

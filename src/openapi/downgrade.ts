@@ -40,15 +40,25 @@ function downgradeSchema(schema: Part): Part {
 const CONVERSIONS: readonly ((schema: Part) => Part)[] = [
   ({ examples, ...rest }) =>
     Array.isArray(examples) ? { ...rest, example: examples[0] } : withDefined(rest, { examples }),
+  (schema) => (schema['propertyNames'] === undefined ? schema : namedProperties(schema)),
   ({ const: only, ...rest }) => (only === undefined ? rest : { ...rest, enum: [only] }),
   (schema) => (Array.isArray(schema['type']) ? nullableType(schema, schema['type']) : schema),
-  (schema) => (schema['type'] === 'null' ? { type: 'object', nullable: true, enum: [null] } : schema),
+  (schema) => (schema['type'] === 'null' ? { type: 'object', nullable: true, maxProperties: 0 } : schema),
   (schema) => (Array.isArray(schema['anyOf']) ? nullableUnion(schema, schema['anyOf'] as readonly Part[]) : schema),
   ({ not, ...rest }) => ((not as Part | undefined)?.['type'] === 'null' ? rest : withDefined(rest, { not })),
 ]
 
 function withDefined(schema: Part, members: Part): Part {
   return { ...schema, ...Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) }
+}
+
+/** 3.0 has no word for names alone: each that has no schema is a property that can be anything. */
+function namedProperties({ propertyNames, properties, ...rest }: Part): Part {
+  const names = (propertyNames as Part)['enum'] as readonly string[]
+  const described = properties as Part
+  const others = names.filter((name) => !Object.hasOwn(described, name))
+  const ignored = others.map((name) => [name, { description: 'Set by the server, and ignored here.' }] as const)
+  return { ...rest, properties: { ...described, ...Object.fromEntries(ignored) }, additionalProperties: false }
 }
 
 function nullableType({ type: _, ...rest }: Part, types: readonly unknown[]): Part {

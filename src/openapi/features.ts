@@ -1,8 +1,17 @@
-import { EXPANDED, type IdempotencySpec, isReading, type Operation } from '../config/spec.js'
+import {
+  EXPANDED,
+  type FieldSpec,
+  type IdempotencySpec,
+  isReading,
+  type Operation,
+  type ResourceSpec,
+} from '../config/spec.js'
+import type { ListDescription } from '../dialects/dialect.js'
 import type { Lookup } from '../fields/field-type.js'
 import type { ValueDescription } from '../http/operation.js'
 import { refusesParameters } from '../http/parameters.js'
 import type { JsonSchema } from '../json.js'
+import { lookupsOf, sortableBy } from '../resource/dialect-list.js'
 import { compileFilters, type Filter, MOST_VALUES } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
 import { MOST_EXPANDED, pathsOf } from '../resource/selection.js'
@@ -43,9 +52,9 @@ const filtering: Feature = ({ resource: { spec }, operation, schemas }) =>
     : {}
 
 const searching: Feature = ({ resource: { spec }, operation }) => {
-  const { dialect, pagination } = spec
-  // What is a part of another parameter is described with that.
-  const name = dialect?.describe(pagination).plainFilters === false ? undefined : dialect ? dialect.search : 'search'
+  const { dialect } = spec
+  // A search that is a part of another parameter is described with that parameter.
+  const name = dialect ? describeDialect(spec)?.filters && dialect.search : 'search'
   if (operation !== 'list' || spec.search.length === 0 || name === undefined) return {}
   const names = spec.search.map(({ name }) => `\`${name}\``).join(', ')
   const description = `Only records in which every word, in either case, stands somewhere in one of ${names}.`
@@ -89,33 +98,48 @@ const paging: Feature = ({ resource: { spec }, operation }) => {
   }
 }
 
-/** What a list is asked in its dialect. */
-const speaking: Feature = ({ resource: { spec }, operation }) => {
-  if (operation !== 'list' || !spec.dialect) return {}
-  const { parameters, plainFilters, headers = [] } = spec.dialect.describe(spec.pagination)
-  const filters = {
-    name: 'filters',
-    description: 'Filters, each a parameter of its own.',
-    schema: { type: 'object', additionalProperties: { type: 'string' } },
-    style: 'form',
-    explode: true,
-  }
+/** The parameters of a list in its dialect. */
+const speaking: Feature = ({ resource: { spec }, operation, schemas }) => {
+  const described = operation === 'list' ? describeDialect(spec) : undefined
+  if (described === undefined) return {}
+  const { parameters, headers = [] } = described
   return {
-    parameters: [...parameters, ...(plainFilters ? [filters] : [])].map((each) => ({ in: 'query', ...each })),
+    parameters: [...parameters.map((each) => ({ in: 'query', ...each })), ...dialectFilters(spec, described, schemas)],
     headers: ['Link', 'X-Total-Count', ...headers],
     refusals: [400],
   }
+}
+
+/** What the dialect of a resource says of its lists. */
+export function describeDialect(spec: ResourceSpec): ListDescription | undefined {
+  return spec.dialect?.describe(spec.pagination, [...sortableBy(spec).keys()])
+}
+
+/** Each comparison that the dialect has a parameter for and the resource offers; those of equality can be repeated. */
+function dialectFilters(spec: ResourceSpec, { filters }: ListDescription, schemas: FieldSchemas): readonly Part[] {
+  if (!filters) return []
+  return [...lookupsOf(spec).values()].flatMap(({ field, lookups }) =>
+    filters(field.name).flatMap(({ name, lookups: meant }): readonly Part[] => {
+      const lookup = meant.find((each) => lookups.has(each))
+      if (lookup === undefined) return []
+      const described = filterParameter({ parameter: name, field, lookup }, schemas)
+      if (lookup !== 'exact') return [lookup === 'in' ? { ...described, explode: true } : described]
+      return lookups.has('in') ? [repeated(described)] : [described]
+    }),
+  )
+}
+
+function repeated({ schema, ...described }: Part): Part {
+  return { ...described, style: 'form', explode: true, schema: { type: 'array', items: schema, minItems: 1 } }
 }
 
 const addressing: Feature = ({ resource: { spec }, operation, schemas }) => {
   const { primaryKey } = spec.model
   if (operation === 'list') return {}
   if (operation === 'create') return { headers: spec.operations.some(isOnItem) ? ['Location'] : [] }
-  const description = `The ${primaryKey.name} of the record.`
+  const described = describeId(primaryKey, schemas)
   return {
-    parameters: [
-      { name: primaryKey.name, in: 'path', required: true, description, schema: schemas.compared(primaryKey) },
-    ],
+    parameters: [{ name: primaryKey.name, in: 'path', ...described }],
     refusals: [404],
   }
 }
@@ -154,10 +178,21 @@ const idempotency: Feature = ({ resource: { spec }, operation }) => {
   }
 }
 
+/** The parameter of a path that names a record. */
+export function describeId(primaryKey: FieldSpec, schemas: FieldSchemas): ValueDescription {
+  const example = schemas.example(primaryKey)
+  return {
+    description: `The ${primaryKey.name} of the record.`,
+    required: true,
+    schema: { ...schemas.compared(primaryKey), ...(example !== undefined && { examples: [example] }) },
+  }
+}
+
 /** What documents say of `Idempotency-Key`. */
 export function describeKey({ required, hours }: IdempotencySpec): ValueDescription {
   const description = `A random text that names the request: sent again with it within ${hours} hours, the request is answered as before, and nothing is done twice.`
-  return { description, required, schema: { type: 'string', minLength: 1, maxLength: 257 } }
+  const schema = { type: 'string', minLength: 1, maxLength: 257, examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'] }
+  return { description, required, schema }
 }
 
 const bare: Feature = ({ resource, operation }) => (refusesParameters(resource, operation) ? { refusals: [400] } : {})
@@ -211,7 +246,7 @@ const COMPARISONS: Readonly<Record<Lookup, string>> = {
   isnull: 'is empty, or is not',
 }
 
-function filterParameter({ parameter, field, lookup }: Filter, schemas: FieldSchemas): Part {
+function filterParameter({ parameter, field, lookup }: Omit<Filter, 'read'>, schemas: FieldSchemas): Part {
   const description = `Only records whose \`${field.name}\` ${COMPARISONS[lookup]}.`
   const schema = schemas.compared(field)
   if (lookup === 'in') return listParameter(parameter, description, schema, MOST_VALUES)

@@ -19,7 +19,7 @@ export interface FieldSchemas {
 export function compileFieldSchemas(compile: CompileSchema): FieldSchemas {
   const example = (field: FieldSpec) => {
     const isValid = compile(valueSchema(field))
-    const { examples } = field.type
+    const examples = field.type.examplesOf?.(field.options) ?? field.type.examples
     const known = examples.filter(({ source }) => source === undefined).map(({ wire, json }) => wire ?? json)
     const candidates: readonly Json[] = field.type.orderable ? [1, field.label, ...known] : known
     return candidates.find((value) => {
@@ -41,7 +41,7 @@ export function compileFieldSchemas(compile: CompileSchema): FieldSchemas {
     taken(field, link) {
       const value = describedSchema(field)
       const schema = link ? { anyOf: [value, LINK] } : withExample(field, value)
-      const rules = field.type.rules(field.options).map((rule) => rule.message)
+      const rules = [...new Set(field.type.rules(field.options).map((rule) => rule.message))]
       return {
         ...nullable(field, schema),
         description: field.message ?? `${field.label} ${rules.join(', ')}`,

@@ -3,7 +3,7 @@ import { article } from '../config/words.js'
 import { COUNT, NEIGHBOUR, objectOf } from '../dialects/description.js'
 import type { Generated } from '../http/route.js'
 import { headersOfOne, oneOrSeveral } from './bulk.js'
-import { FEATURES, type Subject } from './features.js'
+import { describeDialect, FEATURES, type Subject } from './features.js'
 import { type Part, reference } from './part.js'
 import type { DocumentedMode, SchemaNames } from './resource-schemas.js'
 import { refusing } from './refusing.js'
@@ -138,10 +138,13 @@ function answerSchema({ resource, operation }: Subject, { shown, selected }: Sch
   if (operation === 'destroy') return spec.dialect?.destroyed === 'record' ? item : undefined
   if (operation !== 'list') return item
   const items = { type: 'array', items: item }
-  if (spec.dialect) return spec.dialect.describe(spec.pagination).frame?.(items) ?? items
+  if (spec.dialect) return describeDialect(spec)?.frame?.(items) ?? items
   return spec.pagination.envelope === 'results' ? envelope(items, spec.pagination.count === 'none') : items
 }
 
+/** It has the type of a count all the same: generators make nothing sensible of a member that is always null. */
+const UNCOUNTED: Part = { ...COUNT, type: ['integer', 'null'], description: 'Always null: nothing is counted.' }
+
 function envelope(results: Part, isUncounted: boolean): Part {
-  return objectOf({ count: isUncounted ? { type: 'null' } : COUNT, next: NEIGHBOUR, previous: NEIGHBOUR, results })
+  return objectOf({ count: isUncounted ? UNCOUNTED : COUNT, next: NEIGHBOUR, previous: NEIGHBOUR, results })
 }

@@ -6,5 +6,8 @@ import { anyOther, refusal, refusalName, renderedProblem } from './responses.js'
 export function refusing({ spec }: Resource): (status: number | 'other') => Part {
   const isRendered = spec.dialect?.refusal !== undefined
   if (!isRendered) return (status) => reference('responses', status === 'other' ? 'AnyOther' : refusalName(status))
-  return (status) => ({ ...(status === 'other' ? anyOther() : refusal(status)), content: renderedProblem() })
+  return (status) => ({
+    ...(status === 'other' ? anyOther() : refusal(status)),
+    content: renderedProblem(spec.dialect?.refusalSchema),
+  })
 }

@@ -85,9 +85,11 @@ export function bodySchema(resource: Resource, mode: DocumentedMode, schemas: Fi
   const { model, links } = resource.spec
   const fields = model.fields.filter((field) => !field.readOnly && !field.private)
   const required = fields.filter((field) => isNeeded(field, mode)).map(({ name }) => name)
+  const ignored = namesIgnored(resource)
+  const about = `What the server sets is ignored: ${ignored.map((name) => `\`${name}\``).join(', ')}.`
   return {
     type: 'object',
-    description: [NEEDS[mode], ignored(resource)].filter(Boolean).join(' '),
+    description: ignored.length === 0 ? NEEDS[mode] : `${NEEDS[mode]} ${about}`,
     properties: Object.fromEntries(
       fields.map((field) => {
         const { default: standard, ...schema } = schemas.taken(field, field.name in links)
@@ -95,7 +97,10 @@ export function bodySchema(resource: Resource, mode: DocumentedMode, schemas: Fi
       }),
     ),
     ...(required.length > 0 && { required }),
-    additionalProperties: false,
+    // What was read can be sent back; properties of their own would make such members look as if they could be set.
+    ...(ignored.length === 0
+      ? { additionalProperties: false }
+      : { propertyNames: { enum: [...fields.map(({ name }) => name), ...ignored] } }),
   }
 }
 
@@ -105,13 +110,12 @@ export function isNeeded(field: FieldSpec, mode: DocumentedMode): boolean {
   return mode === 'replace'
 }
 
-function ignored({ spec: { model, url, expand, computed } }: Resource): string {
-  const set = model.fields.filter((field) => field.readOnly && !field.private).map(({ name }) => name)
-  const names = [
+/** The members of answers that bodies may have and nobody reads. */
+function namesIgnored({ spec: { model, url, expand, computed } }: Resource): readonly string[] {
+  return [
     ...(url ? ['url'] : []),
-    ...set,
+    ...model.fields.filter((field) => field.readOnly && !field.private).map(({ name }) => name),
     ...computed.map(({ field }) => field.name),
     ...(expand.length > 0 ? [EXPANDED] : []),
-  ].map((name) => `\`${name}\``)
-  return names.length === 0 ? '' : `What the server sets is ignored: ${names.join(', ')}.`
+  ]
 }

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { ValueDescription } from '../http/operation.js'
+import type { JsonSchema } from '../json.js'
 import { PROBLEMS, type ProblemType } from '../problem.js'
 import { toPascal } from '../resource/names.js'
 import { type Part, reference } from './part.js'
@@ -133,9 +134,9 @@ export function problemContent(example: Part | undefined): Part {
   return { 'application/problem+json': { schema, ...(example && { example }) } }
 }
 
-/** What is known of a problem that has a shape of its own. */
-export function renderedProblem(): Part {
-  return { 'application/json': { schema: { type: 'object' } } }
+/** A problem that has a shape of its own. */
+export function renderedProblem(schema: JsonSchema = { type: 'object' }): Part {
+  return { 'application/json': { schema } }
 }
 
 function exampleOf(type: ProblemType, title: string, status: number): Part {

@@ -19,6 +19,13 @@ export function mapSchemas(
 ): OperationDescription {
   const changeOne = <Described extends { readonly schema?: JsonSchema }>(value: Described): Described =>
     value.schema === undefined ? value : { ...value, schema: change(value.schema) }
+  // A parameter is given by clients, whatever the field that its schema is that of.
+  const changeGiven = ({ schema, ...value }: ValueDescription): ValueDescription => {
+    const { readOnly: _, ...given } = change(schema)
+    return { ...value, schema: given }
+  }
+  const changeParams = (values: NonNullable<OperationDescription['params']>) =>
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, changeGiven(value)]))
   const changeAll = <Described extends { readonly schema?: JsonSchema }>(values: Readonly<Record<string, Described>>) =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, changeOne(value)]))
   const { params, query, headers, body, responses } = described
@@ -28,7 +35,7 @@ export function mapSchemas(
   ])
   return {
     ...described,
-    ...(params && { params: changeAll(params) }),
+    ...(params && { params: changeParams(params) }),
     ...(query && { query: changeAll(query) }),
     ...(headers && { headers: changeAll(headers) }),
     ...(body && { body: changeOne(body) }),
@@ -37,10 +44,10 @@ export function mapSchemas(
 }
 
 /**
- * A hand-written route, without its identifier and tag. `renders` says whether problems there have a shape of their own. Statuses are
+ * A hand-written route, without its identifier and tag. `rendered` is the shape of problems there, where they have one of their own. Statuses are
  * named one by one: some generators make code of a range such as `4XX` that does not compile.
  */
-export function describeWritten(route: Route, renders: boolean): Part {
+export function describeWritten(route: Route, rendered: JsonSchema | undefined): Part {
   const { operation, name, source, path, action } = route
   const { params = {}, query = {}, headers = {}, body, responses = UNKNOWN } = operation ?? {}
   const isComplete = !action && isRefused(responses)
@@ -65,9 +72,9 @@ export function describeWritten(route: Route, renders: boolean): Part {
       },
     }),
     responses: {
-      ...(!isRefused(responses) && { 400: problemOf(UNREADABLE, renders) }),
-      ...(operation ? answers(responses, renders) : { 200: ANYTHING }),
-      default: operation ? otherwise(isComplete, renders) : anythingElse(renders),
+      ...(!isRefused(responses) && { 400: problemOf(UNREADABLE, rendered) }),
+      ...(operation ? answers(responses, rendered) : { 200: ANYTHING }),
+      default: operation ? otherwise(isComplete, rendered) : anythingElse(rendered),
     },
   }
 }
@@ -84,16 +91,16 @@ function media(schema: Part, example: unknown): Part {
   return { schema, ...(example !== undefined && { example }) }
 }
 
-function answers(responses: OperationDescription['responses'], renders: boolean): Part {
+function answers(responses: OperationDescription['responses'], rendered: JsonSchema | undefined): Part {
   return Object.fromEntries(
-    Object.entries(responses).map(([status, response]) => [status, answer(Number(status), response, renders)]),
+    Object.entries(responses).map(([status, response]) => [status, answer(Number(status), response, rendered)]),
   )
 }
 
-function answer(status: number, response: ResponseDescription, renders: boolean): Part {
+function answer(status: number, response: ResponseDescription, rendered: JsonSchema | undefined): Part {
   const { description, schema, example, headers = {} } = response
   if (schema === undefined && status >= 400) {
-    return { ...problemOf(description, renders), headers: renders ? headersNamed() : headersOfRefusal(status) }
+    return { ...problemOf(description, rendered), headers: rendered ? headersNamed() : headersOfRefusal(status) }
   }
   return {
     description,
@@ -103,8 +110,8 @@ function answer(status: number, response: ResponseDescription, renders: boolean)
 }
 
 /** What is not named by its status: only what any request can end in, where the author names every refusal. */
-function otherwise(isComplete: boolean, renders: boolean): Part {
-  if (renders) return problemOf('Any other problem.', true)
+function otherwise(isComplete: boolean, rendered: JsonSchema | undefined): Part {
+  if (rendered) return problemOf('Any other problem.', rendered)
   return reference('responses', isComplete ? 'AnyOther' : 'AnyProblem')
 }
 
@@ -115,8 +122,8 @@ const ANYTHING: Part = {
   content: { 'application/json': { schema: {} } },
 }
 
-function anythingElse(renders: boolean): Part {
-  const problems = renders ? renderedProblem() : problemContent(undefined)
+function anythingElse(rendered: JsonSchema | undefined): Part {
+  const problems = rendered ? renderedProblem(rendered) : problemContent(undefined)
   return {
     ...ANYTHING,
     description: 'What else the route answers, and any problem.',
@@ -129,7 +136,7 @@ function isRefused(responses: OperationDescription['responses']): boolean {
 }
 
 /** A refusal of which no more is known than its shape. */
-function problemOf(description: string, renders: boolean): Part {
-  const content = renders ? renderedProblem() : problemContent(undefined)
+function problemOf(description: string, rendered: JsonSchema | undefined): Part {
+  const content = rendered ? renderedProblem(rendered) : problemContent(undefined)
   return { description, headers: headersNamed(), content }
 }

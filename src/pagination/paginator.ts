@@ -75,6 +75,9 @@ export interface ParameterDescription {
   readonly name: string
   readonly description: string
   readonly schema: JsonSchema
+  /** How several values stand in it (OpenAPI); as repeated parameters when left out. */
+  readonly style?: 'form'
+  readonly explode?: boolean
 }
 
 /** A style of pagination, one object in one file. */

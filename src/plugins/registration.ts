@@ -85,11 +85,11 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
       // Which fields it is told of, the compiler has looked at already.
       from(guarded.compute).compute(resource, field, compute as Computation<Row, never>)
     },
-    problems(path, render) {
+    problems(path, render, schema) {
       requireOpen('problems')
       requirePath('the path of problems()', path)
       requireFunction(`what renders the problems at ${path}`, render)
-      app.problems(path, render)
+      app.problems(path, render, schema)
     },
     mount(path, listener) {
       requireOpen('mount')

@@ -104,13 +104,14 @@ function cut({ spec: { pagination }, dialect, window, cursor, order }: Cut): Pag
   return { ...page, limit: Math.min(page.limit ?? size, pagination.maxPageSize), keyset: true, links }
 }
 
+/** A field that lists can be filtered by. */
 interface Offered {
   readonly field: FieldSpec
   readonly lookups: ReadonlySet<Lookup>
 }
 
 /** What lists can be filtered by. One value and several of them cost the same, and a record can always be named by its id. */
-function lookupsOf({ filters, model: { primaryKey } }: ResourceSpec): ReadonlyMap<string, Offered> {
+export function lookupsOf({ filters, model: { primaryKey } }: ResourceSpec): ReadonlyMap<string, Offered> {
   const equal: readonly Lookup[] = ['exact', 'in']
   const declared = filters.map(({ field, lookups }): [string, Offered] => {
     const more = lookups.some((each) => equal.includes(each)) || field === primaryKey ? equal : []
@@ -137,9 +138,13 @@ function toConditions(
 }
 
 /** The primary key can always be ordered by: its index is there. */
+export function sortableBy({ model, orderable }: ResourceSpec): ReadonlyMap<string, FieldSpec> {
+  return new Map([model.primaryKey, ...orderable].map((field) => [field.name, field]))
+}
+
 function compileSorting(spec: ResourceSpec): (asked: readonly Sorting[] | undefined) => readonly OrderSpec[] {
-  const { model, orderable, defaultOrder } = spec
-  const fields = new Map([model.primaryKey, ...orderable].map((field) => [field.name, field]))
+  const { model, defaultOrder } = spec
+  const fields = sortableBy(spec)
   const standard = totalOrder(model, defaultOrder)
   const find = ({ field: name, descending }: Sorting): OrderSpec => {
     const field = fields.get(name)

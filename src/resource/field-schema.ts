@@ -9,7 +9,8 @@ export function valueSchema(field: FieldSpec): JsonSchema {
 /** The same, in words that clients know. */
 export function describedSchema(field: FieldSpec): JsonSchema {
   const described = field.type.rules(field.options).map((rule) => rule.described)
-  return portable(Object.assign(valueSchema(field), ...described, documented(field)))
+  const { documentedRules } = field.type
+  return portable(Object.assign(valueSchema(field), ...described, documented(field), documentedRules?.(field.options)))
 }
 
 /** A value of the type, whatever the rules. */

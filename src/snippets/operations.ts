@@ -14,6 +14,20 @@ const SNIPPET = {
   required: ['id', 'title', 'code', 'language', 'highlighted'],
 }
 
+const TAKEN = '#/components/schemas/SnippetCreate/properties'
+
+/** The other members of a snippet are ignored, so that what was read can be sent back. */
+const INPUT = {
+  type: 'object',
+  properties: {
+    title: { $ref: `${TAKEN}/title` },
+    code: { $ref: `${TAKEN}/code` },
+    language: { $ref: `${TAKEN}/language` },
+  },
+  required: ['title', 'code', 'language'],
+  propertyNames: { enum: ['title', 'code', 'language', 'id', 'created_at', 'highlighted'] },
+}
+
 const EXAMPLE = {
   id: 1,
   title: 'Greeting',
@@ -28,20 +42,23 @@ const object = (properties: Readonly<Record<string, object>>) => ({
   required: Object.keys(properties),
 })
 
+/** The body of every refusal. */
+export const REFUSED = {
+  type: 'object',
+  properties: {
+    error: { type: 'string' },
+    errors: {
+      type: 'object',
+      description: 'What is wrong with each field.',
+      additionalProperties: { type: 'string' },
+    },
+  },
+  required: ['error'],
+}
+
 const refused = (description: string, error: string): ResponseDescription => ({
   description,
-  schema: {
-    type: 'object',
-    properties: {
-      error: { type: 'string' },
-      errors: {
-        type: 'object',
-        description: 'What is wrong with each field.',
-        additionalProperties: { type: 'string' },
-      },
-    },
-    required: ['error'],
-  },
+  schema: REFUSED,
   example: { error },
 })
 
@@ -85,7 +102,7 @@ export const OPERATIONS = {
   },
   create: {
     summary: 'Create a snippet',
-    body: { schema: { $ref: '#/components/schemas/SnippetCreate' } },
+    body: { schema: INPUT },
     responses: {
       201: done('The new snippet.', 'Snippet created'),
       400: INVALID,
@@ -116,7 +133,7 @@ export const OPERATIONS = {
   update: {
     summary: 'Replace a snippet',
     params,
-    body: { schema: { $ref: '#/components/schemas/SnippetUpdate' } },
+    body: { schema: INPUT },
     responses: {
       200: done('The snippet as it is now.', 'Snippet updated'),
       404: NOT_FOUND,

@@ -11,7 +11,7 @@ import {
   type Row,
 } from 'snippetctl'
 import { createHighlighter, type Highlight } from './highlight.js'
-import { OPERATIONS } from './operations.js'
+import { OPERATIONS, REFUSED } from './operations.js'
 
 const BATCH = 500
 const TURN_CHARACTERS = 65_536
@@ -129,7 +129,7 @@ const plugin: Plugin = (app) => {
   const present = presenter(createHighlighter({ maxBytes: CACHE_BYTES }))
   const { list, create, retrieve, update, destroy } = endpoints(app.resource('snippet'), present)
 
-  app.problems('/snippets/', renderProblem)
+  app.problems('/snippets/', renderProblem, REFUSED)
   app.route('GET', '/snippets/', 'snippets-list', list, OPERATIONS.list)
   app.route('POST', '/snippets/', 'snippets-create', create, OPERATIONS.create)
   app.route('GET', '/snippets/config/', 'snippets-config', config, OPERATIONS.config)

@@ -96,20 +96,21 @@ function createJudge(app: App): Judge {
       ),
     ),
     judge(method, path, { status, headers, body }) {
-      const { responses = {} } = document.paths[path]?.[method.toLowerCase()] ?? {}
+      const described = path in document.paths ? path : path.slice(0, -1)
+      const { responses = {} } = document.paths[described]?.[method.toLowerCase()] ?? {}
       const isAny = responses['default']?.$ref !== '#/components/responses/AnyOther'
       const keys = [String(status), ...(isAny || UNDECLARED.includes(status) ? ['default'] : [])]
       const key = keys.find((name) => name in responses)
       if (key === undefined || responses[key] === undefined) return ['the status is not declared']
-      const place = `#/paths/${escape(path)}/${method.toLowerCase()}/responses/${key}`
+      const place = `#/paths/${escape(described)}/${method.toLowerCase()}/responses/${key}`
       const [response, pointer] = follow(responses[key], place)
-      const described = Object.entries(response.headers ?? {}).map(([name, header]) => {
+      const headersOf = Object.entries(response.headers ?? {}).map(([name, header]) => {
         const [{ required = false }] = follow(header, '')
         return { name: name.toLowerCase(), required }
       })
-      const names = described.map(({ name }) => name)
+      const names = headersOf.map(({ name }) => name)
       const faults = [
-        ...described.filter(({ name, required }) => required && !headers.has(name)).map(({ name }) => `no ${name}`),
+        ...headersOf.filter(({ name, required }) => required && !headers.has(name)).map(({ name }) => `no ${name}`),
         ...[...headers.keys()]
           .filter((name) => !AMBIENT.has(name) && !names.includes(name))
           .map((name) => `${name} is not declared`),
