@@ -14,6 +14,7 @@ import { migrators } from './trials/migrators.js'
 import { network } from './trials/network.js'
 import { nthCall } from './trials/nth-call.js'
 import { oracles } from './trials/oracles.js'
+import { outcomes } from './trials/outcomes.js'
 import { overload } from './trials/overload.js'
 import { pooler } from './trials/pooler.js'
 import { restarts } from './trials/restarts.js'
@@ -48,4 +49,5 @@ export const CAMPAIGN: readonly Trial[] = [
   backups,
   loopDelay,
   attack,
+  outcomes,
 ]
