@@ -101,7 +101,7 @@ ${DIALECTS.map(({ name }) => `  d_${name.replaceAll('-', '_')}: { ${OPEN}, path:
 const LONGEST = 15_200
 const SHORT = LONGEST / 4
 /** CPU milliseconds below which differences mean nothing. */
-const FLOOR = 2
+const FLOOR = 5
 
 const IN_HEADERS = [' ', '\t', ',', '"', 'a', 'W/', '0', '-', ';', '=', '/']
 const IN_QUERIES = [' ', ',', '\\"', 'a', '0', '-', '[', '{"a":', '||']
