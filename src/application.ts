@@ -16,7 +16,8 @@ import { registerPlugin } from './plugins/registration.js'
 import { compileComputation, type Computation, type Computations, type Compute } from './resource/computed.js'
 import { compileResource, type Resource } from './resource/resource.js'
 import { createCompiler } from './resource/validator.js'
-import { type Environment, readSettings } from './settings.js'
+import { linksAt } from './resource/links.js'
+import { type Environment, readSettings, withPublicUrl } from './settings.js'
 
 /** The compiled application: everything a server needs but a database. Frozen. */
 export interface App {
@@ -39,12 +40,14 @@ export type Compiled = { readonly app: App } | { readonly refusals: readonly Ref
 
 /** Turns a checked spec and its plugins into one table of named routes. Needs no database. */
 export function compileApp(
-  spec: AppSpec,
+  given: AppSpec,
   plugins: readonly LoadedPlugin[],
   { env, judgeDefaults }: { readonly env: Environment; readonly judgeDefaults: boolean },
 ): Compiled {
   const development = env.NODE_ENV !== 'production'
   const refusals: Refusal[] = []
+  const { spec, refused } = withPublicUrl(given, env)
+  refusals.push(...refused)
   const routes = new RouteTable()
   const mounts: Mount[] = []
   const closings: Closing[] = []
@@ -53,9 +56,10 @@ export function compileApp(
   const additions = new Map<Resource, Additions>()
   const computations = new Map<Resource, Map<string, Compute>>()
   const added = (resource: Resource): Additions => additions.get(resource) ?? NO_ADDITIONS
+  const links = linksAt(routes, spec.api.publicUrl)
   const mounted = spec.mounts.flatMap((mount) => mount.resources)
   const resources = new Map(
-    [...spec.resources, ...mounted].map((each) => [each.name, compileResource(each, routes, compile)]),
+    [...spec.resources, ...mounted].map((each) => [each.name, compileResource(each, links, compile)]),
   )
   const attempt = (path: Refusal['path'], part: Refusal['part'], work: () => void): void => {
     try {

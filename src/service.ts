@@ -16,6 +16,7 @@ import { compileHosts } from './http/hosts.js'
 import type { Log } from './http/log.js'
 import type { Route } from './http/route.js'
 import { createSendBudget, type SendBudget } from './http/send-budget.js'
+import { compilePublicUrl } from './http/public-url.js'
 import { createServer, type HttpServer, type ServerParts } from './http/server.js'
 import type { Spans } from './http/spans.js'
 import type { Traffic } from './http/traffic.js'
@@ -65,7 +66,8 @@ export function createService(
     const routes = withBuiltIn(served.routes, openApiRoutes(served))
     const cors = served.spec.api.cors && compileCors(served.spec.api.cors)
     const hosts = compileHosts({ hosts: served.spec.api.hosts, development: served.development, own: () => own })
-    return { gate, parts: { routes, mounts, pages, records, cors, hosts, onMismatch: gate.suspect } }
+    const publicUrl = compilePublicUrl(served.spec.api)
+    return { gate, parts: { routes, mounts, pages, records, cors, hosts, publicUrl, onMismatch: gate.suspect } }
   }
   let now = serve(app)
   // Versions that were replaced, whose last requests may be under way, and the one that is served.

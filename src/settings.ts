@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { loadAjv } from './config/ajv.js'
+import { PUBLIC_URL, PUBLIC_URL_HINT } from './config/public-schema.js'
 import type { Refusal } from './config/refusal.js'
+import type { AppSpec } from './config/spec.js'
 import type { Json, JsonSchema } from './json.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -94,4 +96,20 @@ function readVariable(text: string): Json {
   } catch {
     return text
   }
+}
+
+const VARIABLE = 'SNIPPETCTL_PUBLIC_URL'
+
+/** The configuration with the public URL that the environment says in place of its own. */
+export function withPublicUrl(
+  spec: AppSpec,
+  env: Environment,
+): { readonly spec: AppSpec; readonly refused: readonly Refusal[] } {
+  const publicUrl = env[VARIABLE]
+  if (publicUrl === undefined) return { spec, refused: [] }
+  if (new RegExp(PUBLIC_URL).test(publicUrl))
+    return { spec: Object.freeze({ ...spec, api: Object.freeze({ ...spec.api, publicUrl }) }), refused: [] }
+  const message = `the environment variable ${VARIABLE} is malformed: ${JSON.stringify(publicUrl)}`
+  const path = spec.api.publicUrl === undefined ? ['api'] : ['api', 'public_url']
+  return { spec, refused: [{ code: 'SC206', part: 'value', path, message, help: [PUBLIC_URL_HINT] }] }
 }

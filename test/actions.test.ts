@@ -18,6 +18,8 @@ resources:
 
 type Book = { readonly id: bigint; readonly title: string; readonly lent: boolean }
 
+const JSON_TYPE = { 'content-type': 'application/json' }
+
 /** What the action `answer` answers. */
 let answer: unknown
 let called: string[]
@@ -122,6 +124,33 @@ describe('an action', () => {
     const response = await api.send('POST', '/books/1/lend/', body)
     expect([response.status, await response.json()]).toMatchObject([status, { errors }])
     expect(await lent()).toBe(false)
+  })
+
+  test.each([
+    ['a body without a Content-Type', Buffer.from('{}'), {}],
+    ['a body of nothing', '{}', JSON_TYPE],
+    ['a Content-Type without a body', undefined, JSON_TYPE],
+    ['no body', undefined, {}],
+  ])('takes %s for an action without input', async (_case, body, headers: Readonly<Record<string, string>>) => {
+    const sent = { method: 'POST', headers, ...(body !== undefined && { body }) }
+    expect((await api.fetch('/books/clear/', sent)).status).toBe(204)
+  })
+
+  test.each([
+    ['members', '{"all":true}', JSON_TYPE, 400, '`all` is not a field here; nothing can be sent'],
+    ['a list', '[1]', JSON_TYPE, 400, 'the body must be a JSON object'],
+    ['no JSON', '{', JSON_TYPE, 400, 'not valid JSON'],
+    ['another media type', 'all=true', { 'content-type': 'application/x-www-form-urlencoded' }, 415, 'Content-Type'],
+  ])('refuses a body of %s for an action without input', async (_case, body, headers, status, says) => {
+    called = []
+    const response = await api.fetch('/books/clear/', { method: 'POST', body, headers })
+    expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(says)])
+    expect(called).toEqual([])
+  })
+
+  test('takes no body as one without members, for an action whose input has to be named', async () => {
+    const response = await api.fetch('/books/1/lend/', { method: 'POST' })
+    expect([response.status, await response.json()]).toMatchObject([400, { errors: { reader: 'Reader is required' } }])
   })
 
   test.each([
@@ -236,5 +265,3 @@ describe('an operation that is replaced', () => {
     expect(called).toEqual([])
   })
 })
-
-const JSON_TYPE = { 'content-type': 'application/json' }

@@ -15,6 +15,9 @@ const YAML =
   none: { model: book, path: /none/, filterable: [shelf], pagination: { style: page_number, count: none } }
   whole: { model: book, path: /whole/, filterable: [shelf], pagination: { style: none } }
   wrapped: { model: book, path: /wrapped/, filterable: [shelf], pagination: { style: page_number, envelope: results } }
+  drf: { model: book, path: /drf/, filterable: [shelf], dialect: page }
+  crud: { model: book, path: /crud/, filterable: [shelf], dialect: crud }
+  server: { model: book, path: /server/, filterable: [shelf], dialect: json-server }
 `)
 
 let api: Api
@@ -74,6 +77,18 @@ describe('a capped count', () => {
     expect([page.estimated, Object.keys(page.links)]).toEqual(['true', expect.not.arrayContaining(['last'])])
     expect(page.total).toBeGreaterThan(CAP)
     expect(page.total).toBeLessThan(2 * ROWS)
+  })
+
+  test.each([
+    ['/wrapped/', '/wrapped/?shelf=few', 'count'],
+    ['/drf/', '/drf/?shelf=few', 'count'],
+    ['/crud/?limit=2', '/crud/?limit=2&s={"shelf":"few"}', 'total'],
+    ['/server/?_per_page=2', '/server/?_per_page=2&shelf=few', 'items'],
+  ])('is marked as an estimate beside it, in the body, and only then: %s', async (path, exact, member) => {
+    const estimated = (await list(path)).body as Readonly<Record<string, unknown>>
+    expect(estimated[`${member}_estimated`]).toBe(true)
+    expect(estimated[member]).toBeGreaterThan(CAP)
+    expect((await list(exact)).body).not.toHaveProperty(`${member}_estimated`)
   })
 
   test('is never less than what was counted, however wrong the planner is', async () => {

@@ -99,6 +99,10 @@ describe('a list', () => {
     ['/page/books?ordering=status', 'cannot be ordered by `status`; allowed are id, title, pages'],
     ['/page/books?ordering=title,-title', 'names a field twice'],
     ['/page/books?page=1&page=2', '`page` is given twice with different values'],
+    [
+      '/page/books?ordering=title&ordering=pages',
+      '`ordering` is given twice with different values; give it once, with its values between commas',
+    ],
     ['/page/books?page=0', '`page` must be a whole number from 1'],
     ['/page/books?pages__gte=1&pages__gte=2', '`pages__gte` takes one value'],
     ['/page/books?pages__gt=1', 'no comparison `pages__gt`; those of `pages` are gte, lte, isnull'],
@@ -276,7 +280,7 @@ models:
       author: { type: belongs_to, model: author }
 resources:
   author: { model: author, path: /authors/, dialect: json-server }
-  book: { model: book, path: /books/, url: true, links: { author: author-detail }, filterable: [author] }
+  book: { model: book, path: /books/, url: true, links: { author: author-detail }, filterable: { author: [exact, in] } }
 mounts:
   - { path: /admin-api, dialect: crud }
   - { path: /v2/same }
@@ -291,6 +295,19 @@ mounts:
       expect([made.status, made.headers.get('location'), await made.json()]).toEqual([201, book.url, book])
       const plain = { url: '/api/books/1/', id: 1, author: '/api/authors/1/' }
       expect(await (await linked.fetch('/api/books/1')).json()).toEqual(plain)
+      const found = async (path: string) => {
+        const response = await linked.fetch(path)
+        const answer: unknown = await response.json()
+        return [response.status, Array.isArray(answer) ? answer.length : answer]
+      }
+      expect(await found('/api/books?author=/api/authors/1/')).toEqual([200, 1])
+      expect(await found('/api/books?author=%2Fapi%2Fauthors%2F1')).toEqual([200, 1])
+      expect(await found('/api/books?author__in=/api/authors/1/,2')).toEqual([200, 1])
+      expect(await found('/api/books?author=/api/authors/2/')).toEqual([200, 0])
+      expect(await found('/api/books?author=/api/books/1/')).toMatchObject([400, { title: 'Invalid query parameter' }])
+      expect(await found('/api/books?author=/admin-api/authors/1/')).toMatchObject([400, {}])
+      expect(await found('/admin-api/books?filter=author||$eq||/admin-api/authors/1/')).toEqual([200, 1])
+      expect(await found('/admin-api/books?filter=author||$in||/admin-api/authors/1/,2')).toEqual([200, 1])
       const elsewhere = await linked.send('POST', '/admin-api/books', { author: plain.author })
       expect([elsewhere.status, await elsewhere.json()]).toMatchObject([400, { error: 'Validation failed' }])
       // Without a dialect of its own, each resource speaks there as it does at the prefix.

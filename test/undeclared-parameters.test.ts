@@ -76,6 +76,22 @@ describe('what has no query parameters refuses any, before it does anything', ()
 })
 
 test.each([
+  ['GET', '/api/panel/1/?fields=id', 'fields'],
+  ['GET', '/api/panel/1/?x=1&expand=author', 'expand'],
+  ['PUT', '/api/panel/1/?fields=id', 'fields'],
+  ['DELETE', '/api/panel/1/?expand=author', 'expand'],
+  ['POST', '/api/panel/?fields=id', 'fields'],
+])('a record in a dialect refuses a selection, as its list does: %s %s', async (method, path, name) => {
+  const { status, text } = await send(
+    method,
+    path,
+    method === 'GET' || method === 'DELETE' ? undefined : { title: 'A' },
+  )
+  expect([status, text]).toEqual([400, expect.stringContaining(`this takes no parameter \`${name}\``)])
+  expect((await send('GET', `/api/panel/?${name}=id`)).status).toBe(400)
+})
+
+test.each([
   ['nothing behind the question mark', '/api/books/1/?', '"title":"One"'],
   ['separators alone', '/api/books/1/?&&', '"title":"One"'],
   ['a resource that ignores unknown parameters', '/api/lax/1/?x=1', '"title":"One"'],

@@ -80,6 +80,8 @@ const buildApi = ({ cors, ...given }: ApiYaml): ApiSpec => {
     explore,
     hosts: [...hosts],
     maxBody: max_body,
+    publicUrl: given.public_url,
+    trustedProxies: [...(given.trusted_proxies ?? [])],
     cors: cors && buildCors({ ...CORS_DEFAULTS, ...cors }),
   }
 }

@@ -3,6 +3,7 @@ import type { Json } from '../json.js'
 import { withAnswers } from './answers-model.js'
 import { buildSpec } from './build.js'
 import { checkCors } from './check-cors.js'
+import { checkProxies } from './check-proxies.js'
 import { checkModels } from './check-models.js'
 import { checkResources } from './check-resources.js'
 import type { Diagnostic } from './diagnostic.js'
@@ -21,6 +22,7 @@ export const checkConfig = (document: ConfigDocument): AppSpec | Diagnostic[] =>
   const report = createReport(document)
   checkShape(document.value, report)
   checkCors(document.value, report)
+  checkProxies(document.value, report)
   const models = draftModels(document.value, report)
   checkModels(document.value, models, report)
   checkResources(document.value, models, report)

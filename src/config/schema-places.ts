@@ -2,6 +2,7 @@ import { DIALECTS, PLAIN } from '../dialects/index.js'
 import type { JsonSchema } from '../json.js'
 import { corsSchema } from './cors-schema.js'
 import { hostsSchema } from './host-schema.js'
+import { publicSchemas } from './public-schema.js'
 import { doc, mapping } from './schema-parts.js'
 
 /** What `api` says where resources.yaml does not. */
@@ -59,6 +60,7 @@ export const apiSchema = (): JsonSchema =>
       'The most bytes that any body may have; with `bulk`, the longest valid body of many records can be longer.',
       'max_body: 67108864',
     ),
+    ...publicSchemas(),
     cors: doc(
       corsSchema(),
       'Which other origins may read answers by scripts; none when left out.',

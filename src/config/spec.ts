@@ -43,6 +43,10 @@ export interface ApiSpec {
   readonly hosts: readonly string[]
   /** The most bytes that any body may have. */
   readonly maxBody: number
+  /** Under which clients reach the service, without a slash at the end. */
+  readonly publicUrl: string | undefined
+  /** Addresses, and ranges of them, of proxies that may say it for a request. */
+  readonly trustedProxies: readonly string[]
   /** undefined: scripts of other origins read nothing. */
   readonly cors: CorsSpec | undefined
 }

@@ -89,6 +89,8 @@ export interface ApiYaml {
   readonly explore?: boolean | 'development'
   readonly hosts?: readonly string[]
   readonly max_body?: number
+  readonly public_url?: string
+  readonly trusted_proxies?: readonly string[]
   readonly cors?: CorsYaml
 }
 

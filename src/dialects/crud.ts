@@ -3,7 +3,7 @@ import type { Json } from '../json.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { describeCount, readCount } from '../pagination/paginator.js'
 import type { Fault } from '../problem.js'
-import { COUNT, objectOf, textParameter } from './description.js'
+import { COUNT, estimable, objectOf, textParameter } from './description.js'
 import type { Comparison, Dialect, Given, Sorting, Vocabulary, Window } from './dialect.js'
 import { comparisons, describeRows, readJson, readMembers, readRows, refused, single, textOf } from './parameters.js'
 
@@ -44,10 +44,13 @@ export const crud: Dialect = {
     window: readWindow(given, words),
   }),
   spell: (offset, size) => ({ limit: String(size), offset: String(offset) }),
-  frame({ window: { offset, size }, paged, length, total }) {
+  frame({ window: { offset, size }, paged, length, total, estimated }) {
     if (!paged) return {}
     const page = `"page":${offset / BigInt(size) + 1n},"pageCount":${Math.ceil(total / size)}`
-    return { before: '{"data":', after: `,"count":${length},"total":${total},${page}}` }
+    return {
+      before: '{"data":',
+      after: `,"count":${length},"total":${total}${estimated ? ',"total_estimated":true' : ''},${page}}`,
+    }
   },
   describe: (sizes) => ({
     parameters: [
@@ -60,7 +63,7 @@ export const crud: Dialect = {
       textParameter('sort', 'A field and an order, `title,DESC`; several are `sort[0]`, `sort[1]`.'),
     ],
     frame: (data) => ({
-      anyOf: [data, objectOf({ data, count: COUNT, total: COUNT, page: COUNT, pageCount: COUNT })],
+      anyOf: [data, estimable(objectOf({ data, count: COUNT, total: COUNT, page: COUNT, pageCount: COUNT }), 'total')],
     }),
   }),
   bulk: 'bulk',

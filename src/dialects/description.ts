@@ -22,6 +22,17 @@ export function objectOf(properties: Readonly<Record<string, JsonSchema>>): Json
   return { type: 'object', properties, required: Object.keys(properties) }
 }
 
+/** An object one member of which is a count that may be an estimate, which another member says then. */
+export function estimable({ properties, ...schema }: JsonSchema, count: string): JsonSchema {
+  const estimated = { const: true, description: `There where \`${count}\` is an estimate.` }
+  return { ...schema, properties: { ...(properties as JsonSchema), [`${count}_estimated`]: estimated } }
+}
+
+/** The object around the records of a list. */
+export function envelopeOf(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return estimable(objectOf(properties), 'count')
+}
+
 /** A number of records or pages. */
 export const COUNT: JsonSchema = { type: 'integer', format: 'int64', minimum: 0 }
 

@@ -65,6 +65,8 @@ export interface Listed {
   /** Records in the answer, and in all. */
   readonly length: number
   readonly total: number
+  /** Whether `total` is an estimate. */
+  readonly estimated: boolean
   /** The URLs of the neighbouring pages. */
   readonly next: string | undefined
   readonly previous: string | undefined

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../json.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { describeCount, readCount } from '../pagination/paginator.js'
-import { COUNT, eitherWay, namesParameter, objectOf } from './description.js'
+import { COUNT, eitherWay, estimable, namesParameter, objectOf } from './description.js'
 import type { Comparison, Dialect, Frame, Given, Listed, Sorting, Vocabulary, Window } from './dialect.js'
 import { comparisons, describeRows, type LookupWords, readRows, refused, single, toSize } from './parameters.js'
 
@@ -58,7 +58,13 @@ export const jsonServer: Dialect = {
       ...[...SUFFIXES].map(([suffix, lookups]) => ({ name: field + suffix, lookups })),
     ],
     frame: (data) => ({
-      anyOf: [data, objectOf({ first: COUNT, prev: PAGE, next: PAGE, last: COUNT, pages: COUNT, items: COUNT, data })],
+      anyOf: [
+        data,
+        estimable(
+          objectOf({ first: COUNT, prev: PAGE, next: PAGE, last: COUNT, pages: COUNT, items: COUNT, data }),
+          'items',
+        ),
+      ],
     }),
   }),
   put: 'merge',
@@ -117,11 +123,11 @@ function refuseTogether(own: ReadonlyMap<string, string>, [first = '', ...others
 }
 
 /** The object that json-server 1 answers to a page by its number. */
-function frameNumbered({ window: { offset, size }, total }: Listed): Frame {
+function frameNumbered({ window: { offset, size }, total, estimated }: Listed): Frame {
   const page = offset / BigInt(size) + 1n
   const pages = Math.ceil(total / size)
   const previous = page > 1n ? page - 1n : null
   const next = page < BigInt(pages) ? page + 1n : null
-  const numbers = `"first":1,"prev":${previous},"next":${next},"last":${pages},"pages":${pages},"items":${total}`
+  const numbers = `"first":1,"prev":${previous},"next":${next},"last":${pages},"pages":${pages},"items":${total}${estimated ? ',"items_estimated":true' : ''}`
   return { before: `{${numbers},"data":`, after: '}' }
 }

@@ -1,7 +1,7 @@
 import { LOOKUPS } from '../fields/field-type.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { describeCount, readCount } from '../pagination/paginator.js'
-import { COUNT, eitherWay, namesParameter, NEIGHBOUR, objectOf } from './description.js'
+import { COUNT, eitherWay, envelopeOf, namesParameter, NEIGHBOUR } from './description.js'
 import type { Dialect } from './dialect.js'
 import { byLookup, comparisons, describeRows, readRows, single } from './parameters.js'
 
@@ -18,7 +18,7 @@ export const page: Dialect = {
   search: SEARCH,
   read(given, words) {
     const names = words.searches ? [...OWN, SEARCH] : OWN
-    const own = single(given, names)
+    const own = single(given, names, ['ordering'])
     const size = readRows(own, 'page_size', words.sizes.pageSize)
     const ordering = own.get('ordering')
     return {
@@ -35,11 +35,12 @@ export const page: Dialect = {
     }
   },
   spell: (offset, size) => ({ page: String(offset / BigInt(size) + 1n), page_size: String(size) }),
-  frame({ total, next, previous, streamed }) {
+  frame({ total, estimated, next, previous, streamed }) {
+    const count = `"count":${total}${estimated ? ',"count_estimated":true' : ''}`
     const links = `"next":${JSON.stringify(next ?? null)},"previous":${JSON.stringify(previous ?? null)}`
     return streamed
-      ? { before: `{"count":${total},"results":`, after: `,${links}}` }
-      : { before: `{"count":${total},${links},"results":`, after: '}' }
+      ? { before: `{${count},"results":`, after: `,${links}}` }
+      : { before: `{${count},${links},"results":`, after: '}' }
   },
   describe: (sizes, fields) => ({
     parameters: [
@@ -50,7 +51,7 @@ export const page: Dialect = {
     ],
     filters: (field) =>
       LOOKUPS.map((lookup) => ({ name: lookup === 'exact' ? field : `${field}__${lookup}`, lookups: [lookup] })),
-    frame: (results) => objectOf({ count: COUNT, next: NEIGHBOUR, previous: NEIGHBOUR, results }),
+    frame: (results) => envelopeOf({ count: COUNT, next: NEIGHBOUR, previous: NEIGHBOUR, results }),
   }),
   put: 'replace',
   destroyed: 'nothing',

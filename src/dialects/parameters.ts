@@ -4,16 +4,27 @@ import { readCount, type PageSizes, type ParameterDescription } from '../paginat
 import { Problem } from '../problem.js'
 import type { Comparison, Given, Vocabulary } from './dialect.js'
 
+/** What to do instead of giving a parameter twice that takes several values. */
+export const BETWEEN_COMMAS = 'give it once, with its values between commas'
+
 /**
- * The parameters with these names that are given, each with its one value; said twice in the same words it is still one.
+ * The parameters with these names that are given, each with its one value; said twice in the same words it is still one. `lists` are those
+ * whose values stand between commas.
  * @throws Problem `invalid_query` for a parameter with two values
  */
-export function single(given: Given, names: readonly string[]): ReadonlyMap<string, string> {
+export function single(
+  given: Given,
+  names: readonly string[],
+  lists: readonly string[] = [],
+): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   for (const name of names) {
     const [value, ...others] = given.get(name) ?? []
     if (value === undefined) continue
-    if (others.some((other) => other !== value)) throw refused(name, 'is given twice with different values')
+    if (others.some((other) => other !== value)) {
+      const fault = 'is given twice with different values'
+      throw refused(name, lists.includes(name) ? `${fault}; ${BETWEEN_COMMAS}` : fault)
+    }
     found.set(name, value)
   }
   return found

@@ -66,7 +66,9 @@ async function answerOf(
     if (!match || !('route' in match)) throw new Problem('not_found', 'nothing is at this path')
     const asked = Object.entries(context.headers).filter(([name]) => !OF_THE_PAGE.has(name))
     const headers = { ...Object.fromEntries(asked), accept: 'application/json' }
-    return await match.route.handle(Object.freeze({ ...context, method: 'GET', params: match.params, search, headers }))
+    // Pages link to pages, so that its own links lead nowhere else than the page was asked for.
+    const own = { method: 'GET', params: match.params, search, headers, publicUrl: () => '' }
+    return await match.route.handle(Object.freeze({ ...context, ...own }))
   } catch (error) {
     if (!(error instanceof Problem) || error.type === 'internal') throw error
     return toReply(error, context.requestId, routes.rendererAt(path))

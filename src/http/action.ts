@@ -84,10 +84,11 @@ export function actionRoute(
   if (output === 'record' && on === 'collection') throw new Error(`${what} is done with no record that it could answer`)
   const at = on === 'record' ? `${spec.path}{${spec.model.primaryKey.name}}/` : spec.path
   const path = `${at}${name}/`
-  const policy = method === 'GET' ? undefined : input && policyFor(input, spec.maxBody)
-  const read = inputReader(input, { method, policy }, compile)
+  const policy = method === 'GET' ? undefined : policyFor(input ?? [], spec.maxBody)
+  const read = inputReader(input, { policy }, compile)
   const { idempotency } = spec
-  const readKey = idempotency && method === 'POST' ? readAsked({ idempotency, path, policy }) : undefined
+  const readKey =
+    idempotency && method === 'POST' ? readAsked({ idempotency, path, policy: input && policy }) : undefined
   const reply = replier(resource, what, output, compile)
   // The kinds of actions differ in what they are told of their calls; this tells all that any of them is promised.
   const handle = action.handle as (call: AnyCall) => unknown
@@ -118,18 +119,23 @@ export function actionRoute(
 
 const NOTHING: Row = Object.freeze({})
 
+/** No body is as one without members; where nothing is declared, no other is taken. */
 function policyFor(fields: readonly FieldSpec[], most: number): BodyPolicy {
-  return { mediaTypes: ['application/json'], optional: false, limit: bodyLimit(fields, most) }
+  return {
+    mediaTypes: ['application/json'],
+    optional: fields.length === 0,
+    blank: true,
+    limit: bodyLimit(fields, most),
+  }
 }
 
 function inputReader(
   fields: readonly FieldSpec[] | undefined,
-  { method, policy }: { readonly method: Method; readonly policy: BodyPolicy | undefined },
+  { policy }: { readonly policy: BodyPolicy | undefined },
   compile: CompileSchema,
 ): (context: Context) => Promise<Row> {
   const input = compileInput(fields ?? [], compile)
-  if (method === 'GET') return async ({ search }) => input.query(search)
-  if (policy === undefined) return async () => NOTHING
+  if (policy === undefined) return async ({ search }) => input.query(search)
   return async (context) => input.body(await context.body(policy))
 }
 

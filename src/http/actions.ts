@@ -1,5 +1,4 @@
 import type { Operation } from '../config/spec.js'
-import type { ListRequest } from '../resource/list.js'
 import { detailName } from '../resource/links.js'
 import type { Id, ListPage, Row } from '../resource/plan.js'
 import type { BodyMode } from '../resource/body.js'
@@ -7,7 +6,7 @@ import type { Resource } from '../resource/resource.js'
 import { Problem } from '../problem.js'
 import { dialectList } from './dialect-list.js'
 import { entityTag, readPreconditions, taggedReply } from './entity-tags.js'
-import { linksOf, listHeaders } from './list-links.js'
+import { type Listing, linksOf, listHeaders, type Links } from './list-links.js'
 import type { BodyPolicy, Context, Handler, Reply } from './route.js'
 
 /** The generated operations: each takes a resource and gives the handler of one route. */
@@ -39,7 +38,7 @@ function list(resource: Resource): Handler {
   return async (context) => {
     const request = resource.parseList(context.search)
     const page = await context.documents(resource).list(request.plan)
-    return listReply(resource, request, page)
+    return listReply({ resource, context, request }, page)
   }
 }
 
@@ -119,20 +118,21 @@ export function notFound(): never {
   throw new Problem('not_found')
 }
 
-function listReply(resource: Resource, request: ListRequest, page: ListPage<Uint8Array>): Reply {
-  const links = linksOf(resource, request, page)
-  const isWrapped = resource.spec.pagination.envelope === 'results'
+function listReply(listing: Listing, page: ListPage<Uint8Array>): Reply {
+  const links = linksOf(listing, page)
+  const isWrapped = listing.resource.spec.pagination.envelope === 'results'
   return {
     status: 200,
     headers: listHeaders(links, page),
-    text: isWrapped ? envelope(page, new Map(links)) : page.items,
+    text: isWrapped ? envelope(page, links) : page.items,
   }
 }
 
-function envelope(page: ListPage<Uint8Array>, links: ReadonlyMap<string, string>): Uint8Array {
+function envelope(page: ListPage<Uint8Array>, links: Links): Uint8Array {
   const [count, next, previous] = [page.total?.rows, links.get('next'), links.get('prev')].map((part) =>
     JSON.stringify(part ?? null),
   )
-  const head = `{"count":${count},"next":${next},"previous":${previous},"results":`
+  const estimated = page.total?.estimated ? ',"count_estimated":true' : ''
+  const head = `{"count":${count}${estimated},"next":${next},"previous":${previous},"results":`
   return Buffer.concat([Buffer.from(head), page.items, Buffer.from('}')])
 }

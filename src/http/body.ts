@@ -14,9 +14,13 @@ const MEDIA_TYPE = /^([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)(?:[ \t
 export async function readBody(exchange: Exchange, policy: BodyPolicy): Promise<JsonBody> {
   const { request } = exchange
   if (Number(request.headers['content-length'] ?? 0) > policy.limit) throw tooLarge(exchange, policy)
+  if (policy.blank && isBodyless(exchange)) return NOTHING
   requireReadable(exchange, policy)
-  return readJsonBody(await readBytes(exchange, policy), policy.items, policy.within)
+  const bytes = await readBytes(exchange, policy)
+  return policy.blank && bytes.length === 0 ? NOTHING : readJsonBody(bytes, policy.items, policy.within)
 }
+
+const NOTHING = readJsonBody(Buffer.from('{}'))
 
 /** The header in which an answer says which media types a method takes; `Accept` for others. */
 const ADVERTISED: Readonly<Record<string, string>> = { PATCH: 'Accept-Patch', POST: 'Accept-Post' }

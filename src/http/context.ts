@@ -9,6 +9,7 @@ import { EXCHANGE, type Exchange } from './exchange.js'
 import { once } from './idempotency.js'
 import type { Later, Task } from './later.js'
 import { isUnknown, limitTransaction, watchWrites, withRequest } from './outcomes.js'
+import type { PublicUrl } from './public-url.js'
 import type { BodyPolicy, Context, Reply, Transaction } from './route.js'
 import type { Params } from './routes.js'
 import { shareOf } from './share.js'
@@ -29,6 +30,7 @@ export interface Records {
 export interface Surroundings {
   readonly records: Records
   readonly reverse: Context['reverse']
+  readonly publicUrl: PublicUrl
   readonly later: Later
   /** Sees to it that the transactions of an exchange end. */
   readonly watch: (exchange: Exchange) => void
@@ -60,6 +62,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
           : records.documents(resource),
       graph: (resource, ids, relations) => records.graph(resource, ids, relations),
       transaction: (work, options) => transact(records, { work, options, kind }),
+      publicUrl: () => surroundings.publicUrl(request),
       reverse: surroundings.reverse,
     })
   const transact: Transact = async (records, { work, options, kind }) => {

@@ -4,7 +4,7 @@ import { fail } from '../fail.js'
 import type { ListRequest } from '../resource/list.js'
 import type { ListPage } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
-import { type Links, linksOf, listHeaders } from './list-links.js'
+import { type Links, type Listing, linksOf, listHeaders } from './list-links.js'
 import type { Handler, Reply } from './route.js'
 
 type Page = ListPage<Uint8Array>
@@ -15,17 +15,15 @@ export function dialectList(resource: Resource, dialect: Dialect): Handler {
     const request = resource.parseList(context.search)
     const documents = context.documents(resource)
     const page = await documents.list(request.plan)
-    const asking = { resource, dialect, request, page }
+    const asking = { resource, context, dialect, request, page }
     const { limit } = request.plan
     const isPart = page.more && limit !== undefined && limit < wantedOf(request)
     return isPart ? inPieces(asking, documents) : atOnce(asking)
   }
 }
 
-interface Asking {
-  readonly resource: Resource
+interface Asking extends Listing {
   readonly dialect: Dialect
-  readonly request: ListRequest
   readonly page: Page
 }
 
@@ -34,8 +32,8 @@ function wantedOf({ cut }: ListRequest): number {
 }
 
 function atOnce(asking: Asking): Reply {
-  const { resource, request, page } = asking
-  const links = linksOf(resource, request, page)
+  const { page } = asking
+  const links = linksOf(asking, page)
   const { headers, before = '', after = '' } = frameOf(asking, { links, length: page.length, streamed: false })
   return {
     status: 200,
@@ -59,6 +57,7 @@ function frameOf({ resource, dialect, request, page }: Asking, { links, length, 
     streamed,
     length,
     total: page.total?.rows ?? length,
+    estimated: page.total?.estimated ?? false,
     next: links.get('next'),
     previous: links.get('prev'),
   }
@@ -67,9 +66,9 @@ function frameOf({ resource, dialect, request, page }: Asking, { links, length, 
 
 /** A list that is longer than a page: what was found is its beginning, and what follows is read as the client takes it. */
 function inPieces(asking: Asking, documents: DocumentStore<string>): Reply {
-  const { resource, request, page } = asking
+  const { request, page } = asking
   const length = expected(request, page)
-  const links = reachable(asking, linksOf(resource, request, { ...page, first: undefined, last: undefined }))
+  const links = reachable(asking, linksOf(asking, { ...page, first: undefined, last: undefined }))
   const { headers, before = '' } = frameOf(asking, { links, length, streamed: true })
   return {
     status: 200,
@@ -93,7 +92,7 @@ function reachable({ resource, request, page }: Asking, links: Links): Links {
 }
 
 async function* pieces(asking: Asking, documents: DocumentStore<string>, before: string): AsyncGenerator<string> {
-  const { resource, request } = asking
+  const { request } = asking
   const { plan } = request
   const wanted = wantedOf(request)
   const size = plan.limit ?? wanted
@@ -107,7 +106,7 @@ async function* pieces(asking: Asking, documents: DocumentStore<string>, before:
     if (page.length > 0) yield `,${within(page)}`
     length += page.length
   }
-  const links = linksOf(resource, request, { ...page, first: undefined, total: asking.page.total })
+  const links = linksOf(asking, { ...page, first: undefined, total: asking.page.total })
   yield `]${frameOf(asking, { links, length, streamed: true }).after ?? ''}`
 }
 

@@ -17,7 +17,8 @@ export const SECURITY_HEADERS: readonly string[] = Object.freeze([
 ])
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
-const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+,;=-]+)(?::[0-9]{0,5})?$/
+/** A host name with an optional port, as in `Host`. */
+export const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+,;=-]+)(?::[0-9]{0,5})?$/
 
 /** The client's id when it is plain and short enough for a log; otherwise a random one. */
 export function requestIdOf({ headers }: IncomingMessage): string {

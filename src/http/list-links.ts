@@ -2,13 +2,26 @@ import type { PageEdges } from '../pagination/paginator.js'
 import type { ListRequest } from '../resource/list.js'
 import type { ListPage } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
+import type { Context } from './route.js'
 
 /** The URLs of the neighbours of a page, by relation. */
 export type Links = ReadonlyMap<string, string>
 
+const NONE: Links = new Map()
+
+/** A request for a list of a resource. */
+export interface Listing {
+  readonly resource: Resource
+  readonly context: Context
+  readonly request: ListRequest
+}
+
 /** Where the neighbours of a page are. */
-export function linksOf({ spec: { path } }: Resource, request: ListRequest, page: ListPage<unknown>): Links {
-  return new Map([...request.links(page)].map(([rel, search]) => [rel, `${path}?${search}`]))
+export function linksOf({ resource, context, request }: Listing, page: ListPage<unknown>): Links {
+  const found = request.links(page)
+  if (found.size === 0) return NONE
+  const start = `${context.publicUrl()}${resource.spec.path}?`
+  return new Map([...found].map(([rel, search]) => [rel, start + search]))
 }
 
 /** What headers say of a list: its neighbours, and how many records there are. */

@@ -9,6 +9,7 @@ import type { Fallback } from './fallback.js'
 import type { Pipeline } from './pipeline.js'
 import type { Next } from './plugin.js'
 import { findForeign } from './foreign.js'
+import type { PublicUrl } from './public-url.js'
 import { findHeadProblem, requestIdOf, SECURITY_HEADERS } from './headers.js'
 import type { Hosts } from './hosts.js'
 import type { Later } from './later.js'
@@ -27,6 +28,8 @@ export interface ListenerParts extends AnsweringParts {
   /** Asked for what neither a route nor the fallback takes. */
   readonly pages?: Pick<RouteTable, 'match'> | undefined
   readonly hosts?: Hosts | undefined
+  /** Under which URL clients reach the service; nobody says when left out. */
+  readonly publicUrl?: PublicUrl | undefined
   readonly spans?: Spans | undefined
   readonly pipeline: Pipeline
   readonly connectionOf: (socket: Socket) => Connection | undefined
@@ -47,8 +50,10 @@ export function createListener(parts: ListenerParts): {
 } {
   const { routes, records, later, fallback, pages, log, limits, traffic, spans } = parts
   const { answer, fail, deadlines } = createAnswering(parts)
+  const { publicUrl = () => '' } = parts
   const { handlerTimeout } = limits
-  const surroundings = { records, reverse: routes.reverse.bind(routes), later, watch: deadlines.watch, handlerTimeout }
+  const reverse = routes.reverse.bind(routes)
+  const surroundings = { records, reverse, publicUrl, later, watch: deadlines.watch, handlerTimeout }
 
   const receive = (request: IncomingMessage, response: ServerResponse, next?: Next, awaitsContinue = false): void => {
     const connection = parts.connectionOf(request.socket)

@@ -1,6 +1,6 @@
 import type { Operation, ResourceSpec } from '../config/spec.js'
 import { Problem } from '../problem.js'
-import { parseQuery, quote } from '../resource/query.js'
+import { parsePairs, parseQuery, quote } from '../resource/query.js'
 import type { Resource } from '../resource/resource.js'
 import type { Handler } from './route.js'
 
@@ -11,6 +11,30 @@ export function refusesParameters(
 ): boolean {
   const takesSome = operation === 'list' || (operation === 'retrieve' && selectable)
   return !takesSome && isStrict(spec)
+}
+
+/**
+ * Whether a generated operation refuses the parameters by which other resources are asked for a part of records, or for related ones: in a
+ * dialect there are none, as its lists say.
+ */
+export function refusesSelection({ spec }: Pick<Resource, 'spec'>, operation: Operation): boolean {
+  return spec.dialect !== undefined && spec.unknownQuery === 'refuse' && operation !== 'list'
+}
+
+const SELECTION: readonly string[] = ['fields', 'expand']
+
+/** A handler that does nothing for requests that ask for a part of records: they are refused, as 400. */
+export function takingNoSelection(handle: Handler): Handler {
+  return (context) => {
+    if (context.search !== '') refuseSelection(context.search)
+    return handle(context)
+  }
+}
+
+function refuseSelection(search: string): void {
+  const pair = parsePairs(search).find(([name]) => SELECTION.includes(name))
+  if (pair === undefined) return
+  throw new Problem('invalid_query', `this takes no parameter ${quote(pair[0])}: in a dialect, records are shown whole`)
 }
 
 /** Clients of a dialect send parameters of its own to any address. */

@@ -35,6 +35,8 @@ export interface BodyPolicy {
   readonly mediaTypes: readonly string[]
   /** Whether a request without Content-Type is read as JSON. */
   readonly optional: boolean
+  /** Whether no body at all is read as `{}`, whatever its media type. */
+  readonly blank?: boolean
   /** Bytes; more is the problem `body_too_large`. */
   readonly limit: number
   /** Of how many objects a body may be an array; none when left out. */
@@ -73,6 +75,11 @@ export interface Context {
    * @throws Problem `timeout` in that case
    */
   transaction<T>(work: (context: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
+  /**
+   * The URL under which the client reaches the service, without a slash at the end: a path behind it is a URL. Empty where neither
+   * `api.public_url` nor a trusted proxy says it.
+   */
+  publicUrl(): string
   /** The path of a named route; undefined when there is no such name. */
   reverse<Name extends RouteName>(name: Name, ...params: RouteArguments<Name>): string | undefined
 }

@@ -15,6 +15,7 @@ import { listen } from './listen.js'
 import { createListener, type Listener } from './listener.js'
 import type { Log } from './log.js'
 import { createPipeline } from './pipeline.js'
+import type { PublicUrl } from './public-url.js'
 import type { RouteTable } from './routes.js'
 import { createSendBudget, type SendBudget } from './send-budget.js'
 import type { Spans } from './spans.js'
@@ -32,6 +33,7 @@ export interface Served {
   readonly cors?: Cors | undefined
   /** The hosts that are answered for; undefined for any. */
   readonly hosts?: Hosts | undefined
+  readonly publicUrl?: PublicUrl | undefined
   /** Is told that a table seems to be another than its model's. */
   readonly onMismatch?: () => void
 }
@@ -81,7 +83,7 @@ export function createServer(parts: ServerParts): HttpServer {
   let draining: Promise<void> | undefined
   const server = createHttpServer(serverOptions(limits))
   const later = createLater(log, limits.handlerTimeout)
-  const listenerOf = ({ routes, records, mounts = [], pages, cors, hosts, onMismatch }: Served) =>
+  const listenerOf = ({ routes, records, mounts = [], pages, cors, hosts, publicUrl, onMismatch }: Served) =>
     createListener({
       routes,
       records,
@@ -92,6 +94,7 @@ export function createServer(parts: ServerParts): HttpServer {
       limits,
       cors,
       hosts,
+      publicUrl,
       traffic,
       spans,
       onMismatch,

@@ -15,7 +15,7 @@ import {
 } from './bulk.js'
 import { type Hooks, hooked, named, optionsOf as transactionOf } from './hooks.js'
 import { idempotent } from './idempotency.js'
-import { refusesParameters, takingNoParameters } from './parameters.js'
+import { refusesParameters, refusesSelection, takingNoParameters, takingNoSelection } from './parameters.js'
 import { undoable } from './undoable.js'
 import type { Context, FindPlace, Handler, Method, Route, RouteOptions } from './route.js'
 
@@ -69,7 +69,8 @@ export function viewset(resource: Resource, { hooks, computed, replacements } = 
     const done = other ? other.instead(act) : act
     const kept = operation === 'create' ? oncePerKey(resource, done, run) : done
     const isBare = several !== 'destroy' && refusesParameters(resource, operation)
-    const handle = isBare ? takingNoParameters(kept) : kept
+    const isWhole = !several && refusesSelection(resource, operation)
+    const handle = isBare ? takingNoParameters(kept) : isWhole ? takingNoSelection(kept) : kept
     return {
       ...places[on],
       method,

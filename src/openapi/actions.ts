@@ -45,8 +45,9 @@ export function describeAction(
     responses: {
       ...(keyed ? replayed(done) : done),
       ...refusals([
-        ...(input.length > 0 ? (['validation'] as const) : []),
-        ...(hasBody ? (['body_too_large', 'unsupported_media_type'] as const) : []),
+        ...(isAsked && input.length === 0 ? [] : (['validation'] as const)),
+        // A body is refused where none is declared.
+        ...(isAsked ? [] : (['body_too_large', 'unsupported_media_type'] as const)),
         ...(on === 'record' ? (['not_found'] as const) : []),
         ...(keyed ? (['malformed_request', 'request_in_progress', 'idempotency_key_reused'] as const) : []),
         'unavailable',

@@ -9,14 +9,14 @@ import {
 import type { ListDescription } from '../dialects/dialect.js'
 import type { Lookup } from '../fields/field-type.js'
 import type { ValueDescription } from '../http/operation.js'
-import { refusesParameters } from '../http/parameters.js'
+import { refusesParameters, refusesSelection } from '../http/parameters.js'
 import type { JsonSchema } from '../json.js'
 import { lookupsOf, sortableBy } from '../resource/dialect-list.js'
 import { compileFilters, type Filter, MOST_VALUES } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
 import { MOST_EXPANDED, pathsOf } from '../resource/selection.js'
 import { LONGEST_SEARCH } from '../resource/search.js'
-import type { FieldSchemas } from './field-schema.js'
+import { type FieldSchemas, LINK } from './field-schema.js'
 import type { Part } from './part.js'
 import { headersNamed } from './responses.js'
 
@@ -46,7 +46,9 @@ type Feature = (subject: Subject) => Addition
 const filtering: Feature = ({ resource: { spec }, operation, schemas }) =>
   operation === 'list' && !spec.dialect
     ? {
-        parameters: [...compileFilters(spec).values()].map((filter) => filterParameter(filter, schemas)),
+        parameters: [...compileFilters(spec).values()].map((filter) =>
+          filterParameter(filter, schemas, filter.field.name in spec.links),
+        ),
         refusals: [400],
       }
     : {}
@@ -105,7 +107,12 @@ const speaking: Feature = ({ resource: { spec }, operation, schemas }) => {
   const { parameters, headers = [] } = described
   return {
     parameters: [...parameters.map((each) => ({ in: 'query', ...each })), ...dialectFilters(spec, described, schemas)],
-    headers: ['Link', 'X-Total-Count', ...headers],
+    headers: [
+      'Link',
+      'X-Total-Count',
+      ...(spec.pagination.count === 'exact' ? [] : ['X-Total-Count-Estimated']),
+      ...headers,
+    ],
     refusals: [400],
   }
 }
@@ -122,7 +129,7 @@ function dialectFilters(spec: ResourceSpec, { filters }: ListDescription, schema
     filters(field.name).flatMap(({ name, lookups: meant }): readonly Part[] => {
       const lookup = meant.find((each) => lookups.has(each))
       if (lookup === undefined) return []
-      const described = filterParameter({ parameter: name, field, lookup }, schemas)
+      const described = filterParameter({ parameter: name, field, lookup }, schemas, field.name in spec.links)
       if (lookup !== 'exact') return [lookup === 'in' ? { ...described, explode: true } : described]
       return lookups.has('in') ? [repeated(described)] : [described]
     }),
@@ -195,7 +202,8 @@ export function describeKey({ required, hours }: IdempotencySpec): ValueDescript
   return { description, required, schema }
 }
 
-const bare: Feature = ({ resource, operation }) => (refusesParameters(resource, operation) ? { refusals: [400] } : {})
+const bare: Feature = ({ resource, operation }) =>
+  refusesParameters(resource, operation) || refusesSelection(resource, operation) ? { refusals: [400] } : {}
 
 const acceptance: Feature = ({ resource: { spec }, operation }) =>
   operation === 'destroy' && spec.dialect?.destroyed !== 'record' ? {} : { refusals: [406] }
@@ -246,9 +254,13 @@ const COMPARISONS: Readonly<Record<Lookup, string>> = {
   isnull: 'is empty, or is not',
 }
 
-function filterParameter({ parameter, field, lookup }: Omit<Filter, 'read'>, schemas: FieldSchemas): Part {
+function filterParameter(
+  { parameter, field, lookup }: Omit<Filter, 'read'>,
+  schemas: FieldSchemas,
+  link: boolean,
+): Part {
   const description = `Only records whose \`${field.name}\` ${COMPARISONS[lookup]}.`
-  const schema = schemas.compared(field)
+  const schema = link ? { anyOf: [schemas.compared(field), LINK] } : schemas.compared(field)
   if (lookup === 'in') return listParameter(parameter, description, schema, MOST_VALUES)
   const given: JsonSchema = lookup === 'isnull' ? { type: 'boolean' } : schema
   return { name: parameter, in: 'query', description, schema: given }

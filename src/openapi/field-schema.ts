@@ -53,7 +53,8 @@ export function compileFieldSchemas(compile: CompileSchema): FieldSchemas {
   }
 }
 
-const LINK: JsonSchema = { type: 'string', format: 'uri-reference' }
+/** The path of the record that a relation refers to. */
+export const LINK: JsonSchema = { type: 'string', format: 'uri-reference' }
 
 function nullable({ nullable }: FieldSpec, schema: JsonSchema): JsonSchema {
   if (!nullable) return schema

@@ -1,6 +1,6 @@
-import { isReading, type Operation } from '../config/spec.js'
+import { isReading, type Operation, type PaginationSpec } from '../config/spec.js'
 import { article } from '../config/words.js'
-import { COUNT, NEIGHBOUR, objectOf } from '../dialects/description.js'
+import { COUNT, envelopeOf, NEIGHBOUR, objectOf } from '../dialects/description.js'
 import type { Generated } from '../http/route.js'
 import { headersOfOne, oneOrSeveral } from './bulk.js'
 import { describeDialect, FEATURES, type Subject } from './features.js'
@@ -139,12 +139,14 @@ function answerSchema({ resource, operation }: Subject, { shown, selected }: Sch
   if (operation !== 'list') return item
   const items = { type: 'array', items: item }
   if (spec.dialect) return describeDialect(spec)?.frame?.(items) ?? items
-  return spec.pagination.envelope === 'results' ? envelope(items, spec.pagination.count === 'none') : items
+  return spec.pagination.envelope === 'results' ? envelope(items, spec.pagination.count) : items
 }
 
 /** It has the type of a count all the same: generators make nothing sensible of a member that is always null. */
 const UNCOUNTED: Part = { ...COUNT, type: ['integer', 'null'], description: 'Always null: nothing is counted.' }
 
-function envelope(results: Part, isUncounted: boolean): Part {
-  return objectOf({ count: isUncounted ? UNCOUNTED : COUNT, next: NEIGHBOUR, previous: NEIGHBOUR, results })
+function envelope(results: Part, count: PaginationSpec['count']): Part {
+  const members = { next: NEIGHBOUR, previous: NEIGHBOUR, results }
+  if (count === 'none') return objectOf({ count: UNCOUNTED, ...members })
+  return (count === 'exact' ? objectOf : envelopeOf)({ count: COUNT, ...members })
 }

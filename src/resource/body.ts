@@ -68,7 +68,7 @@ export function compileBody(
       if (known.has(key) || ignore.includes(key)) continue
       faults.push({
         field: quote(key).slice(1, -1),
-        message: `${quote(key)} is not a field here; the fields are ${names}`,
+        message: `${quote(key)} is not a field here; ${names === '' ? 'nothing can be sent' : `the fields are ${names}`}`,
       })
     }
     if (faults.length > 0) throw invalid(faults)

@@ -8,6 +8,7 @@ import { refused } from '../dialects/parameters.js'
 import { Problem } from '../problem.js'
 import { readFlag, readValue, readValues } from './filter.js'
 import { keepRecent, type ListRequest, refuseLong, spellLinks } from './list.js'
+import type { LinkReader } from './links.js'
 import type { Condition } from './plan.js'
 import { type Pair, parsePairs, quote } from './query.js'
 import { compileSearch } from './search.js'
@@ -20,7 +21,11 @@ const MOST_IDS = 1_000
  * against the resource.
  * @returns the parser of a query string; it throws Problem `invalid_query`
  */
-export function compileDialectList(spec: ResourceSpec, dialect: Dialect): (search: string) => ListRequest {
+export function compileDialectList(
+  spec: ResourceSpec,
+  dialect: Dialect,
+  readLink?: LinkReader,
+): (search: string) => ListRequest {
   const { model, pagination, unknownQuery } = spec
   const lookups = lookupsOf(spec)
   const own = spec.search.length > 0 && dialect.search !== undefined ? [dialect.search] : []
@@ -40,7 +45,7 @@ export function compileDialectList(spec: ResourceSpec, dialect: Dialect): (searc
     const offered = lookups.get(comparison.field)
     const lookup = comparison.lookups.find((each) => offered?.lookups.has(each))
     if (offered !== undefined && lookup !== undefined)
-      return toConditions(comparison, offered.field, lookup, model.primaryKey)
+      return toConditions(comparison, { field: offered.field, lookup, key: model.primaryKey, readLink })
     if (unknownQuery === 'ignore') return []
     const name = quote(comparison.parameter)
     if (offered === undefined) throw new Problem('invalid_query', `this list takes no parameter ${name}; ${allowed}`)
@@ -120,20 +125,26 @@ export function lookupsOf({ filters, model: { primaryKey } }: ResourceSpec): Rea
   return new Map([[primaryKey.name, { field: primaryKey, lookups: new Set(equal) }], ...declared])
 }
 
+interface Meant {
+  readonly field: FieldSpec
+  readonly lookup: Lookup
+  readonly key: FieldSpec
+  readonly readLink: LinkReader | undefined
+}
+
 function toConditions(
   { parameter, values }: Comparison,
-  field: FieldSpec,
-  lookup: Lookup,
-  key: FieldSpec,
+  { field, lookup, key, readLink }: Meant,
 ): readonly Condition[] {
+  const compared = { parameter, field, readLink }
   const texts = [...new Set(values)]
   const [text = '', ...others] = texts
   if (lookup === 'in' || (lookup === 'exact' && texts.length !== 1))
-    return [{ field, lookup: 'in', value: readValues(parameter, field, texts, field === key ? MOST_IDS : undefined) }]
+    return [{ field, lookup: 'in', value: readValues(compared, texts, field === key ? MOST_IDS : undefined) }]
   // What is none of several values is not the first, nor the second.
-  if (lookup === 'ne') return readValues(parameter, field, texts).map((value) => ({ field, lookup, value }))
+  if (lookup === 'ne') return readValues(compared, texts).map((value) => ({ field, lookup, value }))
   if (others.length > 0) throw new Problem('invalid_query', `the parameter ${quote(parameter)} takes one value`)
-  const read = lookup === 'isnull' ? readFlag(parameter, text) : readValue(parameter, field, text)
+  const read = lookup === 'isnull' ? readFlag(parameter, text) : readValue(compared, text)
   return [{ field, lookup, value: read }]
 }
 

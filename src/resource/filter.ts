@@ -1,6 +1,7 @@
 import type { FieldSpec, ResourceSpec } from '../config/spec.js'
 import type { Lookup } from '../fields/field-type.js'
 import { Problem } from '../problem.js'
+import type { LinkReader } from './links.js'
 import type { Condition } from './plan.js'
 import { quote } from './query.js'
 
@@ -17,7 +18,7 @@ export interface Filter {
 export const MOST_VALUES = 100
 
 /** `language` compares for equality; every other lookup is spelled out: `created_at__gte`. */
-export function compileFilters(spec: ResourceSpec): ReadonlyMap<string, Filter> {
+export function compileFilters(spec: ResourceSpec, readLink?: LinkReader): ReadonlyMap<string, Filter> {
   const filters = spec.filters.flatMap(({ field, lookups }) =>
     lookups.map((lookup): Filter => {
       const parameter = lookup === 'exact' ? field.name : `${field.name}__${lookup}`
@@ -25,33 +26,37 @@ export function compileFilters(spec: ResourceSpec): ReadonlyMap<string, Filter> 
         parameter,
         field,
         lookup,
-        read: (text) => ({ field, lookup, value: read(parameter, field, lookup, text) }),
+        read: (text) => ({ field, lookup, value: read({ parameter, field, readLink }, lookup, text) }),
       }
     }),
   )
   return new Map(filters.map((filter) => [filter.parameter, filter]))
 }
 
-function read(parameter: string, field: FieldSpec, lookup: Lookup, text: string): unknown {
-  if (lookup === 'isnull') return readFlag(parameter, text)
-  if (lookup !== 'in') return readValue(parameter, field, text)
-  return readValues(parameter, field, splitList(text))
+/** What a value is compared with, and what the client called it. */
+export interface Compared {
+  readonly parameter: string
+  readonly field: FieldSpec
+  /** Reads the value of a relation that is shown as a link; left out where nothing is. */
+  readonly readLink?: LinkReader | undefined
+}
+
+function read(compared: Compared, lookup: Lookup, text: string): unknown {
+  if (lookup === 'isnull') return readFlag(compared.parameter, text)
+  if (lookup !== 'in') return readValue(compared, text)
+  return readValues(compared, splitList(text))
 }
 
 /** @throws Problem `invalid_query` when one of the texts is no value of the field, and when they are too many */
-export function readValues(
-  parameter: string,
-  field: FieldSpec,
-  texts: readonly string[],
-  most = MOST_VALUES,
-): readonly unknown[] {
-  if (texts.length > most) throw new Problem('invalid_query', `${quote(parameter)} takes at most ${most} values`)
-  return texts.map((item) => readValue(parameter, field, item))
+export function readValues(compared: Compared, texts: readonly string[], most = MOST_VALUES): readonly unknown[] {
+  if (texts.length > most)
+    throw new Problem('invalid_query', `${quote(compared.parameter)} takes at most ${most} values`)
+  return texts.map((item) => readValue(compared, item))
 }
 
 /** @throws Problem `invalid_query` when the text is no value of the field */
-export function readValue(parameter: string, field: FieldSpec, text: string): unknown {
-  const value = field.type.parse(text, field.options)
+export function readValue({ parameter, field, readLink }: Compared, text: string): unknown {
+  const value = readLink?.(field, text) ?? field.type.parse(text, field.options)
   if (value !== undefined) return value
   const { name, choices } = field.type
   const known = choices?.(field.options)

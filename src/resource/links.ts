@@ -21,10 +21,19 @@ export type LinkReader = (field: FieldSpec, value: Json) => unknown
 export function acceptsLink(spec: ResourceSpec, links: Links): LinkReader {
   return (field, value) => {
     const routeName = spec.links[field.name]
-    if (routeName === undefined || typeof value !== 'string') return undefined
+    if (routeName === undefined || typeof value !== 'string' || !value.includes('/')) return undefined
     const target = links.resolve(value)
     if (target?.name !== routeName) return undefined
     const [text = ''] = Object.values(target.params)
     return field.type.parse(text, field.options)
+  }
+}
+
+/** The routes as links lead to them: by their paths, and by URLs of this service. */
+export function linksAt(routes: Links, publicUrl: string | undefined): Links {
+  if (publicUrl === undefined) return routes
+  return {
+    template: (name) => routes.template(name),
+    resolve: (link) => routes.resolve(link.startsWith(`${publicUrl}/`) ? link.slice(publicUrl.length) : link),
   }
 }

@@ -4,6 +4,7 @@ import { LONGEST_LINK, type PageLinks, type Rel } from '../pagination/paginator.
 import { Problem } from '../problem.js'
 import { compileFilters } from './filter.js'
 import { compileOrder } from './order.js'
+import type { LinkReader } from './links.js'
 import type { ListPage, ListPlan } from './plan.js'
 import { parseQuery, type Query, quote } from './query.js'
 import { compileSearch } from './search.js'
@@ -19,8 +20,11 @@ export interface ListRequest {
 }
 
 /** @returns the parser of a query string; it throws Problem `invalid_query` */
-export function compileList(spec: ResourceSpec, selecting?: SelectionReader): (search: string) => ListRequest {
-  const filters = compileFilters(spec)
+export function compileList(
+  spec: ResourceSpec,
+  { selecting, readLink }: { readonly selecting?: SelectionReader | undefined; readonly readLink?: LinkReader } = {},
+): (search: string) => ListRequest {
+  const filters = compileFilters(spec, readLink)
   const readOrder = compileOrder(spec)
   const { style } = spec.pagination
   const ordering = spec.orderable.length > 0 ? ['ordering'] : []
@@ -32,8 +36,11 @@ export function compileList(spec: ResourceSpec, selecting?: SelectionReader): (s
   const isKept = (name: string) => known.has(name) && !style.parameters.includes(name)
   const isIgnored = (name: string) => spec.unknownQuery === 'ignore' && !known.has(name)
 
+  const lists = new Set([...ordering, ...(selecting?.parameters ?? [])])
+  const isList = (name: string) => lists.has(name) || filters.get(name)?.lookup === 'in'
+
   const read = (text: string): ListRequest => {
-    const query = parseQuery(text, isIgnored)
+    const query = parseQuery(text, isIgnored, isList)
     if (spec.unknownQuery === 'refuse') {
       const unknown = [...query.keys()].find((name) => !known.has(name))
       if (unknown !== undefined) {

@@ -1,3 +1,4 @@
+import { BETWEEN_COMMAS } from '../dialects/parameters.js'
 import { Problem } from '../problem.js'
 
 /** The parameters of a query string, decoded, each given once. */
@@ -8,16 +9,23 @@ const LONGEST_SHOWN = 64
 
 /**
  * Reads `a=1&b=2`. Nothing is guessed: a parameter given twice, a name that is empty and text that is not
- * percent-encoded UTF-8 are refused. Parameters that `isIgnored` says nobody reads may come twice.
+ * percent-encoded UTF-8 are refused. Parameters that `isIgnored` says nobody reads may come twice. `isList` says of which the values stand
+ * between commas.
  * @throws Problem `invalid_query`
  */
-export function parseQuery(search: string, isIgnored: (name: string) => boolean): Query {
+export function parseQuery(
+  search: string,
+  isIgnored: (name: string) => boolean,
+  isList: (name: string) => boolean = () => false,
+): Query {
   const query = new Map<string, string>()
   for (const pair of search.split('&')) {
     if (pair === '') continue
     const [name, text] = readPair(pair)
-    if (query.has(name) && !isIgnored(name))
-      throw new Problem('invalid_query', `the parameter ${quote(name)} is given twice; give it once`)
+    if (query.has(name) && !isIgnored(name)) {
+      const help = isList(name) ? BETWEEN_COMMAS : 'give it once'
+      throw new Problem('invalid_query', `the parameter ${quote(name)} is given twice; ${help}`)
+    }
     query.set(name, text)
     if (query.size > MOST_PARAMETERS) throw tooMany(MOST_PARAMETERS)
   }

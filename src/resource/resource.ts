@@ -67,7 +67,11 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     ...[...shown, ...spec.computed.map(({ field }) => field)].map(({ name }) => name),
   ]
   const selection = compileSelection(spec, members)
-  const readList = spec.dialect ? compileDialectList(spec, spec.dialect) : compileList(spec, selection)
+  const readLink = acceptsLink(spec, links)
+  const linked = Object.keys(spec.links).length > 0 ? { readLink } : {}
+  const readList = spec.dialect
+    ? compileDialectList(spec, spec.dialect, linked.readLink)
+    : compileList(spec, { selecting: selection, ...linked })
   const valueReader = () => readSettable(spec.model, compile)
   return Object.freeze({
     spec,
@@ -80,7 +84,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     parseSelection: selection ? compileRecordQuery(spec, selection) : () => undefined,
     storedPart: compileStored(spec.computed),
     selectable: selection !== undefined,
-    parseBody: compileBody(spec, acceptsLink(spec, links), compile),
+    parseBody: compileBody(spec, readLink, compile),
     parseKey: compileKey(primaryKey, compile),
     checkValues: (values: object) => (readValues ??= valueReader())(values),
   })

@@ -13,7 +13,10 @@ export function listParameters({ spec, members, selectable }: Resource): readonl
   const paths = pathsOf(spec.expand)
   const paging = spec.pagination.style.describe(spec.pagination)
   return [
-    ...filters.map(({ parameter, field, lookup }) => ({ name: parameter, type: compared(field, lookup) })),
+    ...filters.map(({ parameter, field, lookup }) => ({
+      name: parameter,
+      type: compared(field, lookup, field.name in spec.links),
+    })),
     ...(spec.search.length > 0 ? [{ name: 'search', type: 'string' }] : []),
     ...(selectable && spec.sparseFields ? [someOf('fields', members)] : []),
     ...(selectable && paths.length > 0 ? [someOf('expand', paths)] : []),
@@ -28,8 +31,9 @@ function someOf(name: string, names: readonly string[]): Member {
   return { name, type: `${one} | readonly (${one})[]` }
 }
 
-function compared(field: FieldSpec, lookup: Lookup): string {
+function compared(field: FieldSpec, lookup: Lookup, link: boolean): string {
   if (lookup === 'isnull') return 'boolean'
-  const type = spellValue({ ...field, nullable: false })
+  const value = spellValue({ ...field, nullable: false })
+  const type = link ? `${value} | string` : value
   return lookup === 'in' ? `readonly (${type})[]` : type
 }
