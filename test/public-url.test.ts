@@ -27,13 +27,17 @@ const PUBLIC = yaml('{ public_url: https://api.example/v1 }')
 const BEHIND = yaml('{ trusted_proxies: [127.0.0.1, "10.0.0.0/8", "::1"] }')
 const BESIDE = yaml('{ trusted_proxies: [10.0.0.0/8] }')
 
+/** Any `Host` reaches it there, as it does behind a proxy. */
+const PRODUCTION = { NODE_ENV: 'production' }
+
 let database: Database
 const apis = new Map<string, Api>()
 beforeAll(async () => {
   database = await openTestDatabase(ddlOf(specOf(PLAIN)))
   await database.query({ text: `insert into authors (name) values ('Ada'), ('Bea'), ('Cleo')`, values: [] })
   await database.query({ text: 'insert into books (author_id) values (1), (2)', values: [] })
-  for (const text of [PLAIN, PUBLIC, BEHIND, BESIDE]) apis.set(text, await startApi(text, { database }))
+  for (const text of [PLAIN, PUBLIC, BEHIND, BESIDE])
+    apis.set(text, await startApi(text, { database, env: PRODUCTION }))
 })
 afterAll(async () => {
   for (const api of apis.values()) await api.close()
@@ -110,7 +114,7 @@ describe('links to other pages', () => {
   test('are what a listed proxy says rather than `api.public_url`', async () => {
     const usual = 'https://usual.example'
     const text = yaml(`{ public_url: "${usual}", trusted_proxies: [127.0.0.1] }`)
-    apis.set(text, await startApi(text, { database }))
+    apis.set(text, await startApi(text, { database, env: PRODUCTION }))
     expect(await ask(text, '/api/authors/', { forwarded: 'proto=https;host=api.example' })).toEqual(
       both('https://api.example'),
     )
@@ -119,7 +123,7 @@ describe('links to other pages', () => {
 
   test('are URLs of the environment, which goes before the file', async () => {
     const url = 'http://[::1]:8080'
-    const api = await startApi(PUBLIC, { database, env: { SNIPPETCTL_PUBLIC_URL: url } })
+    const api = await startApi(PUBLIC, { database, env: { ...PRODUCTION, SNIPPETCTL_PUBLIC_URL: url } })
     apis.set('environment', api)
     expect(await ask('environment', '/api/authors/')).toEqual(both(url))
   })
