@@ -13,6 +13,7 @@ import { type Api, startApi } from './support/api.js'
 const ROOMS = ['http', 'dialects', 'pagination', 'resource', 'fields', 'explore', 'health', 'openapi', 'snippets']
 const FILES = [
   'src/json-body.ts',
+  'src/json-scanner.ts',
   ...ROOMS.flatMap((room) =>
     readdirSync(join('src', room), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))

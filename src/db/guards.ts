@@ -19,8 +19,9 @@ const BROKEN = {
 /** What a client is told when the database refuses a change, by what did. Of a private field it is told nothing. */
 export function guardsOf(model: ModelSpec): Guards {
   const { fields, table } = model
-  const shown = fields.filter((field) => !field.private)
-  const namesOf = (names: readonly string[]) => shown.filter(({ name }) => names.includes(name))
+  // A combination with a private field is not explained: what is said of its public fields alone would be wrong.
+  const allShown = (guarded: readonly FieldSpec[]) => (guarded.some((field) => field.private) ? [] : guarded)
+  const namesOf = (names: readonly string[]) => allShown(fields.filter(({ name }) => names.includes(name)))
   const indexes = indexesOf(model).map(({ columns, unique }) => ({
     name: unique ? uniqueName(table, columns) : indexName(table, columns),
     indexed: fieldsOf(model, columns),
@@ -36,7 +37,7 @@ export function guardsOf(model: ModelSpec): Guards {
     ),
     columns: (kind, columns) =>
       faultsOf(
-        shown.filter(({ column }) => columns.some((name) => name === column || name === identifier(column))),
+        allShown(fields.filter(({ column }) => columns.some((name) => name === column || name === identifier(column)))),
         kind,
       ),
     oversized: new Map(indexes.map(({ name, indexed }) => [name, tooLong(outgrowing(indexed))])),
