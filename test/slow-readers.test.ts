@@ -63,6 +63,17 @@ function floodWith(count: number, { url }: Api): void {
   }
 }
 
+/** Has clients read a little of what they asked for, again and again. */
+function trickle(): void {
+  for (const socket of sockets) {
+    socket.on('data', () => {
+      socket.pause()
+      setTimeout(() => socket.resume(), 50).unref()
+    })
+    socket.resume()
+  }
+}
+
 /** Reads until at least so many bytes have come. */
 async function bytesFrom(socket: Socket, wanted: number): Promise<void> {
   let size = 0
@@ -110,5 +121,25 @@ describe('while clients do not read the lists that they asked for', () => {
     const answer = await server.fetch('/books/')
     expect(answer.status).toBe(200)
     expect((await answer.text()).length).toBeGreaterThan(PAGE)
+  })
+
+  test('those who take too little of them at a time are cut too', async () => {
+    const server = await serve({ ...PATIENT, sendTimeout: 3_000, stallTimeout: 500, stallRate: 8 * 1024 * 1024 })
+    floodWith(4, server)
+    await untilQuiet()
+    trickle()
+    const answer = await server.fetch('/books/')
+    expect(answer.status).toBe(200)
+    expect((await answer.text()).length).toBeGreaterThan(PAGE)
+  })
+
+  test('those who read them fast enough get them whole', async () => {
+    const server = await serve({ ...PATIENT, stallTimeout: 500, stallRate: 1 })
+    floodWith(4, server)
+    await untilQuiet()
+    trickle()
+    const answer = await server.fetch('/books/')
+    expect(answer.status).toBe(200)
+    expect(sockets.filter((socket) => socket.closed)).toEqual([])
   })
 })

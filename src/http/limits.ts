@@ -23,8 +23,9 @@ export interface Limits {
   /** Bytes of answers that wait for their clients, over all connections; further lists wait until there is room, so long at most. */
   readonly sendBytes: number
   readonly sendTimeout: number
-  /** Without progress on a large answer, while others wait for room. */
+  /** How long a client may take a large answer more slowly than so many bytes a second, while others wait for room. */
   readonly stallTimeout: number
+  readonly stallRate: number
 }
 
 export const DEFAULT_LIMITS: Limits = Object.freeze({
@@ -43,4 +44,5 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   sendBytes: 64 * 1024 * 1024,
   sendTimeout: 5_000,
   stallTimeout: 3_000,
+  stallRate: 32 * 1024,
 })

@@ -17,8 +17,8 @@ export interface SendBudget {
   release(bytes: number): void
   /** Counts an answer that is there and waits for its client. It is never refused; `release` gives its room back. */
   hold(bytes: number): void
-  /** Calls `hurry` again and again while answers wait for room. */
-  onPressure(hurry: () => void): void
+  /** Calls `hurry` again and again while answers wait for room, with the time at which the first of them began to. */
+  onPressure(hurry: (since: number) => void): void
 }
 
 /** Lists this small have some room of their own, so that slow readers of large ones do not keep them waiting. */
@@ -39,7 +39,8 @@ export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget
   let held = 0
   let waiting: Waiting[] = []
   let timer: NodeJS.Timeout | undefined
-  let hurry = () => {}
+  let since = 0
+  let hurry: (since: number) => void = () => {}
 
   /** One answer always fits, however large it is. */
   const fits = (bytes: number): boolean =>
@@ -67,7 +68,7 @@ export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget
         }),
       )
     admit()
-    if (waiting.length > 0) hurry()
+    if (waiting.length > 0) hurry(since)
   }
 
   return {
@@ -77,7 +78,10 @@ export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget
         held += bytes
         return undefined
       }
-      timer ??= setInterval(check, CHECK_INTERVAL_MS).unref()
+      if (timer === undefined) {
+        since = performance.now()
+        timer = setInterval(check, CHECK_INTERVAL_MS).unref()
+      }
       return new Promise((resolve, reject) => {
         waiting.push({ bytes, until: performance.now() + sendTimeout, admit: resolve, reject })
       })

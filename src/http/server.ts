@@ -8,6 +8,7 @@ import type { Records } from './context.js'
 import type { Cors } from './cors.js'
 import type { Connection } from './exchange.js'
 import { createFallback, type Mount } from './fallback.js'
+import { createHurry } from './hurry.js'
 import { DEFAULT_LIMITS, type Limits } from './limits.js'
 import type { Hosts } from './hosts.js'
 import { createLater } from './later.js'
@@ -122,7 +123,7 @@ export function createServer(parts: ServerParts): HttpServer {
       pipeline.proceed(connection, socket)
     })
   })
-  budget.onPressure(() => hurry(sockets, connections, limits))
+  budget.onPressure(createHurry(sockets, (socket) => connections.get(socket)?.unread, limits))
   refuseGarbage(server, { rendererAt: (path) => routes.rendererAt(path), connections, limits, log })
 
   const drainAll = async () => {
@@ -207,18 +208,6 @@ function refuseGarbage(server: Server, { rendererAt, connections, limits, log }:
     const problem = new Problem('malformed_request', 'this server is not a proxy')
     refuse(socket, { problem, render: undefined }, limits)
   })
-}
-
-/** Below this, an answer is in the hands of the operating system before its client reads it. */
-const LARGE = 16 * 1024
-
-/** Cuts connections whose clients take nothing of a large answer. Node knows from its timeout whether they do. */
-function hurry(sockets: ReadonlySet<Socket>, connections: WeakMap<Socket, Connection>, { stallTimeout }: Limits): void {
-  for (const socket of sockets) {
-    // An answer behind one that is not ready is not the client's to take.
-    const isOffered = socket.writableLength > 0 && (connections.get(socket)?.unread ?? 0) > LARGE
-    if (isOffered && socket.timeout !== stallTimeout) socket.setTimeout(stallTimeout)
-  }
 }
 
 async function drain(server: Server, sockets: ReadonlySet<Socket>, { drainTimeout }: Limits): Promise<void> {
