@@ -139,6 +139,9 @@ server {
     proxy_set_header Host $http_host;
     proxy_set_header X-Forwarded-For $remote_addr;
     proxy_set_header X-Forwarded-Proto $scheme;
+    proxy_set_header X-Forwarded-Host $http_host;
+    # Clients can send it, and the service believes what this proxy sends if api.trusted_proxies lists it.
+    proxy_set_header Forwarded "";
     # Handlers and hooks find the name here. Whatever a client sent under this name is replaced.
     proxy_set_header X-Remote-User $remote_user;
     # The password stays in the proxy.

@@ -65,7 +65,7 @@ export function createService(
     const { mounts, pages } = served
     const routes = withBuiltIn(served.routes, openApiRoutes(served))
     const cors = served.spec.api.cors && compileCors(served.spec.api.cors)
-    const hosts = compileHosts({ hosts: served.spec.api.hosts, development: served.development, own: () => own })
+    const hosts = compileHosts({ ...served.spec.api, development: served.development, own: () => own })
     const publicUrl = compilePublicUrl(served.spec.api)
     return { gate, parts: { routes, mounts, pages, records, cors, hosts, publicUrl, onMismatch: gate.suspect } }
   }

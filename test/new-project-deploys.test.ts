@@ -145,6 +145,16 @@ describe('compose.yaml of a new project', () => {
     expect(existsSync(join(app, 'deploy/nginx.conf'))).toBe(true)
     expect(textOf('deploy/nginx.conf')).toBe(readFileSync('deploy/nginx.conf', 'utf8'))
   })
+
+  test('passes on nothing that a client says of its URL', () => {
+    const set = textOf('deploy/nginx.conf').match(/(?<=proxy_set_header )(?:X-)?Forwarded[^;]*/g)
+    expect(set).toEqual([
+      'X-Forwarded-For $remote_addr',
+      'X-Forwarded-Proto $scheme',
+      'X-Forwarded-Host $http_host',
+      'Forwarded ""',
+    ])
+  })
 })
 
 describe('the workflow of a new project', () => {

@@ -87,6 +87,12 @@ describe('a host that nobody named', () => {
       expect([host, await hosted(listed, host)]).toEqual([host, 421])
   })
 
+  test('is answered for when it is the one of the public URL', async () => {
+    const listed = await serve(', hosts: [other.example], public_url: "https://API.example:8443/v1"')
+    expect(await hosted(listed, 'api.example')).toBe(200)
+    expect(await hosted(listed, 'evil.example')).toBe(421)
+  })
+
   test.each(['https://api.example', 'api.example:8000', 'API.example', '*', 'a b', ''])(
     'cannot be listed as %j',
     (host) => {

@@ -98,6 +98,15 @@ describe('links to other pages', () => {
     [{ forwarded: 'Proto=https; Host=api.example' }, 'https://api.example'],
     [{ forwarded: 'proto=http;host=evil.example, proto=https;host=api.example' }, 'https://api.example'],
     [{ 'x-forwarded-proto': 'http, https', 'x-forwarded-host': 'evil.example, api.example' }, 'https://api.example'],
+    [{ forwarded: 'proto=https;host=evil.example', 'x-forwarded-proto': 'https' }, ''],
+    [
+      { forwarded: 'proto=https;host=evil.example', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'api.example' },
+      '',
+    ],
+    [
+      { forwarded: 'proto=https;host=API.example', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'api.example' },
+      'https://api.example',
+    ],
     [{ forwarded: 'for=192.0.2.1', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example' }, ''],
     [{ host: 'evil.example', 'x-forwarded-proto': 'https' }, ''],
     [{ 'x-forwarded-host': 'api.example' }, ''],
@@ -119,6 +128,18 @@ describe('links to other pages', () => {
       both('https://api.example'),
     )
     expect(await ask(text, '/api/authors/', { host: 'evil.example' })).toEqual(both(usual))
+  })
+
+  test('are what a listed proxy says only of hosts that `api.hosts` lists, where it does', async () => {
+    const text = yaml('{ hosts: [api.example, "*.library.example"], trusted_proxies: [127.0.0.1] }')
+    apis.set(text, await startApi(text, { database, env: PRODUCTION }))
+    for (const [host, start] of [
+      ['api.example:8443', 'https://api.example:8443'],
+      ['de.library.example', 'https://de.library.example'],
+      ['evil.example', ''],
+      ['localhost', ''],
+    ] as const)
+      expect(await ask(text, '/api/authors/', { forwarded: `proto=https;host="${host}"` })).toEqual(both(start))
   })
 
   test('are URLs of the environment, which goes before the file', async () => {

@@ -8,6 +8,8 @@ export interface Hosts {
 interface Given {
   /** Names without a port; `*.example.org` stands for every name below `example.org`. Empty for any host. */
   readonly hosts: readonly string[]
+  /** Its host is known too. */
+  readonly publicUrl?: string | undefined
   /** Whether unknown hosts are refused on loopback even if no hosts are given. */
   readonly development: boolean
   /** The host that the server was told to listen on. */
@@ -19,17 +21,26 @@ interface Given {
  * still carry the name of that site.
  * @returns undefined where every host is answered
  */
-export function compileHosts({ hosts, development, own }: Given): Hosts | undefined {
+export function compileHosts({ hosts, publicUrl, development, own }: Given): Hosts | undefined {
   if (hosts.length === 0 && !development) return undefined
-  const exact = new Set(hosts)
-  const endings = hosts.filter((host) => host.startsWith('*.')).map((host) => host.slice(1))
+  const isKnown = compileNames(publicUrl === undefined ? hosts : [...hosts, nameOf(publicUrl.split('/')[2] ?? '')])
   return {
     admits({ headers: { host }, socket }) {
       if (host === undefined) return true
       const name = nameOf(host)
-      if (exact.has(name) || endings.some((ending) => name.endsWith(ending)) || name === own()) return true
+      if (isKnown(host) || name === own()) return true
       return isLoopback(socket.localAddress) ? isLocalName(name) : hosts.length === 0
     },
+  }
+}
+
+/** Whether a `Host`, with any port, is one of these names. */
+export function compileNames(names: readonly string[]): (host: string) => boolean {
+  const exact = new Set(names)
+  const endings = names.filter((name) => name.startsWith('*.')).map((name) => name.slice(1))
+  return (host) => {
+    const name = nameOf(host)
+    return exact.has(name) || endings.some((ending) => name.endsWith(ending))
   }
 }
 

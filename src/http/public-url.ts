@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList, isIPv6 } from 'node:net'
 import type { ApiSpec } from '../config/spec.js'
 import { HOST } from './headers.js'
+import { compileNames } from './hosts.js'
 
 /** The URL under which the client of a request reaches the service, without a slash at the end; empty where nobody trustworthy says it. */
 export type PublicUrl = (request: IncomingMessage) => string
@@ -10,14 +11,16 @@ export type PublicUrl = (request: IncomingMessage) => string
 export function compilePublicUrl({
   publicUrl,
   trustedProxies,
-}: Pick<ApiSpec, 'publicUrl' | 'trustedProxies'>): PublicUrl {
+  hosts,
+}: Pick<ApiSpec, 'publicUrl' | 'trustedProxies' | 'hosts'>): PublicUrl {
   const usual = publicUrl ?? ''
   if (trustedProxies.length === 0) return () => usual
   const trusted = blockList(trustedProxies)
+  const isListed = hosts.length === 0 ? () => true : compileNames(hosts)
   return ({ socket: { remoteAddress = '' }, headers }) => {
     const family = isIPv6(remoteAddress) ? 'ipv6' : 'ipv4'
     const said = remoteAddress !== '' && trusted.check(remoteAddress, family) ? readForwarded(headers) : ''
-    return said === '' ? usual : said
+    return said !== '' && isListed(hostOf(said)) ? said : usual
   }
 }
 
@@ -32,14 +35,26 @@ function blockList(entries: readonly string[]): BlockList {
   return list
 }
 
-/** What the proxy says of the request that it was sent: of several values, the last is its own. */
+/**
+ * What the proxy says of the request that it was sent: of several values, the last is its own. A proxy that sets one of the two forms
+ * may pass on the other as the client sent it, and nobody can tell which: where they differ, neither counts.
+ */
 function readForwarded(headers: IncomingMessage['headers']): string {
-  const { forwarded } = headers
-  const said = forwarded === undefined ? undefined : readParameters(lastOf(forwarded))
-  const scheme = said ? said.get('proto') : lastOf(headers['x-forwarded-proto'])
-  const host = said ? said.get('host') : lastOf(headers['x-forwarded-host'])
+  const { forwarded, 'x-forwarded-proto': proto, 'x-forwarded-host': host } = headers
+  const plain = toUrl(lastOf(proto), lastOf(host))
+  if (forwarded === undefined) return plain
+  const said = readParameters(lastOf(forwarded))
+  const standard = toUrl(said.get('proto'), said.get('host'))
+  return (proto === undefined && host === undefined) || plain === standard ? standard : ''
+}
+
+function toUrl(scheme: string | undefined, host: string | undefined): string {
   if (scheme === undefined || host === undefined || !/^https?$/i.test(scheme)) return ''
-  return host.length <= LONGEST_HOST && HOST.test(host) ? `${scheme.toLowerCase()}://${host}` : ''
+  return host.length <= LONGEST_HOST && HOST.test(host) ? `${scheme.toLowerCase()}://${host.toLowerCase()}` : ''
+}
+
+function hostOf(url: string): string {
+  return url.slice(url.indexOf('//') + 2)
 }
 
 const LONGEST_HOST = 255
