@@ -4,6 +4,7 @@ import {
   copyRecords,
   CopyRefused,
   type Database,
+  digestMadeRows,
   migrateUp,
   openDatabase,
   Problem,
@@ -79,7 +80,8 @@ interface Copying {
 async function copyAll({ context, spec, source, target }: Copying): Promise<void> {
   const { line, colors } = context.err
   try {
-    const { tables, left, replaced } = await copyRecords(source, target, spec)
+    const { migrations } = projectFolders(spec.file)
+    const { tables, left, replaced } = await copyRecords(source, target, spec, () => digestMadeRows(spec, migrations))
     const rows = [...tables.values()].reduce((sum, each) => sum + each, 0)
     line(
       `copied ${count(rows, 'row')} of ${count(tables.size, 'table')} to ${target.description}, and compared each: all are the same`,

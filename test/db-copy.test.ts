@@ -88,15 +88,32 @@ onServer('db copy', () => {
   })
 })
 
+/** Books with values that differ whenever the migration is run. */
+const STAMPED = BOOKS.replace(
+  'max: 100 }',
+  `max: 100 }
+      token: { type: uuid, default: { function: uuid } }
+      created_at: { type: timestamp, auto: on_create }`,
+)
+
+const STAMPED_MIGRATION = BOOKS_MIGRATION.replace(
+  'not null,',
+  `not null,
+  "token" uuid default gen_random_uuid() not null,
+  "created_at" timestamptz default now() not null,`,
+)
+
+const ROWS_MIGRATION = `-- up\ninsert into books (title) values ('Emma'), ('Ulysses');\n`
+
 onServer('db copy of a project whose migration makes rows', () => {
   let project: Project
   let target: TestDatabase
 
   beforeAll(async () => {
     project = await makeProject({
-      'resources.yaml': BOOKS,
-      [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
-      'migrations/0002_rows.sql': `-- up\ninsert into books (title) values ('Emma'), ('Ulysses');\n`,
+      'resources.yaml': STAMPED,
+      [BOOKS_MIGRATION_FILE]: STAMPED_MIGRATION,
+      'migrations/0002_rows.sql': ROWS_MIGRATION,
     })
     target = await openTestDatabase()
     expect((await migrate()).code).toBe(0)
@@ -135,5 +152,50 @@ onServer('db copy of a project whose migration makes rows', () => {
       stderr: expect.stringContaining('rows that migrations had made there were replaced, in books\n'),
     })
     expect(await titles()).toEqual(['Emma, 2nd edition', 'Ulysses', 'Own'])
+  })
+})
+
+onServer('db copy to a target whose rows a later migration wrote again', () => {
+  let target: TestDatabase
+
+  beforeAll(async () => {
+    target = await openTestDatabase()
+  })
+
+  afterAll(() => target.close())
+
+  const query = async (text: string) => (await target.query({ text, values: [] })).rows
+
+  test.each([
+    {
+      change: 'changed before they were backfilled',
+      users: `update books set title = 'Mine' where id = 2`,
+      again: `update books set title = title || '!'`,
+    },
+    {
+      change: 'added before the table was rewritten',
+      users: `insert into books (title) values ('Mine')`,
+      again: 'alter table books alter token type uuid using token::text::uuid',
+    },
+  ])('refuses rows that users $change, and loses none', async ({ users, again }) => {
+    await query('drop table if exists books, snippetctl_migrations')
+    const { folder, write, remove } = await makeProject({
+      'resources.yaml': STAMPED,
+      [BOOKS_MIGRATION_FILE]: STAMPED_MIGRATION,
+      'migrations/0002_rows.sql': ROWS_MIGRATION,
+    })
+    const migrate = (env = {}) => runCli(['migrate', 'up'], { cwd: folder, env })
+    expect((await migrate({ DATABASE_URL: target.url ?? '' })).code).toBe(0)
+    await query(users)
+    await write('migrations/0003_again.sql', `-- up\n${again};\n`)
+    expect((await migrate({ DATABASE_URL: target.url ?? '' })).code).toBe(0)
+    expect((await migrate()).code).toBe(0)
+    const before = await query('select * from books order by id')
+    expect(await runCli(['db', 'copy', '--to', target.url ?? ''], { cwd: folder })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the target has rows already, in books\n'),
+    })
+    expect(await query('select * from books order by id')).toEqual(before)
+    await remove()
   })
 })

@@ -4,6 +4,7 @@ import { identifier } from '../fields/sql-literal.js'
 import type { Connection, Database } from './database.js'
 import { deferForeignKeys } from './deferral.js'
 import { holdSnapshot, type Reading, readPages } from './pages.js'
+import { digestRows, type RowDigests, SPELLING } from './row-digests.js'
 import { advanceCounter } from './upsert.js'
 
 /** Why the records of one database cannot be put into another; nothing was. */
@@ -31,25 +32,23 @@ interface Column {
   readonly type: string
 }
 
-/** Sessions may write times in their own ways. */
-const SPELLING = [
-  `set local timezone = 'UTC'`,
-  `set local datestyle = 'ISO, MDY'`,
-  `set local intervalstyle = 'postgres'`,
-  'set local extra_float_digits = 1',
-]
-
 /**
  * Puts all records of a configuration's tables from one database into another that has the same tables without rows, in one
  * transaction, and compares every cell of every row before it is committed.
+ * @param digestMade digests the rows that the migrations make; called only when the target has rows
  * @throws CopyRefused when the other has rows, or lacks a column, and when a row is not the same there; a Problem when a database fails
  */
-export function copyRecords(source: Database, target: Database, spec: AppSpec): Promise<Copied> {
+export function copyRecords(
+  source: Database,
+  target: Database,
+  spec: AppSpec,
+  digestMade: () => Promise<RowDigests>,
+): Promise<Copied> {
   return source.transaction(async (from) => {
     await holdSnapshot(from)
     return target.transaction(async (to) => {
       for (const text of SPELLING) for (const one of [from, to]) await one.query({ text, values: [] })
-      const replaced = await lockEmpty(to, spec.models)
+      const replaced = await lockEmpty(to, spec.models, digestMade)
       const deferral = await deferForeignKeys(
         to,
         spec.models.map(({ table }) => table),
@@ -73,25 +72,46 @@ export function copyRecords(source: Database, target: Database, spec: AppSpec): 
  * @returns the tables that had rows
  * @throws CopyRefused when a table has other rows
  */
-async function lockEmpty(to: Connection, models: readonly ModelSpec[]): Promise<readonly string[]> {
+async function lockEmpty(
+  to: Connection,
+  models: readonly ModelSpec[],
+  digestMade: () => Promise<RowDigests>,
+): Promise<readonly string[]> {
   const names = models.map(({ table }) => identifier(table))
   if (names.length === 0) return []
   await to.query({ text: `lock table ${names.join(', ')} in share row exclusive mode`, values: [] })
-  const [full, others]: [string[], string[]] = [[], []]
-  for (const { table } of models) {
-    if (await hasRows(to, identifier(table))) full.push(table)
-    if (await hasRows(to, `${identifier(table)} ${NOT_OF_MIGRATIONS}`)) others.push(table)
-  }
+  const full: ModelSpec[] = []
+  for (const model of models) if (await hasRows(to, identifier(model.table))) full.push(model)
+  if (full.length === 0) return []
+  const others = await findForeign(to, full, digestMade)
   if (others.length > 0)
     throw new CopyRefused(`the target has rows already, in ${others.join(', ')}`, [
       'only tables that are empty, or have only the rows that migrations made, are filled: name another database, or empty these yourself',
     ])
-  if (full.length > 0) await truncate(to, names, full)
-  return full
+  const tables = full.map(({ table }) => table)
+  await truncate(to, names, tables)
+  return tables
 }
 
-/** A migration and its line in the journal are written by one transaction, and whoever changes a row later does so by another. */
+/**
+ * A migration and its line in the journal are written by one transaction, and whoever changes a row later does so by another.
+ * That alone proves nothing: a migration that updates rows, or rewrites a table, gives the rows of users its own number.
+ */
 const NOT_OF_MIGRATIONS = 'where xmin::text not in (select xmin::text from snippetctl_migrations)'
+
+/** @returns the tables that have other rows than those that the migrations make */
+async function findForeign(
+  to: Connection,
+  models: readonly ModelSpec[],
+  digestMade: () => Promise<RowDigests>,
+): Promise<readonly string[]> {
+  const written: string[] = []
+  for (const { table } of models)
+    if (await hasRows(to, `${identifier(table)} ${NOT_OF_MIGRATIONS}`)) written.push(table)
+  if (written.length > 0) return written
+  const [made, there] = [await digestMade(), await digestRows(to, models)]
+  return [...there].filter(([table, digest]) => digest !== made.get(table)).map(([table]) => table)
+}
 
 /** All tables at once, because they refer to each other; no row of any other table is touched. */
 async function truncate(to: Connection, names: readonly string[], full: readonly string[]): Promise<void> {
