@@ -3,6 +3,7 @@ import { attack } from './trials/attack.js'
 import { backups } from './trials/backups.js'
 import { clock } from './trials/clock.js'
 import { configurations } from './trials/configurations.js'
+import { documents } from './trials/documents.js'
 import { failover } from './trials/failover.js'
 import { fullDisk } from './trials/full-disk.js'
 import { fuzz } from './trials/fuzz.js'
@@ -50,4 +51,5 @@ export const CAMPAIGN: readonly Trial[] = [
   loopDelay,
   attack,
   outcomes,
+  documents,
 ]
