@@ -12,6 +12,7 @@ import { type CliContext, projectFolders, shownPath } from './context.js'
 import { Failure } from './failure.js'
 import type { Log } from './log.js'
 import { applyPending, prepareSchema } from './schema.js'
+import { scratchOf, withScratch } from './scratch.js'
 
 interface Fit {
   readonly spec: AppSpec
@@ -67,7 +68,9 @@ export async function fitSchema(context: CliContext, fit: Fit, serve: () => void
 /** @param lacks without what the configuration cannot be served */
 async function add(context: CliContext, { spec, before, database, log }: Fit, lacks: readonly string[]) {
   const { migrations } = projectFolders(spec.file)
-  const plan = await planAdditions(spec, before, migrations)
+  const plan = await withScratch(context, scratchOf(context), (scratch) =>
+    planAdditions(spec, before, migrations, scratch),
+  )
   const { text, steps, refusals, unmet } = plan
   if (lacks.length > 0 && text === undefined) throw notAdditions(plan, lacks)
   if (text === undefined) return { ...NOTHING, left: [...refusals.map(firstLine), ...unmet, ...leftWords(plan)] }

@@ -16,6 +16,12 @@ export interface ScratchOptions {
   readonly scratch?: string
 }
 
+/** The scratch database of commands without the option. */
+export const scratchOf = ({ env }: CliContext): ScratchOptions => {
+  const url = env[VARIABLE]
+  return url === undefined ? {} : { scratch: url }
+}
+
 /** Runs `work` with an empty database, which is embedded unless the option or the environment names one. */
 export async function withScratch<T>(
   { env }: CliContext,

@@ -11,7 +11,7 @@ import {
   type Serving,
   startServe,
 } from './support/cli.js'
-import { envOf, openOnlyOnServer, type TestDatabase, testDatabaseKind } from './support/database.js'
+import { envOf, openOnlyOnServer, openTestDatabase, type TestDatabase, testDatabaseKind } from './support/database.js'
 
 const PLUGIN = `import { word } from './word.js'
 export default (app) => app.route('GET', '/word/', 'word', () => ({ status: 200, body: { word } }))
@@ -176,6 +176,30 @@ export default () => {}
       await answered(server, '/api/books/', '"pages":474')
     }
     expect([...(await end())]).toEqual([200])
+  })
+
+  const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
+  onServer('plans additions in the database that DATABASE_SCRATCH_URL names', async () => {
+    await begin()
+    const scratch = await openTestDatabase()
+    await database?.close()
+    database = undefined
+    try {
+      await scratch.query({ text: 'create table mine (id int)', values: [] })
+      const server = await start([], { DATABASE_SCRATCH_URL: scratch.url ?? '' })
+      const withField = (name: string) =>
+        save(CONFIGURATION.replace('max: 100 }', `max: 100 }\n      ${name}: { type: integer, nullable: true }`))
+      await withField('pages')
+      const { msg } = await server.logged('not_reloaded')
+      expect(msg).toContain('the database that DATABASE_SCRATCH_URL names is not empty: it has the table mine')
+
+      await scratch.query({ text: 'drop table mine', values: [] })
+      await withField('sheets')
+      const { changes } = await server.logged('reloaded')
+      expect(changes).toContainEqual(expect.stringContaining('+ books.sheets'))
+    } finally {
+      await scratch.close()
+    }
   })
 
   const onEmbedded = testDatabaseKind() === 'embedded' ? test : test.skip

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AppSpec } from '../config/spec.js'
-import type { Connection } from '../db/database.js'
-import { openScratch } from '../db/open.js'
+import type { Connection, Database } from '../db/database.js'
 import type { Difference } from './diff.js'
 import { readMigrations, type MigrationFolder } from './files.js'
 import { after, type Compared, differ, onBothSides, type Plan, prove } from './generate.js'
@@ -30,30 +29,31 @@ export function wantSameTables(one: AppSpec, other: AppSpec): boolean {
 /**
  * Plans what a configuration adds to what the migration files make, and leaves the rest.
  * @param before the configuration before it: a column that this one did not have either is no former name of a new one
+ * @param scratch an empty database, which is left as it was
  * @throws as `planMigration` does
  */
-export async function planAdditions(spec: AppSpec, before: AppSpec, directory: MigrationFolder): Promise<Additions> {
+export async function planAdditions(
+  spec: AppSpec,
+  before: AppSpec,
+  directory: MigrationFolder,
+  scratch: Database,
+): Promise<Additions> {
   const files = await readMigrations(directory)
-  const scratch = await openScratch()
-  try {
-    return await onBothSides(spec, files, scratch, async (session, sides) => {
-      const known = wantedTables(before)
-      const compared = { ...sides, wanted: sides.wanted.map((table) => forgetting(table, sides, known)) }
-      const whole = await differ(session, compared)
-      const { taken, left } = part(whole.steps)
-      const lacks = whole.refusals.length > 0 ? [] : await lacksAfter(session, taken, compared.wanted)
-      const orphans = extra(known, compared.wanted).filter(({ name }) => has(sides.from, name))
-      const rest = { left, unmet: lacks, orphans: orphans.map(({ name }) => name) }
-      const difference: Difference = { ...whole, steps: lacks.length > 0 ? [] : taken }
-      const isWanted = async (from: Compared['from']) => {
-        const { steps } = await differ(session, { ...after(compared, difference.steps), from })
-        return part(steps).taken.every(({ subject }) => left.some((step) => step.subject === subject))
-      }
-      return { ...(await prove(session, difference, { from: sides.from, files: files.length, isWanted })), ...rest }
-    })
-  } finally {
-    await scratch.close()
-  }
+  return onBothSides(spec, files, scratch, async (session, sides) => {
+    const known = wantedTables(before)
+    const compared = { ...sides, wanted: sides.wanted.map((table) => forgetting(table, sides, known)) }
+    const whole = await differ(session, compared)
+    const { taken, left } = part(whole.steps)
+    const lacks = whole.refusals.length > 0 ? [] : await lacksAfter(session, taken, compared.wanted)
+    const orphans = extra(known, compared.wanted).filter(({ name }) => has(sides.from, name))
+    const rest = { left, unmet: lacks, orphans: orphans.map(({ name }) => name) }
+    const difference: Difference = { ...whole, steps: lacks.length > 0 ? [] : taken }
+    const isWanted = async (from: Compared['from']) => {
+      const { steps } = await differ(session, { ...after(compared, difference.steps), from })
+      return part(steps).taken.every(({ subject }) => left.some((step) => step.subject === subject))
+    }
+    return { ...(await prove(session, difference, { from: sides.from, files: files.length, isWanted })), ...rest }
+  })
 }
 
 /** A table of which columns that were gone before may go: nobody can mean a rename of them. */
