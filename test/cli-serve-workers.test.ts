@@ -24,12 +24,14 @@ export default (app) => {
     console.log(JSON.stringify({ event: 'held', pid: process.pid }))
     return new Promise((answer) => process.once('SIGTERM', () => answer({ status: 200, body: { pid: process.pid } })))
   })
-  app.route('GET', '/busy/', 'busy', (context) =>
-    context.transaction(async (inside) => {
-      await inside.store(app.resource('book')).retrieve(1n)
-      await new Promise((resolve) => setTimeout(resolve, 100))
-      return { status: 200, body: {} }
-    }))
+  for (const name of ['busy', 'busy-too']) {
+    app.route('GET', '/' + name + '/', name, (context) =>
+      context.transaction(async (inside) => {
+        await inside.store(app.resource('book')).retrieve(1n)
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        return { status: 200, body: {} }
+      }))
+  }
   app.route('GET', '/long-line/', 'long-line', () => {
     console.log(JSON.stringify({ event: 'long', text: 'x'.repeat(100_000) }))
     return { status: 200, body: {} }
@@ -214,7 +216,8 @@ onServer('serve --workers', () => {
 
   test('divides the connections among the workers', async () => {
     const opened = await open(await serve(2, { DATABASE_POOL: '5' }), 20)
-    await Promise.all(opened.map((client) => client.get('/api/busy/')))
+    // No route alone gets all connections of a worker.
+    await Promise.all(opened.map((client, at) => client.get(at % 2 === 0 ? '/api/busy/' : '/api/busy-too/')))
     const { rows } = await database.query({
       text: `select count(*) from pg_stat_activity where application_name = 'snippetctl' and pid <> pg_backend_pid()
         and datname = current_database()`,

@@ -13,7 +13,8 @@ test('the first migration is what the plan writes for resources.yaml, and makes 
   try {
     expect(await planMigration(spec, 'migrations', scratch)).toMatchObject({ steps: [], refusals: [], notes: [] })
     const { text } = await planMigration(spec, 'no such folder', scratch)
-    expect(await readFile('migrations/0001_create_snippets.sql', 'utf8')).toBe(text)
+    // The file was applied before plans recorded what they own, and a file that was applied is not edited.
+    expect(await readFile('migrations/0001_create_snippets.sql', 'utf8')).toBe(text?.replace(/\n-- owns: .*/gs, ''))
   } finally {
     await scratch.close()
   }
