@@ -155,6 +155,58 @@ describe('POST of an array', () => {
   })
 })
 
+describe('POST of an array to the path of its own', () => {
+  const make = (path: string, body: unknown, headers = {}) => api.send('POST', path, body, headers)
+
+  test('makes the records, as on the path of the resource', async () => {
+    const answer = await make('/api/books/bulk/', [{ title: 'x' }, { title: 'y', pages: 9 }])
+    expect([answer.status, answer.headers.get('location'), answer.headers.get('etag')]).toEqual([201, null, null])
+    expect(await answer.json()).toEqual([
+      { id: 4, title: 'x', pages: 7, extra: null },
+      { id: 5, title: 'y', pages: 9, extra: null },
+    ])
+    expect(sent).toHaveLength(1)
+  })
+
+  test('is all there is in a dialect that has no words of its own for it', async () => {
+    expect((await make('/admin-api/books/bulk', [{ title: 'x' }])).status).toBe(201)
+    expect(await titles()).toHaveLength(4)
+  })
+
+  test('is done once for its key', async () => {
+    const key = { 'idempotency-key': 'k-3' }
+    const first = await make('/api/books/bulk/', [{ title: 'x' }], key)
+    const second = await make('/api/books/bulk/', [{ title: 'x' }], key)
+    expect(second.headers.get('idempotency-replayed')).toBe('true')
+    expect(await second.text()).toBe(await first.text())
+    expect(await titles()).toHaveLength(4)
+  })
+
+  test('runs hooks', async () => {
+    hooks.beforeCreate.mockImplementation(({ values }) => ({ title: `${values.title}!` }))
+    expect(await (await make('/api/watched/bulk/', [{ title: 'x' }])).json()).toMatchObject([{ title: 'x!' }])
+    expect(hooks.afterCommit).toHaveBeenCalledTimes(1)
+  })
+
+  test.each([
+    ['one object', '/api/few/bulk/', { title: 'x' }, 'the body must be an array of JSON objects'],
+    ['too many', '/api/few/bulk/', [{}, {}, {}], 'the body has more than 2 items'],
+    ['a parameter', '/api/few/bulk/?dry=1', [{ title: 'x' }], expect.stringContaining('`dry`')],
+  ])('is refused for %s', async (_, path, body, detail) => {
+    expect((await problemOf(await make(path, body))).slice(0, 2)).toEqual([400, detail])
+    expect(await titles()).toEqual(UNTOUCHED)
+  })
+
+  test('is not there where it is not declared', async () => {
+    expect((await make('/api/plain/bulk/', [{ title: 'x' }])).status).toBe(405)
+  })
+
+  test('tells by OPTIONS what it takes', async () => {
+    const { headers } = await api.fetch('/api/few/bulk/', { method: 'OPTIONS' })
+    expect([headers.get('allow'), headers.get('accept-post')]).toEqual(['POST, OPTIONS', 'application/json'])
+  })
+})
+
 describe('PATCH of an array', () => {
   const change = (body: unknown, headers = {}) => api.send('PATCH', '/api/books/', body, headers)
 
@@ -354,6 +406,7 @@ test('OPTIONS and the document tell of it', async () => {
   }
   const names = (path: string) => Object.values(paths[path] ?? {}).map(({ operationId }) => operationId)
   expect(names('/api/books/')).toEqual(['listBook', 'createBook', 'partialUpdateManyBook', 'destroyManyBook'])
+  expect(names('/api/books/bulk/')).toEqual(['createManyBook'])
   expect(names('/api/plain/')).toEqual(['listPlain', 'createPlain'])
 })
 

@@ -23,7 +23,7 @@ models:
       pin: { type: string, max: 4, write_only: true, nullable: true }
       made_at: { type: timestamp, auto: on_create }
 resources:
-  author: { model: author, path: /authors/ }
+  author: { model: author, path: /authors/, bulk: [create, partial_update, destroy] }
   book:
     model: book
     path: /books/
@@ -45,6 +45,12 @@ export async function use(create: typeof createClient, baseUrl: string) {
   if (!made.data) throw new Error(made.error.detail)
   const { id }: { readonly id: number } = made.data
   const path = { id }
+  const several = await client.POST('/api/authors/bulk/', { body: [{ name: 'Ann' }, { name: 'Ben' }] })
+  const [ann, ben]: readonly { readonly id: string; readonly name: string }[] = several.data ?? []
+  if (!ann || !ben) throw new Error('nobody')
+  const renamed = await client.PATCH('/api/authors/', { body: [{ id: ann.id, name: 'Anne' }] })
+  const ids = [ann.id, ben.id]
+  const left = await client.DELETE('/api/authors/', { params: { query: { ids } } })
   const changed = await client.PATCH('/api/books/{id}/', { params: { path }, body: { state: 'out' } })
   const state: 'in' | 'out' | null | undefined = changed.data?.state
   const list = await client.GET('/api/books/', {
@@ -62,6 +68,7 @@ export async function use(create: typeof createClient, baseUrl: string) {
   const missing = await client.GET('/api/books/{id}/', { params: { path } })
   return {
     made: made.data,
+    several: [several.response.status, renamed.data?.map(({ name }) => name), left.response.status],
     state,
     count: list.data?.count,
     prices,
@@ -85,6 +92,8 @@ export async function use(client: ReturnType<typeof createClient<paths>>) {
   await client.GET('/api/books/', { params: { query: { ordering: ['price'] } } }) // '"price"'
   await client.POST('/api/books/', { body: { title: 'Emma' } }) // not assignable to type '{ title: string; price?: string | null;
   await client.POST('/api/books/', { body: { title: 'Emma', author: '', price: 12.5 } }) // 'number'
+  await client.POST('/api/authors/', { body: [{ name: 'Ann' }] }) // '{ name: string; }[]'
+  await client.POST('/api/authors/bulk/', { body: { name: 'Ann' } }) // 'name' does not exist in type '({ name: string; }
   const { data } = await client.GET('/api/books/{id}/', { params: { path: { id: 1 } } })
   return data?.pin // 'pin' does not exist
 }
@@ -132,6 +141,7 @@ describe('a client in TypeScript whose types are made of /openapi.json (promise 
         extra: { shelf: [1, null] },
         made_at: expect.stringMatching(/Z$/),
       },
+      several: [201, ['Anne'], 204],
       state: 'out',
       count: 1,
       prices: ['12.50'],

@@ -38,7 +38,9 @@ export function findPlace({ routes }: Explored, path: string): Place | undefined
   if (!first) return undefined
   const { path: template, source } = first.route
   const methods = found.map(({ route }) => route.method)
-  return { path: closed, template, methods, source, params: first.params, resource: resourceAt(first.route) }
+  // Where several records are made there is no list to show.
+  const resource = first.route.generated?.bulk ? undefined : resourceAt(first.route)
+  return { path: closed, template, methods, source, params: first.params, resource }
 }
 
 /** Whether a place is one record rather than a collection: its path ends with a parameter. */

@@ -19,41 +19,34 @@ export function createMany(resource: Resource, single: Handler): Handler {
   return async (context) => {
     const { items } = await context.body(policyOf(resource, 'create'))
     if (!items) return single(context)
-    const rows = parseCreations(resource, items)
-    const made = await context.transaction((inside) => inside.documents(resource).createMany(rows))
-    return { status: 201, text: arrayOf(made.map(({ item }) => item)) }
+    return createAll(resource, context, parseCreations(resource, items))
   }
 }
 
-/** How a body of several records is judged, in a dialect where they stand in a member of an object. */
-export function wrappedPolicy(resource: Resource, within: string): BodyPolicy {
-  const { max } = resource.spec.bulk
-  return { mediaTypes: ['application/json'], optional: false, limit: resource.bulkLimit, items: max, within }
+/** How a body of several records is judged: an array, or in some dialects an object with one member that holds it. */
+export function severalPolicy({ spec, bulkLimit }: Resource, within?: string): BodyPolicy {
+  const policy = { mediaTypes: ['application/json'], optional: false, limit: bulkLimit, items: spec.bulk.max }
+  return within === undefined ? policy : { ...policy, within }
 }
 
-/** The records that a body wraps, each judged. */
-export async function readWrapped(resource: Resource, context: Context, policy: BodyPolicy): Promise<readonly Row[]> {
+/** The records of such a body, each judged. */
+export async function readSeveral(resource: Resource, context: Context, policy: BodyPolicy): Promise<readonly Row[]> {
   return parseCreations(resource, itemsOf(await context.body(policy)))
 }
 
-/** Makes a record of each item that a body wraps. */
-export function createWrapped(resource: Resource, policy: BodyPolicy): Handler {
-  return async (context) => {
-    const rows = await readWrapped(resource, context, policy)
-    const made = await context.transaction((inside) => inside.documents(resource).createMany(rows))
-    return { status: 201, text: arrayOf(made.map(({ item }) => item)) }
-  }
+/** Makes a record of each item of such a body. */
+export function createSeveral(resource: Resource, policy: BodyPolicy): Handler {
+  return async (context) => createAll(resource, context, await readSeveral(resource, context, policy))
+}
+
+async function createAll(resource: Resource, context: Context, rows: readonly Row[]): Promise<Reply> {
+  const made = await context.transaction((inside) => inside.documents(resource).createMany(rows))
+  return { status: 201, text: arrayOf(made.map(({ item }) => item)) }
 }
 
 /** Changes the records that the items of a body name, in the order of the items. */
 export function updateMany(resource: Resource): Handler {
-  const { max } = resource.spec.bulk
-  const policy: BodyPolicy = {
-    mediaTypes: ['application/json'],
-    optional: false,
-    limit: resource.bulkLimit,
-    items: max,
-  }
+  const policy = severalPolicy(resource)
   return async (context) => {
     const changes = parseChanges(resource, itemsOf(await context.body(policy)))
     refuseConditions(context)

@@ -7,17 +7,17 @@ import { answeringJson } from './accept.js'
 import {
   checkCreations,
   createMany,
-  createWrapped,
+  createSeveral,
   destroyMany,
-  readWrapped,
+  readSeveral,
+  severalPolicy,
   updateMany,
-  wrappedPolicy,
 } from './bulk.js'
 import { type Hooks, hooked, named, optionsOf as transactionOf } from './hooks.js'
 import { idempotent } from './idempotency.js'
 import { refusesParameters, refusesSelection, takingNoParameters, takingNoSelection } from './parameters.js'
 import { undoable } from './undoable.js'
-import type { Context, FindPlace, Handler, Method, Route, RouteOptions } from './route.js'
+import type { FindPlace, Handler, Method, Route, RouteOptions } from './route.js'
 
 interface Place {
   readonly method: Method
@@ -56,14 +56,17 @@ export function viewset(resource: Resource, { hooks, computed, replacements } = 
     collection: { name: `${name}-list`, path },
     item: { name: detailName(name), path: `${path}{${model.primaryKey.name}}/` },
   }
+  const run = hooks.map(named)
+  const withCode = (plain: Handler): Handler => {
+    if (run.length > 0) return hooked(plain, resource, run)
+    return resource.spec.computed.length > 0 ? undoable(plain, resource) : plain
+  }
   const routeOf = (operation: Operation, several?: BulkOperation): Route => {
     const { method } = PLACES[operation]
     const on = several ? 'collection' : PLACES[operation].on
     const plain = several ? BULK[several](resource) : ACTIONS[operation](resource)
     const around = isReading(operation) ? [] : hooks
-    const run = around.map(named)
-    const isUndoable = resource.spec.computed.length > 0 && !isReading(operation)
-    const act = run.length > 0 ? hooked(plain, resource, run) : isUndoable ? undoable(plain, resource) : plain
+    const act = isReading(operation) ? plain : withCode(plain)
     const other = replacements.get(operation)
     const answers = operation !== 'destroy' || dialect?.destroyed === 'record'
     const done = other ? other.instead(act) : act
@@ -84,27 +87,27 @@ export function viewset(resource: Resource, { hooks, computed, replacements } = 
       ...(around.length > 0 && { hooks: around.map(({ place }) => place) }),
     }
   }
-  /** Makes several records on a path of its own, as clients of some dialects do. */
-  const wrappedCreation = (within: string): Route => {
-    const run = hooks.map((each) => each.hooks)
-    const policy = wrappedPolicy(resource, within)
-    const plain = createWrapped(resource, policy)
-    const act = run.length > 0 ? hooked(plain, resource, run) : plain
+  /** Makes several records on a path of its own, so that clients know what they send and get; `create` takes an array as well. */
+  const creationOfSeveral = (): Route => {
+    const at = { name: `${name}-bulk`, path: `${path}${dialect?.bulk ?? 'bulk'}/` }
+    const policy = severalPolicy(resource, dialect?.bulk)
     const { idempotency } = resource.spec
-    const at = { name: `${name}-${within}`, path: `${path}${within}/` }
-    const keyed = idempotency && { idempotency, path: at.path, policy, options: transactionOf(run) }
-    const check = (context: Context) => readWrapped(resource, context, policy)
+    const act = withCode(createSeveral(resource, policy))
+    const kept = idempotency
+      ? idempotent(act, { idempotency, path: at.path, policy, options: transactionOf(run) }, (context) =>
+          readSeveral(resource, context, policy),
+        )
+      : act
     return {
       ...routeOf('create'),
       ...at,
-      handle: answeringJson(keyed ? idempotent(act, keyed, check) : act),
+      handle: answeringJson(refusesParameters(resource, 'create') ? takingNoParameters(kept) : kept),
       generated: { resource, operation: 'create', bulk: true },
-      options: undefined,
+      options: { headers: { 'Accept-Post': 'application/json' }, describe: () => describeResource(resource.spec) },
     }
   }
-  const within = bulk.operations.includes('create') ? dialect?.bulk : undefined
   return [
-    ...(within === undefined ? [] : [wrappedCreation(within)]),
+    ...(bulk.operations.includes('create') ? [creationOfSeveral()] : []),
     ...operations.map((operation) =>
       routeOf(operation, operation === 'create' ? bulk.operations.find((each) => each === operation) : undefined),
     ),

@@ -2,22 +2,12 @@ import type { BulkOperation } from '../config/spec.js'
 import { objectOf } from '../dialects/description.js'
 import { PROBLEMS } from '../problem.js'
 import type { Resource } from '../resource/resource.js'
-import { FEATURES, type Subject } from './features.js'
+import { FEATURES, idempotency, type Subject } from './features.js'
 import type { FieldSchemas } from './field-schema.js'
 import { type Part, reference } from './part.js'
 import { bodySchema, type SchemaNames } from './resource-schemas.js'
 import { refusing } from './refusing.js'
-import { HEADERS, headersNamed } from './responses.js'
-
-/** A schema, or an array of such, as many as one request may be about. */
-export function oneOrSeveral(resource: Resource, schema: Part): Part {
-  return { oneOf: [schema, several(resource, schema)] }
-}
-
-/** Headers that are there for one record only. */
-export function headersOfOne(...names: readonly string[]): Part {
-  return Object.fromEntries(names.map((name) => [name, { ...HEADERS[name], required: false }]))
-}
+import { headersNamed } from './responses.js'
 
 /** A version is that of one record. */
 const OF_VERSIONS: ReadonlySet<number> = new Set([
@@ -51,19 +41,21 @@ export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): 
   const kind = operation === 'destroy' || operation === 'create' ? operation : 'partial_update'
   const saying = SAYINGS[kind]
   const answers = kind !== 'destroy' || dialect?.destroyed === 'record'
+  const keyed = idempotency(subject)
+  const parameters = kind === 'destroy' ? [idsParameter(resource, schemas)] : (keyed.parameters ?? [])
   const refused = refusing(resource)
   const refusals = FEATURES.flatMap((feature) => feature(subject).refusals ?? [])
   const statuses = new Set([PROBLEMS.invalid_query.status, ...refusals.filter((status) => !OF_VERSIONS.has(status))])
   return {
     summary: `${saying.summary} ${name} records`,
     description: saying.description,
-    ...(kind === 'destroy' && { parameters: [idsParameter(resource, schemas)] }),
+    ...(parameters.length > 0 && { parameters }),
     ...(kind === 'partial_update' && bodyOf(several(resource, changeSchema(resource, schemas)))),
-    ...(kind === 'create' && bodyOf(wrapped(resource, reference('schemas', bodies.create)))),
+    ...(kind === 'create' && bodyOf(creations(resource, reference('schemas', bodies.create)))),
     responses: {
       [kind === 'create' ? 201 : answers ? 200 : 204]: {
         description: saying.answer,
-        headers: headersNamed(),
+        headers: headersNamed(...(keyed.headers ?? [])),
         ...(answers && {
           content: { 'application/json': { schema: { type: 'array', items: reference('schemas', shown) } } },
         }),
@@ -78,10 +70,11 @@ function bodyOf(schema: Part): Part {
   return { requestBody: { required: true, content: { 'application/json': { schema } } } }
 }
 
-/** The records of a body as a dialect wraps them. */
-function wrapped(resource: Resource, items: Part): Part {
-  const { bulk = 'items' } = resource.spec.dialect ?? {}
-  return { ...objectOf({ [bulk]: several(resource, items) }), additionalProperties: false }
+/** New records: an array, which some dialects wrap. */
+function creations(resource: Resource, items: Part): Part {
+  const within = resource.spec.dialect?.bulk
+  const array = several(resource, items)
+  return within === undefined ? array : { ...objectOf({ [within]: array }), additionalProperties: false }
 }
 
 function several({ spec, bulkLimit }: Resource, items: Part): Part {

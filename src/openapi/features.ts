@@ -176,7 +176,8 @@ function versionsParameter(name: string, description: string, required = false):
   return { name, in: 'header', description, required, schema: { type: 'string' } }
 }
 
-const idempotency: Feature = ({ resource: { spec }, operation }) => {
+/** What repeating a creation takes. */
+export const idempotency: Feature = ({ resource: { spec }, operation }) => {
   if (operation !== 'create' || !spec.idempotency) return {}
   return {
     parameters: [{ name: 'Idempotency-Key', in: 'header', ...describeKey(spec.idempotency) }],

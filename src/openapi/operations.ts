@@ -2,7 +2,6 @@ import { isReading, type Operation, type PaginationSpec } from '../config/spec.j
 import { article } from '../config/words.js'
 import { COUNT, envelopeOf, NEIGHBOUR, objectOf } from '../dialects/description.js'
 import type { Generated } from '../http/route.js'
-import { headersOfOne, oneOrSeveral } from './bulk.js'
 import { describeDialect, FEATURES, type Subject } from './features.js'
 import { type Part, reference } from './part.js'
 import type { DocumentedMode, SchemaNames } from './resource-schemas.js'
@@ -74,7 +73,7 @@ const SAYINGS: Readonly<Record<Operation, Saying>> = {
 
 /** The generated operation of a resource, without its identifier and tag. */
 export function describeGenerated(subject: Subject, names: SchemaNames): Part {
-  const { resource, operation } = subject
+  const { resource } = subject
   const { summary, description, status, answer, body, mediaTypes = [] } = sayingOf(subject)
   const additions = FEATURES.map((feature) => feature(subject))
   const parameters = additions.flatMap((addition) => addition.parameters ?? [])
@@ -82,8 +81,6 @@ export function describeGenerated(subject: Subject, names: SchemaNames): Part {
   const headers = additions.flatMap((addition) => addition.headers ?? [])
   const content = answerSchema(subject, names)
   const refused = refusing(resource)
-  const isOpen = operation === 'create' && resource.spec.bulk.operations.includes('create')
-  const schemaOf = (schema: Part) => (isOpen ? oneOrSeveral(resource, schema) : schema)
   return {
     summary: summary(resource.spec.name),
     description,
@@ -91,17 +88,14 @@ export function describeGenerated(subject: Subject, names: SchemaNames): Part {
     ...(body && {
       requestBody: {
         required: true,
-        content: bodyContent([JSON_TYPE, ...mediaTypes], schemaOf(reference('schemas', names.bodies[body]))),
+        content: bodyContent([JSON_TYPE, ...mediaTypes], reference('schemas', names.bodies[body])),
       },
     }),
     responses: {
       [status]: {
         description: answer,
-        headers: {
-          ...headersNamed(...headers),
-          ...(isOpen && headersOfOne('ETag', ...headers.filter((name) => name === 'Location'))),
-        },
-        ...(content && { content: { [JSON_TYPE]: { schema: schemaOf(content) } } }),
+        headers: headersNamed(...headers),
+        ...(content && { content: { [JSON_TYPE]: { schema: content } } }),
       },
       ...Object.assign({}, ...additions.map(({ answers }) => answers)),
       ...Object.fromEntries([...refusals].map((each) => [each, refused(each)])),

@@ -24,7 +24,9 @@ async function market() {
   await send('PATCH', at, product)
   await send('PUT', at, { ...product, pin: null })
   await send('GET', `${at}?fields=title&expand=seller`)
-  await send('POST', '/market/products/', [{ seller: seller.id, title: 'Ink', price: '2', labels: [], extra: null }])
+  await send('POST', '/market/products/bulk/', [
+    { seller: seller.id, title: 'Ink', price: '2', labels: [], extra: null },
+  ])
   await send('PATCH', '/market/products/', [{ id: product.id, grade: null }])
   await send('GET', `${at}quote/?pieces=2`)
   await send('POST', `${at}retire/`)

@@ -56,10 +56,15 @@ export function judgeAnswers(server: Server, app: App): Judged {
     const match = app.routes.match(method, (request.url ?? '').split('?', 1)[0] ?? '')
     if (!match || !('route' in match) || !isDescribed(match.route)) return
     const { path } = match.route
+    const isArray = watchBody(request)
     listenTo(response, request.method === 'HEAD', (sent) => {
       made ??= createJudge(app)
       answered.add(`${method} ${path} ${sent.status}`)
-      faults.push(...made.judge(method, path, sent).map((fault) => `${method} ${request.url} ${sent.status}: ${fault}`))
+      faults.push(
+        ...made
+          .judge(method, path, { ...sent, isOfArray: isArray() })
+          .map((fault) => `${method} ${request.url} ${sent.status}: ${fault}`),
+      )
     })
   })
   return { faults, answered, declared: () => (made ??= createJudge(app)).declared }
@@ -70,7 +75,7 @@ const isDescribed = (route: Route): boolean => (route.operation ?? route.action 
 
 interface Judge {
   readonly declared: readonly string[]
-  judge(method: string, path: string, sent: Sent): readonly string[]
+  judge(method: string, path: string, sent: Sent & { readonly isOfArray: boolean }): readonly string[]
 }
 
 function createJudge(app: App): Judge {
@@ -95,8 +100,11 @@ function createJudge(app: App): Judge {
           .map(([status]) => `${method.toUpperCase()} ${path} ${status}`),
       ),
     ),
-    judge(method, path, { status, headers, body }) {
-      const described = path in document.paths ? path : path.slice(0, -1)
+    judge(method, path, { status, headers, body, isOfArray }) {
+      // What is made of an array is described where nothing else is taken.
+      const own = [...(isOfArray && method === 'POST' ? [`${path}bulk/`] : []), path]
+      const places = own.flatMap((each) => [each, each.slice(0, -1)])
+      const described = places.find((each) => each in document.paths) ?? path
       const { responses = {} } = document.paths[described]?.[method.toLowerCase()] ?? {}
       const isAny = responses['default']?.$ref !== '#/components/responses/AnyOther'
       const keys = [String(status), ...(isAny || UNDECLARED.includes(status) ? ['default'] : [])]
@@ -130,6 +138,19 @@ const escape = (name: string): string => encodeURIComponent(name.replaceAll('~',
 function valueAt(document: unknown, pointer: string): unknown {
   const names = pointer.slice(2).split('/')
   return names.reduce<unknown>((part, name) => (part as Readonly<Record<string, unknown>>)[name], document)
+}
+
+/** @returns whether the body of a request is an array, as far as it was read */
+function watchBody(request: IncomingMessage): () => boolean {
+  const { emit } = request
+  let first: string | undefined
+  Object.assign(request, {
+    emit(name: string, ...given: readonly unknown[]) {
+      if (name === 'data') first ??= String(given[0]).trimStart().at(0)
+      return Reflect.apply(emit, request, [name, ...given]) as boolean
+    },
+  })
+  return () => first === '['
 }
 
 /** Tells what was sent once all of it is; what was cut tells nothing. */

@@ -6,10 +6,7 @@ export function connect(baseUrl: string): Market {
   const { market } = new Api({ baseUrl, baseApiParams: { format: 'json' } })
   return {
     createSeller: (body) => told(market.createSeller(body)),
-    createProduct: async (body) => {
-      const { body: made, ...rest } = await told(market.createProduct(body))
-      return { ...rest, body: Array.isArray(made) ? undefined : made }
-    },
+    createProduct: (body) => told(market.createProduct(body)),
     listProducts: (state, price__gte) =>
       told(market.listProduct({ state__in: [state], price__gte, ordering: ['-title'] })),
     retrieveProduct: (id) => told(market.retrieveProduct(id)),
