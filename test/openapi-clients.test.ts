@@ -29,12 +29,15 @@ resources:
     path: /books/
     filterable: { state: [exact, in], title: [exact] }
     orderable: [title, made_at]
+    sparse_fields: true
     pagination: { style: page_number, envelope: results }
 `
 
 /** A program that uses the API by its types alone. */
 const CLIENT = `import type createClient from 'openapi-fetch'
 import type { components, paths } from './api.js'
+
+type Book = components['schemas']['Book']
 
 export async function use(create: typeof createClient, baseUrl: string) {
   const client = create<paths>({ baseUrl, querySerializer: { array: { style: 'form', explode: false } } })
@@ -60,6 +63,14 @@ export async function use(create: typeof createClient, baseUrl: string) {
   const kept = await client.GET('/api/books/{id}/', {
     params: { path, header: { 'If-None-Match': changed.response.headers.get('etag') ?? '' } },
   })
+  const whole: Book | undefined = (await client.GET('/api/books/{id}/', { params: { path } })).data
+  const part = async <Name extends keyof Book>(...fields: Name[]): Promise<Pick<Book, Name> | undefined> => {
+    const { data } = await client.GET('/api/books/{id}/partial/', { params: { path, query: { fields } } })
+    return data as Pick<Book, Name> | undefined
+  }
+  const { id: partId, title }: { readonly id?: number; readonly title?: string } = (await part('id', 'title')) ?? {}
+  const parts = await client.GET('/api/books/partial/', { params: { query: { fields: ['title'] } } })
+  const titles: readonly (string | undefined)[] | undefined = parts.data?.results.map((book) => book.title)
   const refused = await client.POST('/api/books/', { body: { ...body, title: '', author: 'nobody' } })
   const problem: components['schemas']['Problem'] | undefined = refused.error
   const faults: Readonly<Record<string, string>> = problem?.errors ?? {}
@@ -68,6 +79,7 @@ export async function use(create: typeof createClient, baseUrl: string) {
   const missing = await client.GET('/api/books/{id}/', { params: { path } })
   return {
     made: made.data,
+    part: [whole?.title, partId, title, titles],
     several: [several.response.status, renamed.data?.map(({ name }) => name), left.response.status],
     state,
     count: list.data?.count,
@@ -92,6 +104,7 @@ export async function use(client: ReturnType<typeof createClient<paths>>) {
   await client.GET('/api/books/', { params: { query: { ordering: ['price'] } } }) // '"price"'
   await client.POST('/api/books/', { body: { title: 'Emma' } }) // not assignable to type '{ title: string; price?: string | null;
   await client.POST('/api/books/', { body: { title: 'Emma', author: '', price: 12.5 } }) // 'number'
+  await client.GET('/api/books/', { params: { query: { fields: ['id'] } } }) // 'fields'
   await client.POST('/api/authors/', { body: [{ name: 'Ann' }] }) // '{ name: string; }[]'
   await client.POST('/api/authors/bulk/', { body: { name: 'Ann' } }) // 'name' does not exist in type '({ name: string; }
   const { data } = await client.GET('/api/books/{id}/', { params: { path: { id: 1 } } })
@@ -141,6 +154,7 @@ describe('a client in TypeScript whose types are made of /openapi.json (promise 
         extra: { shelf: [1, null] },
         made_at: expect.stringMatching(/Z$/),
       },
+      part: ['Emma', 1, 'Emma', ['Emma']],
       several: [201, ['Anne'], 204],
       state: 'out',
       count: 1,

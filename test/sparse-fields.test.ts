@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Plugin } from '../src/index.js'
 import type { Statement } from '../src/db/database.js'
 import { type Api, startApi } from './support/api.js'
 import { ddlOf, mistakesOf, specOf } from './support/config.js'
@@ -102,6 +103,50 @@ describe('fields= answers', () => {
       expect(sent).toHaveLength(before + 1)
       expect(sent.at(-1)?.text).toContain('"title"')
       expect(sent.at(-1)?.text).not.toMatch(/blurb|pages|author_id|secret/)
+    }
+  })
+})
+
+describe('a path of its own for parts of records', () => {
+  test.each([
+    ['one record', '/books/1/partial/?fields=title,id', '{"id":1,"title":"One"}'],
+    ['a list', '/books/partial/?fields=id&title=Two', '[{"id":2}]'],
+    ['a whole record, where no members are named', '/lax/1/partial/', '"author":1,"pages":null}'],
+  ])('answers %s', async (_what, path, text) => {
+    const answer = await get(`/api${path}`)
+    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining(text)])
+  })
+
+  test('refuses what the other does, and is not there where records are always whole', async () => {
+    expect((await get('/api/books/1/partial/?fields=pin')).status).toBe(400)
+    expect((await get('/api/books/9/partial/')).status).toBe(404)
+    expect((await get('/api/whole/partial/')).status).toBe(404)
+    expect((await get('/api/whole/1/partial/')).status).toBe(404)
+  })
+
+  test('has the schema in which members may be missing, so that elsewhere none may', async () => {
+    const { paths, components } = JSON.parse((await get('/openapi.json')).text) as {
+      readonly paths: Record<string, { get: { parameters: { name: string }[]; responses: object } }>
+      readonly components: { readonly schemas: Record<string, { readonly required?: string[] }> }
+    }
+    const of = (path: string) => {
+      const { parameters, responses } = paths[path]?.get ?? { parameters: [], responses: {} }
+      const [, name = ''] = /schemas\/(\w+)/.exec(JSON.stringify(responses)) ?? []
+      return [parameters.some((each) => each.name === 'fields'), name, components.schemas[name]?.required?.length]
+    }
+    for (const path of ['/api/books/', '/api/books/{id}/']) {
+      expect(of(path)).toEqual([false, 'Book', 6])
+      expect(of(`${path}partial/`)).toEqual([true, 'BookPartial', undefined])
+    }
+  })
+
+  test('is answered by the code of a plugin that answers the operation', async () => {
+    const plugin: Plugin = (app) => app.replace('lax', 'retrieve', () => ({ status: 200, body: { mine: true } }))
+    const replaced = await startApi(`${YAML}plugins: [./plugin.mjs]\n`, { database, plugin })
+    try {
+      expect(await (await replaced.fetch('/api/lax/1/partial/?fields=id')).json()).toEqual({ mine: true })
+    } finally {
+      await replaced.close()
     }
   })
 })

@@ -38,8 +38,9 @@ export function findPlace({ routes }: Explored, path: string): Place | undefined
   if (!first) return undefined
   const { path: template, source } = first.route
   const methods = found.map(({ route }) => route.method)
-  // Where several records are made there is no list to show.
-  const resource = first.route.generated?.bulk ? undefined : resourceAt(first.route)
+  const { generated } = first.route
+  // Where several records are made, or parts of them are read, there is no list or record to show.
+  const resource = generated?.bulk || generated?.partial ? undefined : resourceAt(first.route)
   return { path: closed, template, methods, source, params: first.params, resource }
 }
 

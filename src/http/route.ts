@@ -117,6 +117,8 @@ export interface Generated {
   readonly operation: Operation
   /** Whether it is done to several records at once. */
   readonly bulk?: true
+  /** Whether it answers parts of records alone, on a path of its own. */
+  readonly partial?: true
 }
 
 /** One method on one path. Generated and hand-written routes are alike from here on. */

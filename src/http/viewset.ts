@@ -106,7 +106,15 @@ export function viewset(resource: Resource, { hooks, computed, replacements } = 
       options: { headers: { 'Accept-Post': 'application/json' }, describe: () => describeResource(resource.spec) },
     }
   }
+  /** Reads parts of records on a path of its own, so that clients know when members are missing; `fields` is taken beside it as well. */
+  const partialReading = (operation: Operation): Route => {
+    const whole = routeOf(operation)
+    const at = { name: `${whole.name}-partial`, path: `${whole.path}partial/` }
+    return { ...whole, ...at, generated: { resource, operation, partial: true }, options: undefined }
+  }
+  const isSparse = resource.selectable && resource.spec.sparseFields
   return [
+    ...(isSparse ? operations.filter(isReading).map(partialReading) : []),
     ...(bulk.operations.includes('create') ? [creationOfSeveral()] : []),
     ...operations.map((operation) =>
       routeOf(operation, operation === 'create' ? bulk.operations.find((each) => each === operation) : undefined),

@@ -11,7 +11,14 @@ import { isWriting } from './features.js'
 import { toCamel, uniqueNames } from '../resource/names.js'
 import { describeGenerated, operationName } from './operations.js'
 import type { Part } from './part.js'
-import { bodySchema, nameSchemas, type SchemaNames, selectedSchema, shownSchema } from './resource-schemas.js'
+import {
+  bodySchema,
+  nameSchemas,
+  partialSchema,
+  type SchemaNames,
+  selectedSchema,
+  shownSchema,
+} from './resource-schemas.js'
 import { resolveReferences } from './references.js'
 import { anyOther, anyProblem, HEADERS, PROBLEM_SCHEMA, refusal, refusalName } from './responses.js'
 import { describeWritten, mapSchemas } from './written.js'
@@ -60,10 +67,10 @@ export function describeApp({ spec, routes }: Described): Part {
   function describe(route: Route): Part {
     const { generated } = route
     if (!generated) return describeWritten(route, routes.problemSchemaAt(route.path))
-    const { resource, operation } = generated
+    const { resource, operation, partial } = generated
     const canConflict = operation === 'destroy' ? isHeld(resource.spec.model, spec.models) : canClash(generated)
     const describeIt = generated.bulk ? describeBulk : describeGenerated
-    return describeIt({ resource, operation, schemas, canConflict }, namesOf(resource))
+    return describeIt({ resource, operation, schemas, canConflict, partial }, namesOf(resource))
   }
 }
 
@@ -155,9 +162,10 @@ function isHeld(model: ModelSpec, models: readonly ModelSpec[], seen: readonly M
 }
 
 function componentSchemas(names: ReadonlyMap<Resource, SchemaNames>, schemas: FieldSchemas): Part {
-  const entries = [...names].flatMap(([resource, { shown, selected, bodies }]) => [
+  const entries = [...names].flatMap(([resource, { shown, selected, partial, bodies }]) => [
     [shown, shownSchema(resource, schemas)] as const,
     [selected, selectedSchema(resource, schemas)] as const,
+    [partial, partialSchema(resource, schemas)] as const,
     ...(['create', 'replace', 'update'] as const).map(
       (mode) => [bodies[mode], bodySchema(resource, mode, schemas)] as const,
     ),

@@ -27,6 +27,8 @@ export interface Subject {
   readonly schemas: FieldSchemas
   /** Whether a change of this resource can be refused for the sake of other records. */
   readonly canConflict: boolean
+  /** Whether parts of records are read. */
+  readonly partial?: boolean | undefined
 }
 
 /** What a feature adds to an operation. */
@@ -65,14 +67,14 @@ const searching: Feature = ({ resource: { spec }, operation }) => {
   }
 }
 
-const selecting: Feature = ({ resource: { spec, members, selectable }, operation }) => {
+const selecting: Feature = ({ resource: { spec, members, selectable }, operation, partial }) => {
   if (!selectable || !isReading(operation)) return {}
   const whole = 'The members of records to answer, in any order; all of them without it.'
   const beside = `The related records to answer in \`${EXPANDED}\`, beside their keys.`
   const paths = pathsOf(spec.expand)
   return {
     parameters: [
-      ...(spec.sparseFields ? [listParameter('fields', whole, { type: 'string', enum: members })] : []),
+      ...(partial ? [listParameter('fields', whole, { type: 'string', enum: members })] : []),
       ...(paths.length > 0 ? [listParameter('expand', beside, { type: 'string', enum: paths }, MOST_EXPANDED)] : []),
     ],
     refusals: [400],

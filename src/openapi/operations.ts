@@ -105,8 +105,12 @@ export function describeGenerated(subject: Subject, names: SchemaNames): Part {
 }
 
 /** What an operation is in the dialect of its resource. */
-function sayingOf({ resource, operation }: Subject): Saying {
+function sayingOf({ resource, operation, partial }: Subject): Saying {
   const saying = SAYINGS[operation]
+  if (partial) {
+    const summary = (name: string) => `${saying.summary(name)}, in part`
+    return { ...saying, summary, description: `${saying.description} Only the members that \`fields\` names.` }
+  }
   const { dialect } = resource.spec
   if (operation === 'update' && dialect?.put === 'merge') {
     return { ...saying, description: SAYINGS.partial_update.description, body: 'update' }
@@ -117,18 +121,19 @@ function sayingOf({ resource, operation }: Subject): Saying {
   return saying
 }
 
-/** `listBook`, `destroyManyBook`: what the operation is called in clients that are generated. */
-export function operationName({ operation, bulk }: Pick<Generated, 'operation' | 'bulk'>, shown: string): string {
-  return `${SAYINGS[operation].verb}${bulk ? 'Many' : ''}${shown}`
+/** `listBook`, `destroyManyBook`, `retrievePartialBook`: what the operation is called in clients that are generated. */
+export function operationName({ operation, bulk, partial }: Generated, shown: string): string {
+  return `${SAYINGS[operation].verb}${bulk ? 'Many' : ''}${partial ? 'Partial' : ''}${shown}`
 }
 
 function bodyContent(mediaTypes: readonly string[], schema: Part): Part {
   return Object.fromEntries(mediaTypes.map((type) => [type, { schema }]))
 }
 
-function answerSchema({ resource, operation }: Subject, { shown, selected }: SchemaNames): Part | undefined {
+function answerSchema({ resource, operation, partial }: Subject, names: SchemaNames): Part | undefined {
   const { spec, selectable } = resource
-  const item = reference('schemas', selectable && isReading(operation) ? selected : shown)
+  const isJoined = selectable && spec.expand.length > 0 && isReading(operation)
+  const item = reference('schemas', partial ? names.partial : isJoined ? names.selected : names.shown)
   if (operation === 'destroy') return spec.dialect?.destroyed === 'record' ? item : undefined
   if (operation !== 'list') return item
   const items = { type: 'array', items: item }

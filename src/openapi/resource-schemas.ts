@@ -11,8 +11,10 @@ export type DocumentedMode = Exclude<BodyMode, 'assign'>
 /** What the schemas of a resource are called. */
 export interface SchemaNames {
   readonly shown: string
-  /** What clients can ask to see of a record. */
+  /** A record with the related ones that clients can ask for. */
   readonly selected: string
+  /** What clients can ask to see of a record. */
+  readonly partial: string
   readonly bodies: Readonly<Record<DocumentedMode, string>>
 }
 
@@ -22,6 +24,7 @@ export function nameSchemas(resource: string, unique: (wanted: string) => string
   return {
     shown,
     selected: unique(`${shown}Selected`),
+    partial: unique(`${shown}Partial`),
     bodies: {
       create: unique(`${shown}Create`),
       replace: unique(`${shown}Update`),
@@ -46,16 +49,21 @@ function recordProperties(
   return Object.fromEntries([...(url ? [['url', address] as const] : []), ...members])
 }
 
-/** What reading answers: a record with related ones, of which any member may be missing where clients can ask for some only. */
+/** What reading answers: a whole record, with the related ones that are asked for. */
 export function selectedSchema(resource: Resource, schemas: FieldSchemas): Part {
-  const { expand, sparseFields } = resource.spec
   const { properties, required } = shownSchema(resource, schemas)
   return {
     type: 'object',
-    description: 'What the request asks to see of a record.',
-    properties: { ...(properties as Part), ...expandedProperty(expand, schemas) },
-    ...(!sparseFields && { required }),
+    description: 'A record, with the related ones that the request asks for.',
+    properties: { ...(properties as Part), ...expandedProperty(resource.spec.expand, schemas) },
+    required,
   }
+}
+
+/** The same, of which any member may be missing. */
+export function partialSchema(resource: Resource, schemas: FieldSchemas): Part {
+  const { required: _, ...schema } = selectedSchema(resource, schemas)
+  return { ...schema, description: 'What the request asks to see of a record.' }
 }
 
 function expandedProperty(expansions: readonly ExpansionSpec[], schemas: FieldSchemas): Part {

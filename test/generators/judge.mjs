@@ -23,7 +23,7 @@ async function market() {
   const at = `/market/products/${product.id}/`
   await send('PATCH', at, product)
   await send('PUT', at, { ...product, pin: null })
-  await send('GET', `${at}?fields=title&expand=seller`)
+  await send('GET', `${at}partial/?fields=title&expand=seller`)
   await send('POST', '/market/products/bulk/', [
     { seller: seller.id, title: 'Ink', price: '2', labels: [], extra: null },
   ])

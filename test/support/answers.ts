@@ -57,12 +57,13 @@ export function judgeAnswers(server: Server, app: App): Judged {
     if (!match || !('route' in match) || !isDescribed(match.route)) return
     const { path } = match.route
     const isArray = watchBody(request)
+    const isPart = new URL(request.url ?? '', 'http://any').searchParams.has('fields')
     listenTo(response, request.method === 'HEAD', (sent) => {
       made ??= createJudge(app)
       answered.add(`${method} ${path} ${sent.status}`)
       faults.push(
         ...made
-          .judge(method, path, { ...sent, isOfArray: isArray() })
+          .judge(method, path, { ...sent, isOfArray: isArray(), isPart })
           .map((fault) => `${method} ${request.url} ${sent.status}: ${fault}`),
       )
     })
@@ -75,7 +76,11 @@ const isDescribed = (route: Route): boolean => (route.operation ?? route.action 
 
 interface Judge {
   readonly declared: readonly string[]
-  judge(method: string, path: string, sent: Sent & { readonly isOfArray: boolean }): readonly string[]
+  judge(
+    method: string,
+    path: string,
+    sent: Sent & { readonly isOfArray: boolean; readonly isPart: boolean },
+  ): readonly string[]
 }
 
 function createJudge(app: App): Judge {
@@ -100,9 +105,10 @@ function createJudge(app: App): Judge {
           .map(([status]) => `${method.toUpperCase()} ${path} ${status}`),
       ),
     ),
-    judge(method, path, { status, headers, body, isOfArray }) {
-      // What is made of an array is described where nothing else is taken.
-      const own = [...(isOfArray && method === 'POST' ? [`${path}bulk/`] : []), path]
+    judge(method, path, { status, headers, body, isOfArray, isPart }) {
+      // What is made of an array is described where nothing else is taken, and parts of records where nothing else is read.
+      const apart = isOfArray && method === 'POST' ? ['bulk/'] : isPart && method === 'GET' ? ['partial/'] : []
+      const own = [...apart.map((each) => path + each), path]
       const places = own.flatMap((each) => [each, each.slice(0, -1)])
       const described = places.find((each) => each in document.paths) ?? path
       const { responses = {} } = document.paths[described]?.[method.toLowerCase()] ?? {}
@@ -142,12 +148,12 @@ function valueAt(document: unknown, pointer: string): unknown {
 
 /** @returns whether the body of a request is an array, as far as it was read */
 function watchBody(request: IncomingMessage): () => boolean {
-  const { emit } = request
+  const emit = request.emit.bind(request) as (name: string, ...given: readonly unknown[]) => boolean
   let first: string | undefined
   Object.assign(request, {
     emit(name: string, ...given: readonly unknown[]) {
       if (name === 'data') first ??= String(given[0]).trimStart().at(0)
-      return Reflect.apply(emit, request, [name, ...given]) as boolean
+      return emit(name, ...given)
     },
   })
   return () => first === '['

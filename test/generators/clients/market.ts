@@ -26,8 +26,8 @@ export interface NewProduct {
 export interface Market {
   createSeller(body: { readonly name: string }): Promise<Answer<{ readonly id: number; readonly name: string }>>
   createProduct(body: NewProduct): Promise<Answer<Product>>
-  listProducts(state: 'draft' | 'listed', least: string): Promise<Answer<readonly Partial<Product>[]>>
-  retrieveProduct(id: number): Promise<Answer<Partial<Product>>>
+  listProducts(state: 'draft' | 'listed', least: string): Promise<Answer<readonly Product[]>>
+  retrieveProduct(id: number): Promise<Answer<Product>>
   changeProduct(id: number, body: { readonly state: 'listed'; readonly grade: 'b' | null }): Promise<Answer<Product>>
   restock(id: number, pieces: number): Promise<Answer<Product>>
   destroyProduct(id: number): Promise<Answer<unknown>>

@@ -11,7 +11,7 @@ export function connect(baseUrl: string): Market {
     createProduct: (requestBody) => told(201, ProductService.createProduct({ requestBody }), hasId),
     listProducts: (state, priceGte) =>
       told(200, ProductService.listProduct({ stateIn: [state], priceGte, ordering: ['-title'] }), isList),
-    retrieveProduct: (id) => told(200, ProductService.retrieveProduct({ id }), isShown<Partial<Product>>),
+    retrieveProduct: (id) => told(200, ProductService.retrieveProduct({ id }), isShown<Product>),
     changeProduct: (id, requestBody) => told(200, ProductService.partialUpdateProduct({ id, requestBody }), hasId),
     restock: (id, pieces) => told(200, ProductService.productRestock({ id, requestBody: { pieces } }), hasId),
     destroyProduct: (id) => told(204, ProductService.destroyProduct({ id }), isAny),
