@@ -10,10 +10,13 @@ export interface Suite {
   readonly passed: number
   /** Names of tests that failed, and of files that could not run. */
   readonly failed: readonly string[]
+  /** The tests alone. */
+  readonly failedTests: readonly string[]
   readonly skipped: number
 }
 
-interface JestReport {
+/** What of Jest's report is read. */
+export interface JestReport {
   readonly numPassedTests: number
   readonly numPendingTests: number
   readonly testResults: readonly {
@@ -28,14 +31,16 @@ interface JestWishes {
   readonly files: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly home?: string
-  /** Only tests whose names have this. */
+  /** Only tests whose names match this regular expression. */
   readonly name?: string
+  /** Milliseconds for each test, where its file says nothing else. */
+  readonly timeout?: number
 }
 
 /** Runs files of the suite, in one process after the other. */
 export async function runJest(
   arena: Pick<Arena, 'folder'>,
-  { files, env, home = HOME, name }: JestWishes,
+  { files, env, home = HOME, name, timeout }: JestWishes,
 ): Promise<Suite> {
   const report = join(arena.folder, `jest-${process.hrtime.bigint()}.json`)
   const words = [
@@ -50,6 +55,7 @@ export async function runJest(
     `--outputFile=${report}`,
     '--maxWorkers=1',
     ...(name === undefined ? [] : ['-t', name]),
+    ...(timeout === undefined ? [] : [`--testTimeout=${timeout}`]),
   ]
   const { TEST_DATABASE_URL: _given, SNIPPETCTL_TEST_DB: _kind, ...rest } = process.env
   const child = spawn(process.execPath, [...words, ...options, ...files], {
@@ -58,11 +64,19 @@ export async function runJest(
     stdio: 'ignore',
   })
   const [code] = (await once(child, 'exit')) as [number | null]
-  if (!existsSync(report)) return { passed: 0, failed: [`jest ended with ${code}`], skipped: 0 }
-  const { numPassedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, 'utf8')) as JestReport
-  const failed = testResults.flatMap(({ name: file, status, assertionResults }) => {
+  if (!existsSync(report)) return { passed: 0, failed: [`jest ended with ${code}`], failedTests: [], skipped: 0 }
+  return readReport(JSON.parse(readFileSync(report, 'utf8')) as JestReport)
+}
+
+export function readReport({ numPassedTests, numPendingTests, testResults }: JestReport): Suite {
+  const failures = testResults.map(({ name: file, status, assertionResults }) => {
     const tests = assertionResults.filter((one) => one.status === 'failed').map(({ fullName }) => fullName)
-    return status === 'failed' && tests.length === 0 ? [`${file} could not run`] : tests
+    return { tests, broken: status === 'failed' && tests.length === 0 ? [`${file} could not run`] : [] }
   })
-  return { passed: numPassedTests, failed, skipped: numPendingTests }
+  return {
+    passed: numPassedTests,
+    failed: failures.flatMap(({ tests, broken }) => [...tests, ...broken]),
+    failedTests: failures.flatMap(({ tests }) => tests),
+    skipped: numPendingTests,
+  }
 }

@@ -27,7 +27,7 @@ async function main(): Promise<void> {
     return console.log(toEvidence(runs))
   }
   if (options.planted) {
-    if ((await plantAll(options.bug, (line) => console.log(line))).length > 0) process.exitCode = 1
+    if ((await plantAll(options.bugs, (line) => console.log(line))).length > 0) process.exitCode = 1
     return
   }
   const results = await run(options)

@@ -8,8 +8,8 @@ export interface Options {
   readonly seed: number
   readonly json: string | undefined
   readonly planted: boolean
-  /** A part of the names of the bugs that are planted; all of them when left out. */
-  readonly bug: string
+  /** Parts of the names of the bugs that are planted; all of them when left out. */
+  readonly bugs: readonly string[]
   /** Files of results that are written out for people. */
   readonly evidence: readonly string[] | undefined
 }
@@ -23,7 +23,7 @@ export const usage = (trials: readonly Trial[]): string => `npm run torture -- [
   --seed N                        repeats a run; the commit tier's is always the same
   --json FILE                     writes every figure
   --planted                       plants known bugs, each of which must be caught, in place of the campaign
-  --bug TEXT                      with --planted: only those whose names have this text
+  --bug TEXT                      with --planted: only those whose names have this text; may be given several times
   --evidence FILE                 prints the results in FILE as a table, in place of the campaign; may be given several times
 
 ${trials.map(({ id, title }) => `  ${id.padEnd(5)}${title}`).join('\n')}`
@@ -38,7 +38,7 @@ export function parseOptions(argv: readonly string[], trials: readonly Trial[]):
       seed: { type: 'string' },
       json: { type: 'string' },
       planted: { type: 'boolean', default: false },
-      bug: { type: 'string', default: '' },
+      bug: { type: 'string', multiple: true, default: [''] },
       evidence: { type: 'string', multiple: true },
     },
   })
@@ -50,7 +50,7 @@ export function parseOptions(argv: readonly string[], trials: readonly Trial[]):
     seed: values.seed === undefined ? seedFor(tier) : parseSeed(values.seed),
     json: values.json,
     planted: values.planted,
-    bug: values.bug,
+    bugs: values.bug,
     evidence: values.evidence,
   })
 }

@@ -1,17 +1,21 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { HOME } from '../../bench/contestants.js'
 import { copyCheckout } from '../checkout.js'
-import { runJest } from '../jest.js'
+import { runJest, type Suite } from '../jest.js'
 import { BUGS, type PlantedBug } from './bugs.js'
 
-/** Plants each bug in a copy of the sources and runs the test that must notice; answers the names of those that none did. */
-export async function plantAll(part: string, say: (line: string) => void): Promise<readonly string[]> {
+/** Milliseconds for one test: a bug may keep it from ever ending. */
+const PATIENCE = 60_000
+
+/** Plants each bug in a copy of the sources and runs the test that must notice; answers the names of those that it did not. */
+export async function plantAll(parts: readonly string[], say: (line: string) => void): Promise<readonly string[]> {
   const folder = copyCheckout()
   try {
     symlinkSync(join(HOME, 'node_modules'), join(folder, 'node_modules'))
     const missed: string[] = []
-    for (const bug of BUGS.filter(({ name }) => name.includes(part))) {
+    for (const bug of BUGS.filter(({ name }) => parts.some((part) => name.includes(part)))) {
       const fault = await plant(folder, bug)
       say(`${fault === undefined ? 'caught ' : 'MISSED '} ${bug.name}: ${fault ?? bug.caughtBy.file}`)
       if (fault !== undefined) missed.push(bug.name)
@@ -32,13 +36,34 @@ async function plant(folder: string, { file, search, replace, caughtBy }: Plante
     text.replace(search, () => replace),
   )
   try {
+    const mistakes = compile(folder)
+    if (mistakes !== '') return `with it, the sources do not compile: ${mistakes}`
     const env = { SNIPPETCTL_TEST_DB: caughtBy.database }
-    const { passed, failed } = await runJest({ folder }, { files: [caughtBy.file], env, home: folder })
-    // A file in which nothing passes may have failed for any reason.
-    if (passed === 0) return `no test of ${caughtBy.file} ran: ${failed.join('; ')}`
-    if (failed.some((name) => name.includes(caughtBy.test))) return undefined
-    return `no test about "${caughtBy.test}" failed of ${caughtBy.file} (${passed} passed)`
+    const name = caughtBy.test.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+    const files = [`${caughtBy.file}.test.ts`]
+    return faultOf(caughtBy, await runJest({ folder }, { files, env, home: folder, name, timeout: PATIENCE }))
   } finally {
     writeFileSync(path, text)
   }
+}
+
+/** Tests that start the command would all fail if it did not compile, and that would say nothing about them. */
+function compile(folder: string): string {
+  const compiler = join(folder, 'node_modules/typescript-7/bin/tsc')
+  const options = ['--noEmit', '--incremental', '--tsBuildInfoFile', join(folder, 'planted.tsbuildinfo')]
+  const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', folder, ...options], { encoding: 'utf8' })
+  return status === 0 ? '' : stdout.trimEnd()
+}
+
+/**
+ * Only a test that ran and failed has caught a bug, alone or with all the others of its file: a file that cannot be loaded may have met any mistake.
+ * @returns why the bug was not caught
+ */
+export function faultOf(
+  { file, test }: PlantedBug['caughtBy'],
+  { passed, failed, failedTests }: Pick<Suite, 'passed' | 'failed' | 'failedTests'>,
+): string | undefined {
+  if (failedTests.some((name) => name.includes(test))) return undefined
+  const others = failed.length > 0 ? `, but ${failed.join('; ')}` : ''
+  return `no test about "${test}" failed of ${file} (${passed} passed)${others}`
 }
