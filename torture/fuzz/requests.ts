@@ -121,9 +121,12 @@ function unrepeated(items: unknown): unknown {
   return [...new Map(items.map((item) => [nameOf(item), item])).values()]
 }
 
-/** A query is text: a number in it is one, a text is never of another type, and nothing is an empty list. */
+/**
+ * A query is text: a number in it is one, a text is never of another type, and nothing is an empty list. Where a parameter is repeated, each
+ * value counts once, so that the same one is never too many.
+ */
 function isSayable({ rule, value }: Variant, explode: boolean | undefined): boolean {
-  if (/(?:^|: )(?:type|null|anyOf)$/.test(rule)) return false
+  if (/(?:^|: )(?:type|null|anyOf)$/.test(rule) || (rule === 'maxItems' && explode !== false)) return false
   return !(Array.isArray(value) && value.length === 0 && explode !== false)
 }
 
