@@ -157,7 +157,15 @@ function bindRecords(app: App, database: Database, { gate, statements, budget }:
     transaction,
   })
   const inside = (connection: Connection): Records => {
-    const records: Records = on(connection, (work) => work(records), unbounded)
+    let written = false
+    const noting: Connection = {
+      query: (statement) => {
+        written ||= statement.retry !== true
+        return connection.query(statement)
+      },
+    }
+    const parts = on(noting, (work) => work(records), unbounded)
+    const records: Records = { ...parts, hasWritten: () => written }
     return records
   }
   const transaction = guardTransactions(database, app.spec.models)

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Hooks, type Plugin, Problem } from '../src/index.js'
 import { type Api, startApi } from './support/api.js'
 import { makeProject, type Project } from './support/cli.js'
+import { testDatabaseKind } from './support/database.js'
 
 const CONFIG = `
 version: 1
@@ -24,6 +25,10 @@ const ended = jest.fn<(error: unknown) => void>()
 const later = jest.fn<(store: () => Promise<unknown>) => Promise<unknown>>()
 const work = jest.fn<() => Promise<void>>()
 
+/** More writes than end before a deadline, unless somebody says that it is enough. */
+const MANY = 100_000
+let enough = false
+
 const plugin: Plugin = (app) => {
   const books = app.resource('book')
   app.hooks('book', { afterCreate })
@@ -31,6 +36,35 @@ const plugin: Plugin = (app) => {
     await work()
     await store(books).create({ title: 'late' }).then(ended, ended)
     return { status: 204 }
+  })
+  app.route('POST', '/tardy/', 'tardy', async ({ transaction }) => {
+    await work()
+    await transaction(({ store }) => store(books).create({ title: 'tardy' })).then(ended, ended)
+    return { status: 204 }
+  })
+  app.route('POST', '/many/', 'many', async ({ store }) => {
+    for (let at = 0; at < MANY && !enough; at++) await store(books).create({ title: `many ${at}` })
+    return { status: 204 }
+  })
+  app.route('POST', '/vain/', 'vain', async ({ store }) => {
+    for (let at = 0; at < MANY && !enough; at++) await store(books).destroy(99)
+    return { status: 204 }
+  })
+  app.route('GET', '/reads/', 'reads', async ({ transaction, store }) => {
+    await transaction(async (inside) => {
+      await inside.store(books).lock(99)
+      await inside.store(books).lockMany([99])
+      await inside.store(books).retrieveMany([99])
+    })
+    await store(books).update(99, { title: 'nobody' })
+    await store(books).destroy(99)
+    await store(books).destroyMany([99])
+    await store(books).take(99)
+    throw new Problem('unavailable', 'busy', { headers: { 'Retry-After': '1' } })
+  })
+  app.route('GET', '/writes/', 'writes', async ({ transaction }) => {
+    await transaction(({ store }) => store(books).create({ title: 'stored' }))
+    throw new Problem('unavailable', 'busy', { headers: { 'Retry-After': '1' } })
   })
   app.route('POST', '/slow/', 'slow', async (context) => {
     try {
@@ -179,6 +213,72 @@ test('a handler that goes on after its request was answered changes nothing any 
   release()
   expect(await over).toMatchObject({ type: 'timeout' })
   expect(await titles()).toEqual([])
+})
+
+test('a handler that begins a transaction after its request was answered stores nothing', async () => {
+  const { held, release } = hold()
+  const over = new Promise<unknown>((resolve) => ended.mockImplementation(resolve))
+  work.mockImplementationOnce(() => held)
+  expect(await problemOf(await api.send('POST', '/api/tardy/', {}))).toEqual([504, 'timeout', '1'])
+  release()
+  expect(await over).toMatchObject({ type: 'timeout' })
+  expect(await titles()).toEqual([])
+})
+
+/** The embedded database answers before a timer has its turn. */
+const describeWithSessions = testDatabaseKind() === 'postgres' ? describe : describe.skip
+
+describeWithSessions('a handler that writes without a pause', () => {
+  test.each([
+    ['many', [504, 'outcome-unknown', null]],
+    ['vain', [504, 'timeout', '1']],
+  ])('is ended at the deadline, and told what came of it: %s', async (path, expected) => {
+    enough = false
+    const late = setTimeout(() => (enough = true), 3_000)
+    expect(await problemOf(await api.send('POST', `/api/${path}/`, {}))).toEqual(expected)
+    clearTimeout(late)
+  })
+})
+
+describe('a request that fails after it has', () => {
+  test('read in a transaction, and written to no record, may be sent again', async () => {
+    await create('one')
+    expect(await problemOf(await api.fetch('/api/reads/'))).toEqual([503, 'unavailable', '1'])
+  })
+
+  test('stored something in a transaction may not', async () => {
+    expect(await problemOf(await api.fetch('/api/writes/'))).toEqual([504, 'outcome-unknown', null])
+  })
+})
+
+describe('a transaction that is over before it has a connection', () => {
+  /** Has all connections of the pool. */
+  const takeAll = async () => {
+    const { held, release } = hold()
+    const all = Array.from({ length: api.database.usage().most }, () => api.database.transaction(() => held))
+    while (api.database.usage().idle > 0 || api.database.usage().open < api.database.usage().most) await delay(1)
+    return { free: () => (release(), Promise.all(all)) }
+  }
+
+  test('waits for none any more, and costs none', async () => {
+    const { free } = await takeAll()
+    expect(await problemOf(await create('one'))).toEqual([504, 'timeout', '1'])
+    const { waiting, most } = api.database.usage()
+    expect(waiting).toBe(0)
+    await free()
+    expect((await create('two')).status).toBe(201)
+    expect(api.database.usage().open).toBe(most)
+  })
+
+  test('is not begun', async () => {
+    await (await takeAll()).free()
+    const { open } = api.database.usage()
+    const reason = new Error('too late')
+    const asked = api.database.transaction(work, { signal: AbortSignal.abort(reason) })
+    await expect(asked).rejects.toBe(reason)
+    expect(work).not.toHaveBeenCalled()
+    expect(api.database.usage().open).toBe(open)
+  })
 })
 
 describe('code of a plugin that never ends', () => {

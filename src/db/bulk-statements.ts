@@ -20,10 +20,11 @@ export interface BulkStatements {
 export function compileBulkStatements(model: ModelSpec, selected: string): BulkStatements {
   const table = identifier(model.table)
   const key = identifier(model.primaryKey.column)
-  const among = (ids: readonly string[], text: string): Statement => ({
+  const among = (ids: readonly string[], text: string, retry: boolean): Statement => ({
     text,
     values: [arrayLiteral(ids)],
     resource: model.table,
+    retry,
   })
 
   return {
@@ -41,9 +42,9 @@ export function compileBulkStatements(model: ModelSpec, selected: string): BulkS
       return { text, values, resource: model.table }
     },
     retrieveMany: (ids) =>
-      among(ids, `select ${key}::text, ${selected} from ${table} where ${key} = any($1) order by ${key}`),
+      among(ids, `select ${key}::text, ${selected} from ${table} where ${key} = any($1) order by ${key}`, true),
     lockMany: (ids) =>
-      among(ids, `select ${key}::text from ${table} where ${key} = any($1) order by ${key} for no key update`),
-    destroyMany: (ids) => among(ids, `delete from ${table} where ${key} = any($1)`),
+      among(ids, `select ${key}::text from ${table} where ${key} = any($1) order by ${key} for no key update`, true),
+    destroyMany: (ids) => among(ids, `delete from ${table} where ${key} = any($1)`, false),
   }
 }

@@ -6,9 +6,10 @@ import type { Share } from './database.js'
 export interface FairQueue {
   /**
    * Grants a connection: at once if the share of the work permits it, otherwise later.
+   * @returns for work that waits, what takes it out of the queue without its turn
    * @throws Problem `unavailable` when too many wait; never for work that `follows` granted work
    */
-  enter(work: Share & { readonly follows?: boolean }, turn: Turn): void
+  enter(work: Share & { readonly follows?: boolean }, turn: Turn): (() => void) | undefined
   /** Returns a granted connection, used for `time` milliseconds; without a time, nothing is learned about the work. */
   leave(granted: Line, time?: number): void
   waiting(): number
@@ -126,7 +127,7 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
     if (line.outer) line.outer.held += count
   }
 
-  function wait(line: Line, turn: Turn, follows: boolean): void {
+  function wait(line: Line, turn: Turn, follows: boolean): () => void {
     const { group, waiters } = line
     const room = 2 * admission.places() - waiting
     if (!follows && (group.waiting >= room || 4 * waiters.length >= 3 * room)) {
@@ -136,23 +137,30 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
     admission.push()
     waiting += 1
     group.waiting += 1
-    waiters.push({ turn, since: performance.now() })
+    const waiter = { turn, since: performance.now() }
+    waiters.push(waiter)
     group.queue.add(line)
     queued.add(group)
     timer ??= setInterval(expire, BETWEEN).unref()
+    return () => {
+      const place = waiters.indexOf(waiter)
+      if (place < 0) return
+      next(line, place)
+      forgetIfIdle(line)
+    }
   }
 
-  /** Takes the first waiter out of a line. */
-  function next(line: Line): Waiter | undefined {
+  /** Takes a waiter out of a line, the first one unless another is meant. */
+  function next(line: Line, place = 0): Waiter | undefined {
     const { group, waiters } = line
-    const first = waiters.shift()
+    const [waiter] = waiters.splice(place, 1)
     waiting -= 1
     group.waiting -= 1
     group.queue.delete(line)
     if (waiters.length > 0) group.queue.add(line)
     else if (group.waiting === 0) queued.delete(group)
     admission.leave()
-    return first
+    return waiter
   }
 
   /** Of the resources with waiters that may go on, the one with the fewest connections; of its lines, the next in turn. */
@@ -198,6 +206,7 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
         return wait(line, turn, work.follows === true)
       hold(line, 1)
       turn(null, line)
+      return undefined
     },
     leave(line, time) {
       hold(line, -1)

@@ -114,8 +114,10 @@ export function poolDatabase({
   ): Promise<T> {
     const parts = { sending, begin: BEGIN[isolation ?? 'default'], ends, signal }
     for (let reruns = 0; ; reruns++) {
-      const granted = await enter(share)
+      // Who was let in is not turned away after a deadlock.
+      const granted = await enter({ ...share, follows: reruns > 0 }, signal)
       try {
+        signal?.throwIfAborted()
         return await runTransaction(await connect(), work, parts)
       } catch (error) {
         if (reruns === RERUNS || !isTransient(error)) throw error
@@ -126,9 +128,20 @@ export function poolDatabase({
     }
   }
 
-  function enter(share: Share = {}): Promise<Line> {
+  /** Waits until it is granted a connection, or until the signal says that it needs none any more. */
+  function enter(work: Share & { readonly follows: boolean }, signal: AbortSignal | undefined): Promise<Line> {
     return new Promise((resolve, reject) => {
-      queue.enter(share, (rejected, granted) => (rejected ? reject(rejected) : resolve(granted)))
+      signal?.throwIfAborted()
+      const giveUp = queue.enter(work, (rejected, granted) => {
+        signal?.removeEventListener('abort', abort)
+        if (rejected) reject(rejected)
+        else resolve(granted)
+      })
+      function abort(): void {
+        giveUp?.()
+        reject(signal?.reason as Error)
+      }
+      if (giveUp) signal?.addEventListener('abort', abort, { once: true })
     })
   }
 

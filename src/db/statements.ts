@@ -158,7 +158,7 @@ export function compileStatements(
       ? shapes.fill(`list ${shapeOf(plan)}`, list, plan)
       : selecting.fill(`list ${plan.selection.key} ${shapeOf(plan)}`, list, plan),
   )
-  const locked = { ...plainly, text: `${plainly.text} for no key update`, kind: WRITE, record: String }
+  const locked = { ...plainly, text: `${plainly.text} for no key update`, kind: READ, record: String }
 
   return {
     list: (plan) => (plan.selection === undefined ? shapes : selecting).send(filledList(plan)),

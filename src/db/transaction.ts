@@ -99,8 +99,11 @@ export function runTransaction<T>(
       finish()
       client.release(spent)
     }
+    if (signal?.aborted) {
+      client.release()
+      return reject(signal.reason as Error)
+    }
     ends.add(end)
-    if (signal?.aborted) return abort()
     signal?.addEventListener('abort', abort)
     run().finally(release).then(resolve, reject)
   })

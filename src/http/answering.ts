@@ -53,7 +53,7 @@ export function createAnswering(parts: AnsweringParts): Answering {
         trace_id: trace?.traceId,
         route: exchange.route?.name,
         type: problem.type,
-        ...(exchange.expired && codeUnderWay(exchange)),
+        ...(exchange.overdue && codeUnderWay(exchange)),
         cause: problem.cause,
       })
     }
@@ -82,7 +82,8 @@ export function createAnswering(parts: AnsweringParts): Answering {
   const seconds = limits.handlerTimeout / 1000
   const deadlines = createDeadlines(limits.handlerTimeout, (exchange) => {
     fail(exchange, new Problem('timeout', `the request took longer than ${seconds} seconds`, { headers: RETRY }))
-    exchange.ending?.abort(answeredBefore())
+    exchange.ending ??= new AbortController()
+    exchange.ending.abort(answeredBefore())
   })
 
   return { answer, fail, deadlines }

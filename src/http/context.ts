@@ -8,7 +8,7 @@ import { readBody } from './body.js'
 import { EXCHANGE, type Exchange } from './exchange.js'
 import { once } from './idempotency.js'
 import type { Later, Task } from './later.js'
-import { isUnknown, limitTransaction, watchWrites, withRequest } from './outcomes.js'
+import { isUnknown, limitTransaction, refuseLate, watchStores, withRequest } from './outcomes.js'
 import type { PublicUrl } from './public-url.js'
 import type { BodyPolicy, Context, Reply, Transaction } from './route.js'
 import type { Params } from './routes.js'
@@ -22,6 +22,8 @@ export interface Records {
   /** @throws Error where no resource keeps any */
   answers(): Answers
   transaction<T>(work: (records: Records) => Promise<T>, options?: SharedTransactionOptions): Promise<T>
+  /** Whether anything was sent that does more than read; in a transaction alone. */
+  readonly hasWritten?: () => boolean
   /** The same, for requests that take what a replica has; undefined when there is none. */
   readonly reading?: Records | undefined
 }
@@ -42,7 +44,8 @@ export interface Surroundings {
 export function makeContext(exchange: Exchange, params: Params, surroundings: Surroundings): Context {
   const { request, requestId, search } = exchange
   let reading: Promise<JsonBody> | undefined
-  const isReading = request.method === 'GET' || request.method === 'HEAD'
+  let watching: ReturnType<typeof watchStores> | undefined
+  const watched = () => (watching ??= watchStores(exchange))
   const around = (records: Records, kind: Kind): Context =>
     Object.freeze<Context & { readonly [EXCHANGE]: Exchange }>({
       [EXCHANGE]: exchange,
@@ -54,11 +57,10 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
       headers: request.headers,
       // A stream gives its bytes once, so the first policy decides.
       body: (policy) => (reading ??= startReading(exchange, policy)),
-      store: (resource) =>
-        kind === 'request' ? watchWrites(exchange, records.store(resource)) : records.store(resource),
+      store: (resource) => (kind === 'request' ? watched()(records.store(resource)) : records.store(resource)),
       documents: (resource) =>
-        kind === 'request' && !isReading
-          ? watchWrites(exchange, records.documents(resource))
+        kind === 'request' && !isGeneratedRead(exchange)
+          ? watched()(records.documents(resource))
           : records.documents(resource),
       graph: (resource, ids, relations) => records.graph(resource, ids, relations),
       transaction: (work, options) => transact(records, { work, options, kind }),
@@ -66,7 +68,9 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
       reverse: surroundings.reverse,
     })
   const transact: Transact = async (records, { work, options, kind }) => {
+    if (kind !== 'later') refuseLate(exchange)
     let tasks: Task[] = []
+    let written = false
     const limit = kind === 'later' ? limitTransaction(surroundings.handlerTimeout) : withRequest(exchange, surroundings)
     try {
       const result = await records.transaction(
@@ -76,12 +80,13 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
           limit.commits(false)
           const own = within(around(inside, 'inside'), { records: inside, tasks, options })
           const result = await work(own)
+          written = inside.hasWritten?.() ?? true
           limit.commits(true)
           return result
         },
         { ...options, share: shareOf(exchange.route, params), signal: limit.signal },
       )
-      limit.done()
+      if (written) limit.done()
       // What follows a commit takes the time that it takes.
       if (tasks.length > 0) surroundings.later.run(exchange, Object.freeze(tasks), around(records, 'later'))
       return result
@@ -110,6 +115,11 @@ interface Inside {
   readonly records: Records
   readonly tasks: Task[]
   readonly options: TransactionOptions | undefined
+}
+
+/** Whether none but generated code answers it, which writes nothing then. */
+function isGeneratedRead({ request: { method }, route }: Exchange): boolean {
+  return (method === 'GET' || method === 'HEAD') && route?.generated !== undefined && route.place === undefined
 }
 
 /** A transaction in a transaction is a part of it. */

@@ -39,7 +39,9 @@ export function createDeadlines(timeout: number, expire: (exchange: Exchange) =>
   const expireLate = (now: number) => {
     for (const [exchange, due] of dueTimes) {
       // An answer in the midst of a commit might say the opposite of what comes of it.
-      if (now < due || isOver(exchange) || exchange.writes > 0) continue
+      if (now < due || isOver(exchange)) continue
+      exchange.overdue = true
+      if (exchange.writes > 0) continue
       dueTimes.delete(exchange)
       exchange.expired = true
       expire(exchange)

@@ -30,6 +30,8 @@ export interface Exchange {
   unread: number
   /** Whether it was answered for want of time: what it has not committed by then it never will. */
   expired: boolean
+  /** Whether its time is up while a write is under way: it starts no other. */
+  overdue: boolean
   /** Transactions under way. */
   transactions: number
   /** Commits, and writes outside of transactions, of which nobody knows yet what comes of them. */

@@ -116,6 +116,7 @@ export function createListener(parts: ListenerParts): {
       failBody: undefined,
       unread: 0,
       expired: false,
+      overdue: false,
       transactions: 0,
       writes: 0,
       stored: false,

@@ -12,6 +12,12 @@ interface Limit {
   end(): void
 }
 
+/** @throws Problem `timeout` when nothing more may be begun: what is stored after an answer would contradict it */
+export function refuseLate({ expired, overdue, ending }: Exchange): void {
+  if (expired) throw ending?.signal.reason ?? answeredBefore()
+  if (overdue) throw new Problem('timeout', 'the time of the request was up', { headers: { 'Retry-After': '1' } })
+}
+
 /** What code of a plugin is told that has not ended with its request. */
 export function answeredBefore(): Problem {
   return new Problem('timeout', 'the request was answered before its transaction ended')
@@ -55,19 +61,36 @@ export function limitTransaction(milliseconds: number): Limit {
 
 type Write<Given extends readonly unknown[], Result> = (...given: Given) => Promise<Result>
 
-/** A store whose writes, outside of a transaction, its request waits for past its deadline: what was sent may be done. */
-export function watchWrites<Item, Items, Key, Insert, Change>(
+/** Whether something was changed, by what a write was given and what came of it. */
+type HasChanged<Given extends readonly unknown[], Result> = (result: Result, ...given: Given) => boolean
+
+/** Gives a store whose writes, outside of a transaction, its request waits for past its deadline: what was sent may be done. */
+export function watchStores(exchange: Exchange) {
+  const known = new Map<object, unknown>()
+  return <Item, Items, Key, Insert, Change extends object>(
+    store: Store<Item, Items, Key, Insert, Change>,
+  ): Store<Item, Items, Key, Insert, Change> => {
+    const watched = (known.get(store) as typeof store | undefined) ?? watchWrites(exchange, store)
+    known.set(store, watched)
+    return watched
+  }
+}
+
+function watchWrites<Item, Items, Key, Insert, Change extends object>(
   exchange: Exchange,
   store: Store<Item, Items, Key, Insert, Change>,
 ): Store<Item, Items, Key, Insert, Change> {
   const watch =
-    <Given extends readonly unknown[], Result>(write: Write<Given, Result>): Write<Given, Result> =>
+    <Given extends readonly unknown[], Result>(
+      write: Write<Given, Result>,
+      hasChanged: HasChanged<Given, Result>,
+    ): Write<Given, Result> =>
     async (...given) => {
-      if (exchange.expired) throw answeredBefore()
+      refuseLate(exchange)
       exchange.writes += 1
       try {
         const result = await write(...given)
-        exchange.stored = true
+        if (hasChanged(result, ...given)) exchange.stored = true
         return result
       } catch (error) {
         if (isUnknown(error)) exchange.stored = true
@@ -78,11 +101,11 @@ export function watchWrites<Item, Items, Key, Insert, Change>(
     }
   return {
     ...store,
-    create: watch(store.create),
-    createMany: watch(store.createMany),
-    update: watch(store.update),
-    destroy: watch(store.destroy),
-    destroyMany: watch(store.destroyMany),
-    take: watch(store.take),
+    create: watch(store.create, () => true),
+    createMany: watch(store.createMany, (made) => made.length > 0),
+    update: watch(store.update, (item, _id, row) => item !== undefined && Object.keys(row).length > 0),
+    destroy: watch(store.destroy, (destroyed) => destroyed),
+    destroyMany: watch(store.destroyMany, (count) => count > 0),
+    take: watch(store.take, (item) => item !== undefined),
   }
 }
