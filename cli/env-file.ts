@@ -46,8 +46,9 @@ function readText(file: string, path: string): string | undefined {
       .replaceAll('\r\n', '\n')
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    if (code === 'ENOENT' && path === USUAL) return undefined
-    const reason = code === 'ENOENT' ? 'there is no such file' : String(code)
+    // Environments of Python are directories of this name.
+    if ((code === 'ENOENT' || code === 'EISDIR') && path === USUAL) return undefined
+    const reason = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a directory' : String(code)
     throw new Failure(2, `cannot read \`${path}\`: ${reason}`, ['SNIPPETCTL_ENV_FILE= reads no file'], cause)
   }
 }

@@ -77,6 +77,15 @@ describe('the command in development', () => {
     expect(stderr).toContain('cannot read `local.env`: there is no such file')
   })
 
+  test('takes a directory for no file, unless it is named', async () => {
+    const other = await makeProject({ 'resources.yaml': BOOKS, '.env/pyvenv.cfg': '', 'local/a': '' })
+    const check = (env: Readonly<Record<string, string>>) => runCli(['check'], { cwd: other.folder, env })
+    expect(await check({ SNIPPETCTL_ENV_FILE: '.env' })).toMatchObject({ code: 0 })
+    const named = await check({ SNIPPETCTL_ENV_FILE: 'local' })
+    expect([named.code, named.stderr]).toEqual([2, expect.stringContaining('cannot read `local`: it is a directory')])
+    await other.remove()
+  })
+
   test('shows help and completes whatever the file says', async () => {
     expect(await run('A B\n', ['check', '--help'])).toMatchObject({ code: 0 })
     expect(await run('A B\n', ['completion', 'bash'])).toMatchObject({ code: 0, stderr: '' })
