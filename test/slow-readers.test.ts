@@ -14,7 +14,12 @@ models:
     fields:
       id: { type: bigint, primary_key: true }
       code: { type: text }
+  note:
+    fields:
+      id: { type: bigint, primary_key: true }
+      text: { type: text }
 resources:
+  note: { model: note, path: /notes/, pagination: { style: page_number, page_size: 20 } }
   book: { model: book, path: /books/, pagination: { style: page_number, page_size: 20 } }
 `
 /** A page has 20 records of 200 kB; no connection takes as much for a client that does not read. */
@@ -35,6 +40,8 @@ beforeAll(async () => {
   const opened = await openTestDatabase(ddlOf(specOf(YAML)))
   const book = `insert into book (code) select repeat(chr(96 + n), 200000) from generate_series(1, ${RECORDS}) n`
   await opened.query({ text: book, values: [] })
+  const note = `insert into note (text) select repeat('n', size) from unnest(array[1000000, 40000]) size`
+  await opened.query({ text: note, values: [] })
   const { watched, sent } = watchDatabase(opened)
   database = watched
   lists = () => sent.filter(({ text }) => text.includes('limit')).length - before
@@ -68,7 +75,7 @@ function trickle(): void {
   for (const socket of sockets) {
     socket.on('data', () => {
       socket.pause()
-      setTimeout(() => socket.resume(), 50).unref()
+      setTimeout(() => socket.resume(), 100).unref()
     })
     socket.resume()
   }
@@ -114,6 +121,17 @@ describe('while clients do not read the lists that they asked for', () => {
     expect(lists()).toBe(earlier)
   })
 
+  test('a list of one record is answered at once, also when there was a much longer record before', async () => {
+    const server = await serve({ ...PATIENT, sendTimeout: 300 })
+    const noteAt = (page: number) => server.fetch(`/notes/?page=${page}&page_size=1`)
+    await noteAt(1)
+    for (let count = 0; count < 60; count += 1) await noteAt(2)
+    floodWith(4, server)
+    await untilQuiet()
+    expect((await server.fetch('/books/')).status).toBe(503)
+    expect((await noteAt(2)).status).toBe(200)
+  })
+
   test('those who take nothing of large answers are cut, so that others get theirs', async () => {
     const server = await serve({ ...PATIENT, stallTimeout: 300 })
     floodWith(4, server)
@@ -124,7 +142,7 @@ describe('while clients do not read the lists that they asked for', () => {
   })
 
   test('those who take too little of them at a time are cut too', async () => {
-    const server = await serve({ ...PATIENT, sendTimeout: 3_000, stallTimeout: 500, stallRate: 8 * 1024 * 1024 })
+    const server = await serve({ ...PATIENT, sendTimeout: 8_000, stallTimeout: 500, stallRate: 8 * 1024 * 1024 })
     floodWith(4, server)
     await untilQuiet()
     trickle()

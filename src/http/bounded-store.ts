@@ -2,13 +2,16 @@ import type { Store } from '../db/store.js'
 import type { ListPlan } from '../resource/plan.js'
 import type { SendBudget } from './send-budget.js'
 
+/** How much of an estimate the next list keeps that is shorter: one long record must not make every later list look long. */
+const FORGETTING = 0.95
+
 /** A store whose lists wait for room in the budget before they ask the database. `measure` gives the bytes of a page. */
 export function boundedStore<Item, Items>(
   store: Store<Item, Items>,
   budget: SendBudget,
   measure: (items: Items) => number,
 ): Store<Item, Items> {
-  // The longest records and pages seen: the next ones may be as long. Nothing is known of the first.
+  // The longest records and pages seen of late: the next ones may be as long. Nothing is known of the first.
   let row: number | undefined
   let page: number | undefined
   const estimate = (limit: number | undefined): number => {
@@ -18,8 +21,8 @@ export function boundedStore<Item, Items>(
   const learn = (items: Items, length: number): void => {
     if (length === 0) return
     const bytes = measure(items)
-    row = Math.max(row ?? 0, bytes / length)
-    page = Math.max(page ?? 0, bytes)
+    row = Math.max((row ?? 0) * FORGETTING, bytes / length)
+    page = Math.max((page ?? 0) * FORGETTING, bytes)
   }
 
   const list = async (plan: ListPlan) => {

@@ -21,8 +21,8 @@ export interface SendBudget {
   onPressure(hurry: (since: number) => void): void
 }
 
-/** Lists this small have some room of their own, so that slow readers of large ones do not keep them waiting. */
-const SMALL = 16 * 1024
+/** Answers this small, such as a few long records, have some room of their own, so that slow readers of large ones do not keep them waiting. */
+const SMALL = 128 * 1024
 const RESERVED_SHARE = 1 / 4
 /** Lists that always fit at once. */
 const SHARES = 16
@@ -37,6 +37,7 @@ interface Waiting {
 
 export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget {
   let held = 0
+  let heldBySmall = 0
   let waiting: Waiting[] = []
   let timer: NodeJS.Timeout | undefined
   let since = 0
@@ -44,12 +45,17 @@ export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget
 
   /** One answer always fits, however large it is. */
   const fits = (bytes: number): boolean =>
-    held === 0 || held + bytes <= (bytes <= SMALL ? sendBytes * (1 + RESERVED_SHARE) : sendBytes)
+    held === 0 || held + bytes <= sendBytes || (bytes <= SMALL && heldBySmall + bytes <= sendBytes * RESERVED_SHARE)
+
+  const hold = (bytes: number): void => {
+    held += bytes
+    if (bytes <= SMALL) heldBySmall += bytes
+  }
 
   const admit = (): void => {
     while (waiting[0] && fits(waiting[0].bytes)) {
       const next = waiting.shift()
-      held += next?.bytes ?? 0
+      hold(next?.bytes ?? 0)
       next?.admit()
     }
     if (waiting.length > 0) return
@@ -75,7 +81,7 @@ export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget
     largestShare: sendBytes / SHARES,
     reserve(bytes) {
       if (fits(bytes) && (waiting.length === 0 || bytes <= SMALL)) {
-        held += bytes
+        hold(bytes)
         return undefined
       }
       if (timer === undefined) {
@@ -88,11 +94,10 @@ export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget
     },
     release(bytes) {
       held -= bytes
+      if (bytes <= SMALL) heldBySmall -= bytes
       if (waiting.length > 0) admit()
     },
-    hold(bytes) {
-      held += bytes
-    },
+    hold,
     onPressure(callback) {
       hurry = callback
     },
