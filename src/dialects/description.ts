@@ -24,7 +24,7 @@ export function objectOf(properties: Readonly<Record<string, JsonSchema>>): Json
 
 /** An object one member of which is a count that may be an estimate, which another member says then. */
 export function estimable({ properties, ...schema }: JsonSchema, count: string): JsonSchema {
-  const estimated = { const: true, description: `There where \`${count}\` is an estimate.` }
+  const estimated = { const: true, description: `Present, and true, when \`${count}\` is an estimate.` }
   return { ...schema, properties: { ...(properties as JsonSchema), [`${count}_estimated`]: estimated } }
 }
 

@@ -111,7 +111,9 @@ export function refuseNewer(statuses: readonly MigrationStatus[], work: string):
   const newer = newerIn(statuses)
   if (newer.length === 0) return
   throw new MigrationError(
-    [`${newer.join(', ')} was applied by a later version of the project, so that this version cannot ${work}`],
+    [
+      `${newer.join(', ')} ${newer.length === 1 ? 'was' : 'were'} applied by a later version of the project, so that this version cannot ${work}`,
+    ],
     ['Run the version of the project that has the file'],
   )
 }
