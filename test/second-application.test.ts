@@ -234,13 +234,14 @@ describe('filters', () => {
     ['published_on__lt=2020-02-29', ['alphabet']],
     ['published_on__isnull=true', ['Alpha']],
     ['author=1&state=draft', ['Alpha']],
+    ['author=/library/authors/1/&state=draft', ['Alpha']],
   ])('?%s gives %j', async (search, expected) => {
     expect(await titles(`?page_size=50&${search}`)).toEqual(expected)
   })
 
   test.each([
     'author=abc',
-    'author=/library/authors/1/',
+    'author=/library/books/1/',
     'author=01',
     'author__in=1,x',
     'author__in=1,,2',

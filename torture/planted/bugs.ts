@@ -329,15 +329,15 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'a request is answered 504 while its write goes on',
     file: 'src/http/deadlines.ts',
-    search: ' || exchange.writes > 0',
+    search: '      if (exchange.writes > 0) continue\n',
     replace: '',
     caughtBy: { file: 'test/request-deadlines', test: 'only statement', database: 'local' },
   },
   {
     name: 'a handler writes after its request was answered',
     file: 'src/http/outcomes.ts',
-    search: 'if (exchange.expired) throw answeredBefore()',
-    replace: 'void answeredBefore',
+    search: '  if (expired) throw ending?.signal.reason ?? answeredBefore()\n',
+    replace: '  void [expired, ending, answeredBefore]\n',
     caughtBy: { file: 'test/request-deadlines', test: 'changes nothing any more', database: 'local' },
   },
   {
