@@ -47,6 +47,8 @@ beforeEach(async () => {
   // So few connections that reads wait in the same line as all others.
   narrow = url === undefined ? undefined : await openDatabase({ url, directory: '' }, { DATABASE_POOL: '2' })
   api = narrow ? await startApi(SNIPPETS_FILE, { database: narrow }) : whole
+  // Once the length of a page is known, lists wait for the database and no longer for room for their answers.
+  await api.fetch(RECORDS)
   await hold()
 })
 afterEach(async () => {
@@ -91,6 +93,7 @@ test('who was let in is not refused later, when the answer takes a second statem
   await Promise.all(held)
   const text = `insert into snippets (title, code, language) select 't', 'c', 'go' from generate_series(1, 10001)`
   await api.database.query({ text, values: [] })
+  await api.fetch(RECORDS)
   await hold()
   const sent = await burst(() => api.fetch(RECORDS))
   const received = () => {

@@ -19,9 +19,9 @@ export function boundedStore<Item, Items>(
     return Math.min(budget.largestShare, bytes ?? Number.POSITIVE_INFINITY)
   }
   const learn = (items: Items, length: number): void => {
-    if (length === 0) return
     const bytes = measure(items)
-    row = Math.max((row ?? 0) * FORGETTING, bytes / length)
+    // An empty page tells nothing of records, and yet that lists of an empty table are short.
+    if (length > 0) row = Math.max((row ?? 0) * FORGETTING, bytes / length)
     page = Math.max((page ?? 0) * FORGETTING, bytes)
   }
 
