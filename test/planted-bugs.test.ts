@@ -30,7 +30,7 @@ describe('the bugs that `npm run torture -- --planted` plants', () => {
     numPendingTests: 0,
     testResults: [
       {
-        name: '/tmp/test/lists.test.ts',
+        name: '/checkout/test/lists.test.ts',
         status,
         assertionResults: Object.entries(tests).map(([fullName, one]) => ({ fullName, status: one })),
       },
