@@ -13,7 +13,10 @@ const promises = page
 
 /** Parts of the names of the tests that hold a promise, by the file that SECURITY.md names. */
 const PROOFS: Readonly<Record<string, readonly string[]>> = {
-  'database-recovery': ['never repeats a write whose outcome is not known', 'freezes, the request ends all the same'],
+  'database-recovery': [
+    'never repeats a write that was cut, and says that it was not made when the server has said so',
+    'freezes, the request ends all the same',
+  ],
   'requests-without-database': ['is answered %d without asking the database'],
   'database-errors': ['names tables, constraints and SQL nowhere'],
   'misbehaving-handlers': ['and the server goes on'],
