@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { adoptDrift, declareField } from '../src/index.js'
-import { type CliContext, type CommonOptions, requireApplication, shownPath } from './context.js'
+import { type CliContext, type CommonOptions, requireSpec, shownPath } from './context.js'
 import { onDatabase } from './database.js'
 import type { ExitCode } from './failure.js'
 import { type ScratchOptions, withScratch } from './scratch.js'
@@ -9,7 +9,7 @@ export interface AdoptOptions extends CommonOptions, ScratchOptions {}
 
 /** `migrate adopt`: what exists only in the database becomes part of the files, and stays as it is. */
 export async function adopt(context: CliContext, object: string, options: AdoptOptions): Promise<ExitCode> {
-  const { spec } = await requireApplication(context, options)
+  const spec = await requireSpec(context, options)
   return onDatabase<ExitCode>(context, spec, async (database, folder) => {
     const { file, column, known } = await withScratch(context, options, (scratch) =>
       adoptDrift(database, folder, { object, scratch }),

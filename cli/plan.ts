@@ -16,7 +16,7 @@ import {
   wantsRows,
   writeMigration,
 } from '../src/index.js'
-import { type CliContext, type CommonOptions, projectFolders, requireApplication, shownPath } from './context.js'
+import { type CliContext, type CommonOptions, projectFolders, requireSpec, shownPath } from './context.js'
 import { hasDatabase, openReachable } from './database.js'
 import { measure } from './measure.js'
 import { type ExitCode, Failure } from './failure.js'
@@ -39,7 +39,7 @@ export interface PlanOptions extends CommonOptions, ScratchOptions {
 /** `migrate plan`: what the files in the folder of migrations lack, and what the rows of the database say of it. */
 export async function plan(context: CliContext, options: PlanOptions): Promise<ExitCode> {
   if (options.rename !== undefined) await writeRename(context, options.config, options.rename)
-  const { spec } = await requireApplication(context, options)
+  const spec = await requireSpec(context, options)
   const { migrations } = projectFolders(spec.file)
   const made = await withScratch(context, options, (scratch) => planMigration(spec, migrations, scratch))
   const writes = options.write !== undefined

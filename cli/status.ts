@@ -7,7 +7,7 @@ import {
   readDrift,
   schemaDifferences,
 } from '../src/index.js'
-import { type CliContext, type CommonOptions, requireApplication } from './context.js'
+import { type CliContext, type CommonOptions, requireSpec } from './context.js'
 import { onDatabase } from './database.js'
 import type { ExitCode } from './failure.js'
 import { alignColumns } from './output.js'
@@ -19,7 +19,7 @@ export interface StatusOptions extends CommonOptions, ScratchOptions {
 
 /** `migrate status`: what is applied, what is not, and in what the database is another than the files make. */
 export async function status(context: CliContext, options: StatusOptions): Promise<ExitCode> {
-  const { spec } = await requireApplication(context, options)
+  const spec = await requireSpec(context, options)
   return onDatabase<ExitCode>(context, spec, async (database, folder) => {
     const migrations = await migrationStatus(database, folder)
     const applied = migrations.every(({ state }) => state === 'applied' || state === 'newer')

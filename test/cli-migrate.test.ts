@@ -129,6 +129,14 @@ describe('migrate', () => {
 })
 
 describe('migrate plan', () => {
+  test('plans and applies while a plugin still has the old names', async () => {
+    await project.write('resources.yaml', BOOKS.replace('version: 1\n', 'version: 1\nplugins: [./plugin.ts]\n'))
+    await project.write('plugin.ts', "throw new Error('a field that it reads is gone')\n")
+    expect(await migrate('plan', '--write', 'create_books')).toMatchObject({ code: 0 })
+    expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringContaining(CREATED) })
+    expect(await state()).toMatchObject({ code: 0 })
+  })
+
   test('shows the steps, and opens no database', async () => {
     const outcome = await runCli(['migrate', 'plan'], { cwd: project.folder, env: { DATABASE_URL: 'mysql://nowhere' } })
     expect(outcome).toEqual({ code: 0, stdout: '  + add  books  table (id, title)\n\n1 safe, 0 risky\n', stderr: '' })

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { migrateDown, type MigrationDone, migrationStatus, migrateUp, newerIn } from '../../src/index.js'
 import { adopt, type AdoptOptions } from '../adopt.js'
 import { CONSENT_FLAG, CONSENT_TEXT, type ConsentOptions, parseConsent, withConsent } from '../consent.js'
-import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
+import { type CliContext, type CommonOptions, requireSpec } from '../context.js'
 import { onDatabase } from '../database.js'
 import type { ExitCode } from '../failure.js'
 import { count } from '../output.js'
@@ -104,7 +104,7 @@ function parseSteps(text: string): number {
 }
 
 async function up(context: CliContext, options: UpOptions): Promise<ExitCode> {
-  const { spec } = await requireApplication(context, options)
+  const spec = await requireSpec(context, options)
   return onDatabase<ExitCode>(context, spec, async (database, folder) => {
     const report = (one: MigrationDone) => reportDone(context, 'applied', one)
     const done = await withConsent(context, options, (allows) => migrateUp(database, folder, { report, allows }))
@@ -120,7 +120,7 @@ async function up(context: CliContext, options: UpOptions): Promise<ExitCode> {
 }
 
 async function down(context: CliContext, options: DownOptions): Promise<ExitCode> {
-  const { spec } = await requireApplication(context, options)
+  const spec = await requireSpec(context, options)
   return onDatabase<ExitCode>(context, spec, async (database, folder) => {
     const { steps } = options
     const report = (one: MigrationDone) => reportDone(context, 'reverted', one)
