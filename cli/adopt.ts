@@ -12,7 +12,7 @@ export async function adopt(context: CliContext, object: string, options: AdoptO
   const spec = await requireSpec(context, options)
   return onDatabase<ExitCode>(context, spec, async (database, folder) => {
     const { file, column, known } = await withScratch(context, options, (scratch) =>
-      adoptDrift(database, folder, { object, scratch }),
+      adoptDrift(database, folder, { spec, object, scratch }),
     )
     context.err.line(`wrote ${shownPath(context, file)}, and recorded it as applied: ${object} is there already`)
     if (known !== undefined) {

@@ -111,7 +111,7 @@ async function make(statements: string): Promise<void> {
   for (const text of statements.split(';')) await run(text)
 }
 
-const adopt = (object: string) => adoptDrift(database, folder.path, { object, scratch })
+const adopt = (object: string) => adoptDrift(database, folder.path, { spec, object, scratch })
 
 describe('an adopted object stops no later command', () => {
   test.each(CASES)('$what', async ({ made, object, known, first }) => {
@@ -152,6 +152,128 @@ describe('an adopted object stops no later command', () => {
     expect(await failureOf(adopt('books.touch'))).toBe('books.touch is nothing that only the database has')
     expect(await readDrift(database, folder.path, scratch)).toEqual([])
     expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], refusals: [] })
+  })
+})
+
+describe('what resources.yaml would undo is adopted only once it says so', () => {
+  const PAGES = (settings: string) => BOOKS.replace('max: 100 }\n', `max: 100 }\n      pages: { ${settings} }\n`)
+  const COLUMN = 'alter table books add pages'
+
+  interface Change {
+    readonly what: string
+    readonly column: string
+    readonly before: string
+    readonly made: string
+    readonly help: string
+    readonly after: string
+  }
+
+  test.each<Change>([
+    {
+      what: 'another default',
+      column: 'integer not null default 1',
+      before: 'type: integer, default: 1',
+      made: 'alter pages set default -5',
+      help: 'write `default: -5`',
+      after: 'type: integer, default: -5',
+    },
+    {
+      what: 'no default',
+      column: 'integer not null default 1',
+      before: 'type: integer, default: 1',
+      made: 'alter pages drop default',
+      help: 'remove `default`',
+      after: 'type: integer',
+    },
+    {
+      what: 'a default of a text',
+      column: 'text collate "C"',
+      before: 'type: text, nullable: true',
+      made: `alter pages set default 'it''s "so"'`,
+      help: 'write `default: "it\'s \\"so\\""`',
+      after: 'type: text, nullable: true, default: "it\'s \\"so\\""',
+    },
+    {
+      what: 'nullability',
+      column: 'integer not null',
+      before: 'type: integer',
+      made: 'alter pages drop not null',
+      help: 'write `nullable: true`',
+      after: 'type: integer, nullable: true',
+    },
+    {
+      what: 'nullability taken away',
+      column: 'integer',
+      before: 'type: integer, nullable: true',
+      made: 'alter pages set not null',
+      help: 'remove `nullable`',
+      after: 'type: integer',
+    },
+    {
+      what: 'another length',
+      column: 'varchar(10) collate "C" not null',
+      before: 'type: string, max: 10',
+      made: 'alter pages type varchar(20) collate "C"',
+      help: 'write `max: 20`',
+      after: 'type: string, max: 20',
+    },
+    {
+      what: 'another type',
+      column: 'integer not null',
+      before: 'type: integer',
+      made: 'alter pages type bigint',
+      help: 'write `type: bigint`',
+      after: 'type: bigint',
+    },
+  ])('$what', async ({ column, before, made, help, after }) => {
+    await folder.write('0002_add_pages.sql', `-- up\n${COLUMN} ${column};\n-- down\nalter table books drop pages;\n`)
+    await migrateUp(database, folder.path)
+    await run(`alter table books ${made}`)
+    const files = await folder.names()
+    const adoptAs = (settings: string) =>
+      adoptDrift(database, folder.path, { spec: specOf(PAGES(settings)), object: 'books.pages', scratch })
+    const error = await adoptAs(before).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      faults: [expect.stringMatching(/^resources\.yaml does not describe books\.pages as the database has it, /)],
+      help: [
+        `In models.book.fields.pages, ${help}; then adopt it again`,
+        expect.stringMatching(/^Or put it back as the files have it: .*alter table "books" alter column "pages" /s),
+      ],
+    })
+    expect(await folder.names()).toEqual(files)
+    await adoptAs(after)
+    expect(await planMigration(specOf(PAGES(after)), folder.path, scratch)).toMatchObject({ steps: [], refusals: [] })
+    expect(await readDrift(database, folder.path, scratch)).toEqual([])
+  })
+
+  test.each([
+    [
+      'an index that resources.yaml asks for',
+      'create index books_pages_idx on books (pages)',
+      'drop index books_pages_idx; create index books_pages_idx on books (pages) where pages > 1',
+      'type: integer',
+      '    indexes: [[pages]]\n',
+      'books.books_pages_idx',
+    ],
+    [
+      'a constraint that resources.yaml asks for',
+      'alter table books add constraint books_pages_range check (pages >= 1)',
+      'alter table books drop constraint books_pages_range, add constraint books_pages_range check (pages >= 2)',
+      'type: integer, minimum: 1',
+      '',
+      'books.books_pages_range',
+    ],
+  ])('%s', async (_what, declared, made, settings, indexes, object) => {
+    await folder.write(
+      '0002_add_pages.sql',
+      `-- up\n${COLUMN} integer not null;\n${declared};\n-- down\nalter table books drop pages;\n`,
+    )
+    await migrateUp(database, folder.path)
+    const wanted = specOf(PAGES(settings).replace('resources:\n', `${indexes}resources:\n`))
+    expect((await planMigration(wanted, folder.path, scratch)).steps).toEqual([])
+    await make(made)
+    const adopted = adoptDrift(database, folder.path, { spec: wanted, object, scratch })
+    await expect(adopted).rejects.toThrow(`resources.yaml does not describe ${object} as the database has it`)
   })
 })
 

@@ -95,6 +95,23 @@ describe('migrate', () => {
     })
   })
 
+  test('does not adopt what the next plan would undo, and prints what to write first', async () => {
+    // Nothing changes an embedded database by hand while its commands run.
+    if (!database) return
+    await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
+    await migrate('up')
+    await database.query({ text: `alter table books alter title set default 'none'`, values: [] })
+    expect(await migrate('adopt', 'books.title')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^error: resources\.yaml does not describe books\.title .*\n {2}= help: In models\.book\.fields\.title, write `default: "none"`; then adopt it again\n/,
+      ),
+    })
+    await project.write('resources.yaml', BOOKS.replace('max: 100 }', 'max: 100, default: "none" }'))
+    expect(await migrate('adopt', 'books.title')).toMatchObject({ code: 0 })
+    expect(await migrate('plan', '--exit-code')).toMatchObject({ code: 0 })
+  })
+
   test('names a migration whose file was changed, and refuses to go on from it', async () => {
     await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
     await migrate('up')

@@ -36,6 +36,7 @@ const DEFAULTS: readonly (readonly [sql: RegExp, spell: (text: string) => string
   [/^now\(\)$/, () => '{ function: now }'],
   [/^gen_random_uuid\(\)$/, () => '{ function: uuid }'],
   [/^(-?\d+|true|false)$/, (text) => text],
+  [/^'(-\d+)'::(?:integer|bigint)$/, (text) => text],
   [/^'((?:[^'\\]|'')*)'::(?:text|character varying)$/, (text) => JSON.stringify(text.replaceAll("''", "'"))],
 ]
 
@@ -72,23 +73,43 @@ const append = (text: string, document: ConfigDocument, { fields, key, spelled }
 }
 
 const spell = (column: UndeclaredColumn): string | undefined => {
-  const { name, type, collation, nullable, default: value } = column
+  const settings = settingsOf(column)
+  // Nothing could fill it: it is private, and no request sets it.
+  const isUnfilled = column.default === null && !column.nullable
+  if (settings === undefined || isUnfilled || !/^[a-z][a-z0-9_]*$/.test(column.name)) return undefined
+  return `{ ${[...settings, 'private: true'].join(', ')} }`
+}
+
+/** What a field says of its column, one setting each; undefined when no field can say it. */
+const settingsOf = ({ type, collation, nullable, default: value }: UndeclaredColumn): readonly string[] | undefined => {
   const found = TYPES.flatMap(([pattern, words]) => {
     const sizes = pattern.exec(type)
-    return sizes ? [words(sizes.slice(1))] : []
+    return sizes ? [words(sizes.slice(1)).split(', ')] : []
   })[0]
   const filled = value === null ? undefined : spellDefault(value)
-  if (found === undefined || !/^[a-z][a-z0-9_]*$/.test(name)) return undefined
-  if (value === null ? !nullable : filled === undefined) return undefined
+  if (found === undefined || (value !== null && filled === undefined)) return undefined
   const order = collation ?? 'default'
-  const parts = [
-    found,
+  return [
+    ...found,
     ...(/^(?:text|character)/.test(type) && order !== 'C' ? [`collation: ${order}`] : []),
     ...(nullable ? ['nullable: true'] : []),
     ...(filled === undefined ? [] : [`default: ${filled}`]),
-    'private: true',
   ]
-  return `{ ${parts.join(', ')} }`
+}
+
+/**
+ * What to change in a field so that it says what its column has become.
+ * @returns undefined when no field can say it
+ */
+export const fieldChanges = (old: UndeclaredColumn, now: UndeclaredColumn): readonly string[] | undefined => {
+  const [were, are] = [settingsOf(old), settingsOf(now)]
+  if (were === undefined || are === undefined) return undefined
+  const keyOf = (setting: string) => setting.slice(0, setting.indexOf(':'))
+  const gone = were.map(keyOf).filter((key) => !are.some((setting) => keyOf(setting) === key))
+  return [
+    ...are.filter((setting) => !were.includes(setting)).map((setting) => `write \`${setting}\``),
+    ...gone.map((key) => `remove \`${key}\``),
+  ]
 }
 
 const spellDefault = (sql: string): string | undefined =>

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
+import type { AppSpec } from '../config/spec.js'
 import type { Database } from '../db/database.js'
 import { openScratch } from '../db/open.js'
 import { identifier } from '../fields/sql-literal.js'
@@ -15,6 +16,7 @@ import { recordMigration } from './run.js'
 import { catalogOf, FROM, onReplayed } from './scratch.js'
 import { runStatements, sqlState } from './session.js'
 import { addConstraint } from './sql.js'
+import { rejectIfUndone } from './undone.js'
 
 /** What was taken over into the files. */
 export interface Adopted {
@@ -28,6 +30,8 @@ export interface Adopted {
 
 /** What is to be taken over. */
 interface Wish {
+  /** The configuration, which must not undo the adoption by its next plan; left out, only the files are compared. */
+  readonly spec?: AppSpec
   /** `books.tmp`: a column, constraint or index with its table. */
   readonly object: string
   /** An empty database to run the files in; left out, one of its own. */
@@ -44,16 +48,16 @@ interface Parts {
  * Takes over an object that exists only in the database: writes a migration and records it as applied. The migration makes the
  * object when the scratch database can make it too, and reverting it needs the object's name. Otherwise it only names the object as
  * known, and the object is ignored from then on. Nothing changes in the database but the journal.
- * @throws MigrationError when it is no drift, or when migrations are pending
+ * @throws MigrationError when it is not drift, when migrations are pending, or when the next plan would undo it
  */
 export async function adoptDrift(
   database: Database,
   directory: MigrationFolder,
-  { object, scratch }: Wish,
+  { scratch, ...wish }: Wish,
 ): Promise<Adopted> {
   const own = scratch ?? (await openScratch())
   try {
-    return await adopt(database, directory, { object, scratch: own })
+    return await adopt(database, directory, { ...wish, scratch: own })
   } finally {
     if (!scratch) await own.close()
   }
@@ -62,7 +66,7 @@ export async function adoptDrift(
 async function adopt(
   database: Database,
   directory: MigrationFolder,
-  { object, scratch }: Wish & { readonly scratch: Database },
+  { spec, object, scratch }: Wish & { readonly scratch: Database },
 ): Promise<Adopted> {
   const files = await readMigrations(directory)
   await refuseUnlessAllApplied(database, files)
@@ -73,6 +77,10 @@ async function adopt(
   const parts = partsOf(sides, object)
   const known = await reasonAgainst({ sides, object, files, scratch, text: textOf(object, parts) })
   const text = known === undefined ? textOf(object, parts) : knownText(object, known, parts)
+  const column = known === undefined ? newColumn(sides, object) : undefined
+  // A field is written for a new column afterwards; before that, the configuration cannot describe it.
+  if (spec && known === undefined && !column)
+    await rejectIfUndone({ spec, scratch, files, object, text, down: parts.down, column: changedColumn(sides, object) })
   const name = `adopt_${object.toLowerCase().replaceAll(/[^a-z0-9_]+/g, '_')}`
   const file = await writeNext(directory, name, text)
   try {
@@ -81,7 +89,7 @@ async function adopt(
     await rm(file, { force: true })
     throw error
   }
-  return { file, column: known === undefined ? newColumn(sides, object) : undefined, known }
+  return { file, column, known }
 }
 
 function textOf(object: string, { up, down }: Parts): string {
@@ -155,6 +163,12 @@ function newColumn(sides: Drifted, object: string): Adopted['column'] {
   const { made, there, name } = placeOf(sides, object)
   const column = find(there.columns, name)
   return column && !find(made.columns, name) ? { ...column, table: made.name } : undefined
+}
+
+function changedColumn(sides: Drifted, object: string) {
+  const { made, there, name } = placeOf(sides, object)
+  const [old, now] = [find(made.columns, name), find(there.columns, name)]
+  return old && now ? { table: made.name, old, now } : undefined
 }
 
 function partsOf(sides: Drifted, object: string): Parts {

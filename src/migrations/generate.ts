@@ -62,6 +62,11 @@ function compare(spec: AppSpec, files: readonly Migration[], scratch: Database):
   })
 }
 
+/** Compares without running the steps, in a scratch database that is left as it was. */
+export function compareOnly(spec: AppSpec, files: readonly Migration[], scratch: Database): Promise<Difference> {
+  return onBothSides(spec, files, scratch, differ)
+}
+
 /** What is compared once steps have been made: what they own is recorded then. */
 export function after(compared: Compared, steps: readonly Step[]): Compared {
   const { recorded, unrecorded } = compared.owns
