@@ -9,7 +9,7 @@ export interface Follower {
 }
 
 interface Wish {
-  /** Whether a change of this path, which lies beside a followed one, is worth a look too. */
+  /** Asked of every change in a folder with followed files: whether it is worth a look though the file is not followed. */
   readonly concerns: (path: string) => boolean
   /** Told once for changes that come together. */
   readonly changed: () => void
@@ -31,7 +31,8 @@ export function createFollower({ concerns, changed, failed }: Wish): Follower {
 
   const look = (folder: string, name: string | null): void => {
     const path = name === null ? undefined : `${folder}/${basename(name)}`
-    if (path !== undefined && !files.has(path) && !files.has(folder) && !concerns(path)) return
+    const isWanted = path === undefined || concerns(path)
+    if (!isWanted && !files.has(path) && !files.has(folder)) return
     clearTimeout(timer)
     timer = setTimeout(changed, PAUSE)
   }

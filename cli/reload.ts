@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import {
+  type AppSpec,
   type Database,
   DatabaseRefused,
   loadSpec,
@@ -10,6 +11,7 @@ import {
   Problem,
   type Service,
 } from '../src/index.js'
+import { awaitSchema } from './await-schema.js'
 import { changesBetween } from './changes.js'
 import {
   type Application,
@@ -49,13 +51,22 @@ const SOURCE = /\.(?:[cm]?[jt]s|json)$/
  * @returns what ends it, once nothing is under way
  */
 export async function reloadOnSave(served: Served): Promise<() => Promise<void>> {
-  const { log, application } = served
-  const state = { spec: application.spec, seen: new Map() as Contents, broken: false, again: false, closed: false }
+  const { log, application, database } = served
+  const state = {
+    spec: application.spec,
+    seen: new Map() as Contents,
+    broken: false,
+    again: false,
+    fits: false,
+    closed: false,
+  }
+  const wait = awaitSchema(database)
   let turn = Promise.resolve()
 
   const follower = createFollower({
     concerns: (path) => {
-      state.again ||= state.broken && SOURCE.test(path)
+      // While something is wrong, a file that is saved as it was is a wish to try again.
+      state.again ||= state.broken && (SOURCE.test(path) || path === state.spec.file)
       return state.again
     },
     changed: () => lookAgain(),
@@ -80,18 +91,26 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
     const changed = changedIn(before, seen)
     if (state.closed || (changed.length === 0 && !state.again)) return
     // What is saved from here on is seen in the next turn.
-    Object.assign(state, { seen, again: false })
+    const tried = state.fits
+    Object.assign(state, { seen, again: false, fits: false })
+    wait.end()
     // Compiling a plugin tells of files that are followed from then on, and were there before.
-    const written = await reload(
+    const { written, awaited } = await reload(
       served,
       state,
       changed.filter((path) => before.has(path)),
     )
     state.broken = written === undefined
+    if (awaited && !state.closed) wait.begin({ spec: awaited, tried }, tryAgain)
     // What was written in this turn is nothing new in the next one.
     if (written) state.seen = new Map([...seen, ...(await readContents(written))])
     // Compiling a plugin tells which files it imports.
     await refresh()
+  }
+
+  const tryAgain = () => {
+    Object.assign(state, { again: true, fits: true })
+    lookAgain()
   }
 
   const lookAgain = () => {
@@ -107,6 +126,7 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
   await refreshTypes(application)
   return async () => {
     state.closed = true
+    wait.end()
     follower.close()
     await turn
   }
@@ -134,15 +154,23 @@ async function savedSinceStart(files: readonly string[]): Promise<Contents> {
 const changedIn = (before: Contents, now: Contents): readonly string[] =>
   [...new Set([...now.keys(), ...before.keys()])].filter((file) => before.get(file) !== now.get(file))
 
-/** @returns the files that were written for what is served now; undefined, once why has been said, when the last is served on */
+/** What became of a reload. */
+interface Reloaded {
+  /** The files that were written for what is served now; undefined, once the reason is logged, when the last good version is served on. */
+  readonly written: readonly string[] | undefined
+  /** The configuration that only waits for the schema of a server, which another process changes. */
+  readonly awaited?: AppSpec
+}
+
 async function reload(
   served: Served,
   state: { spec: Application['spec'] },
   changed: readonly string[],
-): Promise<readonly string[] | undefined> {
+): Promise<Reloaded> {
   const { context, options, database, service, log } = served
   const started = performance.now()
   const file = shownPath(context, resolve(context.cwd, options.config))
+  let awaited: AppSpec | undefined
   try {
     const loaded = await loadConfig(context, options, false)
     if (!loaded.ok) {
@@ -151,10 +179,11 @@ async function reload(
       const { line, column } = first?.range.start ?? { line: 1, column: 1 }
       const msg = `${file}:${line}:${column}: error[${first?.code}] ${first?.message}; ${LAST_GOOD}`
       log.error({ event: 'not_reloaded', msg })
-      return undefined
+      return { written: undefined }
     }
     const before = state.spec
     const { spec, app } = loaded
+    if (database.whenPending === 'refuse') awaited = spec
     const fitted = await fitSchema(context, { spec, before, database, log }, () => {
       service.replace(app)
       state.spec = spec
@@ -170,12 +199,12 @@ async function reload(
       msg: [`reload  ${files.join(', ')}`, ...changes, `${ms} ms`].join('  '),
     })
     sayLeft(fitted.left, log)
-    return fitted.files
+    return { written: fitted.files }
   } catch (error) {
     const [message, help] = explain(error)
-    log.error({ event: 'not_reloaded', help, msg: `${file}: ${message}; ${LAST_GOOD}` })
+    log.error({ event: 'not_reloaded', help, msg: `${file}: ${message}; ${LAST_GOOD}${awaited ? UNTIL_IT_FITS : ''}` })
     for (const text of help) context.err.line(`  ${context.err.colors.cyan('= help:')} ${text}`)
-    return undefined
+    return { written: undefined, ...(awaited && { awaited }) }
   }
 }
 
@@ -187,10 +216,11 @@ function sayLeft(left: readonly string[], log: Log): void {
 }
 
 const LAST_GOOD = 'still serving the last good version'
+const UNTIL_IT_FITS = ' until the schema of the database fits, which is checked every second'
 
 function explain(error: unknown): readonly [message: string, help: readonly string[]] {
   if (error instanceof Failure || error instanceof DatabaseRefused) return [error.message, error.help]
   if (error instanceof MigrationError) return [error.faults.join('; '), error.help]
-  if (error instanceof Problem) return ['the database does not answer', ['save the file again once it does']]
+  if (error instanceof Problem) return ['the database does not answer', []]
   return [error instanceof Error ? error.message : String(error), []]
 }

@@ -83,6 +83,14 @@ export async function prepareSchema(preparation: Preparation): Promise<void> {
   log.info({ event: 'schema_newer', migrations: newer, msg })
 }
 
+/** Whether nothing is pending and the schema of the database serves a configuration; changes nothing. */
+export async function schemaServes(spec: AppSpec, database: Database): Promise<boolean> {
+  const states = await migrationStatus(database, projectFolders(spec.file).migrations)
+  if (states.some(({ state }) => state === 'pending')) return false
+  const findDifferences = newerIn(states).length > 0 ? differencesFromLater : schemaDifferences
+  return (await findDifferences(spec, database)).length === 0
+}
+
 /**
  * Applies the migrations that are pending, where that may be done.
  * @throws Failure 2 where it may not

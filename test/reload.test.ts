@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from '@jest/globals'
+import { migrateUp } from '../src/index.js'
 import {
   BOOKS,
   BOOKS_MIGRATION,
@@ -179,6 +180,27 @@ export default () => {}
   })
 
   const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
+  onServer('serves what waits for a migration as soon as another process has applied it', async () => {
+    await begin()
+    const server = await start()
+    const refusals = () => server.output.stdout.split('\n').filter((line) => line.includes('"not_reloaded"'))
+    const refusedTimes = async (times: number) => {
+      while (refusals().length < times) await once(server.child.stdout, 'data')
+    }
+    const text = CONFIGURATION.replace('max: 100 }', 'max: 100 }\n      pages: { type: integer, nullable: true }')
+    await save(text)
+    const { msg } = await server.logged('not_reloaded')
+    expect(msg).toMatch(/still serving the last good version until the schema of the database fits, which is checked/)
+    // Saved as it was, it is tried again.
+    await save(text)
+    await refusedTimes(2)
+    await project.write('migrations/0002_add_pages.sql', '-- up\n\nalter table books add pages integer;\n')
+    while (!refusals().at(-1)?.includes('1 migration is pending: 0002_add_pages'))
+      await once(server.child.stdout, 'data')
+    if (database) await migrateUp(database, join(project.folder, 'migrations'))
+    expect(await server.logged('reloaded')).toMatchObject({ changes: ['+ field book.pages'] })
+  })
+
   onServer('plans additions in the database that DATABASE_SCRATCH_URL names', async () => {
     await begin()
     const scratch = await openTestDatabase()

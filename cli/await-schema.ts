@@ -1,0 +1,47 @@
+import type { AppSpec, Database } from '../src/index.js'
+import { schemaServes } from './schema.js'
+
+/** Milliseconds between two looks at the schema. */
+const PAUSE = 1_000
+
+/** What waits for a schema that another process changes. */
+export interface SchemaWait {
+  /**
+   * Calls `fits` once the schema serves the configuration; ends the wait before it.
+   * @param tried whether it has been called already, so that it is called again only if the schema stops fitting in between
+   */
+  begin(wait: { readonly spec: AppSpec; readonly tried: boolean }, fits: () => void): void
+  end(): void
+}
+
+/** Looks once a second whether migrations that another process applies have made the schema of a configuration. */
+export function awaitSchema(database: Database): SchemaWait {
+  let timer: NodeJS.Timeout | undefined
+  let turn = 0
+
+  const end = () => {
+    turn += 1
+    clearTimeout(timer)
+  }
+
+  return {
+    begin: ({ spec, tried }, fits) => {
+      end()
+      const mine = turn
+      let wasServed = tried
+      const look = async (): Promise<void> => {
+        // A database that is away is looked at once it is back.
+        const isServed = await schemaServes(spec, database).catch(() => false)
+        if (mine !== turn) return
+        if (isServed && !wasServed) return fits()
+        wasServed = isServed
+        later()
+      }
+      const later = () => {
+        timer = setTimeout(() => void look(), PAUSE).unref()
+      }
+      later()
+    },
+    end,
+  }
+}
