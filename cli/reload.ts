@@ -179,6 +179,7 @@ async function reload(
       const { line, column } = first?.range.start ?? { line: 1, column: 1 }
       const msg = `${file}:${line}:${column}: error[${first?.code}] ${first?.message}; ${LAST_GOOD}`
       log.error({ event: 'not_reloaded', msg })
+      await loaded.close(log)
       return { written: undefined }
     }
     const before = state.spec
@@ -187,6 +188,9 @@ async function reload(
     const fitted = await fitSchema(context, { spec, before, database, log }, () => {
       service.replace(app)
       state.spec = spec
+    }).catch(async (error: unknown) => {
+      if (state.spec !== spec) await loaded.close(log)
+      throw error
     })
     const changes = [...changesBetween(before, spec), ...fitted.changes, ...(await refreshTypes(loaded))]
     const ms = Math.round(performance.now() - started)

@@ -36,7 +36,9 @@ export interface App {
   readonly closings: readonly Closing[]
 }
 
-export type Compiled = { readonly app: App } | { readonly refusals: readonly Refusal[] }
+export type Compiled =
+  | { readonly app: App }
+  | { readonly refusals: readonly Refusal[]; readonly closings: App['closings'] }
 
 /** Turns a checked spec and its plugins into one table of named routes. Needs no database. */
 export function compileApp(
@@ -87,7 +89,7 @@ export function compileApp(
   // A plugin that failed has not come to read all of its settings.
   refusals.push(...(haveRegistered ? settings.refusals() : settings.misfits()))
   return refusals.length > 0
-    ? { refusals }
+    ? { refusals, closings }
     : {
         app: Object.freeze({
           spec,
@@ -200,7 +202,7 @@ export function compileApp(
       },
       problems: (path, render, schema) => routes.renderProblems(checkPath(prefix + path), render, schema),
       mount: (path, listener) => void mounts.push({ path: checkPath(path), listener }),
-      onClose: (work) => void closings.push({ source, work }),
+      onClose: (work) => void closings.push({ source, place, work }),
     })
   }
 }

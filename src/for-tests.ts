@@ -47,7 +47,10 @@ export async function startTestService({
 }: TestServiceOptions = {}): Promise<TestService> {
   const path = resolve(file)
   const loaded = await loadApplication({ file: path, env })
-  if (!loaded.ok) throw new Error(renderDiagnostics(loaded.diagnostics, loaded.source))
+  if (!loaded.ok) {
+    await loaded.close(LOG)
+    throw new Error(renderDiagnostics(loaded.diagnostics, loaded.source))
+  }
   const database =
     databaseUrl === undefined ? await openScratch() : await openDatabase({ url: databaseUrl, directory: '' }, env)
   try {
@@ -64,6 +67,7 @@ export async function startTestService({
       },
     }
   } catch (error) {
+    await loaded.close(LOG)
     await database.close()
     throw error
   }

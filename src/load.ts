@@ -10,6 +10,8 @@ import { type ConfigDocument, readConfig } from './config/document.js'
 import type { Refusal } from './config/refusal.js'
 import { diagnosticAt } from './config/report.js'
 import type { AppSpec } from './config/spec.js'
+import { runClosings } from './http/closing.js'
+import type { Log } from './http/log.js'
 import { type ImportModule, loadPlugins } from './plugins/load.js'
 import type { Environment } from './settings.js'
 
@@ -30,10 +32,16 @@ interface Refused {
   readonly source: string
 }
 
+/** What plugins may have opened while they registered, whether all of them could or not. */
+interface Closable {
+  /** Runs what they registered by `onClose`. For an application that is never served; a service closes the others itself. */
+  close(log: Log): Promise<void>
+}
+
 /** What a configuration says, without its plugins. */
 export type LoadedSpec = { readonly ok: true; readonly spec: AppSpec } | Refused
 
-interface Loaded {
+interface Loaded extends Closable {
   readonly ok: true
   readonly app: App
   readonly spec: AppSpec
@@ -43,7 +51,7 @@ interface Loaded {
 }
 
 /** An application, or what is wrong with its configuration. */
-export type LoadedApplication = Loaded | Refused
+export type LoadedApplication = Loaded | (Refused & Closable)
 
 /**
  * resources.yaml → spec, for who needs the models and serves nothing. Runs no plugin.
@@ -65,15 +73,23 @@ export async function loadApplication({
   judgeDefaults = true,
 }: LoadOptions): Promise<LoadedApplication> {
   const read = await readSpec(file)
-  if (!('spec' in read)) return read
+  if (!('spec' in read)) return { ...read, close: closing([]) }
   const { spec, document, source, refuse } = read
   const { plugins, refusals } = await loadPlugins(spec, importModule)
-  if (refusals.length > 0) return refuse(locate(document, refusals))
+  if (refusals.length > 0) return { ...refuse(locate(document, refusals)), close: closing([]) }
   const compiled = compileApp(spec, plugins, { env, judgeDefaults })
-  if ('refusals' in compiled) return refuse(locate(document, compiled.refusals))
+  if ('refusals' in compiled) {
+    const { refusals, closings } = compiled
+    return { ...refuse(locate(document, refusals)), close: closing(closings) }
+  }
+  const { app } = compiled
   const warnings = (more: readonly Refusal[] = []) =>
     locate(document, [...checkCoverage(document, spec), ...checkBodyLimits(spec), ...more], 'warning')
-  return { ok: true, app: compiled.app, spec, source, warnings }
+  return { ok: true, app, spec, source, warnings, close: closing(app.closings) }
+}
+
+function closing(closings: App['closings']): Closable['close'] {
+  return (log) => runClosings(closings, log)
 }
 
 async function readSpec(file: string) {

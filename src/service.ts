@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from './application.js'
 import { type Answers, compileAnswers } from './db/answers.js'
 import type { Connection, Database } from './db/database.js'
@@ -46,9 +47,6 @@ export interface Service extends Omit<HttpServer, 'replace'> {
   readonly statements: Readonly<StatementCounts>
 }
 
-/** Milliseconds in which a request that has arrived is answered: until its body is there, and until its handler is done. */
-const LAST_ANSWER = DEFAULT_LIMITS.requestTimeout + DEFAULT_LIMITS.handlerTimeout
-
 /** An application on a database: what listens, answers and drains. Does not own the database. */
 export function createService(
   app: App,
@@ -56,7 +54,8 @@ export function createService(
   { log, traffic, spans, limits = {} }: ServiceOptions,
 ): Service {
   const statements: StatementCounts = { kept: 0, unkept: 0, generation: 0 }
-  const budget = createSendBudget({ ...DEFAULT_LIMITS, ...limits })
+  const allLimits = { ...DEFAULT_LIMITS, ...limits }
+  const budget = createSendBudget(allLimits)
   const onChange = () => (statements.generation += 1)
   let own: string | undefined
   const serve = (served: App) => {
@@ -70,17 +69,12 @@ export function createService(
     return { gate, parts: { routes, mounts, pages, records, cors, hosts, publicUrl, onMismatch: gate.suspect } }
   }
   let now = serve(app)
-  // Versions that were replaced, whose last requests may be under way, and the one that is served.
-  const open = new Set([app])
-  const close = async (served: App): Promise<void> => {
-    if (open.delete(served)) await runClosings(served.closings, log)
-  }
-  let serving = app
+  const versions = createVersions(app, allLimits.replacedTimeout, log)
   let drained: Promise<void> | undefined
   const drain = async (): Promise<void> => {
     try {
       await server.drain()
-      await Promise.all([...open].map(close))
+      await versions.close()
     } finally {
       now.gate.close()
     }
@@ -95,18 +89,49 @@ export function createService(
     replace: (next) => {
       const { gate } = now
       Object.assign(statements, { kept: 0, generation: statements.generation + 1 })
-      const before = serving
       now = serve(next)
-      serving = next
-      open.add(next)
-      // By then every request that it had is answered.
-      setTimeout(() => void close(before), LAST_ANSWER).unref()
-      server.replace(now.parts)
+      versions.replace(next, server.replace(now.parts))
       gate.close()
     },
     drain: () => (drained ??= drain()),
     drifted: () => now.gate.drifted(),
     statements,
+  }
+}
+
+/** The versions of an application whose plugins have something open: the one that is served, and those whose last requests are under way. */
+interface Versions {
+  /** Closes the version that was served until now once its last request has ended. */
+  replace(next: App, ended: Promise<void>): void
+  /** Closes all of them. */
+  close(): Promise<void>
+}
+
+function createVersions(first: App, replacedTimeout: number, log: Log): Versions {
+  const closings = new Map<App, Promise<void> | undefined>([[first, undefined]])
+  let serving = first
+  const close = async (version: App): Promise<void> => {
+    const closing = closings.get(version) ?? runClosings(version.closings, log)
+    closings.set(version, closing)
+    await closing
+  }
+  const closeAfter = async (version: App, ended: Promise<void>): Promise<void> => {
+    const over = new AbortController()
+    const late = delay(replacedTimeout, undefined, { ref: false, signal: over.signal }).catch(() => {})
+    await Promise.race([ended, late])
+    over.abort()
+    await close(version)
+    closings.delete(version)
+  }
+  return {
+    replace: (next, ended) => {
+      closings.set(next, undefined)
+      void closeAfter(serving, ended)
+      serving = next
+    },
+    close: async () => {
+      await Promise.all([...closings.keys()].map(close))
+    },
   }
 }
 

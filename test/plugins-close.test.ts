@@ -1,16 +1,32 @@
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { createService, loadApplication, type Plugin } from '../src/index.js'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { createService, loadApplication, type Plugin, type Service } from '../src/index.js'
+import type { Limits } from '../src/http/limits.js'
 import { makeProject, PLUGGED, type Project } from './support/cli.js'
 import { openTestDatabase, type TestDatabase } from './support/database.js'
 
+const CLOSINGS = `export const events = []
+export default (app) => {
+  app.onClose(() => new Promise((settle) => setTimeout(settle, 5)).then(() => events.push('first')))
+  app.onClose(() => new Promise(() => {}))
+  app.onClose(() => events.push('second'))
+  app.onClose(() => { throw new Error('cannot say goodbye') })
+}
+`
+declare const Closings: { readonly default: Plugin; readonly events: readonly string[] }
+
 let project: Project
 let database: TestDatabase
+const services: Service[] = []
 
 beforeAll(async () => {
-  project = await makeProject({ 'resources.yaml': PLUGGED, 'plugin.mjs': '' })
+  project = await makeProject({ 'resources.yaml': PLUGGED, 'plugin.mjs': CLOSINGS })
   database = await openTestDatabase()
+})
+
+afterEach(async () => {
+  for (const service of services.splice(0)) await service.drain()
 })
 
 afterAll(async () => {
@@ -18,21 +34,64 @@ afterAll(async () => {
   await project.remove()
 })
 
-async function load(plugin: Plugin) {
+function tryToLoad(plugin: Plugin) {
   const file = resolve(project.folder, 'resources.yaml')
-  const loaded = await loadApplication({ file, env: {}, importModule: async () => ({ default: plugin }) })
+  return loadApplication({ file, env: {}, importModule: async () => ({ default: plugin }) })
+}
+
+async function load(plugin: Plugin) {
+  const loaded = await tryToLoad(plugin)
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics))
   return loaded.app
 }
 
 type Entry = Readonly<Record<string, unknown>>
 
-async function serve(plugin: Plugin) {
+function keepLog() {
   const logged: Entry[] = []
-  const log = { info: () => {}, error: (entry: Entry) => void logged.push(entry) }
-  const service = createService(await load(plugin), database, { log })
+  return { logged, log: { info: () => {}, error: (entry: Entry) => void logged.push(entry) } }
+}
+
+async function serve(plugin: Plugin, limits: Partial<Limits> = {}) {
+  const { logged, log } = keepLog()
+  const service = createService(await load(plugin), database, { log, limits })
+  services.push(service)
   const { url } = await service.listen({ port: 0, host: '127.0.0.1' })
   return { service, url, logged }
+}
+
+/** A plugin whose stream, and whose work after a commit, wait until they are let go. */
+function gatedPlugin() {
+  const events: string[] = []
+  const gates = { stream: () => {}, commit: () => {} }
+  const streamed = new Promise<void>((settle) => (gates.stream = settle))
+  const committed = new Promise<void>((settle) => (gates.commit = settle))
+  const plugin: Plugin = (app) => {
+    async function* pieces() {
+      yield `["${'x'.repeat(20_000)}"`
+      await streamed
+      yield ',1]'
+    }
+    app.route('GET', '/stream/', 'stream', () => ({ status: 200, stream: pieces() }))
+    app.route('GET', '/later/', 'later', async (context) => {
+      await context.transaction(async (inside) => {
+        inside.afterCommit(async () => {
+          await committed
+          events.push('committed')
+        })
+      })
+      return { status: 200, body: {} }
+    })
+    app.onClose(() => void events.push('closed'))
+  }
+  return { events, gates, plugin }
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let looks = 0; !holds(); looks += 1) {
+    if (looks > 500) throw new Error('it never came to be')
+    await delay(10)
+  }
 }
 
 describe('onClose', () => {
@@ -59,19 +118,15 @@ describe('onClose', () => {
     expect(events).toEqual(['answered', 'second', 'first'])
   })
 
-  test('logs an error and what never ends, and goes on', async () => {
-    const events: string[] = []
-    const { service, logged } = await serve((app) => {
-      app.onClose(() => new Promise(() => {}))
-      app.onClose(() => void events.push('done'))
-      app.onClose(() => {
-        throw new Error('cannot say goodbye')
-      })
-    })
+  test('logs an error and what never ends with its place, and everything else runs', async () => {
+    const { default: plugin, events } = (await import(resolve(project.folder, 'plugin.mjs'))) as typeof Closings
+    const { service, logged } = await serve(plugin)
     await service.drain()
-    expect(events).toEqual(['done'])
+    expect(events).toEqual(['second', 'first'])
     const [failed, late] = logged
-    expect(failed).toMatchObject({ event: 'failure', type: 'on_close', source: 'plugin ./plugin.mjs' })
+    const entry = { event: 'failure', type: 'on_close', source: 'plugin ./plugin.mjs' }
+    expect(failed).toMatchObject({ ...entry, place: 'plugin.mjs:6' })
+    expect(late).toMatchObject({ ...entry, place: 'plugin.mjs:4' })
     expect(String(failed?.['cause'])).toBe('Error: cannot say goodbye')
     expect(String(late?.['cause'])).toBe('Error: not done after 2000 ms')
     expect(logged).toHaveLength(2)
@@ -88,5 +143,49 @@ describe('onClose', () => {
     await service.drain()
     await service.drain()
     expect(events.sort()).toEqual(['one', 'two'])
+  })
+
+  test('waits for the requests that a replaced version still answers, their streams and what follows their commits', async () => {
+    const { gates, events, plugin } = gatedPlugin()
+    const { service, url } = await serve(plugin)
+    const stream = await fetch(`${url}/api/stream/`)
+    const later = await fetch(`${url}/api/later/`)
+    expect([stream.status, await later.text()]).toEqual([200, '{}'])
+    service.replace(await load(() => {}))
+    expect((await fetch(`${url}/api/stream/`)).status).toBe(404)
+    gates.commit()
+    await until(() => events.includes('committed'))
+    await delay(20)
+    expect(events).toEqual(['committed'])
+    gates.stream()
+    expect(await stream.json()).toHaveLength(2)
+    await until(() => events.includes('closed'))
+    await service.drain()
+    expect(events).toEqual(['committed', 'closed'])
+  })
+
+  test('waits for a bounded time for requests of a replaced version that never end', async () => {
+    const { gates, events, plugin } = gatedPlugin()
+    const { service, url } = await serve(plugin, { replacedTimeout: 50 })
+    const stream = await fetch(`${url}/api/stream/`)
+    service.replace(await load(() => {}))
+    await until(() => events.includes('closed'))
+    gates.stream()
+    expect(await stream.json()).toHaveLength(2)
+    await service.drain()
+  })
+
+  test('runs for a version that is loaded and not served', async () => {
+    const events: string[] = []
+    const { log } = keepLog()
+    const broken = await tryToLoad((app) => {
+      app.onClose(() => void events.push('refused'))
+      throw new Error('out of luck')
+    })
+    expect(broken.ok).toBe(false)
+    await broken.close(log)
+    const sound = await tryToLoad((app) => app.onClose(() => void events.push('unserved')))
+    await sound.close(log)
+    expect(events).toEqual(['refused', 'unserved'])
   })
 })

@@ -15,7 +15,11 @@ import {
 import { envOf, openOnlyOnServer, openTestDatabase, type TestDatabase, testDatabaseKind } from './support/database.js'
 
 const PLUGIN = `import { word } from './word.js'
-export default (app) => app.route('GET', '/word/', 'word', () => ({ status: 200, body: { word } }))
+import { appendFileSync } from 'node:fs'
+export default (app) => {
+  app.route('GET', '/word/', 'word', () => ({ status: 200, body: { word } }))
+  app.onClose(() => appendFileSync('closed.txt', 'once '))
+}
 `
 const CONFIGURATION = `${BOOKS}plugins:\n  - ./plugin.ts\n`
 const say = (word: string) => `export const word: string = '${word}'\n`
@@ -55,6 +59,12 @@ async function answered({ url }: Serving, path: string, text: string): Promise<v
     const reply = await fetch(url + path)
     if ((await reply.text()).includes(text)) return
   }
+}
+
+/** Waits until versions that are not served any more, or never were, have closed what their plugin opened. */
+async function closed(text: string): Promise<void> {
+  const read = () => readFile(join(project.folder, 'closed.txt'), 'utf8').catch(() => '')
+  while ((await read()) !== text);
 }
 
 /** What is shown goes another way than the log, and may come after it. */
@@ -148,6 +158,7 @@ export default () => {}
     await save(CONFIGURATION.replace('max: 100 }', 'max: 100 }\n      pages: { type: integer, nullable: true }'))
     if (database) {
       const { help } = await server.logged('not_reloaded')
+      await closed('once ')
       expect(help).toEqual(['write the migration that is missing: snippetctl migrate plan --write NAME'])
       expect(await readdir(join(project.folder, 'migrations'))).toEqual(['0001_create_books.sql'])
     } else {
@@ -171,6 +182,8 @@ export default () => {}
         ),
       )
       const { help, msg } = await server.logged('not_reloaded')
+      // The version that was replaced, and the one that was not served.
+      await closed('once once ')
       expect(msg).toContain('rename books.sheets')
       expect(await readdir(join(project.folder, 'migrations'))).toHaveLength(2)
       expect(help).toEqual(['look at it, and write the migration: snippetctl migrate plan --write NAME'])

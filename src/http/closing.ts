@@ -1,35 +1,56 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { toPlace } from './exchange.js'
 import type { Log } from './log.js'
+import type { FindPlace } from './route.js'
 
 /** What a plugin does when what it registered has answered its last request. */
 export interface Closing {
   /** The plugin. */
   readonly source: string
+  /** Where it was registered. */
+  readonly place: FindPlace
   readonly work: () => unknown
 }
 
-/** Milliseconds that all of it may take together. */
+/** Milliseconds that all of them may take together. */
 const CLOSING_TIMEOUT = 2_000
 
-/** Runs closings, the last registered first. An error is logged and stops none of the others. */
+/**
+ * Runs closings one after the other, the last registered first. Each is waited for as long as its share of the time that is left, so that one
+ * that hangs leaves the others their turn. Errors are logged, and closings that have not ended when the time is up.
+ */
 export async function runClosings(closings: readonly Closing[], log: Log): Promise<void> {
-  if (closings.length === 0) return
-  const open = new Set(closings)
-  const over = new AbortController()
-  const late = delay(CLOSING_TIMEOUT, undefined, { signal: over.signal }).catch(() => {})
-  await Promise.race([closeAll(open, log), late])
-  over.abort()
-  for (const { source } of open)
-    log.error({ event: 'failure', type: 'on_close', source, cause: new Error(`not done after ${CLOSING_TIMEOUT} ms`) })
-}
-
-async function closeAll(open: Set<Closing>, log: Log): Promise<void> {
-  for (const closing of [...open].reverse()) {
+  const started = performance.now()
+  const timeLeft = () => Math.max(0, CLOSING_TIMEOUT - (performance.now() - started))
+  const pending = new Set<Closing>()
+  const report = ({ source, place }: Closing, cause: unknown) =>
+    log.error({ event: 'failure', type: 'on_close', source, ...toPlace(place()), cause })
+  const run = async (closing: Closing): Promise<void> => {
+    pending.add(closing)
     try {
       await closing.work()
     } catch (cause) {
-      if (open.has(closing)) log.error({ event: 'failure', type: 'on_close', source: closing.source, cause })
+      if (pending.has(closing)) report(closing, cause)
     }
-    open.delete(closing)
+    pending.delete(closing)
   }
+
+  const runs: Promise<void>[] = []
+  for (const [index, closing] of [...closings].reverse().entries()) {
+    const running = run(closing)
+    runs.push(running)
+    await within(running, timeLeft() / (closings.length - index))
+  }
+  if (pending.size > 0) await within(Promise.all(runs), timeLeft())
+  const late = [...pending]
+  pending.clear()
+  for (const closing of late) report(closing, new Error(`not done after ${CLOSING_TIMEOUT} ms`))
+}
+
+/** Waits for work, but no longer than so many milliseconds. */
+async function within(work: Promise<unknown>, milliseconds: number): Promise<void> {
+  const over = new AbortController()
+  const late = delay(milliseconds, undefined, { signal: over.signal }).catch(() => {})
+  await Promise.race([work, late])
+  over.abort()
 }

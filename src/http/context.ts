@@ -33,7 +33,7 @@ export interface Surroundings {
   readonly records: Records
   readonly reverse: Context['reverse']
   readonly publicUrl: PublicUrl
-  readonly later: Later
+  readonly runLater: Later['run']
   /** Sees to it that the transactions of an exchange end. */
   readonly watch: (exchange: Exchange) => void
   /** Milliseconds that a transaction after a commit may take. */
@@ -88,7 +88,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
       )
       if (written) limit.done()
       // What follows a commit takes the time that it takes.
-      if (tasks.length > 0) surroundings.later.run(exchange, Object.freeze(tasks), around(records, 'later'))
+      if (tasks.length > 0) void surroundings.runLater(exchange, Object.freeze(tasks), around(records, 'later'))
       return result
     } catch (error) {
       if (isUnknown(error)) limit.done()

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Problem } from '../problem.js'
-import type { Context, FindPlace, ProblemRenderer, Route } from './route.js'
+import type { Context, FindPlace, Place, ProblemRenderer, Route } from './route.js'
 import type { Span } from './spans.js'
 import type { Trace } from './trace.js'
 
@@ -54,7 +54,12 @@ export interface PluginCode {
 /** The code of a plugin that a request waits for, for the log. */
 export function codeUnderWay({ code, route }: Exchange): { readonly hook?: string; readonly place?: string } {
   const place = (code ?? route)?.place?.()
-  return { ...(code && { hook: code.hook }), ...(place && { place: `${place.file}:${place.line}` }) }
+  return { ...(code && { hook: code.hook }), ...toPlace(place) }
+}
+
+/** A place as the log shows it. */
+export function toPlace(place: Place | undefined): { readonly place?: string } {
+  return place ? { place: `${place.file}:${place.line}` } : {}
 }
 
 /** Where the contexts of a request have its exchange; plugins have no use for it. */
@@ -69,8 +74,8 @@ export function exchangeOf(context: Context): Exchange | undefined {
 export interface Connection {
   /** Requests under way, in the order in which they came. */
   readonly underWay: Exchange[]
-  /** Starts of the requests that came while there were too many of them. */
-  readonly waiting: (() => void)[]
+  /** Requests that came while there were too many of them. */
+  readonly waiting: Parked[]
   /** Whether nothing is read from the client because of those. */
   paused: boolean
   /** Whether it is seen to that nothing else resumes reading. */
@@ -86,6 +91,12 @@ export interface Connection {
   refusal: Refusal | undefined
   /** Becomes the refusal once all requests that came before it have started. */
   broken: Refusal | undefined
+}
+
+/** A request that starts when those before it leave room, unless its connection ends before. */
+export interface Parked {
+  start(): void
+  drop(): void
 }
 
 /** A problem with bytes that became no request, and the form it takes where they were meant to go. */

@@ -9,7 +9,7 @@ export type Task = (context: Context) => unknown
 /** Runs what nobody waits for. */
 export interface Later {
   /** One after the other; one that throws, or takes too long, is logged, and keeps none of the others from running. */
-  run(exchange: Exchange, tasks: readonly Task[], context: Context): void
+  run(exchange: Exchange, tasks: readonly Task[], context: Context): Promise<void>
   /** Resolves when nothing is left to do, or after so many milliseconds. */
   idle(timeout: number): Promise<void>
 }
@@ -36,6 +36,7 @@ export function createLater(log: Log, timeout: number): Later {
     run(exchange, tasks, context) {
       const promise = work(exchange, tasks, context).finally(() => running.delete(promise))
       running.add(promise)
+      return promise
     },
 
     async idle(timeout) {

@@ -12,6 +12,8 @@ export interface Limits {
   readonly handlerTimeout: number
   /** Until connections are cut that a drain waits for. */
   readonly drainTimeout: number
+  /** Until plugins close what a version of the application opened that was replaced, though requests still use it. */
+  readonly replacedTimeout: number
   /** How long and how much of a refused body is read, so that the client gets to see the refusal. */
   readonly lingerTimeout: number
   readonly lingerBytes: number
@@ -35,6 +37,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   idleTimeout: 60_000,
   handlerTimeout: 10_000,
   drainTimeout: 10_000,
+  replacedTimeout: 600_000,
   lingerTimeout: 1_000,
   lingerBytes: 512 * 1024,
   headers: 100,

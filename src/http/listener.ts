@@ -18,12 +18,15 @@ import type { Match, RouteTable } from './routes.js'
 import type { Spans } from './spans.js'
 import { splitTarget, type Target } from './target.js'
 import { readTrace } from './trace.js'
+import type { Uses } from './uses.js'
 
 /** What a listener works with. */
 export interface ListenerParts extends AnsweringParts {
   readonly routes: Pick<RouteTable, 'match' | 'rendererAt' | 'reverse'>
   readonly records: Records
   readonly later: Later
+  /** Counts requests from their arrival until nothing of theirs runs any more. */
+  readonly uses: Uses
   readonly fallback: Fallback | undefined
   /** Asked for what neither a route nor the fallback takes. */
   readonly pages?: Pick<RouteTable, 'match'> | undefined
@@ -48,19 +51,25 @@ export function createListener(parts: ListenerParts): {
   readonly receive: Listener
   readonly receiveExpecting: Listener
 } {
-  const { routes, records, later, fallback, pages, log, limits, traffic, spans } = parts
+  const { routes, records, later, uses, fallback, pages, log, limits, traffic, spans } = parts
   const { answer, fail, deadlines } = createAnswering(parts)
   const { publicUrl = () => '' } = parts
   const { handlerTimeout } = limits
   const reverse = routes.reverse.bind(routes)
-  const surroundings = { records, reverse, publicUrl, later, watch: deadlines.watch, handlerTimeout }
+  const runLater: Later['run'] = (...given) => {
+    uses.begin()
+    return later.run(...given).finally(uses.end)
+  }
+  const surroundings = { records, reverse, publicUrl, runLater, watch: deadlines.watch, handlerTimeout }
 
   const receive = (request: IncomingMessage, response: ServerResponse, next?: Next, awaitsContinue = false): void => {
     const connection = parts.connectionOf(request.socket)
     // An answer ahead of this one ends the connection, so that nobody could be told what came of it.
     if (connection?.closing) return
+    uses.begin()
     if (!connection || parts.pipeline.admits(connection)) return start(request, response, next, awaitsContinue)
-    parts.pipeline.park(connection, request.socket, () => start(request, response, next, awaitsContinue))
+    const begin = () => start(request, response, next, awaitsContinue)
+    parts.pipeline.park(connection, request.socket, { start: begin, drop: uses.end })
   }
 
   const start = (
@@ -71,7 +80,10 @@ export function createListener(parts: ListenerParts): {
   ): void => {
     const target = splitTarget(request.url ?? '')
     const match = target.path.startsWith('/') ? find(request.method ?? '', target.path) : undefined
-    if (!match && !fallback && next) return next()
+    if (!match && !fallback && next) {
+      uses.end()
+      return next()
+    }
     const exchange = begin(request, response, target, awaitsContinue)
     const problem = findHeadProblem(request, limits.headers)
     if (problem) {
@@ -128,6 +140,7 @@ export function createListener(parts: ListenerParts): {
     // What is mounted may write after its end; without a listener that would end the process.
     response.on('error', (cause) => log.error({ event: 'failure', request_id: exchange.requestId, cause }))
     response.once('close', () => {
+      uses.end()
       deadlines.stop(exchange)
       if (exchange.unread > 0) parts.budget.release(exchange.unread)
       const ended = performance.now()

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { breakOff } from './connection.js'
-import type { Connection } from './exchange.js'
+import type { Connection, Parked } from './exchange.js'
 import type { Limits } from './limits.js'
 
 /** Requests that clients send before earlier ones are answered: a few of a connection are worked on, the rest wait. */
@@ -8,7 +8,7 @@ export interface Pipeline {
   /** Whether another request of the connection may start. */
   admits(connection: Connection): boolean
   /** Has a request start later, and reads no more from its client until it has. */
-  park(connection: Connection, socket: Socket, start: () => void): void
+  park(connection: Connection, socket: Socket, request: Parked): void
   /** Starts what may start now. */
   proceed(connection: Connection, socket: Socket): void
 }
@@ -25,8 +25,9 @@ export function createPipeline(limits: Limits): Pipeline {
     underWay.length === 0 || (underWay.length < limits.inProgress && unread < MOST_UNREAD)
 
   const drop = (connection: Connection): void => {
-    parked -= connection.waiting.length
-    connection.waiting.length = 0
+    const dropped = connection.waiting.splice(0)
+    parked -= dropped.length
+    for (const request of dropped) request.drop()
   }
 
   const proceed = (connection: Connection, socket: Socket): void => {
@@ -35,7 +36,7 @@ export function createPipeline(limits: Limits): Pipeline {
       // Nobody could be told what came of it.
       if (socket.destroyed || (connection.closing && !connection.broken)) return drop(connection)
       parked -= 1
-      waiting.shift()?.()
+      waiting.shift()?.start()
     }
     if (waiting.length > 0 || !connection.paused) return
     connection.paused = false
@@ -50,13 +51,14 @@ export function createPipeline(limits: Limits): Pipeline {
 
   return {
     admits: (connection) => connection.waiting.length === 0 && hasRoom(connection),
-    park(connection, socket, start) {
+    park(connection, socket, request) {
       if (parked >= MOST_PARKED) {
+        request.drop()
         socket.destroy()
         return
       }
       parked += 1
-      connection.waiting.push(start)
+      connection.waiting.push(request)
       if (connection.paused) return
       connection.paused = true
       socket.pause()

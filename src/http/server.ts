@@ -22,6 +22,7 @@ import { createSendBudget, type SendBudget } from './send-budget.js'
 import type { Spans } from './spans.js'
 import { splitTarget } from './target.js'
 import type { Traffic } from './traffic.js'
+import { createUses, type Uses } from './uses.js'
 
 /** What requests are answered from. */
 export interface Served {
@@ -55,8 +56,11 @@ export interface HttpServer {
   readonly server: Server
   /** Serves under another server, such as an Express application; `next` takes what nothing here answers. */
   readonly handler: Listener
-  /** Answers from something else the requests that come from now on; those under way end as they began. Not those of `handler`. */
-  replace(served: Served): void
+  /**
+   * Answers from something else the requests that come from now on; those under way end as they began. Not those of `handler`.
+   * Resolves when the last of those under way has ended, with what follows its commits.
+   */
+  replace(served: Served): Promise<void>
   /**
    * Resolves when connections are accepted.
    * @throws what Node says when the address cannot be had, `EADDRINUSE` for example
@@ -84,8 +88,12 @@ export function createServer(parts: ServerParts): HttpServer {
   let draining: Promise<void> | undefined
   const server = createHttpServer(serverOptions(limits))
   const later = createLater(log, limits.handlerTimeout)
-  const listenerOf = ({ routes, records, mounts = [], pages, cors, hosts, publicUrl, onMismatch }: Served) =>
+  const listenerOf = (
+    { routes, records, mounts = [], pages, cors, hosts, publicUrl, onMismatch }: Served,
+    uses: Uses,
+  ) =>
     createListener({
+      uses,
       routes,
       records,
       later,
@@ -104,7 +112,8 @@ export function createServer(parts: ServerParts): HttpServer {
       pipeline,
       connectionOf: (socket) => connections.get(socket),
     })
-  const listener = listenerOf(parts)
+  let uses = createUses()
+  const listener = listenerOf(parts, uses)
   let { routes } = parts
   let detach = attach(server, listener)
   server.maxConnections = limits.connections
@@ -136,9 +145,12 @@ export function createServer(parts: ServerParts): HttpServer {
     server,
     handler: listener.receive,
     replace: (served) => {
+      const ended = uses
+      uses = createUses()
       detach()
-      detach = attach(server, listenerOf(served))
+      detach = attach(server, listenerOf(served, uses))
       routes = served.routes
+      return ended.ended()
     },
     listen: (address) => listen(server, address, log),
     drain: () => (draining ??= drainAll()),

@@ -100,7 +100,7 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
     onClose(work) {
       requireOpen('onClose')
       requireFunction('what onClose() runs', work)
-      app.onClose(work)
+      from(guarded.onClose).onClose(work)
     },
   })
   return guarded
