@@ -74,7 +74,7 @@ describe('a client that sends many requests at once', () => {
 
   test('is not read from while eight are worked on', async () => {
     const { routes, open, begun } = gate()
-    const socket = connectTo(await serve(routes))
+    const socket = connectTo(await serve(routes, { drainTimeout: 100 }))
     // More than all buffers between the client and the server hold.
     const flood = Buffer.from(get('/api/slow/').repeat(400_000))
     let taken = false
@@ -172,6 +172,30 @@ describe('a client that sends many requests at once', () => {
     clearInterval(opening)
     open()
   })
+})
+
+test('a client with few waiting requests is not cut for those that have many', async () => {
+  const { routes, open, begun } = gate()
+  const server = await serve(routes, { drainTimeout: 100 })
+  const short = 'GET /api/slow/ HTTP/1.1\r\nHost:a\r\n\r\n'
+  // Eight of each are worked on, and the rest are as many as may wait in the process.
+  const counts = [...Array<number>(8).fill(999), 8 + 8_192 - 8 * 991]
+  const greedy = counts.map((count) => {
+    const socket = connectTo(server)
+    socket.resume().write(short.repeat(count))
+    return socket
+  })
+  await until(() => begun() === 72)
+  await settled()
+  const socket = connectTo(server)
+  const answers = receive(socket, { answers: 10 })
+  socket.write(short.repeat(10))
+  await until(() => greedy.some(({ destroyed, readableEnded }) => destroyed || readableEnded))
+  const opening = setInterval(open, 5)
+  expect((await answers).answers.map(({ status }) => status)).toEqual(Array<number>(10).fill(200))
+  clearInterval(opening)
+  expect(greedy.filter(({ destroyed, readableEnded }) => destroyed || readableEnded)).toHaveLength(1)
+  expect(greedy[8]?.destroyed).toBe(false)
 })
 
 test('a client that has said all that it will say gets its answers', async () => {

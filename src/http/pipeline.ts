@@ -20,6 +20,7 @@ const MOST_PARKED = 8_192
 
 export function createPipeline(limits: Limits): Pipeline {
   let parked = 0
+  const parking = new Map<Connection, Socket>()
 
   const hasRoom = ({ underWay, unread }: Connection): boolean =>
     underWay.length === 0 || (underWay.length < limits.inProgress && unread < MOST_UNREAD)
@@ -27,6 +28,7 @@ export function createPipeline(limits: Limits): Pipeline {
   const drop = (connection: Connection): void => {
     const dropped = connection.waiting.splice(0)
     parked -= dropped.length
+    parking.delete(connection)
     for (const request of dropped) request.drop()
   }
 
@@ -38,7 +40,9 @@ export function createPipeline(limits: Limits): Pipeline {
       parked -= 1
       waiting.shift()?.start()
     }
-    if (waiting.length > 0 || !connection.paused) return
+    if (waiting.length > 0) return
+    parking.delete(connection)
+    if (!connection.paused) return
     connection.paused = false
     const { broken } = connection
     connection.broken = undefined
@@ -49,16 +53,26 @@ export function createPipeline(limits: Limits): Pipeline {
     socket.resume()
   }
 
+  /** Cuts the connection that has the most parked: those that have few must not pay for it. */
+  const cutGreediest = (): void => {
+    let most: Connection | undefined
+    for (const connection of parking.keys())
+      if (!most || connection.waiting.length > most.waiting.length) most = connection
+    if (!most) return
+    parking.get(most)?.destroy()
+    drop(most)
+  }
+
   return {
     admits: (connection) => connection.waiting.length === 0 && hasRoom(connection),
     park(connection, socket, request) {
-      if (parked >= MOST_PARKED) {
-        request.drop()
-        socket.destroy()
-        return
-      }
+      // The request that is the last of its connection ends it, so that those behind it are never answered.
+      if (connection.count + connection.waiting.length >= limits.requestsPerConnection) return request.drop()
+      if (parked >= MOST_PARKED) cutGreediest()
+      if (socket.destroyed) return request.drop()
       parked += 1
       connection.waiting.push(request)
+      parking.set(connection, socket)
       if (connection.paused) return
       connection.paused = true
       socket.pause()
