@@ -6,7 +6,7 @@ import type { Json, JsonSchema } from '../json.js'
 import { loadAjv } from './ajv.js'
 import { type Drafts, type FieldDraft, isRelation, optionsOf } from './drafts.js'
 import type { Report } from './report.js'
-import { DEFAULT_FUNCTIONS } from './schema.js'
+import { DEFAULT_FUNCTIONS } from './schema-models.js'
 import { describe, show, suggest } from './words.js'
 import type { FieldYaml } from './yaml-shape.js'
 
