@@ -33,11 +33,17 @@ const LOOKUPS = {
   weight: ['exact', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull'],
 } as const satisfies Readonly<Record<string, readonly Lookup[]>>
 
-const resource = (name: string, pagination: string) =>
-  `  ${name}: { model: item, path: /${name}/, orderable: ${JSON.stringify(ORDERABLE)}, filterable: ${JSON.stringify(LOOKUPS)}, pagination: ${pagination} }\n`
+const resource = (name: string, pagination: string, more = '') =>
+  `  ${name}: { model: item, path: /${name}/, orderable: ${JSON.stringify(ORDERABLE)}, filterable: ${JSON.stringify(LOOKUPS)}, pagination: ${pagination}${more} }\n`
+
+/** Where nulls come in lists that say so, in either direction. */
+const PLACES = { note: 'last', size: 'first', done: 'first', day: 'last' } as const
+type Places = Readonly<Partial<Record<string, 'first' | 'last'>>>
+const placed = `, nulls: ${JSON.stringify(PLACES)}`
 
 const ITEMS = `${MODEL}resources:
-${resource('pages', '{ style: page_number }')}${resource('windows', '{ style: limit_offset, count: exact }')}${resource('cursors', '{ style: cursor }')}${resource('all', '{ style: none }')}`
+${resource('pages', '{ style: page_number }')}${resource('windows', '{ style: limit_offset, count: exact }')}${resource('cursors', '{ style: cursor }')}${resource('all', '{ style: none }')}
+${resource('placed_pages', '{ style: page_number }', placed)}${resource('placed_windows', '{ style: limit_offset }', placed)}${resource('placed_cursors', '{ style: cursor }', placed)}${resource('placed_all', '{ style: none }', placed)}${resource('placed_crud', '{ page_size: 3, max_page_size: 3 }', `${placed}, dialect: crud`)}`
 
 /** One record, in the JSON form of each field but for the id. */
 interface Item {
@@ -145,14 +151,22 @@ const compareValues = (field: string, one: Value, other: Value): number => {
   return one === other ? 0 : one < other ? -1 : 1
 }
 
-const sorted = (rows: readonly Item[], ordering: readonly string[]): readonly number[] => {
+/** How two values stand in an order that runs up (1) or down (-1). */
+const compareInOrder = (field: string, sign: number, [one, other]: readonly [Value, Value], places: Places): number => {
+  const place = places[field]
+  if (place === undefined || (one !== null && other !== null)) return sign * compareValues(field, one, other)
+  const nullsLast = Number(one === null) - Number(other === null)
+  return place === 'last' ? nullsLast : -nullsLast
+}
+
+const sorted = (rows: readonly Item[], ordering: readonly string[], places: Places = {}): readonly number[] => {
   const last = ordering.at(-1)?.startsWith('-') ? '-id' : 'id'
   const terms = [...ordering, last].map((term) => ({
     field: term.replace('-', '') as keyof Item,
     sign: term.startsWith('-') ? -1 : 1,
   }))
   const compare = (one: Item, other: Item) =>
-    terms.reduce((sum, { field, sign }) => sum || sign * compareValues(field, one[field], other[field]), 0)
+    terms.reduce((sum, { field, sign }) => sum || compareInOrder(field, sign, [one[field], other[field]], places), 0)
   return rows.toSorted(compare).map(({ id }) => id)
 }
 
@@ -182,6 +196,55 @@ describe('pages', () => {
       if (last === undefined) return
       const back = await follow(last, 'prev')
       expect(back.map(({ ids }) => ids)).toEqual(pages.map(({ ids }) => ids).toReversed())
+    })
+    await fc.assert(property, { numRuns: 15 })
+  })
+})
+
+describe('with places for nulls, pages', () => {
+  test.each([
+    ['placed_pages', 'page_size', (page: number, count: number) => `page=${page + 1}&page_size=${count}`],
+    ['placed_windows', 'limit', (page: number, count: number) => `limit=${count}&offset=${page * count}`],
+    ['placed_cursors', 'page_size', undefined],
+  ])(
+    'of %s hold each record once, by links and by numbers, forwards and backwards, filtered too',
+    async (name, size, numbered) => {
+      const filter = fc.constantFrom('', '&size__gt=-2', '&size__isnull=true', '&note__ne=a', '&day=2000-01-01')
+      const property = fc.asyncProperty(
+        items,
+        ordering,
+        fc.integer({ min: 1, max: 5 }),
+        filter,
+        async (rows, terms, count, where) => {
+          await store(rows)
+          const order = terms.length > 0 ? `&ordering=${terms.join(',')}` : ''
+          const { ids: found } = await read(`/all/?${where}`)
+          const kept = rows.filter(({ id }) => found.includes(id))
+          const wanted = sorted(kept, terms, PLACES)
+          expect((await read(`/placed_all/?${order}${where}`)).ids).toEqual(wanted)
+          const pages = await follow(`/${name}/?${size}=${count}${order}${where}`, 'next')
+          expect(pages.flatMap(({ ids }) => ids)).toEqual(wanted)
+          for (const { ids } of pages.slice(0, -1)) expect(ids).toHaveLength(count)
+          for (const page of numbered ? pages.keys() : []) {
+            const { ids } = await read(`/${name}/?${numbered?.(page, count)}${order}${where}`)
+            expect(ids).toEqual(wanted.slice(page * count, (page + 1) * count))
+          }
+          const last = pages.length > 1 ? pages.at(-2)?.links['next'] : undefined
+          if (last === undefined) return
+          const back = await follow(last, 'prev')
+          expect(back.map(({ ids }) => ids)).toEqual(pages.map(({ ids }) => ids).toReversed())
+        },
+      )
+      await fc.assert(property, { numRuns: 15 })
+    },
+  )
+
+  test('of a dialect hold each record once, in several pieces', async () => {
+    const property = fc.asyncProperty(items, fc.constantFrom(...ORDERABLE), fc.boolean(), async (rows, field, down) => {
+      await store(rows)
+      const response = await api.fetch(`/placed_crud/?sort=${field},${down ? 'DESC' : 'ASC'}`)
+      const all = (await response.json()) as readonly Item[]
+      expect(all.map(({ id }) => id)).toEqual(sorted(rows, [down ? `-${field}` : field], PLACES))
     })
     await fc.assert(property, { numRuns: 15 })
   })

@@ -4,6 +4,7 @@ import { fieldType } from '../fields/index.js'
 import { paginationStyle } from '../pagination/index.js'
 import { ANSWERS } from './answers-model.js'
 import { CORS_DEFAULTS } from './cors-schema.js'
+import { orderBy } from './coverage.js'
 import { columnOf, type Drafts, type FieldDraft, isRelation, type ModelDraft, optionsOf } from './drafts.js'
 import { type ApiPlace, buildMount } from './build-mounts.js'
 import { buildExpand, type Declared } from './build-expand.js'
@@ -167,6 +168,7 @@ const buildResource = (
   { model, api, declared }: { readonly model: ModelSpec; readonly api: ApiPlace; readonly declared: Declared },
 ): ResourceSpec => {
   const field = (wanted: string) => need(model.fields.find((each) => each.name === wanted))
+  const nulls = { ...yaml.nulls }
   return {
     name,
     mounted: undefined,
@@ -177,10 +179,11 @@ const buildResource = (
     filters: filtersOf(yaml, field),
     search: (yaml.search ?? []).map(field),
     orderable: (yaml.orderable ?? []).map(field),
-    defaultOrder: (yaml.default_order ?? []).map((term) => ({
-      field: field(term.replace(/^-/, '')),
-      descending: term.startsWith('-'),
-    })),
+    defaultOrder: (yaml.default_order ?? []).map((term) => {
+      const name = term.replace(/^-/, '')
+      return orderBy(field(name), term.startsWith('-'), nulls[name])
+    }),
+    nulls,
     pagination: paginationOf(yaml.pagination ?? {}),
     dialect: dialectOf(yaml.dialect ?? api.dialect),
     unknownQuery: yaml.unknown_query ?? DEFAULTS.unknown_query,

@@ -141,6 +141,33 @@ export const checkOrders = (resource: ResourceDraft, model: ModelDraft, models: 
   }
 }
 
+/** Reports places of nulls that no list has: of a field that is unknown, never null, or that no list is ordered by. */
+export const checkNulls = ({ path, yaml }: ResourceDraft, model: ModelDraft, report: Report): void => {
+  const orders = (['orderable', 'default_order'] as const).map((key) => [...path, key])
+  const terms = [...itemsOf(yaml.orderable), ...itemsOf(yaml.default_order)].map(nameOf)
+  const ordered = new Set(terms.map((term) => term.replace(/^-/, '')))
+  for (const [name] of membersOf(yaml.nulls)) {
+    const at = { path: [...path, 'nulls', name], part: 'key' } as const
+    if (!checkFieldName(model, name, at, report)) continue
+    const field = model.fields.get(name)
+    if (field === undefined || report.isDoubtful(field.path)) continue
+    if (field.yaml.nullable !== true)
+      report.add({
+        ...at,
+        code: 'SC322',
+        message: `${show(name)} is never null`,
+        help: ['remove it, or add `nullable: true` to the field'],
+      })
+    else if (!ordered.has(name) && !orders.some((each) => report.isSpoiled(each)))
+      report.add({
+        ...at,
+        code: 'SC322',
+        message: `no list can be ordered by ${show(name)}`,
+        help: [`add ${show(name)} to \`orderable\`, or remove it here`],
+      })
+  }
+}
+
 /** Tells whether the links of a resource's lists, which may hold a value of each field of the order, could become too long. */
 const linkMeasure = ({ path, yaml }: ResourceDraft, models: Drafts, report: Report) => {
   const style = report.isSpoiled([...path, 'pagination']) ? undefined : paginationStyle(yaml.pagination?.style ?? '')

@@ -5,7 +5,7 @@ import { checkConcurrency } from './check-concurrency.js'
 import { checkExpand } from './check-expand.js'
 import { checkIdempotency } from './check-idempotency.js'
 import { checkLinks, checkUrl } from './check-links.js'
-import { checkFilters, checkOrders, checkSearch } from './check-lists.js'
+import { checkFilters, checkNulls, checkOrders, checkSearch } from './check-lists.js'
 import { checkDialect, checkMounts } from './check-mounts.js'
 import type { Drafts, FieldDraft } from './drafts.js'
 import type { Report } from './report.js'
@@ -32,6 +32,7 @@ export const checkResources = (root: Json, models: Drafts, report: Report): void
     checkFilters(resource, resource.model, report)
     checkSearch(resource, resource.model, report)
     checkOrders(resource, resource.model, models, report)
+    checkNulls(resource, resource.model, report)
     checkUrl(resource, resource.model, report)
     checkLinks(resource, resource.model, { resources, models, report })
     checkComputed(resource, resource.model, report)

@@ -192,6 +192,11 @@ export const DIAGNOSTICS = {
     explanation:
       'Related records are shown as a resource shows them, so their model needs one that reads, and the file says which where there are several. Of a path with dots, each step is declared too.',
   },
+  SC322: {
+    title: 'Place of nulls without effect',
+    explanation:
+      'Under `nulls` stand nullable fields by which lists can be ordered, in `orderable` or `default_order`. Any other field has no nulls to put first or last.',
+  },
   SC351: { title: 'Unknown setting', explanation: 'No plugin reads a setting of this name.' },
   SC352: { title: 'Setting does not fit', explanation: 'The plugin that reads this setting declares other values.' },
   SC353: {

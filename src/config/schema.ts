@@ -96,6 +96,11 @@ const resourceSchema = (): JsonSchema =>
         'The order of lists when a request asks for none; the primary key is always appended.',
         'default_order: [-created_at]',
       ),
+      nulls: doc(
+        { type: 'object', additionalProperties: { enum: ['first', 'last'] } },
+        'Where records without a value come in lists that are ordered by a nullable field, in either direction; left out, they come last, and first where the field is descending.',
+        'nulls: { published_on: last }',
+      ),
       operations: doc(
         listOf({ enum: OPERATIONS }, { default: OPERATIONS }),
         'What can be done; everything when left out.',

@@ -1,7 +1,7 @@
 import type { Dialect } from '../dialects/dialect.js'
 import type { FieldType, Lookup } from '../fields/field-type.js'
 import type { Json } from '../json.js'
-import type { PageSizes, PaginationStyle } from '../pagination/paginator.js'
+import type { NullsPlace, Ordered, PageSizes, PaginationStyle } from '../pagination/paginator.js'
 
 /**
  * The checked content of resources.yaml. Every default is filled in and every reference resolved, so that
@@ -140,9 +140,8 @@ export interface BulkSpec {
   readonly max: number
 }
 
-export interface OrderSpec {
+export interface OrderSpec extends Ordered {
   readonly field: FieldSpec
-  readonly descending: boolean
 }
 
 export interface FilterSpec {
@@ -208,6 +207,8 @@ export interface ResourceSpec {
   readonly orderable: readonly FieldSpec[]
   /** Without the primary key that is appended to every ordering. */
   readonly defaultOrder: readonly OrderSpec[]
+  /** Where nulls of a field come, by its name; as PostgreSQL has them for any other. */
+  readonly nulls: Readonly<Record<string, NullsPlace>>
   readonly pagination: PaginationSpec
   readonly unknownQuery: 'refuse' | 'ignore'
   /** undefined: lists are what `pagination` says. */

@@ -80,6 +80,8 @@ const FALSE_FRIENDS: ReadonlyMap<string, readonly string[]> = new Map(
     ordering: ['default_order', 'orderable'],
     order_by: ['default_order'],
     sortable: ['orderable'],
+    nulls_first: ['nulls'],
+    nulls_last: ['nulls'],
     searchable: ['search'],
     search_fields: ['search'],
     sparse: ['sparse_fields'],

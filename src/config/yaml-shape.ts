@@ -1,5 +1,6 @@
 import type { Lookup } from '../fields/field-type.js'
 import type { Json } from '../json.js'
+import type { NullsPlace } from '../pagination/paginator.js'
 import type { BulkOperation, CountMode, Operation, RelationSpec } from './spec.js'
 
 /** What a field of the right shape is in YAML; the options of its type stand beside these. */
@@ -60,6 +61,7 @@ export interface ResourceYaml {
   readonly search?: readonly string[]
   readonly orderable?: readonly string[]
   readonly default_order?: readonly string[]
+  readonly nulls?: Readonly<Record<string, NullsPlace>>
   readonly operations?: readonly Operation[]
   readonly read_only?: boolean
   readonly pagination?: PaginationYaml

@@ -13,7 +13,8 @@ import { type Form, formFor } from './forms.js'
 import { mergedInto } from './merge.js'
 import { meets, shapeOfPreconditions } from './preconditions.js'
 import { createShapes, type StatementCounts, type Template } from './shapes.js'
-import { boundary, keyColumns, orderClause, parameters, reversed, startedRows, whereClause } from './where.js'
+import { boundary, isFar, neededOrder, orderClause, pageRows, reversed } from './page-rows.js'
+import { keyColumns, parameters, whereClause } from './where.js'
 
 /** Every statement that a resource in one form needs. The one place where SQL for records is made. */
 export interface Statements extends BulkStatements {
@@ -79,26 +80,21 @@ export function compileStatements(
     const stored = columnsOf(model, new Set([...fields, ...plan.order.map(({ field }) => field)]))
     const backwards = 'before' in plan.start
     const matching = whereClause(plan, params)
-    const cutOrder = orderClause(backwards ? reversed(plan.order) : plan.order, table)
+    const order = neededOrder(plan)
+    const cutOrder = backwards ? reversed(order) : order
     const size = plan.limit === undefined ? undefined : `${params.add((given) => String(given.limit))}::int`
     const limit = size === undefined ? '' : ` limit ${size} + 1`
-    const started = startedRows(plan, { table, columns: stored, where: matching, order: cutOrder, limit }, params)
-    const offset = offsetOf(plan) > 0 ? ` offset ${params.add((given) => String(offsetOf(given)))}` : ''
-    // Where many rows are passed over, an index alone is read for them.
-    const rows =
-      offsetOf(plan) > FAR
-        ? `${table} where ${key} in (select ${key} from ${started}${cutOrder}${limit}${offset})`
-        : `${started}${cutOrder}${limit}${offset}`
+    const rows = pageRows(plan, { table, key, columns: stored, where: matching, order: cutOrder, limit }, params)
     const text = page.text({
       // The page is cut out before anything is made of its rows: else it would be made of those that are passed over, too.
       cut: `select ${stored} from ${rows}`,
       table,
-      order: orderClause(plan.order, table),
+      order: orderClause(order, table),
       selected: select,
       keys: plan.keyset ? keyColumns(plan.order) : [],
       count: isCounted(plan) ? counted(plan, matching) : undefined,
       size,
-      cutOrder,
+      cutOrder: orderClause(cutOrder, table),
     })
     const kind = isQuick(model, plan) ? QUICK : isPage(plan) ? PAGE : READ
     return { text, values: params.readers, kind, raw: page.raw?.({ counted: isCounted(plan) }) }
@@ -209,15 +205,9 @@ function cellOf(field: FieldSpec): (change: Change) => Cell {
   return ({ row }) => writeCell(field, row[field.name])
 }
 
-function offsetOf({ start }: ListPlan): number {
-  return 'offset' in start ? start.offset : 0
-}
-
-const FAR = 1_000
-
 /** Whether only the rows of a page are read, and not many before it. */
 function isPage(plan: ListPlan): boolean {
-  return plan.total !== 'exact' && plan.limit !== undefined && offsetOf(plan) <= FAR
+  return plan.total !== 'exact' && plan.limit !== undefined && !isFar(plan)
 }
 
 /** Whether an index gives a page at once: nothing is sorted, and few rows are passed over or counted. */
@@ -236,12 +226,15 @@ function shapeOf(plan: ListPlan): string {
     if (lookup === 'isnull') shape += String(value)
   }
   if (search) shape += ` search${search.words.length}`
-  for (const { field, descending } of order) shape += descending ? ` -${field.name}` : ` +${field.name}`
+  for (const { field, descending, nulls } of order) {
+    shape += descending ? ` -${field.name}` : ` +${field.name}`
+    if (nulls !== undefined) shape += ` nulls ${nulls}`
+  }
   return shape
 }
 
 function shapeOfStart(start: ListPlan['start']): string {
-  if ('offset' in start) return start.offset === 0 ? 'first' : start.offset > FAR ? 'far' : 'near'
+  if ('offset' in start) return start.offset === 0 ? 'first' : isFar({ start }) ? 'far' : 'near'
   const nulls = boundary(start).map((value) => (value === null ? 'n' : 'v'))
   return `${'after' in start ? 'after' : 'before'}${nulls.join('')}`
 }

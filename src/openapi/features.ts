@@ -11,6 +11,7 @@ import type { Lookup } from '../fields/field-type.js'
 import type { ValueDescription } from '../http/operation.js'
 import { refusesParameters, refusesSelection } from '../http/parameters.js'
 import type { JsonSchema } from '../json.js'
+import type { NullsPlace } from '../pagination/paginator.js'
 import { lookupsOf, sortableBy } from '../resource/dialect-list.js'
 import { compileFilters, type Filter, MOST_VALUES } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
@@ -87,8 +88,25 @@ const ordering: Feature = ({ resource: { spec }, operation }) => {
   const standard = spec.defaultOrder.map(({ field, descending }) => (descending ? `-${field.name}` : field.name))
   const description =
     `The order: one field or several, a \`-\` before those that descend. ` +
-    `Without it: ${[...standard, spec.model.primaryKey.name].join(', ')}.`
+    `Without it: ${[...standard, spec.model.primaryKey.name].join(', ')}.` +
+    describeNulls(spec)
   return { parameters: [listParameter('ordering', description, { type: 'string', enum: names })] }
+}
+
+/** Where records without a value come; nothing for a list that has none. */
+function describeNulls({ orderable, nulls }: ResourceSpec): string {
+  const nullable = orderable.filter((field) => field.nullable)
+  const named = (place: NullsPlace | undefined) =>
+    nullable.filter(({ name }) => nulls[name] === place).map(({ name }) => `\`${name}\``)
+  const sentences = [
+    ['Nulls come first in either direction', named('first')],
+    ['Nulls come last in either direction', named('last')],
+    ['Nulls come last, and first where the field descends', named(undefined)],
+  ] as const
+  return sentences
+    .filter(([, names]) => names.length > 0)
+    .map(([sentence, names]) => ` ${sentence}: ${names.join(', ')}.`)
+    .join('')
 }
 
 const paging: Feature = ({ resource: { spec }, operation }) => {

@@ -120,6 +120,13 @@ function refuse(cause?: unknown): never {
   })
 }
 
+/** The order as cursors name it: one that nulls have another place in is another order. */
 function spelled(order: readonly Ordered[]): string {
-  return order.map(({ field, descending }) => (descending ? `-${field.name}` : field.name)).join(',')
+  return order.map((each) => signOf(each) + each.field.name).join(',')
+}
+
+/** One character at most. */
+function signOf({ descending, nulls }: Ordered): string {
+  if (nulls === undefined) return descending ? '-' : ''
+  return descending ? '~' : '+'
 }

@@ -62,10 +62,15 @@ export interface OrderedField {
 /** What is known of a field's values before there are any. */
 export type MeasuredField = Pick<OrderedField, 'name' | 'type' | 'options'>
 
+/** Where records without a value come, whichever way a list is sorted. */
+export type NullsPlace = 'first' | 'last'
+
 /** One part of a list's order. */
 export interface Ordered {
   readonly field: OrderedField
   readonly descending: boolean
+  /** Set where nulls come elsewhere than PostgreSQL puts them, which is last ascending and first descending. */
+  readonly nulls?: NullsPlace
 }
 
 export type Parameters = ReadonlyMap<string, string>

@@ -1,4 +1,4 @@
-import { totalOrder } from '../config/coverage.js'
+import { orderBy, totalOrder } from '../config/coverage.js'
 import type { FieldSpec, OrderSpec, ResourceSpec } from '../config/spec.js'
 import type { Comparison, Dialect, Given, Sorting, Vocabulary, Window } from '../dialects/dialect.js'
 import type { Lookup } from '../fields/field-type.js'
@@ -154,12 +154,12 @@ export function sortableBy({ model, orderable }: ResourceSpec): ReadonlyMap<stri
 }
 
 function compileSorting(spec: ResourceSpec): (asked: readonly Sorting[] | undefined) => readonly OrderSpec[] {
-  const { model, defaultOrder } = spec
+  const { model, defaultOrder, nulls } = spec
   const fields = sortableBy(spec)
   const standard = totalOrder(model, defaultOrder)
   const find = ({ field: name, descending }: Sorting): OrderSpec => {
     const field = fields.get(name)
-    if (field) return { field, descending }
+    if (field) return orderBy(field, descending, nulls[name])
     const allowed = [...fields.keys()].join(', ')
     throw new Problem('invalid_query', `this list cannot be ordered by ${quote(name)}; allowed are ${allowed}`)
   }

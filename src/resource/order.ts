@@ -1,4 +1,4 @@
-import { totalOrder } from '../config/coverage.js'
+import { orderBy, totalOrder } from '../config/coverage.js'
 import type { OrderSpec, ResourceSpec } from '../config/spec.js'
 import { Problem } from '../problem.js'
 import { quote } from './query.js'
@@ -7,8 +7,9 @@ import { quote } from './query.js'
 export function compileOrder(spec: ResourceSpec): (text: string | undefined) => readonly OrderSpec[] {
   const choices = new Map<string, OrderSpec>()
   for (const field of spec.orderable) {
-    choices.set(field.name, { field, descending: false })
-    choices.set(`-${field.name}`, { field, descending: true })
+    const nulls = spec.nulls[field.name]
+    choices.set(field.name, orderBy(field, false, nulls))
+    choices.set(`-${field.name}`, orderBy(field, true, nulls))
   }
   const allowed = spec.orderable.map((field) => field.name).join(', ')
 
