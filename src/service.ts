@@ -21,7 +21,7 @@ import { compilePublicUrl } from './http/public-url.js'
 import { createServer, type HttpServer, type ServerParts } from './http/server.js'
 import type { Spans } from './http/spans.js'
 import type { Traffic } from './http/traffic.js'
-import { findMisfits } from './migrations/verify.js'
+import { inspectTables } from './migrations/verify.js'
 import type { Row } from './resource/plan.js'
 import type { Resource } from './resource/resource.js'
 import { remember } from './remember.js'
@@ -56,10 +56,10 @@ export function createService(
   const statements: StatementCounts = { kept: 0, unkept: 0, generation: 0 }
   const allLimits = { ...DEFAULT_LIMITS, ...limits }
   const budget = createSendBudget(allLimits)
-  const onChange = () => (statements.generation += 1)
+  const onAltered = () => (statements.generation += 1)
   let own: string | undefined
   const serve = (served: App) => {
-    const gate = createDriftGate({ look: () => findMisfits(served.spec, database), log, onChange })
+    const gate = createDriftGate({ look: () => inspectTables(served.spec, database), log, onAltered })
     const records = bindRecords(served, database, { gate, statements, budget })
     const { mounts, pages } = served
     const routes = withBuiltIn(served.routes, openApiRoutes(served))

@@ -74,3 +74,32 @@ test('what clients begin to ask for is prepared, however many shapes they have a
   for (let time = 0; time < 3; time++) await get(odd(ODD + 1))
   expect(await prepared()).toHaveLength(before.length + 1)
 })
+
+test('what is prepared stays so while requests fail for want of a right, and is prepared again once columns were altered', async () => {
+  const nameOf = async () => {
+    await get('/books/1/')
+    return sent.at(-1)?.name
+  }
+  const looks = () => sent.filter(({ text }) => text.includes('pg_attribute')).length
+  const failUntilLookedAt = async (): Promise<void> => {
+    const before = looks()
+    while (looks() === before) expect((await api.send('POST', '/books/', {})).status).toBe(503)
+    // There is one connection, so the look is answered first.
+    await get('/books/')
+  }
+  await database.query({
+    text: `create function refuse() returns trigger language plpgsql as $$ begin raise 'no' using errcode = '42501'; end $$;
+      create trigger refuse before insert on book for each row execute function refuse()`,
+    values: [],
+  })
+  await failUntilLookedAt()
+  const name = await nameOf()
+  await failUntilLookedAt()
+  expect(await nameOf()).toBe(name)
+  await database.query({
+    text: 'alter table book alter a type text; alter table book alter a type varchar(20)',
+    values: [],
+  })
+  await failUntilLookedAt()
+  expect(await nameOf()).not.toBe(name)
+})

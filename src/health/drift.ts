@@ -20,15 +20,17 @@ export interface DriftGate {
 const PAUSE = 1_000
 
 interface DriftGateOptions {
-  readonly look: () => Promise<Misfits>
+  /** `columns` differs from that of the last look if a column was altered since. */
+  readonly look: () => Promise<{ readonly misfits: Misfits; readonly columns: string }>
   readonly log: Log
-  /** A table was found to be another than before, or may have been for a moment. */
-  readonly onChange: () => void
+  /** Columns were altered, or may have been before the first look. */
+  readonly onAltered: () => void
 }
 
 /** Looks at the catalogue of the database when a request says so, and as long as a table does not fit until it fits again. */
-export function createDriftGate({ look, log, onChange }: DriftGateOptions): DriftGate {
+export function createDriftGate({ look, log, onAltered }: DriftGateOptions): DriftGate {
   const state = { misfits: new Map() as Misfits, looking: false, lookedAt: Number.NEGATIVE_INFINITY, closed: false }
+  let columns: string | undefined
   let timer: NodeJS.Timeout | undefined
 
   const lookAgain = (): void => {
@@ -46,11 +48,12 @@ export function createDriftGate({ look, log, onChange }: DriftGateOptions): Drif
     state.lookedAt = performance.now()
     if (state.closed) return
     if (found) {
-      // What fits now, although a request failed, may have been repaired before the look.
-      if (reportChanges(state.misfits, found, log) || found.size === 0) onChange()
-      state.misfits = found
+      reportChanges(state.misfits, found.misfits, log)
+      if (columns !== found.columns) onAltered()
+      columns = found.columns
+      state.misfits = found.misfits
     }
-    if (found?.size !== 0) lookAgain()
+    if (found?.misfits.size !== 0) lookAgain()
   }
 
   return {
@@ -71,19 +74,14 @@ export function createDriftGate({ look, log, onChange }: DriftGateOptions): Drif
   }
 }
 
-/** Whether there are changes. */
-function reportChanges(before: Misfits, now: Misfits, log: Log): boolean {
-  let changed = false
+function reportChanges(before: Misfits, now: Misfits, log: Log): void {
   for (const [table, differences] of now) {
     if (before.get(table)?.join() === differences.join()) continue
     const msg = `the table ${table} does not fit the configuration, and its routes answer 503: ${differences.join('; ')}`
     log.error({ event: 'schema_drift', table, differences, msg })
-    changed = true
   }
   for (const table of before.keys()) {
     if (now.has(table)) continue
     log.info({ event: 'schema_fits', table, msg: `the table ${table} fits the configuration again` })
-    changed = true
   }
-  return changed
 }

@@ -10,9 +10,18 @@ interface Server {
   readonly collation: string | null
 }
 
+/** A column that was given another type, even for a moment, is another version of its row in the catalogue. */
+const COLUMNS = `
+  select hashtextextended(string_agg(concat_ws(' ', a.attrelid, a.attnum, a.xmin), ',' order by a.attrelid, a.attnum), 0)::text
+  from pg_attribute a
+  join pg_class c on c.oid = a.attrelid
+  join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = coalesce($1, current_schema()) and a.attnum > 0 and c.relname in (select jsonb_array_elements_text($3))`
+
 const LIVE = `
   select
     (${CATALOG}),
+    (${COLUMNS}),
     (select jsonb_object_agg(w, to_regtype(w)::text)::text from jsonb_array_elements_text($2) w),
     (select 'C' from pg_database d
       where datname = current_database() and datcollate in ('C', 'POSIX') and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c')`
@@ -44,16 +53,22 @@ export async function differencesFromLater(spec: AppSpec, database: Connection):
   return (await findLacks(wantedTables(spec), database)).filter(({ wider }) => !wider).map(({ text }) => text)
 }
 
-/** The tables from which a configuration cannot be served, and why, one sentence for each reason. */
-export async function findMisfits(
-  spec: AppSpec,
-  database: Connection,
-): Promise<ReadonlyMap<string, readonly string[]>> {
+/** The tables of a configuration as a database has them. */
+interface Inspection {
+  /** The tables from which the configuration cannot be served, and why, one sentence for each reason. */
+  readonly misfits: ReadonlyMap<string, readonly string[]>
+  /** Differs from that of an earlier inspection if a column was added, altered or dropped since. */
+  readonly columns: string
+}
+
+/** Inspects the tables that a configuration is served from. */
+export async function inspectTables(spec: AppSpec, database: Connection): Promise<Inspection> {
+  const { lacks, columns } = await compare(wantedTables(spec), database, null)
   const misfits = new Map<string, readonly string[]>()
-  for (const { table, text, breaks } of await findLacks(wantedTables(spec), database)) {
+  for (const { table, text, breaks } of lacks) {
     if (breaks) misfits.set(table, [...(misfits.get(table) ?? []), text])
   }
-  return misfits
+  return { misfits, columns }
 }
 
 /** What tables need and a schema does not have, the current one when it is not named. */
@@ -62,13 +77,29 @@ export async function findLacks(
   database: Connection,
   schema: string | null = null,
 ): Promise<readonly Difference[]> {
+  return (await compare(wanted, database, schema)).lacks
+}
+
+interface Comparison {
+  readonly lacks: readonly Difference[]
+  readonly columns: string
+}
+
+async function compare(
+  wanted: readonly WantedTable[],
+  database: Connection,
+  schema: string | null,
+): Promise<Comparison> {
   const types = new Set(wanted.flatMap(({ columns }) => columns.map(({ type }) => readType(type).name)))
-  const { rows } = await database.query({ text: LIVE, values: [schema, JSON.stringify([...types])] })
-  const [[catalog, named, collation] = []] = rows
+  const names = wanted.map(({ name }) => name)
+  const values = [schema, JSON.stringify([...types]), JSON.stringify(names)]
+  const { rows } = await database.query({ text: LIVE, values })
+  const [[catalog, columns, named, collation] = []] = rows
   const live = JSON.parse(catalog ?? '[]') as Catalog
   const server: Server = { types: JSON.parse(named ?? '{}'), collation: collation ?? null }
   const tables = new Map(live.map((table) => [table.name, table]))
-  return wanted.flatMap((table) => tableDifferences(table, tables.get(table.name), server))
+  const lacks = wanted.flatMap((table) => tableDifferences(table, tables.get(table.name), server))
+  return { lacks, columns: columns ?? '' }
 }
 
 function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, server: Server): readonly Difference[] {
