@@ -14,6 +14,7 @@ models:
     fields:
       id: { type: bigint, primary_key: true }
       title: { type: string, max: 20 }
+      author: { type: belongs_to, model: author, nullable: true }
   author:
     fields:
       id: { type: bigint, primary_key: true }
@@ -22,6 +23,7 @@ models:
     fields:
       id: { type: bigint, primary_key: true }
       text: { type: string, max: 20 }
+      book: { type: belongs_to, model: book, nullable: true }
 resources:
   book: { model: book, path: /books/, filterable: { title: [icontains] } }
   author: { model: author, path: /authors/, filterable: { name: [icontains] } }
@@ -32,13 +34,22 @@ resources:
 let hold: { readonly until: Promise<void>; readonly free: () => void }
 let held = 0
 
-const plugin: Plugin = (app) =>
+const plugin: Plugin = (app) => {
   app.hooks('letter', {
     beforeCreate: async () => {
       held += 1
       await hold.until
     },
   })
+  app.route('GET', '/books-with-authors/', 'books-with-authors', async (context) => ({
+    status: 200,
+    body: await context.graph(app.resource('book'), [1n], 'author'),
+  }))
+  app.route('GET', '/letters-with-books/', 'letters-with-books', async (context) => ({
+    status: 200,
+    body: await context.graph(app.resource('letter'), [1n], 'book'),
+  }))
+}
 
 const MANY = 200
 /** Of the ten connections, quick reads have three. */
@@ -132,6 +143,65 @@ describeWithSessions('connections are shared', () => {
     expect(inHooks).toBeLessThan(POOL)
     expect(answers).toEqual(FINE)
     expect(await statuses(stuck)).toEqual(new Set([201]))
+  })
+
+  test('with a table that stays locked, among those who read records with related ones', async () => {
+    await other.query("insert into author (name) values ('a'); update book set author_id = 1")
+    await other.query("insert into letter (text, book_id) values ('l', 1)")
+    await other.query('begin; lock table author in access exclusive mode')
+    const blocked = times(MANY, () => api.fetch('/books-with-authors/'))
+    await untilWaiting(MANY - POOL)
+    const answers = await statuses(times(5, () => api.fetch('/letters-with-books/')))
+    await other.query('rollback')
+    await Promise.all(blocked)
+    expect(answers).toEqual(new Set([200]))
+  })
+
+  test('by turns, where more resources wait than there are connections', async () => {
+    const resources = times(3 * POOL, (at) => `resource ${at}`)
+    const served: string[] = []
+    const sleep = async (resource: string): Promise<void> => {
+      await api.database.query({ text: 'select pg_sleep(0.001)', values: [], resource })
+      served.push(resource)
+    }
+    await Promise.all(resources.flatMap((resource) => times(10, () => sleep(resource))))
+    expect(new Set(served.slice(0, 6 * POOL)).size).toBe(resources.length)
+  })
+
+  test('and a statement keeps its share, although one who waited for it has gone, and however many others there are', async () => {
+    let free = () => {}
+    const until = new Promise<void>((resolve) => (free = resolve))
+    let later = () => {}
+    const untilLater = new Promise<void>((resolve) => (later = resolve))
+    let began = 0
+    const run = (name: string, work: () => Promise<void>, record?: string, signal?: AbortSignal) =>
+      api.database.transaction(work, { share: { resource: 'shelf', name, record }, signal })
+    const change = (record: number, signal?: AbortSignal) =>
+      run(
+        'change',
+        () => {
+          began += 1
+          return untilLater
+        },
+        String(record),
+        signal,
+      )
+    await Promise.all(times(101, (at) => run(`other ${at}`, async () => {})))
+    const busy = times(POOL, (at) => run(at < 4 ? 'slow' : 'slower', () => until))
+    const gone = new AbortController()
+    const leaving = change(0, gone.signal).catch(() => 'gone')
+    const changes = times(20, (at) => change(1 + at))
+    const early = began
+    gone.abort(new Error('gone'))
+    await leaving
+    free()
+    await Promise.all(busy)
+    const { waiting } = api.database.usage()
+    const last = change(21)
+    const more = api.database.usage().waiting - waiting
+    later()
+    await Promise.all([...changes, last])
+    expect([early, more, await leaving]).toEqual([0, 1, 'gone'])
   })
 
   test('and so is the queue: with as many waiting for one table as may, others wait for theirs', async () => {

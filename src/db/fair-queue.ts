@@ -1,6 +1,8 @@
 import { Problem } from '../problem.js'
 import { createAdmission } from './admission.js'
+import { append, createChain, remove } from './chain.js'
 import type { Share } from './database.js'
+import { createLines, type Group, learn, type Line, type Turn, type Waiter } from './fair-lines.js'
 
 /** Grants the connections of a pool so that no resource, statement or record takes all of them, nor the whole queue. */
 export interface FairQueue {
@@ -16,40 +18,6 @@ export interface FairQueue {
   refused(): number
 }
 
-/** Called once: with the line to leave later, or with the reason why there is no connection. */
-type Turn = (problem: Problem | null, granted: Line) => void
-
-/** Work that is granted in the order of its arrival: that of one statement, one route or one record. */
-export interface Line {
-  readonly group: Group
-  readonly key: string
-  /** For the line of a record: that of the statement or route. A record gains nothing from a second connection. */
-  readonly outer: Line | undefined
-  /** Connections that are granted. */
-  held: number
-  /** Milliseconds for which a connection is used, a moving average. */
-  time: number
-  readonly waiters: Waiter[]
-}
-
-/** The lines of one resource, or of one hand-written route. */
-interface Group {
-  readonly lines: Map<string, Line>
-  readonly records: Map<string, Line>
-  /** Lines with waiters; those that were granted something last are at the end. */
-  readonly queue: Set<Line>
-  /** Work of the process itself is not limited. */
-  readonly limited: boolean
-  held: number
-  waiting: number
-  time: number
-}
-
-interface Waiter {
-  readonly turn: Turn
-  readonly since: number
-}
-
 interface FairQueueOptions {
   readonly connections: number
   /** Milliseconds after which waiting work is rejected. */
@@ -58,14 +26,9 @@ interface FairQueueOptions {
 
 /** Work that uses connections for less time is quick: others hardly notice how many it has. */
 const QUICK = 50
-/** Work of which nothing is known yet is not quick. */
-const UNKNOWN = 200
-const WEIGHT = 1 / 8
 /** Work that is not quick may have so many connections for each one that is left. */
 const GROUP_SHARE = 2
 const LINE_SHARE = 1
-/** Lines that are remembered when nothing is in them, for each resource. */
-const MOST_IDLE = 100
 const BETWEEN = 50
 
 /**
@@ -74,40 +37,12 @@ const BETWEEN = 50
  */
 export function createFairQueue({ connections, patience }: FairQueueOptions): FairQueue {
   const reserve = Math.floor(connections / 4)
-  const groups = new Map<string | undefined, Group>()
-  const queued = new Set<Group>()
+  const lines = createLines()
+  const queued = createChain<Group>()
+  const arrivals = createChain<Waiter>()
   let used = 0
-  let waiting = 0
   let timer: NodeJS.Timeout | undefined
-  const admission = createAdmission(connections, () => waiting > 0 && used === connections)
-
-  function groupOf(name: string | undefined): Group {
-    const known = groups.get(name)
-    if (known) return known
-    const limited = name !== undefined
-    const [lines, records, queue] = [new Map<string, Line>(), new Map<string, Line>(), new Set<Line>()]
-    const group = { lines, records, queue, limited, held: 0, waiting: 0, time: UNKNOWN }
-    groups.set(name, group)
-    return group
-  }
-
-  function lineOf({ resource, record, name = '' }: Share): Line {
-    const group = groupOf(resource)
-    if (record === undefined) return group.lines.get(name) ?? newLine({ group, lines: group.lines, key: name })
-    const known = group.records.get(record)
-    if (known) return known
-    const outer = lineOf({ resource, name })
-    return newLine({ group, lines: group.records, key: record, outer })
-  }
-
-  /** Records come and go; what was learned about statements is worth keeping. */
-  function forgetIfIdle({ group, key, outer, held, waiters }: Line): void {
-    if (held > 0 || waiters.length > 0) return
-    if (outer) {
-      group.records.delete(key)
-      forgetIfIdle(outer)
-    } else if (group.lines.size > MOST_IDLE) group.lines.delete(key)
-  }
+  const admission = createAdmission(connections, () => arrivals.length > 0 && used === connections)
 
   function mayTake({ held, time }: Line | Group, share: number): boolean {
     const free = connections - used
@@ -117,7 +52,11 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
   function permits(line: Line): boolean {
     const { group, outer } = line
     if (outer && line.held > 0) return false
-    return !group.limited || (mayTake(group, GROUP_SHARE) && mayTake(outer ?? line, LINE_SHARE))
+    return admits(group) && (!group.limited || mayTake(outer ?? line, LINE_SHARE))
+  }
+
+  function admits(group: Group): boolean {
+    return !group.limited || mayTake(group, GROUP_SHARE)
   }
 
   function hold(line: Line, count: 1 | -1): void {
@@ -129,79 +68,102 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
 
   function wait(line: Line, turn: Turn, follows: boolean): () => void {
     const { group, waiters } = line
-    const room = 2 * admission.places() - waiting
+    const room = 2 * admission.places() - arrivals.length
     if (!follows && (group.waiting >= room || 4 * waiters.length >= 3 * room)) {
-      forgetIfIdle(line)
+      lines.forgetIfIdle(line)
       throw admission.refuse()
     }
     admission.push()
-    waiting += 1
     group.waiting += 1
-    const waiter = { turn, since: performance.now() }
-    waiters.push(waiter)
-    group.queue.add(line)
-    queued.add(group)
+    const waiter: Waiter = { line, turn, since: performance.now(), place: undefined, arrival: undefined }
+    waiter.place = append(waiters, waiter)
+    waiter.arrival = append(arrivals, waiter)
+    settle(line)
     timer ??= setInterval(expire, BETWEEN).unref()
     return () => {
-      const place = waiters.indexOf(waiter)
-      if (place < 0) return
-      next(line, place)
-      forgetIfIdle(line)
+      if (!waiter.place) return
+      takeOut(waiter)
+      lines.forgetIfIdle(line)
     }
   }
 
-  /** Takes a waiter out of a line, the first one unless another is meant. */
-  function next(line: Line, place = 0): Waiter | undefined {
-    const { group, waiters } = line
-    const [waiter] = waiters.splice(place, 1)
-    waiting -= 1
-    group.waiting -= 1
-    group.queue.delete(line)
-    if (waiters.length > 0) group.queue.add(line)
-    else if (group.waiting === 0) queued.delete(group)
+  function takeOut(waiter: Waiter): void {
+    const { line } = waiter
+    waiter.place = remove(waiter.place)
+    waiter.arrival = remove(waiter.arrival)
+    line.group.waiting -= 1
+    settle(line)
     admission.leave()
-    return waiter
   }
 
-  /** Of the resources with waiters that may go on, the one with the fewest connections; of its lines, the next in turn. */
+  /** Gives a line and those that it belongs to a place at the end of their chains, or takes their places away if nothing in them is ready. */
+  function settle(line: Line): void {
+    const { group, outer = line } = line
+    const isReady = line.waiters.length > 0 && (outer === line || line.held === 0)
+    line.place = isReady ? (line.place ?? append(outer.ready, line)) : remove(line.place)
+    outer.queued = outer.ready.length > 0 ? (outer.queued ?? append(group.queue, outer)) : remove(outer.queued)
+    group.queued = group.queue.length > 0 ? (group.queued ?? append(queued, group)) : remove(group.queued)
+  }
+
+  /** Moves a line, and those that it belongs to, behind all others that are ready. */
+  function moveToEnd(line: Line): void {
+    const { group, outer = line } = line
+    line.place = remove(line.place)
+    outer.queued = remove(outer.queued)
+    group.queued = remove(group.queued)
+    settle(line)
+  }
+
+  /**
+   * Of the resources with ready lines that may go on, the one with the fewest connections; of its lines, the next in turn. Only what has
+   * connections may be passed over, so it takes a look at each connection at most, however much waits.
+   */
   function choose(): Line | undefined {
     let chosen: Line | undefined
-    for (const group of queued) {
-      if (chosen && chosen.group.held <= group.held) continue
-      for (const line of group.queue) {
-        if (!permits(line)) continue
-        chosen = line
-        break
-      }
+    for (let at = queued.first; at && chosen?.group.held !== 0; at = at.after) {
+      if (chosen && chosen.group.held <= at.value.held) continue
+      chosen = nextIn(at.value) ?? chosen
     }
     return chosen
   }
 
+  function nextIn(group: Group): Line | undefined {
+    if (!admits(group)) return undefined
+    for (let at = group.queue.first; at; at = at.after) {
+      const line = at.value.ready.first?.value
+      if (line && permits(line)) return line
+    }
+    return undefined
+  }
+
   function dispatch(): void {
-    while (used < connections && waiting > 0) {
+    while (used < connections && arrivals.length > 0) {
       const line = choose()
-      if (!line) return admission.rest()
-      hold(line, 1)
-      next(line)?.turn(null, line)
+      const waiter = line?.waiters.first?.value
+      if (!waiter) return admission.rest()
+      hold(waiter.line, 1)
+      takeOut(waiter)
+      moveToEnd(waiter.line)
+      waiter.turn(null, waiter.line)
     }
   }
 
   function expire(): void {
     const before = performance.now() - patience
-    for (const group of queued) for (const line of group.queue) expireIn(line, before)
-    if (waiting > 0) return
+    for (let next = arrivals.first?.value; next && next.since < before; next = arrivals.first?.value) {
+      const { line, turn } = next
+      takeOut(next)
+      turn(tooLate(line), line)
+      lines.forgetIfIdle(line)
+    }
+    if (arrivals.length > 0) return
     clearInterval(timer)
     timer = undefined
   }
 
-  function expireIn(line: Line, before: number): void {
-    while (line.waiters[0] && line.waiters[0].since < before) next(line)?.turn(tooLate(line), line)
-    forgetIfIdle(line)
-  }
-
   return {
     enter(work, turn) {
-      const line = lineOf(work)
+      const line = lines.find(work)
       if (line.waiters.length > 0 || used >= connections || !permits(line))
         return wait(line, turn, work.follows === true)
       hold(line, 1)
@@ -214,27 +176,14 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
         learn(line.outer ?? line, time)
         learn(line.group, time)
       }
-      if (waiting > 0) dispatch()
-      forgetIfIdle(line)
+      // The next change of a record may go on.
+      if (line.waiters.length > 0) settle(line)
+      if (arrivals.length > 0) dispatch()
+      lines.forgetIfIdle(line)
     },
-    waiting: () => waiting,
+    waiting: () => arrivals.length,
     refused: () => admission.refused(),
   }
-}
-
-interface NewLine extends Pick<Line, 'group' | 'key'> {
-  readonly lines: Map<string, Line>
-  readonly outer?: Line
-}
-
-function newLine({ group, key, lines, outer }: NewLine): Line {
-  const line = { group, key, outer, held: 0, time: UNKNOWN, waiters: [] }
-  lines.set(key, line)
-  return line
-}
-
-function learn(about: Line | Group, time: number): void {
-  about.time += (time - about.time) * WEIGHT
 }
 
 function tooLate({ outer, held }: Line): Problem {

@@ -1,6 +1,8 @@
+import type { Knex } from 'knex'
 import type { ModelSpec } from '../config/spec.js'
 import { suggest } from '../config/words.js'
 import { readCell } from '../fields/cell.js'
+import { remember } from '../remember.js'
 import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { Connection } from './database.js'
@@ -25,11 +27,19 @@ interface Branch {
 /** More would be more parameters than the protocol can count. */
 const KEYS_IN_A_STATEMENT = 50_000
 
+/**
+ * Makes a share of its own of a table whose records are read with related ones. Those may be in tables that are locked, and others who
+ * read the table alone do not wait for them.
+ */
+const WITH_RELATED = ' (with related records)'
+
 /** Prepares the graphs of an application; each call of the result reads them on one connection. */
 export function compileGraphs(specs: readonly ModelSpec[]): (connection: Connection) => ReadGraph {
   let models: Promise<Models> | undefined
   return (connection) => {
-    let knex: ReturnType<typeof knexOn> | undefined
+    let knexes: ((model: ModelSpec) => Knex) | undefined
+    const knexFor = (model: ModelSpec): Knex =>
+      (knexes ??= remember(({ table }) => knexOn(connection, `${table}${WITH_RELATED}`)))(model)
 
     return async ({ spec: { model } }, ids, relations) => {
       const branch = readRelations(relations, model, specs)
@@ -39,7 +49,7 @@ export function compileGraphs(specs: readonly ModelSpec[]): (connection: Connect
       const records = (await (models ??= defineModels(specs))).get(model.name)
       if (!records) throw new Error(`the model \`${model.name}\` belongs to another application`)
       const query = records
-        .query((knex ??= knexOn(connection)))
+        .query(knexFor(model))
         .modify(FIELDS)
         .whereRaw('?? = any(?)', [model.primaryKey.column, arrayLiteral(wanted)])
         .withGraphFetched(toExpression(branch), { maxBatchSize: KEYS_IN_A_STATEMENT })

@@ -13,21 +13,18 @@ export function makeKnex(connectionPool: NonNullable<Knex.Config['connectionPool
   return knex({ client: 'pg', version: '14', connectionPool, log: silent })
 }
 
-/** Knex whose statements, which only read, are sent by a connection of ours: in its transaction, and failing as its own do. */
-export function knexOn(connection: Connection): Knex {
-  const client = { query: answerKnex(connection), release: ignore }
+/** Knex whose statements, which only read, are sent by a connection of ours: in its transaction, for a resource, and failing as its own do. */
+export function knexOn(connection: Connection, resource: string): Knex {
+  const client = { query: answerKnex(connection, resource), release: ignore }
   const counts = { totalCount: 1, idleCount: 1, waitingCount: 0 }
   return makeKnex({ ...counts, connect: () => Promise.resolve(client), end: () => Promise.resolve() })
 }
 
-/** The share of statements that read related records, which may be those of several tables. */
-const RELATED = '(related records)'
-
 type Answer = (error: Error | null, response?: unknown) => void
 
-function answerKnex(connection: Connection) {
+function answerKnex(connection: Connection, resource: string) {
   return ({ text, values }: Statement, answer: Answer): void => {
-    connection.query({ text, values, retry: true, resource: RELATED }).then(
+    connection.query({ text, values, retry: true, resource }).then(
       ({ rows, columns }) => {
         const named = rows.map((cells) => Object.fromEntries(columns.map(({ name }, index) => [name, cells[index]])))
         answer(null, { command: 'SELECT', rows: named })
