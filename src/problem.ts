@@ -52,7 +52,11 @@ export class Problem extends Error {
   constructor(type: ProblemType, detail?: string, { faults = [], headers = {}, cause }: ProblemParts = {}) {
     // Plugins in JavaScript are held by no compiler.
     if (!Object.hasOwn(PROBLEMS, type)) throw new TypeError(`no problem is of the type ${String(type)}`)
+    const { stackTraceLimit } = Error
+    // Capturing a stack costs more than the rest of a refusal, and only a bug is looked for by its stack.
+    if (type !== 'internal') Error.stackTraceLimit = 0
     super(detail ?? PROBLEMS[type].title, { cause })
+    Error.stackTraceLimit = stackTraceLimit
     this.name = 'Problem'
     this.type = type
     this.faults = faults

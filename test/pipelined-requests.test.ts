@@ -174,6 +174,24 @@ describe('a client that sends many requests at once', () => {
   })
 })
 
+test('many clients together have sixty-four requests worked on besides the first of each', async () => {
+  const { routes, open, begun, most } = gate()
+  const server = await serve(routes)
+  const answers = Array.from({ length: 40 }, () => {
+    const socket = connectTo(server)
+    socket.write(get('/api/slow/').repeat(8))
+    return receive(socket, { answers: 8 })
+  })
+  await until(() => begun() === 40 + 64)
+  await settled()
+  expect(begun()).toBe(40 + 64)
+  const opening = setInterval(open, 5)
+  for (const { answers: all } of await Promise.all(answers))
+    expect(all.map(({ status }) => status)).toEqual(Array<number>(8).fill(200))
+  clearInterval(opening)
+  expect(most()).toBe(40 + 64)
+})
+
 test('a client with few waiting requests is not cut for those that have many', async () => {
   const { routes, open, begun } = gate()
   const server = await serve(routes, { drainTimeout: 100 })

@@ -22,6 +22,8 @@ export interface Limits {
   readonly connections: number
   /** Requests of one connection that are worked on at once. */
   readonly inProgress: number
+  /** Requests in progress that were sent before an earlier one of their connection was answered, over all connections. */
+  readonly pipelined: number
   /** Bytes of answers that wait for their clients, over all connections; further lists wait until there is room, so long at most. */
   readonly sendBytes: number
   readonly sendTimeout: number
@@ -44,6 +46,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   requestsPerConnection: 1_000,
   connections: 10_000,
   inProgress: 8,
+  pipelined: 64,
   sendBytes: 64 * 1024 * 1024,
   sendTimeout: 5_000,
   stallTimeout: 3_000,

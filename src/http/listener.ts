@@ -135,7 +135,10 @@ export function createListener(parts: ListenerParts): {
       ending: undefined,
       code: undefined,
     }
-    if (connection) enter(connection, exchange, limits)
+    if (connection) {
+      enter(connection, exchange, limits)
+      parts.pipeline.started(connection)
+    }
     if (traffic) traffic.open += 1
     // What is mounted may write after its end; without a listener that would end the process.
     response.on('error', (cause) => log.error({ event: 'failure', request_id: exchange.requestId, cause }))
@@ -152,6 +155,7 @@ export function createListener(parts: ListenerParts): {
       }
       if (!connection) return
       release(connection, exchange)
+      parts.pipeline.ended(connection)
       parts.pipeline.proceed(connection, socket)
       settle(connection, socket, limits)
     })

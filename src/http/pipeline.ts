@@ -9,6 +9,10 @@ export interface Pipeline {
   admits(connection: Connection): boolean
   /** Has a request start later, and reads no more from its client until it has. */
   park(connection: Connection, socket: Socket, request: Parked): void
+  /** Counts a request that has started, after it was added to those of its connection. */
+  started(connection: Connection): void
+  /** Counts a request that has ended, after it was taken from those of its connection. */
+  ended(connection: Connection): void
   /** Starts what may start now. */
   proceed(connection: Connection, socket: Socket): void
 }
@@ -20,10 +24,13 @@ const MOST_PARKED = 8_192
 
 export function createPipeline(limits: Limits): Pipeline {
   let parked = 0
+  let pipelined = 0
   const parking = new Map<Connection, Socket>()
 
   const hasRoom = ({ underWay, unread }: Connection): boolean =>
-    underWay.length === 0 || (underWay.length < limits.inProgress && unread < MOST_UNREAD)
+    // The first of each connection may always start, so that none depends on another.
+    underWay.length === 0 ||
+    (underWay.length < limits.inProgress && pipelined < limits.pipelined && unread < MOST_UNREAD)
 
   const drop = (connection: Connection): void => {
     const dropped = connection.waiting.splice(0)
@@ -82,6 +89,12 @@ export function createPipeline(limits: Limits): Pipeline {
       socket.on('resume', () => {
         if (connection.paused) socket.pause()
       })
+    },
+    started({ underWay }) {
+      if (underWay.length > 1) pipelined += 1
+    },
+    ended({ underWay }) {
+      if (underWay.length > 0) pipelined -= 1
     },
     proceed,
   }

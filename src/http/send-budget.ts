@@ -27,6 +27,8 @@ const RESERVED_SHARE = 1 / 4
 /** Lists that always fit at once. */
 const SHARES = 16
 const CHECK_INTERVAL_MS = 250
+/** Lists that are rejected at once: of hundreds that have waited for as long, the rest follow after other requests had their turn. */
+const MAX_REJECTED_AT_ONCE = 16
 
 interface Waiting {
   readonly bytes: number
@@ -38,7 +40,7 @@ interface Waiting {
 export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget {
   let held = 0
   let heldBySmall = 0
-  let waiting: Waiting[] = []
+  const waiting: Waiting[] = []
   let timer: NodeJS.Timeout | undefined
   let since = 0
   let hurry: (since: number) => void = () => {}
@@ -63,16 +65,22 @@ export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget
     timer = undefined
   }
 
-  const check = (): void => {
+  /** Rejects those that have waited for too long. They wait in the order in which they came. */
+  const rejectLate = (): void => {
     const now = performance.now()
-    const late = waiting.filter(({ until }) => until <= now)
-    waiting = waiting.filter(({ until }) => until > now)
+    const firstInTime = waiting.findIndex(({ until }) => until > now)
+    const late = waiting.splice(0, Math.min(MAX_REJECTED_AT_ONCE, firstInTime < 0 ? waiting.length : firstInTime))
     for (const { reject } of late)
       reject(
         new Problem('unavailable', 'too many answers wait for their clients to read them', {
           headers: { 'Retry-After': '1' },
         }),
       )
+    if (late.length === MAX_REJECTED_AT_ONCE) setImmediate(rejectLate)
+  }
+
+  const check = (): void => {
+    rejectLate()
     admit()
     if (waiting.length > 0) hurry(since)
   }
