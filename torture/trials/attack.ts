@@ -1,10 +1,13 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { quantile } from '../../bench/statistics.js'
 import { runCli } from '../../test/support/cli.js'
+import type { AttackReport } from '../attackers.js'
 import { type Client, createClient, type Question } from '../client.js'
 import { type Arena, atLeast, atMost, spell, trial } from '../trial.js'
 
@@ -50,21 +53,11 @@ const FILL = `
   insert into counter (count) values (0);
   insert into page (body) select repeat('x', 10000) from generate_series(1, 100)`
 
-const WRITERS = 200
-const HOOKS = 7
-const PIPELINED = 20
+const ATTACKERS = fileURLToPath(new URL('attackers.js', import.meta.url))
 const MEGABYTE = 1024 * 1024
 /** Clients who are not part of the attack, and milliseconds between two requests of one of them. */
 const OTHERS = 4
 const PAUSE = 20
-/** How many send the longest header that is accepted, and a text that a pattern needs long for. */
-const COSTLY = 4
-
-const HEADER = ['GET /books/1/ HTTP/1.1', 'Host: localhost', `If-None-Match: "a",${' '.repeat(15_000)}x`, '', ''].join(
-  '\r\n',
-)
-const LIST = 'GET /pages/?page_size=100 HTTP/1.1\r\nHost: localhost\r\n\r\n'
-const PART = { method: 'POST', path: '/parts/', body: { number: '1'.repeat(10_000) } }
 
 /** Everything at once that one client can do to others. */
 export const attack = trial<Amount>({
@@ -90,15 +83,15 @@ export const attack = trial<Amount>({
     await useAsOthers(client, 1)
     const quiet = await useAsOthers(client, 3)
     await other.query('begin; select from counter for update')
-    const stop = begin(arena, port, readers)
+    const attackers = await begin(arena, port, readers)
     await delay(500)
     const under = await useAsOthers(client, seconds)
     const { rss, loop } = await served.read()
-    stop()
+    const report = await end(attackers)
     const usual = p99(quiet.times)
     const now = p99(under.times)
     arena.say(
-      `quiet p99 ${spell(usual)} ms, event loop ${JSON.stringify(loop)}, others ${JSON.stringify(under.failures)}`,
+      `quiet p99 ${spell(usual)} ms, event loop ${JSON.stringify(loop)}, others ${JSON.stringify(under.failures)}, attackers ${JSON.stringify(report)}`,
     )
     return [
       atMost(under.failed, 0, `${under.failed} of ${spell(under.times.length)} retrieves and creates of others failed`),
@@ -155,42 +148,17 @@ async function useAsOthers(client: Client, seconds: number) {
   return { times, failures, failed: Object.values(failures).reduce((sum, count) => sum + count, 0) }
 }
 
-/** Begins all of it; answers what ends it. */
-function begin(arena: Arena, port: number, readers: number): () => void {
-  const state = { ended: false }
-  const client = createClient(port, WRITERS + HOOKS + COSTLY)
-  const again = async (question: Question) => {
-    while (!state.ended) {
-      const { time } = await client.ask(question)
-      await delay(Math.max(0, PAUSE - time))
-    }
-  }
-  const change = { method: 'PATCH', path: '/counters/1/', body: { count: 1 } }
-  const letter = { method: 'POST', path: '/letters/', body: { body: 'never' } }
-  for (let at = 0; at < WRITERS; at++) void again(change)
-  for (let at = 0; at < HOOKS; at++) void again(letter)
-  for (let at = 0; at < COSTLY; at++) void again(PART)
-  const sockets = [
-    ...Array.from({ length: readers }, () => openSocket(port, LIST.repeat(PIPELINED)).pause()),
-    ...Array.from({ length: COSTLY }, () => sendAgain(openSocket(port, HEADER))),
-  ]
-  const stop = () => {
-    state.ended = true
-    client.close()
-    for (const socket of sockets) socket.destroy()
-  }
-  arena.later(stop)
-  return stop
+/** Begins the attack, in a process of its own, whose event loop is not the one that takes the others' times; resolves once it is under way. */
+async function begin(arena: Arena, port: number, readers: number): Promise<ChildProcess> {
+  const child = fork(ATTACKERS, [String(port), String(readers)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  arena.later(() => child.kill('SIGKILL'))
+  await once(child, 'message')
+  return child
 }
 
-function openSocket(port: number, bytes: string): Socket {
-  const socket = connect({ host: '127.0.0.1', port })
-  socket.on('error', () => undefined)
-  socket.write(bytes)
-  return socket
-}
-
-/** Sends the header once more for each piece of an answer. */
-function sendAgain(socket: Socket): Socket {
-  return socket.on('data', () => setTimeout(() => socket.writable && socket.write(HEADER), PAUSE))
+/** Ends the attack; resolves with what came of its requests. */
+async function end(child: ChildProcess): Promise<AttackReport> {
+  child.send('end')
+  const [report] = (await once(child, 'message')) as [AttackReport]
+  return report
 }
