@@ -160,10 +160,11 @@ export function compileApp(
     return Object.freeze<PluginApp>({
       resource,
       setting: (name, schema, fallback) => settings.declare(name, schema, fallback),
-      route(...[method, path, name, handle, operation]) {
+      route(...[method, path, name, handle, operation, options]) {
         if (!METHODS.includes(method))
           throw new Error(`the route \`${name}\` has the method ${method}; allowed are ${METHODS.join(', ')}`)
-        routes.add({ method, path: checkPath(prefix + path), name, handle, source, place, operation })
+        const { crossSite } = options ?? {}
+        routes.add({ method, path: checkPath(prefix + path), name, handle, source, place, operation, crossSite })
       },
       action(name, action, declared) {
         routes.add({ ...actionRoute(resource(name), action, declared, compile), source, place })
@@ -201,7 +202,7 @@ export function compileApp(
         }
       },
       problems: (path, render, schema) => routes.renderProblems(checkPath(prefix + path), render, schema),
-      mount: (path, listener) => void mounts.push({ path: checkPath(path), listener }),
+      mount: (path, listener, options) => void mounts.push({ path: checkPath(path), listener, ...options }),
       onClose: (work) => void closings.push({ source, place, work }),
     })
   }

@@ -1,7 +1,9 @@
-import { request } from 'node:http'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from './support/api.js'
 import type { Plugin } from '../src/index.js'
+import { makeBookServer } from './support/books.js'
 import { mistakesOf } from './support/config.js'
 
 const yaml = (api: string) => `version: 1
@@ -15,13 +17,16 @@ models:
 resources:
   note: { model: note, path: /notes/, bulk: [create] }
 `
+const mounted = (_request: IncomingMessage, response: ServerResponse) => {
+  response.writeHead(200)
+  response.end('mounted')
+}
 const plugin: Plugin = (app) => {
   app.action('note', 'stamp', { summary: 'Stamp', on: 'collection', handle: () => ({ status: 200, body: {} }) })
   app.route('POST', '/shout/', 'shout', () => ({ status: 200, body: {} }))
-  app.mount('/pages/', (_request, response) => {
-    response.writeHead(200)
-    response.end('mounted')
-  })
+  app.mount('/pages/', mounted)
+  app.route('POST', '/paid/', 'paid', () => ({ status: 200, body: {} }), undefined, { crossSite: true })
+  app.mount('/login/', mounted, { crossSite: true })
 }
 
 let api: Api | undefined
@@ -42,7 +47,7 @@ interface Sent {
 }
 
 /** `fetch` chooses `Host` and `Sec-Fetch-Site` by itself. */
-const send = ({ url }: Api, { method = 'GET', path = '/api/notes/', headers = {} }: Sent) =>
+const send = ({ url }: Pick<Api, 'url'>, { method = 'GET', path = '/api/notes/', headers = {} }: Sent) =>
   new Promise<{ readonly status: number | undefined; readonly text: string }>((resolve, reject) => {
     const body = method === 'POST' ? '{"text":"hello"}' : undefined
     const sent = request(`${url}${path}`, { method, headers: { 'content-type': 'application/json', ...headers } })
@@ -107,7 +112,7 @@ const WRITES: readonly (readonly [method: string, path: string])[] = [
   ['PATCH', '/api/notes/1/'],
   ['DELETE', '/api/notes/1/'],
   ['POST', '/api/notes/stamp/'],
-  ['POST', '/shout/'],
+  ['POST', '/api/shout/'],
   ['POST', '/pages/'],
 ]
 
@@ -124,6 +129,36 @@ describe('a page of another site', () => {
     expect(await (await server.fetch('/api/notes/')).json()).toEqual([])
   })
 
+  test('writes where a plugin says that it may, under a known host', async () => {
+    const server = await serve()
+    for (const path of ['/api/paid/', '/login/', '/login/return'])
+      for (const headers of [crossSite, { origin: 'null' }])
+        expect([path, (await send(server, { method: 'POST', path, headers })).status]).toEqual([path, 200])
+    for (const path of ['/api/paid/', '/login/']) {
+      const headers = { ...crossSite, host: 'evil.example' }
+      expect([path, (await send(server, { method: 'POST', path, headers })).status]).toEqual([path, 421])
+    }
+  })
+
+  test('is known by its origin where its browser says nothing else', async () => {
+    const server = await serve(
+      ', cors: { origins: [https://app.example] }, trusted_proxies: [127.0.0.1], public_url: https://public.example',
+    )
+    const writeFrom = async (origin: string, headers = {}) => {
+      const { status } = await send(server, { method: 'POST', headers: { origin, ...headers } })
+      return [origin, status]
+    }
+    const refused = ['http://evil.example', 'https://127.0.0.1.evil.example', 'http://localhost', 'null', 'file://', '']
+    for (const origin of refused) expect(await writeFrom(origin)).toEqual([origin, 403])
+    const taken = [server.url, 'http://127.0.0.1:3000', 'https://app.example', 'https://public.example']
+    for (const origin of taken) expect(await writeFrom(origin)).toEqual([origin, 201])
+    const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'shop.example' }
+    expect(await writeFrom('https://shop.example', forwarded)).toEqual(['https://shop.example', 201])
+    expect(await writeFrom('https://evil.example', forwarded)).toEqual(['https://evil.example', 403])
+    expect(await writeFrom('https://evil.example', { 'sec-fetch-site': 'same-origin' })).toContain(201)
+    expect((await send(server, { headers: { origin: 'http://evil.example' } })).status).toBe(200)
+  })
+
   test('reads, and pages of the same site and other clients write', async () => {
     const server = await serve()
     expect((await send(server, { headers: crossSite })).status).toBe(200)
@@ -138,4 +173,29 @@ describe('a page of another site', () => {
     const writeFrom = async (origin: string) => (await send(server, { method: 'POST', headers: from(origin) })).status
     expect([await writeFrom('https://app.example'), await writeFrom('https://evil.example')]).toEqual([201, 403])
   })
+})
+
+test.each([
+  ['nothing is mounted', []],
+  ['something is mounted', [{ path: '/pages/', listener: mounted }]],
+])('another server that the service runs in has its paths to itself, where %s', async (_where, mounts) => {
+  const books = makeBookServer({ mounts, hosts: { admits: ({ headers }) => headers.host !== 'evil.example' } })
+  const outer = createServer((request, response) => {
+    books.handler(request, response, () => response.writeHead(418).end())
+  }).listen(0)
+  const url = `http://127.0.0.1:${(outer.address() as AddressInfo).port}`
+  const answers = async (path: string, headers: Readonly<Record<string, string>>, method = 'POST') =>
+    (await send({ url }, { path, method, headers })).status
+  try {
+    for (const headers of [{ host: 'evil.example' }, { 'sec-fetch-site': 'cross-site' }])
+      expect(await answers('/elsewhere/', headers)).toBe(418)
+    const own = ['/api/books/', ...mounts.map(({ path }) => path)]
+    for (const path of own) {
+      expect([path, await answers(path, { host: 'evil.example' }, 'GET')]).toEqual([path, 421])
+      expect([path, await answers(path, { 'sec-fetch-site': 'cross-site' })]).toEqual([path, 403])
+    }
+  } finally {
+    outer.closeAllConnections()
+    outer.close()
+  }
 })

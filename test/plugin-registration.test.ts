@@ -44,6 +44,16 @@ describe('a plugin is refused by its name', () => {
       "what onClose() runs is 'bye'; it must be a function",
     ],
     [
+      'options of a route that are none',
+      (app) => app.route('POST', '/a/', 'a', handle, undefined, anything({ crossite: true })),
+      'the options of the route `a` have the member `crossite`; a member with a similar name exists: `crossSite`',
+    ],
+    [
+      'an option of a mount that is a text',
+      (app) => app.mount('/a/', handle, { crossSite: anything('yes') }),
+      "the options of mount('/a/'): `crossSite` is 'yes'; it must be true or false",
+    ],
+    [
       'no name',
       (app) => app.route('GET', '/a/', anything(undefined), handle),
       "the name of the route 'GET' '/a/' is undefined; it must be a text",

@@ -2,29 +2,54 @@ import type { IncomingMessage } from 'node:http'
 import { Problem } from '../problem.js'
 import { quote } from '../resource/query.js'
 import type { Cors } from './cors.js'
-import type { Hosts } from './hosts.js'
+import { type Hosts, nameOf } from './hosts.js'
+import type { PublicUrl } from './public-url.js'
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
 interface Guards {
   readonly hosts?: Hosts | undefined
   readonly cors?: Cors | undefined
+  readonly publicUrl?: PublicUrl | undefined
 }
 
-/** Why a request must not be answered because of where it comes from or goes to; undefined for all others. */
-export function findForeign(request: IncomingMessage, { hosts, cors }: Guards): Problem | undefined {
-  if (hosts && !hosts.admits(request)) {
-    const name = quote(request.headers.host ?? '')
+/**
+ * Why a request must not be answered because of where it comes from or goes to; undefined for all others.
+ * @param crossSite whether the route or mount that takes it is meant for pages of other sites
+ */
+export type FindForeign = (request: IncomingMessage, crossSite?: boolean) => Problem | undefined
+
+export function compileForeign({ hosts, cors, publicUrl = () => '' }: Guards): FindForeign {
+  return (request, crossSite) => {
+    if (hosts && !hosts.admits(request)) {
+      const name = quote(request.headers.host ?? '')
+      return new Problem(
+        'misdirected_request',
+        `this server does not answer for the host ${name}; list it under \`api.hosts\` if it should`,
+      )
+    }
+    if (SAFE.has(request.method ?? '') || crossSite === true || !isFromOtherSite(request, publicUrl)) return undefined
+    if (cors?.allows(request)) return undefined
     return new Problem(
-      'misdirected_request',
-      `this server does not answer for the host ${name}; list it under \`api.hosts\` if it should`,
+      'cross_site_request',
+      'a page of another site sent this request; list its origin under `api.cors` if it may',
     )
   }
-  // Browsers say so themselves, and no page can change it. A form can be sent to any site without asking it first.
-  if (request.headers['sec-fetch-site'] !== 'cross-site' || SAFE.has(request.method ?? '') || cors?.allows(request))
-    return undefined
-  return new Problem(
-    'cross_site_request',
-    'a page of another site sent this request; list its origin under `api.cors` if it may',
-  )
+}
+
+/**
+ * Browsers say it by headers that no page can change. A form can be sent to any site without asking it first. Pages over plain HTTP and old
+ * browsers give the origin alone; as for `Sec-Fetch-Site`, another port of the same host is the same site.
+ */
+function isFromOtherSite(request: IncomingMessage, publicUrl: PublicUrl): boolean {
+  const { origin, host = '', 'sec-fetch-site': site } = request.headers
+  if (site !== undefined) return site === 'cross-site'
+  if (origin === undefined) return false
+  const name = nameIn(origin)
+  return name === '' || (name !== nameOf(host) && name !== nameIn(publicUrl(request)))
+}
+
+/** The host of a URL without its port; empty for `null`, the origin of pages that have none. */
+function nameIn(url: string): string {
+  return nameOf(url.split('/')[2] ?? '')
 }

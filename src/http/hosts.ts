@@ -45,7 +45,7 @@ export function compileNames(names: readonly string[]): (host: string) => boolea
 }
 
 /** A `Host` in lower case and without its port. */
-function nameOf(host: string): string {
+export function nameOf(host: string): string {
   const port = host.lastIndexOf(':')
   return (port > host.lastIndexOf(']') ? host.slice(0, port) : host).toLowerCase()
 }

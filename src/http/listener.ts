@@ -8,10 +8,9 @@ import type { Connection, Exchange } from './exchange.js'
 import type { Fallback } from './fallback.js'
 import type { Pipeline } from './pipeline.js'
 import type { Next } from './plugin.js'
-import { findForeign } from './foreign.js'
+import type { FindForeign } from './foreign.js'
 import type { PublicUrl } from './public-url.js'
 import { findHeadProblem, requestIdOf, SECURITY_HEADERS } from './headers.js'
-import type { Hosts } from './hosts.js'
 import type { Later } from './later.js'
 import { type Handler, METHODS, type Method, type Reply, type RouteOptions } from './route.js'
 import type { Match, RouteTable } from './routes.js'
@@ -30,7 +29,7 @@ export interface ListenerParts extends AnsweringParts {
   readonly fallback: Fallback | undefined
   /** Asked for what neither a route nor the fallback takes. */
   readonly pages?: Pick<RouteTable, 'match'> | undefined
-  readonly hosts?: Hosts | undefined
+  readonly findForeign: FindForeign
   /** Under which URL clients reach the service; nobody says when left out. */
   readonly publicUrl?: PublicUrl | undefined
   readonly spans?: Spans | undefined
@@ -51,7 +50,7 @@ export function createListener(parts: ListenerParts): {
   readonly receive: Listener
   readonly receiveExpecting: Listener
 } {
-  const { routes, records, later, uses, fallback, pages, log, limits, traffic, spans } = parts
+  const { routes, records, later, uses, fallback, pages, findForeign, log, limits, traffic, spans } = parts
   const { answer, fail, deadlines } = createAnswering(parts)
   const { publicUrl = () => '' } = parts
   const { handlerTimeout } = limits
@@ -91,14 +90,8 @@ export function createListener(parts: ListenerParts): {
       fail(exchange, problem)
       return
     }
-    const foreign = findForeign(request, parts)
-    if (foreign) {
-      fail(exchange, foreign)
-    } else if (match) {
-      serve(exchange, match)
-    } else {
-      passOn(exchange, next)
-    }
+    if (match) judge(exchange, match)
+    else passOn(exchange, next)
   }
 
   const find = (method: string, path: string): Match =>
@@ -162,6 +155,12 @@ export function createListener(parts: ListenerParts): {
     return exchange
   }
 
+  const judge = (exchange: Exchange, match: NonNullable<Match>): void => {
+    const foreign = findForeign(exchange.request, 'route' in match && match.route.crossSite)
+    if (foreign) fail(exchange, foreign)
+    else serve(exchange, match)
+  }
+
   const serve = (exchange: Exchange, match: NonNullable<Match>): void => {
     if ('allow' in match) return refuseMethod(exchange, match.allow, match.options)
     const { route, params } = match
@@ -198,7 +197,7 @@ export function createListener(parts: ListenerParts): {
   const passOn = (exchange: Exchange, next: Next | undefined): void => {
     const { request, response, requestId, path, search } = exchange
     if (request.method === 'TRACE') return refuseMethod(exchange, METHODS)
-    const nowhere = () => fail(exchange, new Problem('not_found', 'nothing is at this path'))
+    const nowhere = () => fail(exchange, findForeign(request) ?? new Problem('not_found', 'nothing is at this path'))
     if (!fallback || !path.startsWith('/')) return nowhere()
     const before = new Set(response.getHeaderNames())
     setDefaultHeaders(response, requestId, parts.draining() || exchange.awaitsContinue || exchange.mustClose)
@@ -213,7 +212,7 @@ export function createListener(parts: ListenerParts): {
         for (const name of response.getHeaderNames()) if (!before.has(name)) response.removeHeader(name)
       if (error) return fail(exchange, error instanceof URIError ? new Problem('malformed_request') : error)
       const page = pages?.match(request.method ?? '', path)
-      if (page) return serve(exchange, page)
+      if (page) return judge(exchange, page)
       return next ? next() : nowhere()
     })
   }

@@ -9,7 +9,7 @@ import type { Action } from './action.js'
 import type { HooksOf } from './hooks.js'
 import type { OperationDescription } from './operation.js'
 import type { Replacement } from './replacement.js'
-import type { Handler, Method, ProblemRenderer } from './route.js'
+import type { Handler, Method, ProblemRenderer, SiteOptions } from './route.js'
 
 export type Next = (error?: unknown) => void
 
@@ -31,7 +31,14 @@ export interface PluginApp {
   /** The value of `settings.<name>`, which the plugin declares by calling this. */
   setting<Value extends Json>(name: string, schema: JsonSchema, fallback: Value): Value
   /** `path` is relative to the API's prefix; `operation` is what the OpenAPI document says of the route. */
-  route(method: Method, path: string, name: string, handle: Handler, operation?: OperationDescription): void
+  route(
+    method: Method,
+    path: string,
+    name: string,
+    handle: Handler,
+    operation?: OperationDescription,
+    options?: SiteOptions,
+  ): void
   /** Adds the route `<resource>-<name>`, at `<name>/` below a record or the resource, whose input and output are checked. */
   action<
     Input extends object = Row,
@@ -64,7 +71,7 @@ export interface PluginApp {
   /** Every problem at `path` and below it is answered as `application/json` in the shape that `render` gives; `schema` is what documents say of it. */
   problems(path: string, render: ProblemRenderer, schema?: JsonSchema): void
   /** Hands every request at `path` (from the root) and below it that no route takes to an Express router or a node listener. */
-  mount(path: string, listener: MountListener): void
+  mount(path: string, listener: MountListener, options?: SiteOptions): void
   /**
    * Runs `work` once the last request is answered and before the database is closed, when the service stops or serves a newer version of its
    * files. What plugins do then may take 2 s in all.

@@ -142,6 +142,8 @@ export interface Route {
   readonly hooks?: readonly FindPlace[]
   /** Where plugins registered what computes fields of its answers. */
   readonly computed?: readonly FindPlace[]
+  /** Whether pages of other sites may send it requests that write. */
+  readonly crossSite?: boolean | undefined
   /** What it tells its clients, as far as whoever wrote it says. */
   readonly operation?: OperationDescription | undefined
   /** What it does with which resource, when it is a generated one. */
@@ -151,6 +153,12 @@ export interface Route {
 /** The resource that answers here by itself; undefined where code of a plugin does. */
 export function resourceAt({ generated, place }: Route): Resource | undefined {
   return place === undefined ? generated?.resource : undefined
+}
+
+/** Which pages may write to what a plugin serves. */
+export interface SiteOptions {
+  /** Whether pages of other sites may: for what they are meant to send by a form, such as the answer of a login or a payment. */
+  readonly crossSite?: boolean
 }
 
 export interface RouteOptions {

@@ -8,6 +8,7 @@ import type { Records } from './context.js'
 import type { Cors } from './cors.js'
 import type { Connection } from './exchange.js'
 import { createFallback, type Mount } from './fallback.js'
+import { compileForeign } from './foreign.js'
 import { createHurry } from './hurry.js'
 import { DEFAULT_LIMITS, type Limits } from './limits.js'
 import type { Hosts } from './hosts.js'
@@ -91,18 +92,19 @@ export function createServer(parts: ServerParts): HttpServer {
   const listenerOf = (
     { routes, records, mounts = [], pages, cors, hosts, publicUrl, onMismatch }: Served,
     uses: Uses,
-  ) =>
-    createListener({
+  ) => {
+    const findForeign = compileForeign({ hosts, cors, publicUrl })
+    return createListener({
       uses,
       routes,
       records,
       later,
-      fallback: mounts.length > 0 ? createFallback(mounts) : undefined,
+      fallback: mounts.length > 0 ? createFallback(mounts, findForeign) : undefined,
       pages,
       log,
       limits,
       cors,
-      hosts,
+      findForeign,
       publicUrl,
       traffic,
       spans,
@@ -112,6 +114,7 @@ export function createServer(parts: ServerParts): HttpServer {
       pipeline,
       connectionOf: (socket) => connections.get(socket),
     })
+  }
   let uses = createUses()
   const listener = listenerOf(parts, uses)
   let { routes } = parts

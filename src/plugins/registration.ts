@@ -55,12 +55,13 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
       return app.setting(name, schema, fallback)
     },
     route(...route) {
-      const [method, path, name, handle, operation] = route
+      const [method, path, name, handle, operation, options] = route
       requireOpen('route')
       requireName(`the name of the route ${inspect(method)} ${inspect(path)}`, name)
       requirePath(`the path of the route \`${name}\``, path)
       requireFunction(`the handler of the route \`${name}\``, handle)
       requireOperation(`the description of the route \`${name}\``, operation)
+      requireSiteOptions(`the options of the route \`${name}\``, options)
       from(guarded.route).route(...route)
     },
     action(resource, name, action) {
@@ -91,11 +92,12 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
       requireFunction(`what renders the problems at ${path}`, render)
       app.problems(path, render, schema)
     },
-    mount(path, listener) {
+    mount(path, listener, options) {
       requireOpen('mount')
       requirePath('the path of mount()', path)
       requireFunction(`what is mounted at ${path}`, listener)
-      app.mount(path, listener)
+      requireSiteOptions(`the options of mount(${inspect(path)})`, options)
+      app.mount(path, listener, options)
     },
     onClose(work) {
       requireOpen('onClose')
@@ -129,6 +131,18 @@ function requireOperation(what: string, given: unknown): void {
 function requireFunction(what: string, given: unknown): void {
   if (typeof given === 'function') return
   throw new Error(`${what} is ${inspect(given, { depth: 0 })}; it must be a function`)
+}
+
+function requireSiteOptions(what: string, given: unknown): void {
+  if (given === undefined) return
+  if (!isMapping(given)) throw new Error(`${what} are ${inspect(given, { depth: 0 })}; they must be an object`)
+  const unknown = Object.keys(given).find((key) => key !== 'crossSite')
+  if (unknown !== undefined) {
+    throw new Error(`${what} have the member \`${unknown}\`; ${suggest(unknown, ['crossSite'], 'member').join('; ')}`)
+  }
+  const { crossSite } = given
+  if (crossSite === undefined || typeof crossSite === 'boolean') return
+  throw new Error(`${what}: \`crossSite\` is ${inspect(crossSite, { depth: 0 })}; it must be true or false`)
 }
 
 const ISOLATIONS = ['serializable']

@@ -1,5 +1,6 @@
 import type { Records } from '../../src/http/context.js'
 import type { Mount } from '../../src/http/fallback.js'
+import type { Hosts } from '../../src/http/hosts.js'
 import type { Limits } from '../../src/http/limits.js'
 import type { LogEntry } from '../../src/http/log.js'
 import type { BodyPolicy, Handler, Method } from '../../src/http/route.js'
@@ -21,6 +22,7 @@ interface Options {
   readonly routes?: readonly (readonly [method: Method, path: string, handle: Handler])[]
   readonly mounts?: readonly Mount[]
   readonly limits?: Partial<Limits>
+  readonly hosts?: Hosts
 }
 
 export const LIMIT = 64 * 1024
@@ -37,7 +39,12 @@ const NO_RECORDS: Records = {
 }
 
 /** The same server, not yet listening. */
-export function makeBookServer({ routes = [], mounts = [], limits = {} }: Options = {}): Omit<BookServer, 'url'> {
+export function makeBookServer({
+  routes = [],
+  mounts = [],
+  limits = {},
+  hosts,
+}: Options = {}): Omit<BookServer, 'url'> {
   const table = new RouteTable()
   const logged: LogEntry[] = []
   const errors: LogEntry[] = []
@@ -71,7 +78,12 @@ export function makeBookServer({ routes = [], mounts = [], limits = {} }: Option
     info: (entry: LogEntry) => void logged.push(entry),
     error: (entry: LogEntry) => void errors.push(entry),
   }
-  return { ...createServer({ routes: table, records: NO_RECORDS, mounts, limits, log }), logged, errors, written }
+  return {
+    ...createServer({ routes: table, records: NO_RECORDS, mounts, limits, hosts, log }),
+    logged,
+    errors,
+    written,
+  }
 }
 
 /** Starts the server on a free port. */
