@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Json } from './json.js'
+import { Problem } from './problem.js'
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
@@ -146,6 +147,19 @@ function scanItems(cursor: Cursor, most: number): readonly Item[] {
   } while (continues(cursor))
   take(cursor, CLOSE_BRACKET)
   return found
+}
+
+/** Why valid JSON breaks the rules of `readJsonBody`, to be read after its name; undefined when it keeps them. */
+export function faultOfJson(text: string): string | undefined {
+  try {
+    const cursor: Cursor = { text, at: 0, depth: 0, members: 0 }
+    skipSpace(cursor)
+    scanOther(cursor)
+    return undefined
+  } catch (error) {
+    if (error instanceof Problem) return error.message.replace(/^the body /, '')
+    throw error
+  }
 }
 
 function finish(cursor: Cursor): void {

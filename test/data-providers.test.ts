@@ -106,7 +106,7 @@ describe.each(REACT_ADMIN)('react-admin with %s (promise 05)', (_name, make) => 
   })
 
   test('changes and deletes many records, each but for what is named', async () => {
-    const created = await Promise.all(['New', 'Newer'].map(create))
+    const created = [await create('New'), await create('Newer')]
     const ids = created.map(({ id }) => id)
     expect((await make().updateMany('books', { ids, data: { status: 'published' } })).data).toEqual(ids)
     const { data } = await make().getMany('books', { ids })
@@ -207,7 +207,7 @@ describe.each(REFINE)('refine with %s (promise 05)', (_name, make) => {
   })
 
   test('changes and deletes many records, each but for what is named', async () => {
-    const created = await Promise.all(['New', 'Newer'].map(create))
+    const created = [await create('New'), await create('Newer')]
     const ids = created.map(({ id }) => id)
     expect(await updateMany(ids, { status: 'published' })).toEqual(
       created.map((each) => ({ ...each, status: 'published' })),

@@ -55,7 +55,7 @@ export const crud: Dialect = {
   describe: (sizes) => ({
     parameters: [
       describeRows('limit', sizes),
-      describeCount('offset', 'How many records come before the page; says more than `page`.', 0),
+      describeCount('offset', 'How many records come before the page; beside `page` it must mean the same page.', 0),
       describeCount('page', 'The number of the page.', 1),
       CURSOR,
       textParameter('s', 'Conditions: `{"pages":{"$gte":100}}`.'),
@@ -143,15 +143,19 @@ function readSort(text: string): Sorting {
   return { field, descending: direction === 'DESC' }
 }
 
-/**
- * `offset` says more than `page`, and clients that send both mean the same by them. Without a limit or a page, it is a number of rows that
- * are left out of the whole list.
- */
+/** Without a limit or a page, `offset` leaves out rows of the whole list. */
 function readWindow(given: Given, { sizes }: Vocabulary): Window | undefined {
   const own = single(given, PAGING)
   if (!own.has('limit') && !own.has('page'))
     return own.has('offset') ? { offset: readCount(own, 'offset', 0n, 0n), size: undefined } : undefined
   const size = readRows(own, 'limit', sizes.pageSize)
   const before = (readCount(own, 'page', 1n, 1n) - 1n) * BigInt(size)
-  return { offset: readCount(own, 'offset', 0n, before), size }
+  const offset = readCount(own, 'offset', 0n, before)
+  // Some clients send both, and mean one page by them.
+  if (own.has('page') && offset !== before)
+    throw refused(
+      'offset',
+      `cannot be given with \`page\`, which asks for another page: that begins after ${before} records`,
+    )
+  return { offset, size }
 }

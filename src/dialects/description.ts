@@ -12,8 +12,18 @@ export function namesParameter(name: string, description: string, names: readonl
   return { name, description, schema, style: 'form', explode: false }
 }
 
+/** A parameter that orders a list by some of these fields, each of them once. */
+export function orderParameter(name: string, fields: readonly string[]): ParameterDescription {
+  const { schema, ...described } = namesParameter(
+    name,
+    'The order: fields, each of them once, a `-` before those that descend.',
+    eitherWay(fields),
+  )
+  return { ...described, schema: { ...schema, uniqueItems: true } }
+}
+
 /** Each field upwards and downwards: `title`, `-title`. */
-export function eitherWay(fields: readonly string[]): readonly string[] {
+function eitherWay(fields: readonly string[]): readonly string[] {
   return fields.flatMap((field) => [field, `-${field}`])
 }
 

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../json.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { describeCount, readCount } from '../pagination/paginator.js'
-import { COUNT, eitherWay, estimable, namesParameter, objectOf } from './description.js'
+import { COUNT, estimable, namesParameter, objectOf, orderParameter } from './description.js'
 import type { Comparison, Dialect, Frame, Given, Listed, Sorting, Vocabulary, Window } from './dialect.js'
 import { comparisons, describeRows, type LookupWords, readRows, refused, single, toSize } from './parameters.js'
 
@@ -50,7 +50,7 @@ export const jsonServer: Dialect = {
       describeCount('_page', 'The number of the page.', 1),
       describeRows('_per_page', sizes),
       CURSOR,
-      namesParameter('_sort', 'The order: fields, a `-` before those that descend.', eitherWay(fields)),
+      orderParameter('_sort', fields),
       namesParameter('_order', 'Which way each of them goes.', ['asc', 'desc', 'ASC', 'DESC']),
     ],
     filters: (field) => [
@@ -122,12 +122,16 @@ function refuseTogether(own: ReadonlyMap<string, string>, [first = '', ...others
   if (other !== undefined) throw refused(first, `cannot be given with \`${other}\`, which asks for another page`)
 }
 
-/** The object that json-server 1 answers to a page by its number. */
-function frameNumbered({ window: { offset, size }, total, estimated }: Listed): Frame {
+/** The object that json-server 1 answers to a page by its number. Its neighbours are those of the `Link` header. */
+function frameNumbered({ window: { offset, size }, total, estimated, next, previous }: Listed): Frame {
   const page = offset / BigInt(size) + 1n
   const pages = Math.ceil(total / size)
-  const previous = page > 1n ? page - 1n : null
-  const next = page < BigInt(pages) ? page + 1n : null
-  const numbers = `"first":1,"prev":${previous},"next":${next},"last":${pages},"pages":${pages},"items":${total}${estimated ? ',"items_estimated":true' : ''}`
-  return { before: `{${numbers},"data":`, after: '}' }
+  const last = BigInt(Math.max(pages, 1))
+  // After the end, the page before is the last one; where the end is estimated, nobody knows.
+  const before = estimated || page <= last ? page - 1n : last
+  const numbers = [
+    `"first":1,"prev":${previous === undefined ? null : before},"next":${next === undefined ? null : page + 1n}`,
+    `"last":${last},"pages":${pages},"items":${total}${estimated ? ',"items_estimated":true' : ''}`,
+  ]
+  return { before: `{${numbers.join(',')},"data":`, after: '}' }
 }

@@ -1,7 +1,7 @@
 import { LOOKUPS } from '../fields/field-type.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { describeCount, readCount } from '../pagination/paginator.js'
-import { COUNT, eitherWay, envelopeOf, namesParameter, NEIGHBOUR } from './description.js'
+import { COUNT, envelopeOf, NEIGHBOUR, orderParameter } from './description.js'
 import type { Dialect } from './dialect.js'
 import { byLookup, comparisons, describeRows, readRows, single } from './parameters.js'
 
@@ -47,7 +47,7 @@ export const page: Dialect = {
       describeCount('page', 'The number of the page.', 1),
       describeRows('page_size', sizes),
       CURSOR,
-      namesParameter('ordering', 'The order: fields, a `-` before those that descend.', eitherWay(fields)),
+      orderParameter('ordering', fields),
     ],
     filters: (field) =>
       LOOKUPS.map((lookup) => ({ name: lookup === 'exact' ? field : `${field}__${lookup}`, lookups: [lookup] })),

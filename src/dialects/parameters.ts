@@ -1,5 +1,6 @@
 import { type Lookup, LOOKUPS } from '../fields/field-type.js'
 import type { Json } from '../json.js'
+import { faultOfJson } from '../json-body.js'
 import { readCount, type PageSizes, type ParameterDescription } from '../pagination/paginator.js'
 import { Problem } from '../problem.js'
 import type { Comparison, Given, Vocabulary } from './dialect.js'
@@ -85,10 +86,13 @@ export function readJson(name: string, text: string): Json {
   try {
     // In valid JSON every string is closed; an open one would be scanned again from each quote in it.
     JSON.parse(text)
-    return JSON.parse(text.replaceAll(NUMBER, (part) => (part.startsWith('"') ? part : `"${part}"`))) as Json
   } catch {
     throw refused(name, 'is not JSON')
   }
+  // Of a key that is given twice, `JSON.parse` keeps the last.
+  const fault = faultOfJson(text)
+  if (fault !== undefined) throw refused(name, fault)
+  return JSON.parse(text.replaceAll(NUMBER, (part) => (part.startsWith('"') ? part : `"${part}"`))) as Json
 }
 
 /**
