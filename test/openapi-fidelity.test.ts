@@ -60,6 +60,23 @@ test('a list of a dialect names the fields that it can be ordered by', () => {
   expect(parameterOf('/json-server/products', '_sort')).toMatchObject({ explode: false, schema: { items } })
 })
 
+test('lists in a query have the limits of the service', () => {
+  expect(parameterOf('/market/stalls/', 'id__in')?.schema).toMatchObject({ items: { type: 'integer' }, maxItems: 1000 })
+  expect(parameterOf('/json-server/products', 'id')?.schema).toMatchObject({ maxItems: 1000 })
+  expect(parameterOf('/json-server/products', 'state')?.schema).toMatchObject({ maxItems: 100 })
+  const ordering = [market.latest.paths['/market/products/'], snippets.latest.paths['/api/snippets-viewset/']].map(
+    (path) => path?.['get']?.parameters?.find(({ name }) => name === 'ordering'),
+  )
+  const sorting = [parameterOf('/market/stalls/', 'ordering'), parameterOf('/json-server/products', '_sort')]
+  for (const each of [...ordering, ...sorting]) expect(each?.schema).toMatchObject({ uniqueItems: true })
+  const selecting = Object.values(market.latest.paths)
+    .flatMap((operations) => operations['get']?.parameters ?? [])
+    .filter(({ name }) => name === 'fields' || name === 'expand')
+  expect(new Set(selecting.map(({ name }) => name)).size).toBe(2)
+  for (const each of selecting) expect(each.schema).toMatchObject({ uniqueItems: true })
+  expect(parameterOf('/json-server/products', '_order')?.schema).not.toHaveProperty('uniqueItems')
+})
+
 test('each id in a path has an example, and none is read-only', () => {
   const operations = [market, snippets].flatMap(({ latest }) => Object.values(latest.paths).flatMap(Object.values))
   const ids = (operations as { readonly parameters?: readonly Parameter[] }[])

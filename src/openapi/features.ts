@@ -7,18 +7,17 @@ import {
   type ResourceSpec,
 } from '../config/spec.js'
 import type { ListDescription } from '../dialects/dialect.js'
-import type { Lookup } from '../fields/field-type.js'
 import type { ValueDescription } from '../http/operation.js'
 import { refusesParameters, refusesSelection } from '../http/parameters.js'
-import type { JsonSchema } from '../json.js'
 import type { NullsPlace } from '../pagination/paginator.js'
-import { lookupsOf, sortableBy } from '../resource/dialect-list.js'
-import { compileFilters, type Filter, MOST_VALUES } from '../resource/filter.js'
+import { lookupsOf, mostValuesOf, sortableBy } from '../resource/dialect-list.js'
+import { compileFilters } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
 import { MOST_EXPANDED, pathsOf } from '../resource/selection.js'
 import { LONGEST_SEARCH } from '../resource/search.js'
-import { type FieldSchemas, LINK } from './field-schema.js'
+import type { FieldSchemas } from './field-schema.js'
 import type { Part } from './part.js'
+import { filterParameter, listParameter, ONCE, repeated } from './query-parameters.js'
 import { headersNamed } from './responses.js'
 
 /** The operation of a resource that is described, and what it may ask about. */
@@ -75,8 +74,10 @@ const selecting: Feature = ({ resource: { spec, members, selectable }, operation
   const paths = pathsOf(spec.expand)
   return {
     parameters: [
-      ...(partial ? [listParameter('fields', whole, { type: 'string', enum: members })] : []),
-      ...(paths.length > 0 ? [listParameter('expand', beside, { type: 'string', enum: paths }, MOST_EXPANDED)] : []),
+      ...(partial ? [listParameter('fields', whole, { type: 'string', enum: members }, ONCE)] : []),
+      ...(paths.length > 0
+        ? [listParameter('expand', beside, { type: 'string', enum: paths }, { ...ONCE, maxItems: MOST_EXPANDED })]
+        : []),
     ],
     refusals: [400],
   }
@@ -87,10 +88,10 @@ const ordering: Feature = ({ resource: { spec }, operation }) => {
   const names = spec.orderable.flatMap(({ name }) => [name, `-${name}`])
   const standard = spec.defaultOrder.map(({ field, descending }) => (descending ? `-${field.name}` : field.name))
   const description =
-    `The order: one field or several, a \`-\` before those that descend. ` +
+    `The order: one field or several, each of them once, a \`-\` before those that descend. ` +
     `Without it: ${[...standard, spec.model.primaryKey.name].join(', ')}.` +
     describeNulls(spec)
-  return { parameters: [listParameter('ordering', description, { type: 'string', enum: names })] }
+  return { parameters: [listParameter('ordering', description, { type: 'string', enum: names }, ONCE)] }
 }
 
 /** Where records without a value come; nothing for a list that has none. */
@@ -150,14 +151,10 @@ function dialectFilters(spec: ResourceSpec, { filters }: ListDescription, schema
       const lookup = meant.find((each) => lookups.has(each))
       if (lookup === undefined) return []
       const described = filterParameter({ parameter: name, field, lookup }, schemas, field.name in spec.links)
-      if (lookup !== 'exact') return [lookup === 'in' ? { ...described, explode: true } : described]
-      return lookups.has('in') ? [repeated(described)] : [described]
+      const isRepeated = lookup === 'in' || (lookup === 'exact' && lookups.has('in'))
+      return [isRepeated ? repeated(described, mostValuesOf(spec, field)) : described]
     }),
   )
-}
-
-function repeated({ schema, ...described }: Part): Part {
-  return { ...described, style: 'form', explode: true, schema: { type: 'array', items: schema, minItems: 1 } }
 }
 
 const addressing: Feature = ({ resource: { spec }, operation, schemas }) => {
@@ -258,37 +255,4 @@ export function isWriting(operation: Operation): boolean {
 
 function isOnItem(operation: Operation): boolean {
   return operation !== 'list' && operation !== 'create'
-}
-
-const COMPARISONS: Readonly<Record<Lookup, string>> = {
-  exact: 'is this',
-  ne: 'is another than this, or empty',
-  in: 'is one of these',
-  gt: 'is more than this',
-  gte: 'is this or more',
-  lt: 'is less than this',
-  lte: 'is this or less',
-  contains: 'has this in it',
-  icontains: 'has this in it, in either case',
-  startswith: 'starts with this',
-  istartswith: 'starts with this, in either case',
-  isnull: 'is empty, or is not',
-}
-
-function filterParameter(
-  { parameter, field, lookup }: Omit<Filter, 'read'>,
-  schemas: FieldSchemas,
-  link: boolean,
-): Part {
-  const description = `Only records whose \`${field.name}\` ${COMPARISONS[lookup]}.`
-  const schema = link ? { anyOf: [schemas.compared(field), LINK] } : schemas.compared(field)
-  if (lookup === 'in') return listParameter(parameter, description, schema, MOST_VALUES)
-  const given: JsonSchema = lookup === 'isnull' ? { type: 'boolean' } : schema
-  return { name: parameter, in: 'query', description, schema: given }
-}
-
-/** Values between commas. */
-function listParameter(name: string, description: string, items: JsonSchema, maxItems?: number): Part {
-  const schema = { type: 'array', items, minItems: 1, ...(maxItems !== undefined && { maxItems }) }
-  return { name, in: 'query', description, style: 'form', explode: false, schema }
 }

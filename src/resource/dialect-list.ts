@@ -6,7 +6,7 @@ import { offsetPage } from '../pagination/by-offset.js'
 import type { Ordered, PageRequest, Parameters } from '../pagination/paginator.js'
 import { refused } from '../dialects/parameters.js'
 import { Problem } from '../problem.js'
-import { readFlag, readValue, readValues } from './filter.js'
+import { MOST_VALUES, readFlag, readValue, readValues } from './filter.js'
 import { keepRecent, type ListRequest, refuseLong, spellLinks } from './list.js'
 import type { LinkReader } from './links.js'
 import type { Condition } from './plan.js'
@@ -45,7 +45,12 @@ export function compileDialectList(
     const offered = lookups.get(comparison.field)
     const lookup = comparison.lookups.find((each) => offered?.lookups.has(each))
     if (offered !== undefined && lookup !== undefined)
-      return toConditions(comparison, { field: offered.field, lookup, key: model.primaryKey, readLink })
+      return toConditions(comparison, {
+        field: offered.field,
+        lookup,
+        most: mostValuesOf(spec, offered.field),
+        readLink,
+      })
     if (unknownQuery === 'ignore') return []
     const name = quote(comparison.parameter)
     if (offered === undefined) throw new Problem('invalid_query', `this list takes no parameter ${name}; ${allowed}`)
@@ -125,22 +130,27 @@ export function lookupsOf({ filters, model: { primaryKey } }: ResourceSpec): Rea
   return new Map([[primaryKey.name, { field: primaryKey, lookups: new Set(equal) }], ...declared])
 }
 
+/** How many values of a field one parameter of a dialect takes. */
+export function mostValuesOf({ model: { primaryKey } }: ResourceSpec, field: FieldSpec): number {
+  return field === primaryKey ? MOST_IDS : MOST_VALUES
+}
+
 interface Meant {
   readonly field: FieldSpec
   readonly lookup: Lookup
-  readonly key: FieldSpec
+  readonly most: number
   readonly readLink: LinkReader | undefined
 }
 
 function toConditions(
   { parameter, values }: Comparison,
-  { field, lookup, key, readLink }: Meant,
+  { field, lookup, most, readLink }: Meant,
 ): readonly Condition[] {
   const compared = { parameter, field, readLink }
   const texts = [...new Set(values)]
   const [text = '', ...others] = texts
   if (lookup === 'in' || (lookup === 'exact' && texts.length !== 1))
-    return [{ field, lookup: 'in', value: readValues(compared, texts, field === key ? MOST_IDS : undefined) }]
+    return [{ field, lookup: 'in', value: readValues(compared, texts, most) }]
   // What is none of several values is not the first, nor the second.
   if (lookup === 'ne') return readValues(compared, texts).map((value) => ({ field, lookup, value }))
   if (others.length > 0) throw new Problem('invalid_query', `the parameter ${quote(parameter)} takes one value`)

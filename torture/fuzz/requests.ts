@@ -113,7 +113,7 @@ export function createRequests(described: Described, random: Random, ledger: Led
   return { valid, variants }
 }
 
-/** An order names no field twice, in neither direction, and a list of records none of them: no schema says so. */
+/** An order does not have a field in both directions, nor a list of records one of them twice: no schema says so. */
 function unrepeated(items: unknown): unknown {
   if (!Array.isArray(items)) return items
   const nameOf = (item: unknown) =>

@@ -156,9 +156,10 @@ function variantsOfMembers(schema: Schema, valid: unknown, schemas: Schemas): re
 
 function variantsOfItems(schema: Schema, valid: unknown, schemas: Schemas): readonly Variant[] {
   const [first] = Array.isArray(valid) ? (valid as readonly unknown[]) : []
-  const { minItems, maxItems } = schema
+  const { minItems, maxItems, uniqueItems } = schema
   return [
     ...(minItems === undefined ? [] : [{ rule: 'minItems', value: [] }]),
+    ...(uniqueItems === true ? [{ rule: 'uniqueItems', value: [first, first] }] : []),
     ...(maxItems === undefined
       ? []
       : [{ rule: 'maxItems', value: Array(Number(maxItems) + 1).fill(first) as unknown }]),
