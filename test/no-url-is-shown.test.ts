@@ -31,6 +31,8 @@ const FORMS: readonly ((password: string) => string)[] = [
   (password) => `"postgres://user:${password}@host/books"`,
   (password) => `host=host password=${password} dbname=books`,
   (password) => `postgres://user:${password}@host/books?sslmode=require&sslrootcert=/nowhere/${password}`,
+  (password) => `postgres://user:${password}@host/books?sslmode=${password}`,
+  (password) => `postgres://user:${password}%4@host/books`,
 ]
 const BROKEN = FORMS.flatMap((form) => PASSWORDS.map(form))
 
@@ -56,7 +58,31 @@ describe.each(['DATABASE_URL', 'DATABASE_REPLICA_URL'] as const)('no part of a b
   })
 })
 
+const SSLMODES = 'sslmode must be one of disable, prefer, require, verify-ca, verify-full, no-verify'
+const PERCENT = 'a % in it is not followed by two hexadecimal digits'
+
 test.each([
+  ['a percent sign in the password', `user:${SECRET}%@host/books`, PERCENT],
+  ['half a percent sequence in the password', `user:${SECRET}%4@host/books`, PERCENT],
+  ['a percent sequence that is none', `user:%zz${SECRET}@host/books`, PERCENT],
+  ['another one, behind one that is right', `user:%40${SECRET}%4g@host/books`, PERCENT],
+  ['bytes that are not UTF-8', `user:%ff${SECRET}@host/books`, 'it cannot be read as a URL'],
+  ['an unknown sslmode', `user:${SECRET}@host/books?sslmode=${SECRET}`, SSLMODES],
+  ['no sslmode', `user:${SECRET}@host/books?sslmode=`, SSLMODES],
+  ['an sslmode in capitals', `user:${SECRET}@host/books?sslmode=REQUIRE`, SSLMODES],
+  ['two of them', `user:${SECRET}@host/books?sslmode=${SECRET}&sslmode=require`, SSLMODES],
+  ['an encoded one', `user:${SECRET}@host/books?sslmod%65=${SECRET}`, SSLMODES],
+  ['an unknown ssl', `user:${SECRET}@host/books?ssl=false`, 'ssl must be one of true, 1, 0'],
+])('a URL is refused that has %s', async (_what, rest, reason) => {
+  const shown = await shownOf(`postgres://${rest}`, 'DATABASE_URL')
+  expect(shown).toContain(`DATABASE_URL is malformed: ${reason}; it is not shown`)
+  expect(shown).not.toContain(SECRET)
+})
+
+test.each([
+  'postgres://host/books?sslmode=verify-full',
+  'postgres://host/books?sslmode=no-verify',
+  'postgres://host/books?ssl=0',
   'postgres://user:pass%40word@host/books',
   'postgres://user:p@ssword@host/books',
   'postgres://host/books?user=me@server&password=a@b',

@@ -93,16 +93,29 @@ function describe(url: string, variable: string): string {
 /** The parts of a URL in which a password may have ended up that has a special character. */
 const PARTS = /^postgres(?:ql)?:\/\/[^/?#]*(?<path>[^?#]*)(?<query>[^#]*)(?<fragment>.*)$/s
 
+/** Parameters of which the driver takes what it does not know for something else, and the values that it knows. */
+const KNOWN_VALUES: readonly (readonly [name: string, values: readonly string[]])[] = [
+  ['sslmode', ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']],
+  ['ssl', ['true', '1', '0']],
+]
+
 function readUrl(url: string, variable: string): pg.Client {
   const parts = PARTS.exec(url)?.groups
   if (!parts) throw malformed(variable, url === '' ? 'it is empty' : 'it does not start with postgres://')
   const { path = '', query = '', fragment } = parts
   // The driver would encode it and take it for part of a name.
   if (/\s/.test(url)) throw malformed(variable, 'there is a blank in it')
+  // The driver would take the rest of the URL literally.
+  if (/%(?![0-9a-f]{2})/i.test(url)) throw malformed(variable, 'a % in it is not followed by two hexadecimal digits')
   if (fragment) throw malformed(variable, 'there is a # in it')
   // After the host only the values of parameters may have one, so what came before is no host, but a part of a password.
   if (path.includes('@') || query.split('&').some((each) => /^[^=]*@/.test(each)))
     throw malformed(variable, 'there is an @ behind the host')
+  const parameters = new URLSearchParams(query)
+  for (const [name, values] of KNOWN_VALUES) {
+    if (parameters.getAll(name).every((value) => values.includes(value))) continue
+    throw malformed(variable, `${name} must be one of ${values.join(', ')}`)
+  }
   try {
     return new pg.Client({ connectionString: url })
   } catch (error) {
