@@ -24,6 +24,7 @@ export const PROBLEMS = {
   unavailable: { status: 503, title: 'Service unavailable' },
   timeout: { status: 504, title: 'Gateway timeout' },
   outcome_unknown: { status: 504, title: 'Outcome unknown' },
+  unsupported_version: { status: 505, title: 'HTTP version not supported' },
 } as const satisfies Record<string, { status: number; title: string }>
 
 export type ProblemType = keyof typeof PROBLEMS

@@ -5,6 +5,7 @@ import { type Api, startApi } from './support/api.js'
 import type { Plugin } from '../src/index.js'
 import { makeBookServer } from './support/books.js'
 import { mistakesOf } from './support/config.js'
+import { talk } from './support/wire.js'
 
 const yaml = (api: string) => `version: 1
 api: { prefix: /api${api} }
@@ -80,6 +81,10 @@ describe('a host that nobody named', () => {
       detail: 'this server does not answer for the host `evil.example`; list it under `api.hosts` if it should',
     })
     expect((await send(server, { path: '/pages/', headers: { host: 'evil.example' } })).status).toBe(421)
+    const withPort = await send(server, { headers: { host: 'evil.example:8000' } })
+    expect(JSON.parse(withPort.text)).toMatchObject({
+      detail: expect.stringContaining('for the host `evil.example`; list'),
+    })
   })
 
   test('is answered for in production, unless hosts are listed', async () => {
@@ -88,6 +93,8 @@ describe('a host that nobody named', () => {
     const listed = await serve(', hosts: [api.example, "*.tenants.example"]', { NODE_ENV: 'production' })
     for (const host of ['api.example', 'API.example:443', 'a.tenants.example', 'a.b.tenants.example', 'localhost'])
       expect([host, await hosted(listed, host)]).toEqual([host, 200])
+    expect(await hosted(listed, 'api.example.')).toBe(200)
+    expect(await hosted(listed, '.tenants.example')).toBe(400)
     for (const host of ['any.example', 'tenants.example', 'x-api.example', 'api.example.evil.example'])
       expect([host, await hosted(listed, host)]).toEqual([host, 421])
   })
@@ -98,12 +105,27 @@ describe('a host that nobody named', () => {
     expect(await hosted(listed, 'evil.example')).toBe(421)
   })
 
-  test.each(['https://api.example', 'api.example:8000', 'API.example', '*', 'a b', ''])(
-    'cannot be listed as %j',
-    (host) => {
-      expect(mistakesOf(yaml(`, hosts: [${JSON.stringify(host)}]`))).toEqual([expect.stringMatching(/^2:\d+ SC20/)])
-    },
-  )
+  test('is the one in the request target, where that has one', async () => {
+    const server = await serve()
+    const answer = async (target: string, host: string) => {
+      const { answers } = await talk(server.url, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`, { answers: 1 })
+      return answers[0]?.status
+    }
+    expect(await answer('http://evil.example/api/notes/', 'localhost')).toBe(421)
+    expect(await answer('http://localhost:80/api/notes/', 'evil.example')).toBe(200)
+  })
+
+  test('can be listed by its name or address', () => {
+    const hosts = ['a', 'api.example', '_a.b-c.d1', '*.a.example', '10.0.0.1', '[::]', '[1:2::8]', '[::ffff:10.0.0.1]']
+    expect(mistakesOf(yaml(`, hosts: ${JSON.stringify(hosts)}`))).toEqual([])
+  })
+
+  test.each([
+    ...['https://api.example', 'api.example:8000', 'API.example', '*', 'a b', ''],
+    ...['256.1.1.1', '1.2.3', '*.10.0.0.1', '.api.example', 'api..example', '[:::]', '[1:2:3:4:5:6:7::8:9]', '::1'],
+  ])('cannot be listed as %j', (host) => {
+    expect(mistakesOf(yaml(`, hosts: [${JSON.stringify(host)}]`))).toEqual([expect.stringMatching(/^2:\d+ SC20/)])
+  })
 })
 
 const WRITES: readonly (readonly [method: string, path: string])[] = [

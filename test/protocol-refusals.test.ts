@@ -70,6 +70,28 @@ describe('a refused request is told what is wrong with it', () => {
       'malformed-request',
       'the Host header is not a host name with an optional port',
     ],
+    ...['.example.org', 'a..b', 'a.-b', '256.256.256.256', '1.2.3', '127.1', '0x7f', '[:::]', '[1::2::3]'].map(
+      (host): [string, string, string, string] => [
+        `the Host ${host}`,
+        raw('GET /api/books/ HTTP/1.1', `Host: ${host}`),
+        'malformed-request',
+        'the Host header is not a host name with an optional port',
+      ],
+    ),
+    ...['http:///api/books/', 'http://me@a/api/books/', 'http://.example.org/', 'http://a:b/'].map(
+      (target): [string, string, string, string] => [
+        `the target ${target}`,
+        request('GET', target),
+        'malformed-request',
+        'the host in the request target is not a host name with an optional port',
+      ],
+    ),
+    [
+      'another version of HTTP',
+      raw('GET /api/books/ HTTP/2.0', 'Host: a'),
+      'unsupported-version',
+      'the versions of HTTP that are understood are 1.1 and 1.0',
+    ],
     [
       'a Host before an address',
       raw('GET /api/books/ HTTP/1.1', 'Host: a[::1]:80'),

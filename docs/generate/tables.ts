@@ -37,6 +37,7 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
   timeout: 'A statement or a handler took too long, and nothing was changed; `Retry-After` says when to try again.',
   outcome_unknown:
     'Nobody knows whether the change was made: the database was lost, or was silent, when it had been told to store it. Read the record, or send the request again with its `Idempotency-Key`.',
+  unsupported_version: 'The request line names a version of HTTP other than 1.1 and 1.0.',
 }
 
 export function problems(): string {

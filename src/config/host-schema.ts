@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../json.js'
+import { HOST_PATTERN } from './host.js'
 import { doc, listOf } from './schema-parts.js'
 
-const LABEL = '[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?'
 const HINT =
   'a host is a name or address in lower case without a scheme or port, such as `api.example.org`, `[::1]` or `*.example.org`'
 
@@ -10,7 +10,7 @@ export const hostsSchema = (): JsonSchema =>
   doc(
     listOf(
       {
-        pattern: `^((\\*\\.)?${LABEL}(\\.${LABEL})*|\\[[0-9a-f:.]+\\])$`,
+        pattern: `^(?=[^A-Z]*$)${HOST_PATTERN}$`,
         patternErrorMessage: HINT,
         maxLength: 253,
       },

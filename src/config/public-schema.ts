@@ -1,10 +1,9 @@
 import type { JsonSchema } from '../json.js'
+import { HOST, PORT } from './host.js'
 import { doc, listOf } from './schema-parts.js'
 
-const HOST = '([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])'
-
 /** What `api.public_url`, and the environment variable in its place, must look like. */
-export const PUBLIC_URL = `^https?://${HOST}(:[1-9][0-9]{0,4})?(/[A-Za-z0-9._~-]+)*$`
+export const PUBLIC_URL = `^https?://${HOST}(?::${PORT})?(/[A-Za-z0-9._~-]+)*$`
 export const PUBLIC_URL_HINT =
   'a public URL is like `https://api.example`: scheme, host, a port if need be, a path if something in front cuts it off, and no slash at the end'
 

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { Problem } from '../problem.js'
-import { quote } from '../resource/query.js'
 import type { Cors } from './cors.js'
 import { type Hosts, nameOf } from './hosts.js'
 import type { PublicUrl } from './public-url.js'
@@ -22,10 +21,10 @@ export type FindForeign = (request: IncomingMessage, crossSite?: boolean) => Pro
 export function compileForeign({ hosts, cors, publicUrl = () => '' }: Guards): FindForeign {
   return (request, crossSite) => {
     if (hosts && !hosts.admits(request)) {
-      const name = quote(request.headers.host ?? '')
+      const name = nameOf(request.headers.host ?? '')
       return new Problem(
         'misdirected_request',
-        `this server does not answer for the host ${name}; list it under \`api.hosts\` if it should`,
+        `this server does not answer for the host \`${name}\`; list it under \`api.hosts\` if it should`,
       )
     }
     if (SAFE.has(request.method ?? '') || crossSite === true || !isFromOtherSite(request, publicUrl)) return undefined

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { HOST } from '../config/host.js'
 import { Problem } from '../problem.js'
 
 /** On every answer, as a flat list of names and values. JSON must never be sniffed, framed or cached across users. */
@@ -17,8 +18,14 @@ export const SECURITY_HEADERS: readonly string[] = Object.freeze([
 ])
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
-/** A host name with an optional port, as in `Host`. */
-export const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+,;=-]+)(?::[0-9]{0,5})?$/
+const LONGEST_AUTHORITY = 255
+/** The dot of the root may end a name. */
+const AUTHORITY = new RegExp(`^${HOST}\\.?(?::[0-9]{0,5})?$`)
+
+/** Whether a text is a host with an optional port, as in `Host`. */
+export function isAuthority(text: string): boolean {
+  return text.length <= LONGEST_AUTHORITY && AUTHORITY.test(text)
+}
 
 /** The client's id when it is plain and short enough for a log; otherwise a random one. */
 export function requestIdOf({ headers }: IncomingMessage): string {
@@ -28,7 +35,9 @@ export function requestIdOf({ headers }: IncomingMessage): string {
 
 /** What is wrong with the head of a request, whatever it asks for. The connection cannot be trusted after such a request. */
 export function findHeadProblem(request: IncomingMessage, maxHeaders: number): Problem | undefined {
-  const { rawHeaders, headers } = request
+  const { rawHeaders, headers, httpVersionMajor, httpVersionMinor } = request
+  if (httpVersionMajor !== 1 || httpVersionMinor > 1)
+    return new Problem('unsupported_version', 'the versions of HTTP that are understood are 1.1 and 1.0')
   const count = rawHeaders.length / 2
   // Node drops headers beyond its own maximum in silence; the server sets that maximum above ours.
   if (count > maxHeaders) return new Problem('headers_too_large', `a request may have at most ${maxHeaders} headers`)
@@ -36,7 +45,7 @@ export function findHeadProblem(request: IncomingMessage, maxHeaders: number): P
   if (hosts > 1) return new Problem('malformed_request', 'the request has more than one Host header')
   if (hosts === 0 && request.httpVersion !== '1.0')
     return new Problem('malformed_request', 'the request has no Host header')
-  if (hosts === 1 && !HOST.test(headers.host ?? '')) {
+  if (hosts === 1 && !isAuthority(headers.host ?? '')) {
     return new Problem('malformed_request', 'the Host header is not a host name with an optional port')
   }
   const coding = headers['transfer-encoding']
@@ -46,6 +55,16 @@ export function findHeadProblem(request: IncomingMessage, maxHeaders: number): P
   const { expect } = headers
   if (expect === undefined || expect.toLowerCase() === '100-continue' || request.httpVersion === '1.0') return undefined
   return new Problem('expectation_failed', 'the only expectation that can be met is 100-continue')
+}
+
+/**
+ * Has the authority of an absolute-form target replace `Host` (RFC 9112, 3.2.2), for everything that looks at the host of the request.
+ * @returns what is wrong with it
+ */
+export function takeAuthority({ headers }: IncomingMessage, authority: string): Problem | undefined {
+  headers.host = authority
+  if (isAuthority(authority)) return undefined
+  return new Problem('malformed_request', 'the host in the request target is not a host name with an optional port')
 }
 
 /** How often a header is given; Node keeps one of several. `name` is lower-case. */

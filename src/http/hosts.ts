@@ -44,10 +44,11 @@ export function compileNames(names: readonly string[]): (host: string) => boolea
   }
 }
 
-/** A `Host` in lower case and without its port. */
+/** A `Host` in lower case, without its port and the dot of the root. */
 export function nameOf(host: string): string {
   const port = host.lastIndexOf(':')
-  return (port > host.lastIndexOf(']') ? host.slice(0, port) : host).toLowerCase()
+  const name = (port > host.lastIndexOf(']') ? host.slice(0, port) : host).toLowerCase()
+  return name.endsWith('.') ? name.slice(0, -1) : name
 }
 
 function isLoopback(address = ''): boolean {

@@ -10,7 +10,7 @@ import type { Pipeline } from './pipeline.js'
 import type { Next } from './plugin.js'
 import type { FindForeign } from './foreign.js'
 import type { PublicUrl } from './public-url.js'
-import { findHeadProblem, requestIdOf, SECURITY_HEADERS } from './headers.js'
+import { findHeadProblem, requestIdOf, SECURITY_HEADERS, takeAuthority } from './headers.js'
 import type { Later } from './later.js'
 import { type Handler, METHODS, type Method, type Reply, type RouteOptions } from './route.js'
 import type { Match, RouteTable } from './routes.js'
@@ -84,7 +84,10 @@ export function createListener(parts: ListenerParts): {
       return next()
     }
     const exchange = begin(request, response, target, awaitsContinue)
-    const problem = findHeadProblem(request, limits.headers)
+    const { authority } = target
+    const problem =
+      findHeadProblem(request, limits.headers) ??
+      (authority === undefined ? undefined : takeAuthority(request, authority))
     if (problem) {
       exchange.mustClose = true
       fail(exchange, problem)

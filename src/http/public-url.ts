@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIPv6 } from 'node:net'
 import type { ApiSpec } from '../config/spec.js'
-import { HOST } from './headers.js'
+import { isAuthority } from './headers.js'
 import { compileNames } from './hosts.js'
 
 /** The URL under which the client of a request reaches the service, without a slash at the end; empty where nobody trustworthy says it. */
@@ -50,14 +50,12 @@ function readForwarded(headers: IncomingMessage['headers']): string {
 
 function toUrl(scheme: string | undefined, host: string | undefined): string {
   if (scheme === undefined || host === undefined || !/^https?$/i.test(scheme)) return ''
-  return host.length <= LONGEST_HOST && HOST.test(host) ? `${scheme.toLowerCase()}://${host.toLowerCase()}` : ''
+  return isAuthority(host) ? `${scheme.toLowerCase()}://${host.toLowerCase()}` : ''
 }
 
 function hostOf(url: string): string {
   return url.slice(url.indexOf('//') + 2)
 }
-
-const LONGEST_HOST = 255
 
 function lastOf(header: string | readonly string[] | undefined): string {
   const text = typeof header === 'string' ? header : (header ?? []).join(',')

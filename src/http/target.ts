@@ -1,19 +1,24 @@
-const ORIGIN = /^https?:\/\/[^/?#]*/i
+const ABSOLUTE = /^https?:\/\/([^/?#]*)/i
 
-/** Both as they stand in the URL. */
+/** Path and query stand as in the URL. */
 export interface Target {
   readonly path: string
   readonly search: string
+  /** The host and port of a target in absolute form. */
+  readonly authority: string | undefined
 }
 
-/** A request's target as path and query. A host in it is not looked at. */
+/** A request's target in its parts. */
 export function splitTarget(target: string): Target {
-  const local = target.startsWith('/') ? target : toLocal(target)
-  const mark = local.indexOf('?')
-  return mark === -1 ? { path: local, search: '' } : { path: local.slice(0, mark), search: local.slice(mark + 1) }
+  if (target.startsWith('/')) return splitLocal(target, undefined)
+  const [origin = '', authority] = ABSOLUTE.exec(target) ?? []
+  if (authority === undefined) return splitLocal(target, undefined)
+  const local = target.slice(origin.length)
+  return splitLocal(local.startsWith('/') ? local : `/${local}`, authority)
 }
 
-function toLocal(target: string): string {
-  const local = target.replace(ORIGIN, '')
-  return local === target || local.startsWith('/') ? local : `/${local}`
+function splitLocal(local: string, authority: string | undefined): Target {
+  const mark = local.indexOf('?')
+  if (mark === -1) return { path: local, search: '', authority }
+  return { path: local.slice(0, mark), search: local.slice(mark + 1), authority }
 }
