@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { indexDifferences, loadApplication, migrateUp } from '../src/index.js'
@@ -75,6 +76,18 @@ describe('check --database', () => {
       stdout: 'resources.yaml: ok, 1 resource, 6 routes\ndatabase: 5 indexes compared\n',
       stderr: '',
     })
+  })
+
+  test('warns of a message for a constraint that the table does not have', async () => {
+    await run('migrate', 'up')
+    const text = YAML.replace(
+      '    indexes:\n',
+      '    messages: { books_isbn_key: Taken, books_isbn_kye: Taken }\n    indexes:\n',
+    )
+    await writeFile(join(project.folder, 'resources.yaml'), text)
+    const { code, stdout, stderr } = await run('check', '--database')
+    expect([code, `${stdout}${stderr}`]).toEqual([0, expect.stringMatching(/warning\[SC408\].*`books_isbn_kye`/)])
+    expect(`${stdout}${stderr}`).not.toContain('no constraint `books_isbn_key`')
   })
 
   test.each([

@@ -82,6 +82,7 @@ test.each([
 })
 
 const UNGUARDED: Guards = {
+  messages: new Map(),
   table: 'books',
   constraints: new Map(),
   columns: () => [],

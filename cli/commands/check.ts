@@ -4,6 +4,7 @@ import {
   type Diagnostic,
   indexDifferences,
   type IndexFindings,
+  messageDifferences,
   migrationStatus,
   toGithub,
   toJson,
@@ -74,7 +75,7 @@ export function addCheck(program: Command, context: CliContext): void {
     .command('check')
     .description('find everything that is wrong with the configuration, and the indexes that it lacks or does not need')
     .option('--all', `print everything, not only the first ${SHOWN}`)
-    .option('--database', 'compare with the indexes of the database, too; changes nothing there')
+    .option('--database', 'compare with the indexes and constraints of the database, too; changes nothing there')
     .option('--json', 'print one JSON document; the same as --format json')
     .addOption(new Option('--format <format>', 'how it is printed').choices(Object.keys(FORMATS)).default('text'))
     .addHelpText('after', EXAMPLES)
@@ -102,7 +103,9 @@ function compare(context: CliContext, { spec }: Application): Promise<Comparison
     const pending = migrations
       .filter(({ state }) => state !== 'applied')
       .map(({ name, state }) => (state === 'pending' ? name : `${name} (${state})`))
-    return { pending, findings: pending.length > 0 ? undefined : await indexDifferences(spec, database) }
+    if (pending.length > 0) return { pending, findings: undefined }
+    const { indexes, refusals } = await indexDifferences(spec, database)
+    return { pending, findings: { indexes, refusals: [...refusals, ...(await messageDifferences(spec, database))] } }
   })
 }
 

@@ -116,6 +116,7 @@ const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): 
     fields,
     primaryKey: need(fields.find((field) => field.primaryKey)),
     indexes: (yaml.indexes ?? []).map((index) => buildIndex(index, column)),
+    messages: { ...yaml.messages },
   }
 }
 

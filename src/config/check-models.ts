@@ -6,7 +6,7 @@ import { columnOf, type Drafts, type ModelDraft } from './drafts.js'
 import { findValue, type Path } from './located.js'
 import type { Report } from './report.js'
 import { show, suggest } from './words.js'
-import { type IndexYaml, itemsOf } from './yaml-shape.js'
+import { type IndexYaml, itemsOf, membersOf } from './yaml-shape.js'
 
 const LONGEST_NAME = 63
 
@@ -28,6 +28,7 @@ export const checkModels = (root: Json, drafts: Drafts, report: Report): void =>
     checkColumns(model, report)
     checkFormerFields(root, model, report)
     checkIndexes(root, model, report)
+    checkMessageTexts(root, model, report)
   }
 }
 
@@ -134,6 +135,15 @@ const checkIndexes = (root: Json, model: ModelDraft, report: Report): void => {
     const columns = fields.join()
     if (seen.has(columns)) report.add({ code: 'SC316', path: at, message: 'an index on these fields stands above' })
     seen.add(columns)
+  }
+}
+
+/** Reports messages that have no words. */
+const checkMessageTexts = (root: Json, model: ModelDraft, report: Report): void => {
+  const path = [...model.path, 'messages']
+  for (const [name, text] of membersOf(findValue(root, path))) {
+    if (report.isSpoiled([...path, name]) || String(text).trim() !== '') continue
+    report.add({ code: 'SC207', path: [...path, name], message: `${show(name)} must not be empty text` })
   }
 }
 

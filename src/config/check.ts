@@ -4,6 +4,7 @@ import { withAnswers } from './answers-model.js'
 import { buildSpec } from './build.js'
 import { checkCors } from './check-cors.js'
 import { checkProxies } from './check-proxies.js'
+import { checkMessages } from './check-messages.js'
 import { checkModels } from './check-models.js'
 import { checkResources } from './check-resources.js'
 import type { Diagnostic } from './diagnostic.js'
@@ -31,5 +32,8 @@ export const checkConfig = (document: ConfigDocument): AppSpec | Diagnostic[] =>
   const given = document.value as unknown as ConfigYaml
   const value = withAnswers(given)
   const drafts = value === given ? models : draftModels(value as unknown as Json, report)
-  return buildSpec(value, drafts, resolve(document.file))
+  const spec = buildSpec(value, drafts, resolve(document.file))
+  checkMessages(spec, report)
+  const misplaced = report.diagnostics()
+  return misplaced.length > 0 ? misplaced : spec
 }

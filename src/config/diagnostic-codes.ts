@@ -197,6 +197,11 @@ export const DIAGNOSTICS = {
     explanation:
       'Under `nulls` stand nullable fields by which lists can be ordered, in `orderable` or `default_order`. Any other field has no nulls to put first or last.',
   },
+  SC323: {
+    title: 'Message belongs elsewhere',
+    explanation:
+      'Under `messages` of a model stand constraints that migrations written by hand have made, unique fields and relations. A unique index and the rules of a field have a `message` where they are declared.',
+  },
   SC351: { title: 'Unknown setting', explanation: 'No plugin reads a setting of this name.' },
   SC352: { title: 'Setting does not fit', explanation: 'The plugin that reads this setting declares other values.' },
   SC353: {
@@ -243,6 +248,11 @@ export const DIAGNOSTICS = {
     title: 'Index too small for its values',
     explanation:
       'PostgreSQL refuses a row that needs more than 2,704 bytes in an index, and a character takes up to four. Such a value is answered with 400; a smaller `max` says so beforehand.',
+  },
+  SC408: {
+    title: 'Constraint missing in the database',
+    explanation:
+      'Found by `check --database`: a name under `messages` of a model that no constraint or unique index of its table has, nor a foreign key that refers to it. No client ever reads the message.',
   },
 } as const satisfies Readonly<Record<string, CodeEntry>>
 

@@ -111,6 +111,11 @@ export const modelSchema = (): JsonSchema =>
         'Indexes of the table: lists of fields, or mappings for unique ones.',
         'indexes:\n  - [title, id]\n  - { fields: [author, title], unique: true }',
       ),
+      messages: doc(
+        { type: 'object', additionalProperties: { type: 'string', minLength: 1, maxLength: 500 } },
+        'What clients read when a constraint of the table refuses a change: messages by the names of constraints that migrations written by hand have made.',
+        'messages:\n  books_sold_below_stock: More copies are sold than there were',
+      ),
     },
     ['fields'],
   )

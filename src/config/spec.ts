@@ -72,6 +72,8 @@ export interface ModelSpec {
   readonly fields: readonly FieldSpec[]
   readonly primaryKey: FieldSpec
   readonly indexes: readonly IndexSpec[]
+  /** What clients read when a constraint refuses a change, by its name in the database. */
+  readonly messages: Readonly<Record<string, string>>
 }
 
 /** `default:` of a field: a literal in its JSON form, or one of a fixed set of functions. */

@@ -72,6 +72,7 @@ const FALSE_FRIENDS: ReadonlyMap<string, readonly string[]> = new Map(
     minLength: ['min'],
     minimum: ['min'],
     default_value: ['default'],
+    error_messages: ['messages'],
     primary: ['primary_key'],
     pk: ['primary_key'],
     values: ['choices'],

@@ -31,6 +31,7 @@ export interface ModelYaml {
   readonly dropped?: readonly string[]
   readonly fields: Readonly<Record<string, FieldYaml>>
   readonly indexes?: readonly IndexYaml[]
+  readonly messages?: Readonly<Record<string, string>>
 }
 
 export interface PaginationYaml {

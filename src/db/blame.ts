@@ -14,6 +14,8 @@ export interface DriverError extends Error {
 /** What a refusal of the database means for one model, so that a field can be blamed for it. */
 export interface Guards {
   readonly table: string
+  /** What the configuration says that clients read of a constraint, by its name: one of the table, or a foreign key that refers to it. */
+  readonly messages: ReadonlyMap<string, string>
   /** For each constraint's name, the faults of the declared fields that it guards. The name is never shown. */
   readonly constraints: ReadonlyMap<string, readonly Fault[]>
   /** The faults of a constraint that others have made, by the columns that the server names. */
@@ -33,12 +35,26 @@ export interface TakenKey {
 }
 
 export const NOT_NULL = '23502'
+/** That of a foreign key, which the server names with the table that refers, whichever of the two is changed. */
+export const STILL_REFERRED_TO: ReadonlySet<unknown> = new Set(['23503', '23001'])
 const TAKEN = '23505'
 /** Also of an index that has no room for a row. */
 export const TOO_LONG = '54000'
 
+/** What the configuration says of the constraint that made the server refuse a change; undefined when it says nothing. */
+export function messageOf({ code, constraint, table }: DriverError, guards: Guards): string | undefined {
+  const message = guards.messages.get(String(constraint))
+  return String(table) === guards.table || STILL_REFERRED_TO.has(code) ? message : undefined
+}
+
 /** The faults of the fields that made the server refuse a change; none when it does not say. */
 export function faultsOf(cause: DriverError, guards: Guards): readonly Fault[] {
+  const found = foundFaults(cause, guards)
+  const message = messageOf(cause, guards)
+  return message === undefined ? found : found.map(({ field }) => ({ field, message }))
+}
+
+function foundFaults(cause: DriverError, guards: Guards): readonly Fault[] {
   const name = String(cause.constraint)
   if (cause.code === NOT_NULL) {
     const fault = guards.required.get(String(cause.column))

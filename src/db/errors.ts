@@ -1,6 +1,16 @@
 import { types } from 'node:util'
 import { type Fault, Problem, type ProblemType } from '../problem.js'
-import { type DriverError, faultsOf, type Guards, NOT_NULL, type TakenKey, takenKey, TOO_LONG } from './blame.js'
+import {
+  type DriverError,
+  faultsOf,
+  type Guards,
+  messageOf,
+  NOT_NULL,
+  STILL_REFERRED_TO,
+  type TakenKey,
+  takenKey,
+  TOO_LONG,
+} from './blame.js'
 import { DatabaseRefused } from './database.js'
 
 /** What a failure of the database means. */
@@ -195,8 +205,16 @@ export function toProblem<E>(error: E, guards?: Guards): E | Problem {
   const meaning = cause && (isForeignNull(cause, guards) ? mismatch : meaningOf(cause))
   if (!meaning) return error
   const faults = guards ? faultsOf(cause, guards) : []
+  const detail = guards && messageOf(cause, guards)
+  if (detail !== undefined) return problem({ ...meaning, detail }, cause, faults)
   if (error instanceof Problem && error.type === meaning.type && faults.length === 0) return error
   return problem(meaning, cause, faults)
+}
+
+/** Whether the configuration has a message for the constraint that refused a change. */
+export function hasMessage(error: unknown, guards: Guards): boolean {
+  const cause = driverError(error)
+  return cause !== undefined && messageOf(cause, guards) !== undefined
 }
 
 /** Whether a null was refused where the model has no such column, or allows it: the table is another than the model's. */
@@ -209,8 +227,6 @@ export function takenKeyOf(error: unknown): TakenKey | undefined {
   if (codeOf(error) !== '23505') return undefined
   return takenKey(driverError(error)?.detail)
 }
-
-const STILL_REFERRED_TO = new Set(['23503', '23001'])
 
 /**
  * The refusal to delete a record that others refer to, as a client may see it; anything else comes back as it is.

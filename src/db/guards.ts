@@ -6,9 +6,9 @@ import { identifier } from '../fields/sql-literal.js'
 import type { Fault } from '../problem.js'
 import type { Row } from '../resource/plan.js'
 import type { Guards } from './blame.js'
-import { constraintFields, fieldsOf, foreignKeyName, indexName, uniqueName } from './constraint-names.js'
+import { constraintFields, fieldsOf, foreignKeyName, indexName, uniqueName } from '../config/constraint-names.js'
 import type { Database } from './database.js'
-import { tableOf, takenKeyOf, toProblem } from './errors.js'
+import { hasMessage, tableOf, takenKeyOf, toProblem } from './errors.js'
 
 const BROKEN = {
   unique: 'is taken by another record',
@@ -29,6 +29,7 @@ export function guardsOf(model: ModelSpec): Guards {
   const required = (field: FieldSpec) => (field.private ? undefined : faultOf(field, `${field.label} is required`))
   return {
     table,
+    messages: new Map(Object.entries(model.messages)),
     constraints: new Map(
       [...constraintFields(model)].map(([name, { fields: guarded, kind, message }]) => [
         name,
@@ -65,22 +66,21 @@ function faultsOf(fields: readonly FieldSpec[], kind: keyof typeof BROKEN, messa
 
 /**
  * What a client is told when a record cannot be deleted because others refer to it, by the name of the constraint: of relations that are
- * public, and no others.
+ * public, and of what the model has a message for.
  */
 export function referrersOf({ resources }: Pick<AppSpec, 'resources'>, model: ModelSpec): ReadonlyMap<string, string> {
   // Of several resources of one model the first gives its name.
-  return new Map(
-    [...resources]
-      .reverse()
-      .flatMap(({ name, model: { table, fields } }) =>
-        fields
-          .filter((field) => field.target?.model === model.name && isShown(field))
-          .map((field) => [
-            foreignKeyName(table, field.column),
-            `A record of ${name} still refers to it, by ${field.name}`,
-          ]),
-      ),
-  )
+  const relations = [...resources]
+    .reverse()
+    .flatMap(({ name, model: { table, fields } }) =>
+      fields
+        .filter((field) => field.target?.model === model.name && isShown(field))
+        .map(
+          (field) =>
+            [foreignKeyName(table, field.column), `A record of ${name} still refers to it, by ${field.name}`] as const,
+        ),
+    )
+  return new Map([...relations, ...Object.entries(model.messages)])
 }
 
 /** Which of several new rows has the key that is taken: the last, because it may be taken by another of them. */
@@ -108,7 +108,10 @@ export function guardTransactions(database: Database, models: readonly ModelSpec
       }, options)
     } catch (error) {
       // Only the end itself is left to fail: for what the work has swallowed, or for a constraint that is held then.
-      throw worked ? toProblem(error, guards.get(tableOf(error))) : error
+      if (!worked) throw error
+      // A table without a model may refer to one that has a message for it.
+      const own = guards.get(tableOf(error)) ?? [...guards.values()].find((each) => hasMessage(error, each))
+      throw toProblem(error, own)
     }
   }
 }

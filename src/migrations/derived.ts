@@ -1,4 +1,4 @@
-import { checkName, foreignKeyName, indexName, primaryKeyName, uniqueName } from '../db/constraint-names.js'
+import { checkName, foreignKeyName, indexName, primaryKeyName, uniqueName } from '../config/constraint-names.js'
 import { FIELD_TYPES } from '../fields/index.js'
 import type { CatalogConstraint, CatalogIndex } from './catalog.js'
 

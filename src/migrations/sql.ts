@@ -1,5 +1,5 @@
 import type { AppSpec, FieldSpec, ModelSpec } from '../config/spec.js'
-import { checkName, foreignKeyName, indexName, primaryKeyName, uniqueName } from '../db/constraint-names.js'
+import { checkName, foreignKeyName, indexName, primaryKeyName, uniqueName } from '../config/constraint-names.js'
 import { identifier, literal } from '../fields/sql-literal.js'
 
 /** A table as resources.yaml wants it, each part with the SQL that makes it. */

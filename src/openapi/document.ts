@@ -68,7 +68,8 @@ export function describeApp({ spec, routes }: Described): Part {
     const { generated } = route
     if (!generated) return describeWritten(route, routes.problemSchemaAt(route.path))
     const { resource, operation, partial } = generated
-    const canConflict = operation === 'destroy' ? isHeld(resource.spec.model, spec.models) : canClash(generated)
+    const { model } = resource.spec
+    const canConflict = operation === 'destroy' ? isHeld(model, spec.models) || isGuarded(model) : canClash(generated)
     const describeIt = generated.bulk ? describeBulk : describeGenerated
     return describeIt({ resource, operation, schemas, canConflict, partial }, namesOf(resource))
   }
@@ -144,10 +145,15 @@ function identifierOf(route: Route, routes: RouteTable, namesOf: (resource: Reso
 }
 
 function canClash({ resource, operation }: NonNullable<Route['generated']>): boolean {
-  const { fields, indexes } = resource.spec.model
+  const { model } = resource.spec
   if (!isWriting(operation)) return false
-  const isGuarded = fields.some((field) => !field.readOnly && (field.unique || field.primaryKey || field.target))
-  return isGuarded || indexes.some(({ unique }) => unique)
+  const isLimited = model.fields.some((field) => !field.readOnly && (field.unique || field.primaryKey || field.target))
+  return isLimited || model.indexes.some(({ unique }) => unique) || isGuarded(model)
+}
+
+/** Whether constraints made by hand may refuse changes; of which kind they are only the database knows. */
+function isGuarded({ messages }: ModelSpec): boolean {
+  return Object.keys(messages).length > 0
 }
 
 /** Whether records of other models can keep one of this model from being deleted. */

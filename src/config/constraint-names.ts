@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { FieldSpec, ModelSpec } from '../config/spec.js'
+import type { FieldSpec, ModelSpec } from './spec.js'
 
 /** PostgreSQL cuts longer names silently, so that two of them could become one. */
 const LONGEST = 63
@@ -37,11 +37,11 @@ export function constraintFields(model: ModelSpec): ReadonlyMap<string, Constrai
     ...fields
       .filter((field) => field.target)
       .map(({ name, column }) => [foreignKeyName(table, column), { fields: [name], kind: 'foreign_key' }] as const),
-    ...fields.flatMap(({ name, column, type, options }) =>
+    ...fields.flatMap(({ name, column, type, options, message }) =>
       type
         .rules(options)
         .filter((rule) => rule.check)
-        .map((rule) => [checkName(table, column, rule.name), { fields: [name], kind: 'check' }] as const),
+        .map((rule) => [checkName(table, column, rule.name), { fields: [name], kind: 'check', message }] as const),
     ),
   ])
 }
