@@ -147,9 +147,9 @@ function consentFailure({ losses }: ConsentNeeded): Failure {
 }
 
 function laterFailure(newer: readonly string[], misfits: readonly string[]): Failure {
-  const verb = newer.length === 1 ? 'was' : 'were'
+  const [verb, files] = newer.length === 1 ? ['was', 'the file'] : ['were', 'the files']
   const message = `${newer.join(', ')} ${verb} applied by a later version of the project, and this one does not fit: ${misfits.join('; ')}`
-  return new Failure(2, message, ['run the version of the project that has the file'])
+  return new Failure(2, message, [`run the version of the project that has ${files}`])
 }
 
 function differenceFailure(differences: readonly string[]): Failure {

@@ -90,6 +90,20 @@ describe('a version of the project that is older than its database', () => {
     })
   })
 
+  test('names all later migrations in one sentence', async () => {
+    const later = 'migrations/0003_more.sql'
+    await project.write(LATER, SIZE)
+    await project.write(later, '-- up\nselect 1;\n')
+    await run('migrate', 'up')
+    for (const file of [LATER, later]) await rm(join(project.folder, file))
+    expect(await run('migrate', 'down')).toMatchObject({
+      code: 2,
+      stderr: `error: 0002_size, 0003_more were applied by a later version of the project, so that this version cannot revert earlier migrations
+  = help: Run the version of the project that has the files
+`,
+    })
+  })
+
   test('is refused as before where the missing file stands before its own', async () => {
     await writeFile(join(project.folder, 'migrations/0002_other.sql'), '-- up\nselect 1;\n')
     expect(await run('migrate', 'up')).toMatchObject({

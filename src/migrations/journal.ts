@@ -2,13 +2,13 @@ import type { Connection } from '../db/database.js'
 import { MigrationError } from './error.js'
 import type { Migration } from './files.js'
 
-/** Knex's journal of what was applied, with one column more: the checksum of the file. */
+/** The journal of applied migrations: the columns of Knex's journal, and the checksum of each file. */
 export const JOURNAL = 'snippetctl_migrations'
 
 /** One line of `migrate status`. */
 export interface MigrationStatus {
   readonly name: string
-  /** `newer` has no file either: a later version of the project has applied it, after everything that there is a file of. */
+  /** A `newer` migration has no file here: a later version of the project applied it after all migrations that have one. */
   readonly state: 'applied' | 'pending' | 'changed' | 'missing' | 'newer'
   /** RFC 3339, UTC; undefined for a pending one. */
   readonly appliedAt: string | undefined
@@ -106,15 +106,14 @@ export function newerIn(statuses: readonly MigrationStatus[]): readonly string[]
   return statuses.filter(({ state }) => state === 'newer').map(({ name }) => name)
 }
 
-/** @throws MigrationError when a later version of the project has applied more, on which `work` would build or which it would undo */
+/** @throws MigrationError when a later version of the project has applied migrations after those that `work` is about */
 export function refuseNewer(statuses: readonly MigrationStatus[], work: string): void {
   const newer = newerIn(statuses)
   if (newer.length === 0) return
+  const [verb, files] = newer.length === 1 ? ['was', 'the file'] : ['were', 'the files']
   throw new MigrationError(
-    [
-      `${newer.join(', ')} ${newer.length === 1 ? 'was' : 'were'} applied by a later version of the project, so that this version cannot ${work}`,
-    ],
-    ['Run the version of the project that has the file'],
+    [`${newer.join(', ')} ${verb} applied by a later version of the project, so that this version cannot ${work}`],
+    [`Run the version of the project that has ${files}`],
   )
 }
 

@@ -81,7 +81,7 @@ export async function migrateDown(
   const files = await readMigrations(directory)
   const statuses = await compareJournal(database, files)
   refuseDisagreement(statuses)
-  refuseNewer(statuses, 'revert what came before it')
+  refuseNewer(statuses, 'revert earlier migrations')
   const applied = statuses.filter(({ state }) => state === 'applied').map(({ name }) => name)
   if (applied.length === 0) return []
   return repeat(database, { ...options, files, direction: 'down', names: applied.slice(-steps).reverse() })
@@ -164,7 +164,7 @@ async function step(
   await createJournal(session)
   const statuses = await compareJournal(session, files)
   refuseDisagreement(statuses)
-  if (direction === 'down') refuseNewer(statuses, 'revert what came before it')
+  if (direction === 'down') refuseNewer(statuses, 'revert earlier migrations')
   const name = NEXT[direction](statuses)?.name
   const file = files.find((each) => each.name === name)
   if (!file) return undefined
