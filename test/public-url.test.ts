@@ -131,11 +131,11 @@ describe('links to other pages', () => {
   })
 
   test('are what a listed proxy says only of hosts that `api.hosts` lists, where it does', async () => {
-    const text = yaml('{ hosts: [api.example, "*.library.example"], trusted_proxies: [127.0.0.1] }')
+    const text = yaml('{ hosts: [api.example, "*.books.example"], trusted_proxies: [127.0.0.1] }')
     apis.set(text, await startApi(text, { database, env: PRODUCTION }))
     for (const [host, start] of [
       ['api.example:8443', 'https://api.example:8443'],
-      ['de.library.example', 'https://de.library.example'],
+      ['de.books.example', 'https://de.books.example'],
       ['evil.example', ''],
       ['localhost', ''],
     ] as const)
