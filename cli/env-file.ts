@@ -4,21 +4,21 @@ import { parseEnv } from 'node:util'
 import { Failure } from './failure.js'
 import type { LogEntry } from './log-entry.js'
 
-/** What became of the file of variables. Values are never shown: some are passwords. */
+/** The result of reading the file of variables. Values are never shown: some are passwords. */
 export interface EnvFile {
-  /** As people write it. */
+  /** The path as the user wrote it. */
   readonly path: string
-  /** The variables that this process has from the file; those that the environment had before are not among them. */
+  /** The variables that the file set, without the variables that the environment had already. */
   readonly names: readonly string[]
-  /** Why nothing was read. */
+  /** The reason why the file was not read. */
   readonly failure?: Failure
 }
 
 const USUAL = '.env'
 
 /**
- * Adds the variables of `.env` to an environment, which goes before the file. In production there is no file: everything is said by
- * whatever starts the process.
+ * Adds the variables of `.env` in the directory `cwd` to an environment. Variables that the environment has already keep their values. In
+ * production no file is read: whatever starts the process sets the variables.
  */
 export function readEnvFile(cwd: string, env: NodeJS.ProcessEnv): EnvFile | undefined {
   const path = env['SNIPPETCTL_ENV_FILE'] ?? USUAL
@@ -46,18 +46,18 @@ function readText(file: string, path: string): string | undefined {
       .replaceAll('\r\n', '\n')
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    // Environments of Python are directories of this name.
+    // Python projects may have a virtual environment in a directory called `.env`.
     if ((code === 'ENOENT' || code === 'EISDIR') && path === USUAL) return undefined
     const reason = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a directory' : String(code)
     throw new Failure(2, `cannot read \`${path}\`: ${reason}`, ['SNIPPETCTL_ENV_FILE= reads no file'], cause)
   }
 }
 
-/** A blank line, a comment, or a variable with its value, which may take several lines in quotes. */
+/** A blank line, a comment, or a variable. A value in quotes may span several lines. */
 const ENTRY =
   /[ \t]*(?:#.*|(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(?:(?:"[^"]*"|'[^']*'|`[^`]*`)[ \t]*(?:#.*)?|[^\s"'`].*)?)?(?:\n|$)/y
 
-/** Node ignores lines that it cannot read; here they are errors. */
+/** Parses the text as Node does, but reports lines that Node would ignore. */
 function parse(text: string, path: string): Readonly<Record<string, string>> {
   ENTRY.lastIndex = 0
   while (ENTRY.lastIndex < text.length) {
@@ -81,14 +81,14 @@ function malformed(rest: string, where: string): Failure {
   ])
 }
 
-/** Says in the log which variables come from a file. */
+/** Logs which variables the file set. */
 export function sayEnvFile(file: EnvFile | undefined, log: { info(entry: LogEntry): void }): void {
   if (file === undefined) return
   const { path, names } = file
   log.info({ event: 'env_file', file: path, variables: names, msg: describeEnvFile(file) })
 }
 
-/** One line about a file that was read. */
+/** Describes the result in one line. */
 export function describeEnvFile({ path, names }: EnvFile): string {
   return names.length === 0
     ? `${path} was read; it sets nothing that is not set already`

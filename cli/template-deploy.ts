@@ -15,19 +15,19 @@ const dockerfile = ({ name }: Wish): string => `# docker build -t ${name} .
 
 FROM node:22-slim AS packages
 WORKDIR /app
-# A package that lies beside the project, as a file, is copied as well.
+# The pattern *.tgz also copies packages that package.json refers to by a local file.
 COPY package.json package-lock.json .npmrc *.tgz ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:22-slim
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
-# Everything that .dockerignore lets in.
+# Copies only the files that .dockerignore allows.
 COPY . .
-# A mistake in the configuration ends here. It leaves the compiled plugins behind, so that nothing is written when it runs.
+# Fails the build if the configuration has a mistake. It also compiles the plugins, because the container's file system is read-only at run time.
 RUN node node_modules/snippetctl/bin/snippetctl.js check
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8000 SNIPPETCTL_ADMIN_PORT=9000
-# A number, because Kubernetes cannot tell from a name that it is not root. Nothing in /app belongs to it.
+# Kubernetes checks by the number that the user is not root. The user owns no file in /app.
 USER 1000:1000
 EXPOSE 8000 9000
 STOPSIGNAL SIGTERM
@@ -37,7 +37,7 @@ ENTRYPOINT ["node", "node_modules/snippetctl/bin/snippetctl.js"]
 CMD ["serve"]
 `
 
-const DOCKERIGNORE = `# Everything, and then what belongs in the image: a file with passwords never gets in by accident.
+const DOCKERIGNORE = `# Ignores every file, and then allows the files of the image, so that no file with passwords gets in by accident.
 *
 !package.json
 !package-lock.json
@@ -72,7 +72,7 @@ services:
       POSTGRES_PASSWORD: \${POSTGRES_PASSWORD:?a password of letters and digits}
     volumes: ["database:/var/lib/postgresql/data"]
     healthcheck:
-      # By TCP: the server that only sets the database up listens on a socket alone.
+      # Checks over TCP: during initialization, PostgreSQL listens only on a Unix socket.
       test: [CMD, pg_isready, --host=127.0.0.1, --username=app, --dbname=app]
       interval: 2s
       timeout: 3s
@@ -93,11 +93,11 @@ services:
     depends_on:
       migrate: { condition: service_completed_successfully }
     ports: ["127.0.0.1:8000:8000"]
-    # The drain delay, and 15 s.
+    # The drain delay, and 15 s for the requests under way.
     stop_grace_period: 20s
     restart: unless-stopped
 
-  # Asks for a name and a password. Write the first account, then start it with the others:
+  # Asks for a user name and a password. Create the first account, then start the proxy with the other services:
   #   printf "alice:$(openssl passwd -apr1)\\n" > deploy/users
   #   docker compose --profile proxy up --build
   proxy:
@@ -114,7 +114,7 @@ volumes:
   database:
 `
 
-/** The same file is in `deploy/` of the package; a test holds them together. */
+/** The same file is in `deploy/` of the package; a test compares them. */
 const NGINX = `# A proxy that asks for a name and a password before a request reaches the service, which has no accounts.
 # Passwords need TLS: outside of this machine, listen on 443 with ssl, ssl_certificate and ssl_certificate_key.
 

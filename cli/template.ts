@@ -43,7 +43,7 @@ const emptyConfiguration = (wish: Wish): string => `${head(wish)}
 
 const configuration = (wish: Wish, plugin: string): string => `${head(wish)}
 plugins:
-  - ./${plugin}        # routes of your own, beside the generated ones
+  - ./${plugin}        # your own routes, next to the generated routes
 
 models:
   book:                       # a table, and the rules of its fields
@@ -58,14 +58,14 @@ models:
       - [created_at, id]      # serves the order below
 
 resources:
-  book:                       # what is served; its routes are called book-list and book-detail
+  book:                       # a model that is served; its routes are called book-list and book-detail
     model: book
     path: /books/             # /api/books/ and /api/books/{id}/
     filterable: [title]       # /api/books/?title=Emma
     orderable: [created_at]   # /api/books/?ordering=-created_at
 `
 
-/** What `migrate plan` makes of the configuration; a test holds it. */
+/** The migration that `migrate plan` writes for the configuration; a test compares them. */
 const MIGRATION = `-- up
 
 create table "books" (
@@ -105,7 +105,7 @@ const plugin: Plugin = (app) => {
 export default plugin
 `
 
-/** The types taken out, and put where an editor finds them all the same. */
+/** The plugin without TypeScript's syntax: a comment tells the editor its type. */
 const asJavaScript = (text: string): string =>
   text
     .replace('type Plugin, ', '')
@@ -145,18 +145,18 @@ const GITIGNORE = `node_modules/
 deploy/users
 `
 
-const NPMRC = `# A package cannot run its own code while it is installed. A package that must: npm rebuild NAME --ignore-scripts=false
+const NPMRC = `# Packages cannot run scripts while they are installed. To run the scripts of one package: npm rebuild NAME --ignore-scripts=false
 ignore-scripts=true
 `
 
-const ENVIRONMENT = `# Copy this to .env and take the # away where a value is yours. snippetctl reads .env unless NODE_ENV is production;
-# a variable of the environment goes before it. Git ignores .env. Docker Compose reads it too.
+const ENVIRONMENT = `# Copy this file to .env, and remove the # from each variable that you set. snippetctl reads .env unless NODE_ENV is production.
+# Variables of the environment take precedence. Git ignores .env. Docker Compose reads it too.
 
 # DATABASE_URL=postgres://user:password@localhost:5432/database
 # PORT=8000
 # HOST=127.0.0.1
 
-# For compose.yaml: letters and digits, such as those of \`openssl rand -hex 24\`
+# For compose.yaml. Use letters and digits only, for example the output of \`openssl rand -hex 24\`
 # POSTGRES_PASSWORD=
 `
 
