@@ -357,8 +357,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'pages of other sites may write',
     file: 'src/http/foreign.ts',
-    search: "!== 'cross-site'",
-    replace: "!== 'cross-sites'",
+    search: "site === 'cross-site'",
+    replace: "site === 'cross-sites'",
     caughtBy: { file: 'test/other-sites', test: 'writes nothing', database: 'local' },
   },
   {
@@ -388,5 +388,51 @@ export const BUGS: readonly PlantedBug[] = [
     search: 'if (isComponent) return part as JsonSchema',
     replace: 'if (isComponent || within.length === 0) return part as JsonSchema',
     caughtBy: { file: 'test/openapi-document', test: 'refers only to named components', database: 'local' },
+  },
+  {
+    name: 'what the next plan would undo is adopted',
+    file: 'src/migrations/undone.ts',
+    search: 'if (undoing.length === 0) return',
+    replace: 'if (undoing.length >= 0) return',
+    caughtBy: { file: 'test/adopted-objects', test: 'another default', database: 'local' },
+  },
+  {
+    name: 'the last of two equal keys in a filter wins',
+    file: 'src/dialects/parameters.ts',
+    search: 'if (fault !== undefined) throw',
+    replace: "if (fault === '') throw",
+    caughtBy: { file: 'test/dialects', test: '"status":"draft","status"', database: 'embedded' },
+  },
+  {
+    name: 'the message of a constraint made by hand is not used',
+    file: 'src/db/errors.ts',
+    search: 'if (detail !== undefined) return problem({',
+    replace: "if (detail === '') return problem({",
+    caughtBy: {
+      file: 'test/messages-of-constraints',
+      test: 'is answered with the message of the model',
+      database: 'local',
+    },
+  },
+  {
+    name: 'nulls are where PostgreSQL has them',
+    file: 'src/db/page-rows.ts',
+    search: "nulls === undefined ? descending : nulls === 'first'",
+    replace: 'nulls === undefined ? descending : descending',
+    caughtBy: { file: 'test/properties', test: 'hold each record once, by links and by numbers', database: 'embedded' },
+  },
+  {
+    name: 'an order with a place for nulls is sorted, not read from an index',
+    file: 'src/db/page-rows.ts',
+    search: "first?.nulls === undefined || limit === ''",
+    replace: "first?.nulls === undefined || limit !== ''",
+    caughtBy: { file: 'test/nulls-in-orders', test: 'is read from an ascending index', database: 'local' },
+  },
+  {
+    name: 'many clients together pipeline without a bound',
+    file: 'src/http/pipeline.ts',
+    search: '      if (underWay.length > 1) pipelined += 1\n',
+    replace: '',
+    caughtBy: { file: 'test/pipelined-requests', test: 'have sixty-four', database: 'embedded' },
   },
 ]
