@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Database } from '../src/db/database.js'
 import { openDatabase } from '../src/db/open.js'
 import { type Api, startApi } from './support/api.js'
-import { BOOKS } from './support/cli.js'
+import type { Plugin } from '../src/index.js'
+import { PLUGGED } from './support/cli.js'
 import { testDatabaseKind } from './support/database.js'
 import { type Cluster, createCluster, installedBinaries } from './support/servers.js'
 
@@ -11,6 +12,13 @@ const describeWithServers = testDatabaseKind() === 'postgres' && installedBinari
 const TABLE = `create table "books" ("id" bigint generated always as identity primary key, "title" varchar(100) not null);
   insert into "books" ("title") values ('Dune')`
 const LAG = 300
+
+const plugin: Plugin = (app) =>
+  app.route('GET', '/locked/', 'locked', async (context) => {
+    const books = context.store(app.resource('book'))
+    const [first] = await books.lockMany([1n])
+    return { status: 200, body: [first !== undefined, (await books.lock(1n)) !== undefined] }
+  })
 
 describeWithServers('with a replica', () => {
   let primary: Cluster
@@ -30,7 +38,7 @@ describeWithServers('with a replica', () => {
     follower = await openDatabase({ url: replica.url, directory: '' }, {})
     const env = { DATABASE_REPLICA_URL: replica.url, DATABASE_REPLICA_LAG: String(LAG) }
     database = await openDatabase({ url: primary.url, directory: '' }, env)
-    api = await startApi(BOOKS, { database })
+    api = await startApi(PLUGGED, { plugin, database })
   })
 
   afterEach(() => follower?.query({ text: 'select pg_wal_replay_resume()', values: [] }))
@@ -92,6 +100,14 @@ describeWithServers('with a replica', () => {
     const before = await latest()
     for (let asked = 0; asked < 100 && (await latest()) === before; asked++) await titles({ prefer: 'return=minimal' })
     expect(await latest()).not.toBe(before)
+  })
+
+  test('records are locked by the primary alone, for a GET too', async () => {
+    await untilItReads()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => api.fetch('/api/locked/')))
+    const text = "select query from pg_stat_activity where query like '%for no key update%' and pid <> pg_backend_pid()"
+    expect((await follower.query({ text, values: [] })).rows).toEqual([])
+    for (const answer of answers) expect(await answer.json()).toEqual([true, true])
   })
 
   test('it is read again when it has caught up', async () => {

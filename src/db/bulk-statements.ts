@@ -43,8 +43,10 @@ export function compileBulkStatements(model: ModelSpec, selected: string): BulkS
     },
     retrieveMany: (ids) =>
       among(ids, `select ${key}::text, ${selected} from ${table} where ${key} = any($1) order by ${key}`, true),
-    lockMany: (ids) =>
-      among(ids, `select ${key}::text from ${table} where ${key} = any($1) order by ${key} for no key update`, true),
+    lockMany(ids) {
+      const text = `select ${key}::text from ${table} where ${key} = any($1) order by ${key} for no key update`
+      return { ...among(ids, text, true), locks: true }
+    },
     destroyMany: (ids) => among(ids, `delete from ${table} where ${key} = any($1)`, false),
   }
 }

@@ -18,6 +18,8 @@ export interface Statement extends Share {
   readonly name?: string | undefined
   /** The statement only reads, so it is sent once more when its connection was lost before an answer came. */
   readonly retry?: boolean
+  /** It locks what it reads, which a replica cannot do. */
+  readonly locks?: boolean
   /**
    * An index answers it at once, so that others may wait behind it on one connection; `perhaps` is for a statement that
    * only reads a page and has a name: how long it took lately will tell.

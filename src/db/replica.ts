@@ -29,7 +29,7 @@ export function withReplica({ primary, replica, bound }: ReplicaOptions): Databa
   const freshness = watchFreshness({ primary, replica, bound })
 
   async function read(statement: Statement): Promise<Result> {
-    if (!statement.retry || !freshness.holds()) return primary.query(statement)
+    if (!statement.retry || statement.locks || !freshness.holds()) return primary.query(statement)
     try {
       return await replica.query(statement)
     } catch (error) {

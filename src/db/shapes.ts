@@ -6,7 +6,7 @@ import type { Statement } from './database.js'
 export interface Template<Input> {
   readonly text: string
   readonly values: readonly ((input: Input) => Cell)[]
-  readonly kind: Required<Pick<Statement, 'retry' | 'quick'>>
+  readonly kind: Required<Pick<Statement, 'retry' | 'quick'>> & Pick<Statement, 'locks'>
   readonly raw?: number | undefined
   /** The record that it changes. */
   readonly record?: (input: Input) => string

@@ -154,7 +154,7 @@ export function compileStatements(
       ? shapes.fill(`list ${shapeOf(plan)}`, list, plan)
       : selecting.fill(`list ${plan.selection.key} ${shapeOf(plan)}`, list, plan),
   )
-  const locked = { ...plainly, text: `${plainly.text} for no key update`, kind: READ, record: String }
+  const locked = { ...plainly, text: `${plainly.text} for no key update`, kind: LOCK, record: String }
 
   return {
     list: (plan) => (plan.selection === undefined ? shapes : selecting).send(filledList(plan)),
@@ -181,6 +181,7 @@ export function compileStatements(
 const QUICK: Kind = { retry: true, quick: true }
 const PAGE: Kind = { retry: true, quick: 'perhaps' }
 const READ: Kind = { retry: true, quick: false }
+const LOCK: Kind = { ...READ, locks: true }
 const WRITE: Kind = { retry: false, quick: false }
 const CHANGE = { kind: WRITE, record: ({ id }: Change) => id }
 
