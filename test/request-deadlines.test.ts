@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Hooks, type Plugin, Problem } from '../src/index.js'
+import { type Context, type Hooks, type Plugin, Problem } from '../src/index.js'
 import { type Api, startApi } from './support/api.js'
 import { makeProject, type Project } from './support/cli.js'
-import { testDatabaseKind } from './support/database.js'
 
 const CONFIG = `
 version: 1
@@ -42,8 +41,20 @@ const plugin: Plugin = (app) => {
     await transaction(({ store }) => store(books).create({ title: 'tardy' })).then(ended, ended)
     return { status: 204 }
   })
-  app.route('POST', '/many/', 'many', async ({ store }) => {
+  const fill = async ({ store }: Pick<Context, 'store'>) => {
     for (let at = 0; at < MANY && !enough; at++) await store(books).create({ title: `many ${at}` })
+  }
+  app.route('POST', '/many/', 'many', async (context) => {
+    await fill(context)
+    return { status: 204 }
+  })
+  app.route('POST', '/inside/', 'inside', async ({ transaction }) => {
+    await transaction(fill)
+    return { status: 204 }
+  })
+  app.route('POST', '/after/', 'after', async ({ transaction }) => {
+    enough = false
+    await transaction(async (inside) => inside.afterCommit((after) => after.transaction(fill).catch(ended)))
     return { status: 204 }
   })
   app.route('POST', '/vain/', 'vain', async ({ store }) => {
@@ -225,18 +236,23 @@ test('a handler that begins a transaction after its request was answered stores 
   expect(await titles()).toEqual([])
 })
 
-/** The embedded database answers before a timer has its turn. */
-const describeWithSessions = testDatabaseKind() === 'postgres' ? describe : describe.skip
-
-describeWithSessions('a handler that writes without a pause', () => {
+describe('a handler that writes without a pause', () => {
   test.each([
     ['many', [504, 'outcome-unknown', null]],
     ['vain', [504, 'timeout', '1']],
+    ['inside', [504, 'timeout', '1']],
   ])('is ended at the deadline, and told what came of it: %s', async (path, expected) => {
     enough = false
     const late = setTimeout(() => (enough = true), 3_000)
     expect(await problemOf(await api.send('POST', `/api/${path}/`, {}))).toEqual(expected)
     clearTimeout(late)
+  })
+
+  test('in a transaction after a commit is ended too, and stores nothing of it', async () => {
+    const over = new Promise<unknown>((resolve) => ended.mockImplementation(resolve))
+    expect((await api.send('POST', '/api/after/', {})).status).toBe(204)
+    expect(await over).toMatchObject({ type: 'timeout' })
+    expect(await titles()).toEqual([])
   })
 })
 

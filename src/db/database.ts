@@ -79,6 +79,8 @@ export interface SharedTransactionOptions extends TransactionOptions {
    * it is cancelled. Once it is being committed, a signal comes too late.
    */
   readonly signal?: AbortSignal | undefined
+  /** Called before each statement, because timers may have no turn between two of them: gives the signal if it is time. */
+  readonly enforce?: (() => void) | undefined
 }
 
 /** A database that is open. Nothing outside `db/` knows which kind it is. */

@@ -111,9 +111,9 @@ export function poolDatabase({
 
   async function transaction<T>(
     work: (connection: Connection) => Promise<T>,
-    { isolation, signal, share }: SharedTransactionOptions = {},
+    { isolation, signal, enforce, share }: SharedTransactionOptions = {},
   ): Promise<T> {
-    const parts = { sending, begin: BEGIN[isolation ?? 'default'], ends, signal }
+    const parts = { sending, begin: BEGIN[isolation ?? 'default'], ends, signal, enforce }
     for (let reruns = 0; ; reruns++) {
       // Who was let in is not turned away after a deadlock.
       const granted = await enter({ ...share, follows: reruns > 0 }, signal)

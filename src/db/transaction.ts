@@ -15,6 +15,7 @@ export interface TransactionParts {
   /** The ends of all transactions that are under way. */
   readonly ends: Set<End>
   readonly signal: AbortSignal | undefined
+  readonly enforce: (() => void) | undefined
 }
 
 /**
@@ -24,7 +25,7 @@ export interface TransactionParts {
 export function runTransaction<T>(
   client: pg.PoolClient,
   work: (connection: Connection) => Promise<T>,
-  { sending, begin, ends, signal }: TransactionParts,
+  { sending, begin, ends, signal, enforce }: TransactionParts,
 ): Promise<T> {
   let phase: 'open' | 'closing' | 'over' = 'open'
   let spent = false
@@ -45,6 +46,7 @@ export function runTransaction<T>(
       })
     })
   const query = async (statement: Statement): Promise<Answer> => {
+    enforce?.()
     if (phase !== 'open') throw ended
     try {
       return await ask(statement)

@@ -59,6 +59,7 @@ function readBytes(exchange: Exchange, policy: BodyPolicy): Promise<Uint8Array> 
       reject(problem)
     }
     exchange.failBody = fail
+    exchange.readsBody = true
     request.on('data', (chunk: Buffer) => {
       if (isOver()) return
       size += chunk.length

@@ -5,6 +5,7 @@ import type { JsonBody } from '../json-body.js'
 import type { Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import { readBody } from './body.js'
+import type { Deadlines } from './deadlines.js'
 import { EXCHANGE, type Exchange } from './exchange.js'
 import { once } from './idempotency.js'
 import type { Later, Task } from './later.js'
@@ -35,7 +36,8 @@ export interface Surroundings {
   readonly publicUrl: PublicUrl
   readonly runLater: Later['run']
   /** Sees to it that the transactions of an exchange end. */
-  readonly watch: (exchange: Exchange) => void
+  readonly watch: Deadlines['watch']
+  readonly enforce: Deadlines['enforce']
   /** Milliseconds that a transaction after a commit may take. */
   readonly handlerTimeout: number
 }
@@ -45,7 +47,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
   const { request, requestId, search } = exchange
   let reading: Promise<JsonBody> | undefined
   let watching: ReturnType<typeof watchStores> | undefined
-  const watched = () => (watching ??= watchStores(exchange))
+  const watched = () => (watching ??= watchStores(exchange, surroundings.enforce))
   const around = (records: Records, kind: Kind): Context =>
     Object.freeze<Context & { readonly [EXCHANGE]: Exchange }>({
       [EXCHANGE]: exchange,
@@ -68,7 +70,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
       reverse: surroundings.reverse,
     })
   const transact: Transact = async (records, { work, options, kind }) => {
-    if (kind !== 'later') refuseLate(exchange)
+    if (kind !== 'later') refuseLate(exchange, surroundings.enforce)
     let tasks: Task[] = []
     let written = false
     const limit = kind === 'later' ? limitTransaction(surroundings.handlerTimeout) : withRequest(exchange, surroundings)
@@ -84,7 +86,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
           limit.commits(true)
           return result
         },
-        { ...options, share: shareOf(exchange.route, params), signal: limit.signal },
+        { ...options, share: shareOf(exchange.route, params), signal: limit.signal, enforce: limit.enforce },
       )
       if (written) limit.done()
       // What follows a commit takes the time that it takes.

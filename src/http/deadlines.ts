@@ -5,6 +5,8 @@ export interface Deadlines {
   start(exchange: Exchange): void
   /** Watches an exchange that has a transaction, unless it is watched. */
   watch(exchange: Exchange): void
+  /** Ends an exchange whose time is up, at once: code that waits for an embedded database alone leaves timers no turn. */
+  enforce(exchange: Exchange): void
   /** Forgets an exchange, unless a transaction of it is under way, which has to end. */
   stop(exchange: Exchange): void
 }
@@ -26,8 +28,7 @@ export function createDeadlines(timeout: number, expire: (exchange: Exchange) =>
     let late = false
     for (const [exchange, due] of dueTimes) {
       if (isOver(exchange)) dueTimes.delete(exchange)
-      else if (exchange.failBody && !isSettled(exchange)) dueTimes.set(exchange, now + timeout)
-      else late ||= now >= due
+      else if (!renew(exchange, now)) late ||= now >= due
     }
     // A process that was stopped or busy finds its timers due before it has read what came meanwhile.
     if (late) setImmediate(expireLate, now)
@@ -38,14 +39,25 @@ export function createDeadlines(timeout: number, expire: (exchange: Exchange) =>
 
   const expireLate = (now: number) => {
     for (const [exchange, due] of dueTimes) {
-      // An answer in the midst of a commit might say the opposite of what comes of it.
-      if (now < due || isOver(exchange)) continue
-      exchange.overdue = true
-      if (exchange.writes > 0) continue
-      dueTimes.delete(exchange)
-      exchange.expired = true
-      expire(exchange)
+      if (now >= due && !isOver(exchange)) end(exchange)
     }
+  }
+
+  /** Whether the time of an exchange begins anew, because it waits for its body, or did when this was last asked. */
+  const renew = (exchange: Exchange, now: number): boolean => {
+    if (!exchange.readsBody || isSettled(exchange)) return false
+    exchange.readsBody = exchange.failBody !== undefined
+    dueTimes.set(exchange, now + timeout)
+    return true
+  }
+
+  const end = (exchange: Exchange) => {
+    exchange.overdue = true
+    // An answer in the midst of a commit might say the opposite of what comes of it.
+    if (exchange.writes > 0) return
+    dueTimes.delete(exchange)
+    exchange.expired = true
+    expire(exchange)
   }
 
   const start = (exchange: Exchange) => {
@@ -56,6 +68,12 @@ export function createDeadlines(timeout: number, expire: (exchange: Exchange) =>
     start,
     watch: (exchange) => {
       if (!dueTimes.has(exchange)) start(exchange)
+    },
+    enforce: (exchange) => {
+      const due = dueTimes.get(exchange)
+      if (due === undefined) return
+      const now = performance.now()
+      if (now >= due && !isOver(exchange) && !renew(exchange, now)) end(exchange)
     },
     stop: (exchange) => {
       if (exchange.transactions === 0) dueTimes.delete(exchange)

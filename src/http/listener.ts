@@ -59,7 +59,8 @@ export function createListener(parts: ListenerParts): {
     uses.begin()
     return later.run(...given).finally(uses.end)
   }
-  const surroundings = { records, reverse, publicUrl, runLater, watch: deadlines.watch, handlerTimeout }
+  const { watch, enforce } = deadlines
+  const surroundings = { records, reverse, publicUrl, runLater, watch, enforce, handlerTimeout }
 
   const receive = (request: IncomingMessage, response: ServerResponse, next?: Next, awaitsContinue = false): void => {
     const connection = parts.connectionOf(request.socket)
@@ -122,6 +123,7 @@ export function createListener(parts: ListenerParts): {
       awaitsContinue,
       mustClose: false,
       failBody: undefined,
+      readsBody: false,
       unread: 0,
       expired: false,
       overdue: false,

@@ -1,10 +1,13 @@
 import type { Store } from '../db/store.js'
 import { Problem } from '../problem.js'
+import type { Deadlines } from './deadlines.js'
 import type { Exchange } from './exchange.js'
 
 /** How long a transaction may take, and what its request has to know of it. */
 interface Limit {
   readonly signal: AbortSignal
+  /** Gives the signal if it is time. */
+  enforce(): void
   /** The transaction is about to be committed, or no longer is. */
   commits(commits: boolean): void
   /** It is committed, or may be. */
@@ -12,8 +15,13 @@ interface Limit {
   end(): void
 }
 
+/** Ends an exchange whose time is up. Timers have no turn while an embedded database answers one statement after the other. */
+export type Enforce = Deadlines['enforce']
+
 /** @throws Problem `timeout` when nothing more may be begun: what is stored after an answer would contradict it */
-export function refuseLate({ expired, overdue, ending }: Exchange): void {
+export function refuseLate(exchange: Exchange, enforce: Enforce): void {
+  enforce(exchange)
+  const { expired, overdue, ending } = exchange
   if (expired) throw ending?.signal.reason ?? answeredBefore()
   if (overdue) throw new Problem('timeout', 'the time of the request was up', { headers: { 'Retry-After': '1' } })
 }
@@ -29,7 +37,7 @@ export function isUnknown(error: unknown): boolean {
 }
 
 /** A transaction ends with its request, answered or not: it is told of commits, because no answer may contradict one. */
-export function withRequest(exchange: Exchange, { watch }: { readonly watch: (exchange: Exchange) => void }): Limit {
+export function withRequest(exchange: Exchange, { watch, enforce }: Pick<Deadlines, 'watch' | 'enforce'>): Limit {
   const { signal } = (exchange.ending ??= new AbortController())
   let counted = false
   const commits = (commits: boolean) => {
@@ -40,6 +48,7 @@ export function withRequest(exchange: Exchange, { watch }: { readonly watch: (ex
   watch(exchange)
   return {
     signal,
+    enforce: () => enforce(exchange),
     commits,
     done: () => {
       exchange.stored = true
@@ -55,8 +64,12 @@ export function withRequest(exchange: Exchange, { watch }: { readonly watch: (ex
 export function limitTransaction(milliseconds: number): Limit {
   const ending = new AbortController()
   const reason = new Problem('timeout', `a transaction after a commit took longer than ${milliseconds / 1000} seconds`)
+  const due = performance.now() + milliseconds
   const timer = setTimeout(() => ending.abort(reason), milliseconds).unref()
-  return { signal: ending.signal, commits() {}, done() {}, end: () => clearTimeout(timer) }
+  const enforce = () => {
+    if (performance.now() >= due) ending.abort(reason)
+  }
+  return { signal: ending.signal, enforce, commits() {}, done() {}, end: () => clearTimeout(timer) }
 }
 
 type Write<Given extends readonly unknown[], Result> = (...given: Given) => Promise<Result>
@@ -65,12 +78,12 @@ type Write<Given extends readonly unknown[], Result> = (...given: Given) => Prom
 type HasChanged<Given extends readonly unknown[], Result> = (result: Result, ...given: Given) => boolean
 
 /** Gives a store whose writes, outside of a transaction, its request waits for past its deadline: what was sent may be done. */
-export function watchStores(exchange: Exchange) {
+export function watchStores(exchange: Exchange, enforce: Enforce) {
   const known = new Map<object, unknown>()
   return <Item, Items, Key, Insert, Change extends object>(
     store: Store<Item, Items, Key, Insert, Change>,
   ): Store<Item, Items, Key, Insert, Change> => {
-    const watched = (known.get(store) as typeof store | undefined) ?? watchWrites(exchange, store)
+    const watched = (known.get(store) as typeof store | undefined) ?? watchWrites(exchange, enforce, store)
     known.set(store, watched)
     return watched
   }
@@ -78,6 +91,7 @@ export function watchStores(exchange: Exchange) {
 
 function watchWrites<Item, Items, Key, Insert, Change extends object>(
   exchange: Exchange,
+  enforce: Enforce,
   store: Store<Item, Items, Key, Insert, Change>,
 ): Store<Item, Items, Key, Insert, Change> {
   const watch =
@@ -86,7 +100,7 @@ function watchWrites<Item, Items, Key, Insert, Change extends object>(
       hasChanged: HasChanged<Given, Result>,
     ): Write<Given, Result> =>
     async (...given) => {
-      refuseLate(exchange)
+      refuseLate(exchange, enforce)
       exchange.writes += 1
       try {
         const result = await write(...given)
