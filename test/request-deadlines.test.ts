@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Context, type Hooks, type Plugin, Problem } from '../src/index.js'
 import { type Api, startApi } from './support/api.js'
 import { makeProject, type Project } from './support/cli.js'
+import { openTestDatabase } from './support/database.js'
 
 const CONFIG = `
 version: 1
@@ -363,5 +364,21 @@ describe('code of a plugin that never ends', () => {
     while (short.database.usage().open === short.database.usage().idle) await delay(1)
     await short.close()
     await cut
+  })
+
+  test('has its transactions ended when the database is closed', async () => {
+    const database = await openTestDatabase()
+    const [begun, never] = [hold(), hold()]
+    const over = database
+      .transaction(async () => {
+        begun.release()
+        await never.held
+      })
+      .catch((error: unknown) => error)
+    await begun.held
+    const closed = database.close()
+    expect(await Promise.race([over, delay(2_000)])).toEqual(new Problem('unavailable', 'The service stops'))
+    never.release()
+    await closed
   })
 })
