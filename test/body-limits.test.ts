@@ -27,7 +27,9 @@ describe('a body of many records', () => {
     const refused = await api.send(method, '/notes/', items)
     expect([refused.status, await refused.json()]).toEqual([
       413,
-      expect.objectContaining({ detail: `the body must be at most ${MOST} bytes; send fewer items at once` }),
+      expect.objectContaining({
+        detail: `the body must be at most ${MOST} bytes; if it is an array, send fewer items at once`,
+      }),
     ])
   })
 

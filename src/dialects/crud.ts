@@ -82,10 +82,11 @@ export const crud: Dialect = {
   }),
 }
 
-/** Forms put a message under the field that is its first word. */
+/** Forms put a message under the field that is its first word. In a request about several records, the place of the record stands before it. */
 function afterItsField({ field, message }: Fault): string {
-  const named = message.toLowerCase().startsWith(`${field.replaceAll('_', ' ')} `)
-  return named ? field + message.slice(field.length) : `${field} ${message}`
+  const name = field.slice(field.lastIndexOf('.') + 1)
+  const named = message.toLowerCase().startsWith(`${name.replaceAll('_', ' ')} `)
+  return named ? field + message.slice(name.length) : `${field} ${message}`
 }
 
 /** `{"$and":[{"status":{"$eq":"draft"}},{"id":{"$in":[1,2]}}]}` */

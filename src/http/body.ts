@@ -95,7 +95,7 @@ function isBodyless({ request: { headers } }: Exchange): boolean {
 
 function tooLarge(exchange: Exchange, { limit, items }: BodyPolicy): Problem {
   exchange.mustClose = true
-  const help = items === undefined ? '' : '; send fewer items at once'
+  const help = items === undefined ? '' : '; if it is an array, send fewer items at once'
   return new Problem('body_too_large', `the body must be at most ${limit} bytes${help}`)
 }
 
