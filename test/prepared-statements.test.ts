@@ -103,3 +103,14 @@ test('what is prepared stays so while requests fail for want of a right, and is 
   await failUntilLookedAt()
   expect(await nameOf()).not.toBe(name)
 })
+
+test('a list that lost its place to others and is asked for again takes one place, not two', async () => {
+  await get('/books/?a=1')
+  for (let bits = 1; bits <= ODD; bits++) {
+    const fields = NAMES.filter((_, at) => bits & (1 << at)).map((name) => [name, 'x'])
+    expect((await api.send('PATCH', '/books/1/', Object.fromEntries(fields))).status).toBe(200)
+  }
+  const { kept } = api.statements
+  for (const path of ['/books/?a=2', '/books/?a=1', '/books/?b=1&c=1']) await get(path)
+  expect(api.statements.kept).toBe(kept)
+})

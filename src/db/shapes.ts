@@ -67,12 +67,16 @@ export function createShapes(resource: string, counts: StatementCounts, most: nu
     }
   }
 
-  function place(shape: Shape): void {
+  /** Returns the shape that has the place of this key: another one if this one has lost it. */
+  function place(shape: Shape): Shape {
+    const current = places.get(shape.key)
+    if (current) return current
     if (places.size >= most) makeRoom()
     shape.placed = true
     shape.uses = 0
     places.set(shape.key, shape)
     counts.kept += 1
+    return shape
   }
 
   function nameOf(shape: Shape): string | undefined {
@@ -91,8 +95,8 @@ export function createShapes(resource: string, counts: StatementCounts, most: nu
     return { shape, values: values.map((read) => read(input)), record: record?.(input) }
   }
 
-  function send({ shape, values, record }: Filled): Statement {
-    if (!shape.placed) place(shape)
+  function send({ shape: filled, values, record }: Filled): Statement {
+    const shape = filled.placed ? filled : place(filled)
     if (shape.uses < MOST_USES) shape.uses += 1
     const { text, kind, raw } = shape.template
     return { text, values, name: nameOf(shape), raw, resource, record, ...kind }

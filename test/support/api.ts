@@ -12,6 +12,8 @@ export interface Api {
   /** `http://127.0.0.1:<port>` */
   readonly url: string
   readonly database: Database
+  /** The texts of statements that the server keeps. */
+  readonly statements: { readonly kept: number }
   /** What the server logged, in order. */
   readonly logged: readonly { readonly event: string }[]
   /** Every answer, held against the OpenAPI document. */
@@ -67,6 +69,7 @@ export async function startApi(
   return {
     url,
     database: opened,
+    statements: service.statements,
     logged,
     judged,
     fetch: request,
