@@ -31,15 +31,21 @@ export function createDeadlines(timeout: number, expire: (exchange: Exchange) =>
       else if (!renew(exchange, now)) late ||= now >= due
     }
     // A process that was stopped or busy finds its timers due before it has read what came meanwhile.
-    if (late) setImmediate(expireLate, now)
+    if (late) setImmediate(() => expireLate(dueTimes.keys(), now))
     if (dueTimes.size > 0) return
     clearInterval(interval)
     interval = undefined
   }
 
-  const expireLate = (now: number) => {
-    for (const [exchange, due] of dueTimes) {
-      if (now >= due && !isOver(exchange)) end(exchange)
+  const expireLate = (exchanges: Iterable<Exchange>, now: number) => {
+    for (const exchange of exchanges) {
+      if (now < (dueTimes.get(exchange) ?? Infinity) || isOver(exchange)) continue
+      exchange.overdue = true
+      // An answer in the midst of a commit might say the opposite of what comes of it.
+      if (exchange.writes > 0) continue
+      dueTimes.delete(exchange)
+      exchange.expired = true
+      expire(exchange)
     }
   }
 
@@ -49,15 +55,6 @@ export function createDeadlines(timeout: number, expire: (exchange: Exchange) =>
     exchange.readsBody = exchange.failBody !== undefined
     dueTimes.set(exchange, now + timeout)
     return true
-  }
-
-  const end = (exchange: Exchange) => {
-    exchange.overdue = true
-    // An answer in the midst of a commit might say the opposite of what comes of it.
-    if (exchange.writes > 0) return
-    dueTimes.delete(exchange)
-    exchange.expired = true
-    expire(exchange)
   }
 
   const start = (exchange: Exchange) => {
@@ -73,7 +70,7 @@ export function createDeadlines(timeout: number, expire: (exchange: Exchange) =>
       const due = dueTimes.get(exchange)
       if (due === undefined) return
       const now = performance.now()
-      if (now >= due && !isOver(exchange) && !renew(exchange, now)) end(exchange)
+      if (now >= due && !renew(exchange, now)) expireLate([exchange], now)
     },
     stop: (exchange) => {
       if (exchange.transactions === 0) dueTimes.delete(exchange)
