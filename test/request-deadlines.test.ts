@@ -5,6 +5,7 @@ import { type Context, type Hooks, type Plugin, Problem } from '../src/index.js'
 import { type Api, startApi } from './support/api.js'
 import { makeProject, type Project } from './support/cli.js'
 import { openTestDatabase } from './support/database.js'
+import { problemOf } from './support/problems.js'
 
 const CONFIG = `
 version: 1
@@ -151,12 +152,6 @@ beforeEach(async () => {
 const create = (title: string) => api.send('POST', '/api/books/', { title })
 const titles = async () =>
   (await api.database.query({ text: 'select title from books order by 1', values: [] })).rows.flat()
-
-/** The status, the last part of the type, and when it is worth another try. */
-const problemOf = async (answer: Response) => {
-  const { type } = (await answer.json()) as { readonly type: string }
-  return [answer.status, type.split('/').at(-1), answer.headers.get('retry-after')]
-}
 
 describe('a request that was answered 504', () => {
   test('leaves nothing of the transaction that is still under way', async () => {

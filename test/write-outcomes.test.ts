@@ -6,6 +6,7 @@ import { type Database, type Hooks, openDatabase, type Plugin } from '../src/ind
 import { type Api, startApi } from './support/api.js'
 import { ddlOf, specOf } from './support/config.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from './support/database.js'
+import { problemOf } from './support/problems.js'
 
 const CONFIG = `
 version: 1
@@ -119,12 +120,8 @@ describeWithSessions('when the connection to the database breaks', () => {
   const committed = async () => {
     while ((await sql(asleep)).rows.length > 0);
   }
-  const outcomeOf = async (answer: Response) => {
-    const { type } = (await answer.json()) as { readonly type: string }
-    return [answer.status, type, answer.headers.get('retry-after')]
-  }
-  const UNKNOWN = [504, '/problems/outcome-unknown', null]
-  const UNDONE = [503, '/problems/unavailable', '1']
+  const UNKNOWN = [504, 'outcome-unknown', null]
+  const UNDONE = [503, 'unavailable', '1']
 
   test.each([
     ['POST', '/books/', { title: 'new' }, ['old', 'new']],
@@ -141,7 +138,7 @@ describeWithSessions('when the connection to the database breaks', () => {
     const asked = body ? api.send(method, `/api${path}`, body) : api.fetch(`/api${path}`, { method })
     await committing()
     cut.now()
-    expect(await outcomeOf(await asked)).toEqual(UNKNOWN)
+    expect(await problemOf(await asked)).toEqual(UNKNOWN)
     await committed()
     expect(await titles()).toEqual(after)
   })
@@ -152,7 +149,7 @@ describeWithSessions('when the connection to the database breaks', () => {
     const asked = send()
     await committing()
     cut.now()
-    expect(await outcomeOf(await asked)).toEqual(UNKNOWN)
+    expect(await problemOf(await asked)).toEqual(UNKNOWN)
     await committed()
     const again = await send()
     expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true'])
@@ -162,7 +159,7 @@ describeWithSessions('when the connection to the database breaks', () => {
   test('before a transaction is committed, nothing was done, and the same Idempotency-Key does it', async () => {
     afterCreate.mockImplementationOnce(() => cut.now())
     const send = () => api.send('POST', '/api/hooked/', { title: 'new' }, { 'idempotency-key': 'k2' })
-    expect(await outcomeOf(await send())).toEqual(UNDONE)
+    expect(await problemOf(await send())).toEqual(UNDONE)
     expect(await titles()).toEqual(['old'])
     const again = await send()
     expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, null])
@@ -171,7 +168,7 @@ describeWithSessions('when the connection to the database breaks', () => {
 
   test('after a part of what a handler does is stored, it is not said that nothing was done', async () => {
     afterCreate.mockImplementationOnce(() => cut.now())
-    expect(await outcomeOf(await api.fetch('/api/two/', { method: 'POST' }))).toEqual(UNKNOWN)
+    expect(await problemOf(await api.fetch('/api/two/', { method: 'POST' }))).toEqual(UNKNOWN)
     expect(await titles()).toEqual(['old', 'first'])
   })
 })
