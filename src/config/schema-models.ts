@@ -114,7 +114,7 @@ export const modelSchema = (): JsonSchema =>
       messages: doc(
         { type: 'object', additionalProperties: { type: 'string', minLength: 1, maxLength: 500 } },
         'What clients read when a constraint of the table refuses a change: messages by the names of constraints that migrations written by hand have made.',
-        'messages:\n  books_sold_below_stock: More copies are sold than there were',
+        'messages:\n  books_sold_of_copies: More copies are sold than there were',
       ),
     },
     ['fields'],
