@@ -78,7 +78,8 @@ test('what clients begin to ask for is prepared, however many shapes they have a
 test('what is prepared stays so while requests fail for want of a right, and is prepared again once columns were altered', async () => {
   const nameOf = async () => {
     await get('/books/1/')
-    return sent.at(-1)?.name
+    // A look may have begun meanwhile.
+    return sent.findLast(({ text }) => !text.includes('pg_'))?.name
   }
   const looks = () => sent.filter(({ text }) => text.includes('pg_attribute')).length
   const failUntilLookedAt = async (): Promise<void> => {

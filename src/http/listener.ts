@@ -161,7 +161,8 @@ export function createListener(parts: ListenerParts): {
   }
 
   const judge = (exchange: Exchange, match: NonNullable<Match>): void => {
-    const foreign = findForeign(exchange.request, 'route' in match && match.route.crossSite)
+    // A method that the path does not take writes nothing, wherever it comes from.
+    const foreign = findForeign(exchange.request, 'allow' in match || match.route.crossSite)
     if (foreign) fail(exchange, foreign)
     else serve(exchange, match)
   }
@@ -202,7 +203,7 @@ export function createListener(parts: ListenerParts): {
   const passOn = (exchange: Exchange, next: Next | undefined): void => {
     const { request, response, requestId, path, search } = exchange
     if (request.method === 'TRACE') return refuseMethod(exchange, METHODS)
-    const nowhere = () => fail(exchange, findForeign(request) ?? new Problem('not_found', 'nothing is at this path'))
+    const nowhere = () => fail(exchange, findForeign(request, true) ?? new Problem('not_found', 'nothing is at this path'))
     if (!fallback || !path.startsWith('/')) return nowhere()
     const before = new Set(response.getHeaderNames())
     setDefaultHeaders(response, requestId, parts.draining() || exchange.awaitsContinue || exchange.mustClose)

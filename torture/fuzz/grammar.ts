@@ -33,7 +33,7 @@ export interface Sample {
     /** What the head alone is refused with. */
     readonly status?: number
     /** What it asks of generated endpoints. */
-    readonly asks?: 'no JSON' | 'another version'
+    readonly asks?: 'no JSON' | 'another version' | 'from another site'
   }
   readonly media: { readonly line: string; readonly kind: 'json' | 'patch' | 'none' | 'other' }
   readonly body: { readonly kind: BodyKind; readonly bytes: Buffer; readonly fields: Readonly<Record<string, string>> }

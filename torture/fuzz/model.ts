@@ -122,6 +122,7 @@ export function predict(sample: Sample, rows: Rows, lengthGiven: boolean): Predi
   const isGenerated = target === 'b-list' || target === 'b-detail'
   if (method === 'OPTIONS') return { status: isGenerated ? 200 : 204 }
   if (rule === undefined) return { status: 405 }
+  if (head.asks === 'from another site' && method !== 'GET') return { status: 403 }
   if (isGenerated && head.asks === 'no JSON' && method !== 'DELETE') return { status: 406 }
   const hasParameters = target === 'b-list' && method === 'GET'
   if (isGenerated && !hasParameters && !/^&*$/.test(sample.query.text)) return { status: 400 }

@@ -203,7 +203,7 @@ export const BAD_QUERIES = [
 
 export const HEADS: readonly Sample['head'][] = [
   { lines: ['X-Request-Id: request-1'] },
-  { lines: ['Origin: http://attacker.example', 'Cookie: a=torture-canary'] },
+  { lines: ['Origin: http://attacker.example', 'Cookie: a=torture-canary'], asks: 'from another site' },
   { lines: ['X-HTTP-Method-Override: DELETE', 'Range: bytes=0-10'] },
   { lines: ['__proto__: x', 'constructor: y', 'hasOwnProperty: z'] },
   { lines: ['Accept: application/json;q=0, */*;q=0', 'Accept-Charset: %%%'], asks: 'no JSON' },
