@@ -203,7 +203,8 @@ export function createListener(parts: ListenerParts): {
   const passOn = (exchange: Exchange, next: Next | undefined): void => {
     const { request, response, requestId, path, search } = exchange
     if (request.method === 'TRACE') return refuseMethod(exchange, METHODS)
-    const nowhere = () => fail(exchange, findForeign(request, true) ?? new Problem('not_found', 'nothing is at this path'))
+    const nowhere = () =>
+      fail(exchange, findForeign(request, true) ?? new Problem('not_found', 'nothing is at this path'))
     if (!fallback || !path.startsWith('/')) return nowhere()
     const before = new Set(response.getHeaderNames())
     setDefaultHeaders(response, requestId, parts.draining() || exchange.awaitsContinue || exchange.mustClose)

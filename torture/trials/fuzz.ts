@@ -208,7 +208,7 @@ function faultOf({ counts }: Session, got: Exchanged, spoilt = false): string | 
 }
 
 function unsound({ status, headers, body }: RawAnswer): string | undefined {
-  if (status >= 500 && status !== 501) return `status ${status}`
+  if (status >= 500 && ![501, 505].includes(status)) return `status ${status}`
   const leak = findLeak(`${JSON.stringify(headers)}\n${status >= 400 ? body : ''}`)
   if (leak !== undefined) return `leak of ${leak}`
   if (headers['x-content-type-options'] !== 'nosniff') return 'no nosniff'
