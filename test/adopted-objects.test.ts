@@ -275,6 +275,46 @@ describe('what resources.yaml would undo is adopted only once it says so', () =>
     const adopted = adoptDrift(database, folder.path, { spec: wanted, object, scratch })
     await expect(adopted).rejects.toThrow(`resources.yaml does not describe ${object} as the database has it`)
   })
+
+  describe('also when the next plan changes the object anyway', () => {
+    /** Applies a column of one definition, changes it by hand, and adopts an object while resources.yaml wants other settings. */
+    const adoptWhile = async (definition: string, made: string, settings: string, object = 'books.pages') => {
+      const up = `${COLUMN} ${definition}`
+      await folder.write('0002_add_pages.sql', `-- up\n${up};\n-- down\nalter table books drop pages;\n`)
+      await migrateUp(database, folder.path)
+      await make(made)
+      return adoptDrift(database, folder.path, { spec: specOf(PAGES(settings)), object, scratch })
+    }
+
+    test('rejects a default other than the one that is not planned yet', async () => {
+      const adopted = adoptWhile(
+        'integer not null',
+        'alter table books alter pages set default 5',
+        'type: integer, default: 7',
+      )
+      await expect(adopted).rejects.toMatchObject({
+        faults: [expect.stringMatching(/would undo it: change books\.pages: default 5 -> 7$/)],
+        help: ['In models.book.fields.pages, write `default: 5`; then adopt it again', expect.anything()],
+      })
+    })
+
+    test('rejects a constraint other than the one that is not planned yet', async () => {
+      const adopted = adoptWhile(
+        'integer not null constraint books_pages_range check (pages >= 1)',
+        'alter table books drop constraint books_pages_range, add constraint books_pages_range check (pages >= 2)',
+        'type: integer, minimum: 3',
+        'books.books_pages_range',
+      )
+      await expect(adopted).rejects.toThrow('does not describe books.books_pages_range as the database has it')
+    })
+
+    test('takes a default that resources.yaml has, whatever type is planned', async () => {
+      const settings = 'type: bigint, default: -5'
+      await adoptWhile('integer not null', 'alter table books alter pages set default -5', settings)
+      const { steps } = await planMigration(specOf(PAGES(settings)), folder.path, scratch)
+      expect(steps.map(({ detail }) => detail)).toEqual(['integer -> bigint'])
+    })
+  })
 })
 
 test('the name of a known object is refused for a new one', async () => {

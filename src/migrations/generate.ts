@@ -9,6 +9,7 @@ import { MigrationError } from './error.js'
 import { type Migration, type MigrationFolder, pathOf, readMigrations } from './files.js'
 import { type Proof, proveRoundTrip, refusalByRows } from './prove.js'
 import { findRenames } from './renames.js'
+import type { FormerNames } from './pair.js'
 import type { Ownership } from './ownership.js'
 import { ownedBy, planName, render } from './render.js'
 import { build, buildOwned, catalogOf, FROM, inScratch, runAll, TO } from './scratch.js'
@@ -63,8 +64,8 @@ function compare(spec: AppSpec, files: readonly Migration[], scratch: Database):
 }
 
 /** Compares without running the steps, in a scratch database that is left as it was. */
-export function compareOnly(spec: AppSpec, files: readonly Migration[], scratch: Database): Promise<Difference> {
-  return onBothSides(spec, files, scratch, differ)
+export function compareOnly(spec: AppSpec, files: readonly Migration[], scratch: Database): Promise<Comparison> {
+  return onBothSides(spec, files, scratch, compareSettled)
 }
 
 /** What is compared once steps have been made: what they own is recorded then. */
@@ -129,8 +130,20 @@ export interface Compared {
   readonly owns: Ownership
 }
 
-/** Compares the sides. The renames are run for a look at the catalogue that they make, in which definitions have the new names. */
+/** A difference, and the tables that were wanted for it, in the words of the files. */
+export interface Comparison extends Difference {
+  readonly to: Catalog
+  readonly former: FormerNames
+}
+
+/** Compares the sides. */
 export async function differ(session: Connection, compared: Compared): Promise<Difference> {
+  const { steps, refusals, notes } = await compareSettled(session, compared)
+  return { steps, refusals, notes }
+}
+
+/** Runs the renames for a look at the catalogue that they make, in which definitions have the new names. */
+async function compareSettled(session: Connection, compared: Compared): Promise<Comparison> {
   const { wanted, dropped, from, to, known, owns } = compared
   const renames = findRenames(wanted, from)
   const renamed =
@@ -147,7 +160,8 @@ export async function differ(session: Connection, compared: Compared): Promise<D
   const wish = settle({ wanted, from: renamed, to, former, owns })
   const { steps, refusals, notes } = compareSchemas({ ...wish, dropped, from: renamed, former, owns })
   const all = [...renames.steps, ...steps]
-  return { steps: all, refusals: [...renames.refusals, ...refusals, ...knownAlready(all, known)], notes }
+  const allRefusals = [...renames.refusals, ...refusals, ...knownAlready(all, known)]
+  return { steps: all, refusals: allRefusals, notes, to: wish.to, former }
 }
 
 /** What is to be added under the name of an object that others made. */
