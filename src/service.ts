@@ -153,8 +153,8 @@ interface Watch {
 }
 
 interface Stores {
-  readonly rows: (connection: Connection, transaction?: Database['transaction']) => Store<Row>
-  readonly documents: (connection: Connection, transaction?: Database['transaction']) => Store<string, Uint8Array>
+  readonly rows: (connection: Connection) => Store<Row>
+  readonly documents: (connection: Connection) => Store<string, Uint8Array>
 }
 
 /** The records of every resource; statements are compiled at a resource's first use and kept. */
@@ -174,9 +174,9 @@ function bindRecords(app: App, database: Database, { gate, statements, budget }:
     gate.admit(answers)
     return bindAnswers(connection)
   }
-  const on = (connection: Connection, transaction: Records['transaction'], { bound, own }: Binding): Records => ({
-    store: guarded(remember((resource) => bound(storesOf(resource).rows(connection, own), lengthOfRows))),
-    documents: guarded(remember((resource) => bound(storesOf(resource).documents(connection, own), lengthOfText))),
+  const on = (connection: Connection, transaction: Records['transaction'], bound: Bound): Records => ({
+    store: guarded(remember((resource) => bound(storesOf(resource).rows(connection), lengthOfRows))),
+    documents: guarded(remember((resource) => bound(storesOf(resource).documents(connection), lengthOfText))),
     graph: graphs(connection),
     answers: () => answersOn(connection),
     transaction,
@@ -189,7 +189,7 @@ function bindRecords(app: App, database: Database, { gate, statements, budget }:
         return connection.query(statement)
       },
     }
-    const parts = on(noting, (work) => work(records), { bound: unbounded })
+    const parts = on(noting, (work) => work(records), unbounded)
     const records: Records = { ...parts, hasWritten: () => written }
     return records
   }
@@ -197,14 +197,8 @@ function bindRecords(app: App, database: Database, { gate, statements, budget }:
   const outside: Records['transaction'] = (work, options) =>
     transaction((connection) => work(inside(connection)), options)
   const { reads } = database
-  const binding: Binding = { bound: (store, measure) => boundedStore(store, budget, measure), own: transaction }
-  return { ...on(database, outside, binding), reading: reads && on(reads, outside, binding) }
-}
-
-interface Binding {
-  readonly bound: Bound
-  /** Runs several statements of one write; undefined inside of a transaction. */
-  readonly own?: Database['transaction']
+  const bound: Bound = (store, measure) => boundedStore(store, budget, measure)
+  return { ...on(database, outside, bound), reading: reads && on(reads, outside, bound) }
 }
 
 /** Bounds the memory of what a store lists. */

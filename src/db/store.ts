@@ -8,7 +8,7 @@ import type { Id, ListPage, ListPlan, Precondition, Row, Selection } from '../re
 import type { Resource } from '../resource/resource.js'
 import type { ChangeOf, IdOf, InsertOf, RecordOf } from '../resource/typed.js'
 import { COUNT_CAP, createEstimates, type Estimates, isCounted } from './count.js'
-import type { Connection, Database, Result, Statement } from './database.js'
+import type { Connection, Result, Statement } from './database.js'
 import type { Guards } from './blame.js'
 import { toProblem, toReadFailure, toReferred } from './errors.js'
 import { type Form, formFor } from './forms.js'
@@ -33,7 +33,7 @@ export interface Store<Item, Items = readonly Item[], Key = Id, Insert = Row, Ch
   /** As `retrieve`, and until the transaction ends nobody else changes the record; outside of one it only retrieves. */
   lock(id: Key): Promise<Item | undefined>
   create(row: Insert): Promise<Stored<Item, Key>>
-  /** Makes all of them or none, in few statements; answers them in the order of the rows. */
+  /** Makes all of them or none, in few statements and one transaction; answers them in the order of the rows. */
   createMany(rows: readonly Insert[]): Promise<readonly Stored<Item, Key>[]>
   /** Those that are there, in the order of their ids. */
   retrieveMany(ids: readonly Key[]): Promise<readonly Stored<Item, Key>[]>
@@ -74,28 +74,28 @@ export type DocumentStore<Name> = Store<string, Uint8Array, IdOf<Name>, InsertOf
 /** PostgreSQL takes twice as many in one statement. */
 const MOST_PARAMETERS = 32_000
 
-type Transact = Database['transaction']
-
 interface Surroundings {
   readonly counts: StatementCounts
   /** As `referrersOf` says. */
   readonly referrers: ReadonlyMap<string, string>
 }
 
-/**
- * Compiles the statements of a resource in one form; each call of the result gives its store on one connection. Several statements of one
- * write need a `transaction`; a connection that is in one has none to give.
- */
+/** How many records of a model one statement makes. More of them need a transaction, which stores themselves do not begin. */
+export function rowsPerStatement({ fields }: ModelSpec): number {
+  return Math.floor(MOST_PARAMETERS / fields.length)
+}
+
+/** Compiles the statements of a resource in one form; each call of the result gives its store on one connection. */
 export function compileStore<Item, Items>(
   resource: Resource,
   form: Form<Item, Items>,
   { counts, referrers }: Surroundings,
-): (connection: Connection, transaction?: Transact) => Store<Item, Items> {
+): (connection: Connection) => Store<Item, Items> {
   const { model } = resource.spec
   const statements = compileStatements(model, form, counts)
   const uncounted = remember((plan: ListPlan): ListPlan => ({ ...plan, total: 'none' }))
   const parts = { model, form, statements, guards: guardsOf(model), referrers, estimates: createEstimates(), uncounted }
-  return (connection, transaction) => bindStore(parts, connection, transaction)
+  return (connection) => bindStore(parts, connection)
 }
 
 interface StoreParts<Item, Items> {
@@ -109,11 +109,9 @@ interface StoreParts<Item, Items> {
 }
 
 function bindStore<Item, Items>(
-  parts: StoreParts<Item, Items>,
+  { model, form, statements, guards, referrers, estimates, uncounted }: StoreParts<Item, Items>,
   connection: Connection,
-  transaction?: Transact,
 ): Store<Item, Items> {
-  const { model, form, statements, guards, referrers, estimates, uncounted } = parts
   const { primaryKey } = model
   const writeId = (id: Id) => primaryKey.type.write(id, primaryKey.options)
   const change = async (statement: Statement): Promise<Result> => {
@@ -191,10 +189,7 @@ function bindStore<Item, Items>(
     },
 
     async createMany(rows) {
-      const size = Math.floor(MOST_PARAMETERS / model.fields.length)
-      if (transaction && rows.length > size) {
-        return transaction((inside) => bindStore(parts, inside).createMany(rows), { share: { resource: model.table } })
-      }
+      const size = rowsPerStatement(model)
       const made: Stored<Item>[] = []
       for (let start = 0; start < rows.length; start += size) {
         const some = rows.slice(start, start + size)

@@ -2,14 +2,22 @@ import type { Answers, Asked } from '../db/answers.js'
 import type { SharedTransactionOptions, TransactionOptions } from '../db/database.js'
 import type { Store } from '../db/store.js'
 import type { JsonBody } from '../json-body.js'
-import type { Row } from '../resource/plan.js'
+import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import { readBody } from './body.js'
 import type { Deadlines } from './deadlines.js'
 import { EXCHANGE, type Exchange } from './exchange.js'
 import { once } from './idempotency.js'
 import type { Later, Task } from './later.js'
-import { isUnknown, limitTransaction, refuseLate, watchStores, withRequest } from './outcomes.js'
+import {
+  inTransactions,
+  isUnknown,
+  limitTransaction,
+  refuseLate,
+  type Transactional,
+  watchStores,
+  withRequest,
+} from './outcomes.js'
 import type { PublicUrl } from './public-url.js'
 import type { BodyPolicy, Context, Reply, Transaction } from './route.js'
 import type { Params } from './routes.js'
@@ -48,6 +56,12 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
   let reading: Promise<JsonBody> | undefined
   let watching: ReturnType<typeof watchStores> | undefined
   const watched = () => (watching ??= watchStores(exchange, surroundings.enforce))
+  const bind = <Item, Items>(store: Store<Item, Items>, kind: Kind, transactional: Transactional<Item, Id, Row>) => {
+    if (kind === 'inside') return store
+    return kind === 'request' ? watched()(store, transactional) : inTransactions(store, transactional)
+  }
+  const alone = <T>(records: Records, kind: Kind, work: (context: Transaction) => Promise<T>): Promise<T> =>
+    transact(records, { work, options: undefined, kind })
   const around = (records: Records, kind: Kind): Context =>
     Object.freeze<Context & { readonly [EXCHANGE]: Exchange }>({
       [EXCHANGE]: exchange,
@@ -59,11 +73,18 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
       headers: request.headers,
       // A stream gives its bytes once, so the first policy decides.
       body: (policy) => (reading ??= startReading(exchange, policy)),
-      store: (resource) => (kind === 'request' ? watched()(records.store(resource)) : records.store(resource)),
+      store: (resource) =>
+        bind(records.store(resource), kind, {
+          resource,
+          createMany: (rows) => alone(records, kind, ({ store }) => store(resource).createMany(rows)),
+        }),
       documents: (resource) =>
-        kind === 'request' && !isGeneratedRead(exchange)
-          ? watched()(records.documents(resource))
-          : records.documents(resource),
+        isGeneratedRead(exchange)
+          ? records.documents(resource)
+          : bind(records.documents(resource), kind, {
+              resource,
+              createMany: (rows) => alone(records, kind, ({ documents }) => documents(resource).createMany(rows)),
+            }),
       graph: (resource, ids, relations) => records.graph(resource, ids, relations),
       transaction: (work, options) => transact(records, { work, options, kind }),
       publicUrl: () => surroundings.publicUrl(request),

@@ -1,5 +1,6 @@
-import type { Store } from '../db/store.js'
+import { rowsPerStatement, type Store, type Stored } from '../db/store.js'
 import { Problem } from '../problem.js'
+import type { Resource } from '../resource/resource.js'
 import type { Deadlines } from './deadlines.js'
 import type { Exchange } from './exchange.js'
 
@@ -77,13 +78,31 @@ type Write<Given extends readonly unknown[], Result> = (...given: Given) => Prom
 /** Whether something was changed, by what a write was given and what came of it. */
 type HasChanged<Given extends readonly unknown[], Result> = (result: Result, ...given: Given) => boolean
 
+/** Creates records in a transaction of their own. */
+export interface Transactional<Item, Key, Insert> {
+  readonly resource: Resource
+  createMany(rows: readonly Insert[]): Promise<readonly Stored<Item, Key>[]>
+}
+
+/** Gives a store that creates more records than one statement can in a transaction, which ends at a deadline. */
+export function inTransactions<Item, Items, Key, Insert, Change>(
+  store: Store<Item, Items, Key, Insert, Change>,
+  { resource, createMany }: Transactional<Item, Key, Insert>,
+): Store<Item, Items, Key, Insert, Change> {
+  const most = rowsPerStatement(resource.spec.model)
+  return { ...store, createMany: (rows) => (rows.length > most ? createMany(rows) : store.createMany(rows)) }
+}
+
 /** Gives a store whose writes, outside of a transaction, its request waits for past its deadline: what was sent may be done. */
 export function watchStores(exchange: Exchange, enforce: Enforce) {
   const known = new Map<object, unknown>()
   return <Item, Items, Key, Insert, Change extends object>(
     store: Store<Item, Items, Key, Insert, Change>,
+    transactional: Transactional<Item, Key, Insert>,
   ): Store<Item, Items, Key, Insert, Change> => {
-    const watched = (known.get(store) as typeof store | undefined) ?? watchWrites(exchange, enforce, store)
+    const found = known.get(store) as typeof store | undefined
+    if (found) return found
+    const watched = inTransactions(watchWrites(exchange, enforce, store), transactional)
     known.set(store, watched)
     return watched
   }
