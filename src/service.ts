@@ -4,7 +4,7 @@ import { type Answers, compileAnswers } from './db/answers.js'
 import type { Connection, Database } from './db/database.js'
 import { documentForm, rowForm } from './db/forms.js'
 import { compileGraphs } from './db/graph.js'
-import { guardTransactions, referrersOf } from './db/guards.js'
+import { guardTransactions } from './db/guards.js'
 import type { StatementCounts } from './db/shapes.js'
 import { compileStore, type Store } from './db/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
@@ -218,7 +218,7 @@ function lengthOfRows(rows: readonly Row[]): number {
 const VALUE = 32
 
 function compileStores(resource: Resource, { spec, routes, computations }: App, counts: StatementCounts): Stores {
-  const around = { counts, referrers: referrersOf(spec, resource.spec.model) }
+  const around = { counts, spec }
   return {
     rows: compileStore(resource, rowForm(resource), around),
     documents: compileStore(resource, documentForm(resource, routes, computations.get(resource)), around),

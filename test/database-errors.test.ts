@@ -84,6 +84,7 @@ test.each([
 const UNGUARDED: Guards = {
   messages: new Map(),
   table: 'books',
+  others: new Set(),
   constraints: new Map(),
   columns: () => [],
   oversized: new Map(),

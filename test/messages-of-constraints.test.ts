@@ -27,13 +27,19 @@ models:
       books_sealed: This shelf is sealed
       reviews_book: Somebody has reviewed the book
       prizes_book: The book has won a prize
+      notes_book: There is a note about the book
   note:
     table: notes
-    fields: { id: { type: bigint, primary_key: true }, sold: { type: integer } }
+    fields: { id: { type: bigint, primary_key: true }, sold: { type: integer }, book: { type: bigint, nullable: true } }
     messages: { other: Nothing }
+  sale:
+    table: sales
+    fields: { id: { type: bigint, primary_key: true }, year: { type: integer }, code: { type: integer } }
+    messages: { sales_code: A code is at least 1, sales_2026_year_code_key: This code is taken in 2026 }
 resources:
   book: { model: book, path: /books/, bulk: [create, destroy] }
-  note: { model: note, path: /notes/ }
+  note: { model: note, path: /notes/, bulk: [create] }
+  sale: { model: sale, path: /sales/, bulk: [create] }
 `
 
 const BY_HAND = [
@@ -46,7 +52,14 @@ const BY_HAND = [
   'create table reviews (book integer constraint reviews_book references books (id))',
   'create table prizes (book integer constraint prizes_book references books (id) deferrable initially deferred)',
   'alter table notes add constraint books_sold_below_stock check (sold < 5)',
-  "insert into books (isbn, shelf, place, row) values ('1', 1, 1, 1), (null, 2, null, null)",
+  'alter table notes add constraint notes_book foreign key (book) references books (id) deferrable initially deferred',
+  'drop table sales',
+  `create table sales (id bigint generated always as identity, year integer, code integer constraint sales_code check (code > 0),
+    constraint one_code_a_year unique (year, code) deferrable initially deferred) partition by range (year)`,
+  'create table sales_2026 partition of sales for values from (2026) to (2027)',
+  "insert into books (isbn, shelf, place, row) values ('1', 1, 1, 1), (null, 2, null, null), (null, 3, null, null)",
+  'insert into notes (sold, book) values (1, 3)',
+  'insert into sales (year, code) values (2026, 1)',
   'update books set seal = 7 where shelf = 2',
   'insert into reviews values (1)',
   'insert into prizes values (2)',
@@ -64,6 +77,7 @@ afterAll(() => api.close())
 
 const SOLD = 'More copies are sold than there were'
 const THERE = 'Another book stands there'
+const TAKEN = 'This code is taken in 2026'
 
 interface Problem {
   readonly detail: string
@@ -100,6 +114,18 @@ describe('a change that a constraint made by hand refuses', () => {
     ],
     ['a table without a model', 'DELETE', '/books/1/', undefined, 409, 'Somebody has reviewed the book', undefined],
     ['such a table, at the end', 'DELETE', '/books/?ids=2', undefined, 409, 'The book has won a prize', undefined],
+    [
+      'a table with a model, at the end',
+      'DELETE',
+      '/books/?ids=3',
+      undefined,
+      409,
+      'There is a note about the book',
+      undefined,
+    ],
+    ['a check of a partition', 'POST', '/sales/', { year: 2026, code: 0 }, 400, 'A code is at least 1', undefined],
+    ['a unique key of a partition', 'POST', '/sales/', { year: 2026, code: 1 }, 409, TAKEN, undefined],
+    ['such a key, at the end', 'POST', '/sales/', [{ year: 2026, code: 1 }], 409, TAKEN, undefined],
     ['one of that name elsewhere', 'POST', '/notes/', { sold: 5 }, 400, 'A value cannot be stored', undefined],
     ['one elsewhere, by a trigger', 'PATCH', '/books/1/', { sold: 5 }, 400, 'A value cannot be stored', undefined],
   ])('is answered with the message of the model: %s', async (what, method, path, body, status, detail, errors) => {
@@ -109,11 +135,19 @@ describe('a change that a constraint made by hand refuses', () => {
     const problem = (await response.json()) as Problem
     expect([response.status, problem.detail, problem.errors]).toEqual([status, detail, errors])
   })
+
+  test('is not answered with the message of the model that it refers to, when that record is missing', async () => {
+    const response = await api.send('POST', '/notes/', [{ sold: 1, book: 99 }])
+    const problem = (await response.json()) as Problem
+    expect([response.status, problem.detail]).toEqual([409, 'Book names a record that does not exist'])
+  })
 })
 
 describe('messages', () => {
   test('of constraints that the database does not have are warned of', async () => {
-    const spec = specOf(YAML.replace('books_maker:', 'book_maker:'))
+    const spec = specOf(
+      YAML.replace('books_maker:', 'book_maker:').replace('sales_2026_year_code_key', 'one_code_a_year'),
+    )
     expect(await messageDifferences(spec, api.database)).toEqual([
       {
         code: 'SC408',
@@ -127,7 +161,14 @@ describe('messages', () => {
         path: ['models', 'note', 'messages', 'other'],
         part: 'key',
         message: 'the table `notes` of the database has no constraint `other`',
-        help: ['known: `books_sold_below_stock`, `notes_pkey`'],
+        help: ['known: `books_sold_below_stock`, `notes_book`, `notes_pkey`'],
+      },
+      {
+        code: 'SC408',
+        path: ['models', 'sale', 'messages', 'one_code_a_year'],
+        part: 'key',
+        message: 'the table `sales` of the database has no constraint `one_code_a_year`',
+        help: ['known: `sales_2026_year_code_key`, `sales_code`'],
       },
     ])
   })

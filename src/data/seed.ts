@@ -140,7 +140,7 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
     let counts = resources.get(resource) ?? { created: 0, updated: 0, unchanged: 0 }
     for await (const batch of batchesOf(records(), { model, key, refuse })) {
       const place = state.batches++
-      const work = { connection, model, key, batch }
+      const work = { connection, model, models: seeding.spec.models, key, batch }
       if (careful !== undefined && place >= careful) {
         if (state.faultCount < MOST_FAULTS) refuse(await faultsOfEach(work))
         if (place === careful && state.faultCount === 0) refuse([conflictFault(batch)])
@@ -167,18 +167,19 @@ interface Planned extends Omit<Section, 'key'> {
 interface Work {
   readonly connection: Connection
   readonly model: ModelSpec
+  readonly models: readonly ModelSpec[]
   readonly key: readonly FieldSpec[]
   readonly batch: Batch
 }
 
 async function write(
-  { connection, model, key, batch }: Work,
+  { connection, model, models, key, batch }: Work,
   place: number,
   refuse: (faults: readonly DataFault[]) => void,
 ): Promise<SeedCounts> {
   const { rows, fields, lines } = batch
   try {
-    const { created, updated, repeated } = await compileUpsert({ model, fields, key })(connection, rows)
+    const { created, updated, repeated } = await compileUpsert({ model, models, fields, key })(connection, rows)
     if (repeated !== undefined) refuse([repeatedFault(lines[repeated] ?? 0)])
     return { created, updated, unchanged: rows.length - created - updated }
   } catch (error) {
@@ -188,8 +189,8 @@ async function write(
 }
 
 /** What the database has to say of each record of a batch that it refused. */
-async function faultsOfEach({ connection, model, key, batch }: Work): Promise<readonly DataFault[]> {
-  const upsert = compileUpsert({ model, fields: batch.fields, key })
+async function faultsOfEach({ connection, model, models, key, batch }: Work): Promise<readonly DataFault[]> {
+  const upsert = compileUpsert({ model, models, fields: batch.fields, key })
   const found: DataFault[] = []
   for (const [index, row] of batch.rows.entries()) {
     const line = batch.lines[index] ?? 0

@@ -14,6 +14,8 @@ export interface DriverError extends Error {
 /** What a refusal of the database means for one model, so that a field can be blamed for it. */
 export interface Guards {
   readonly table: string
+  /** The tables of other models. */
+  readonly others: ReadonlySet<string>
   /** What the configuration says that clients read of a constraint, by its name: one of the table, or a foreign key that refers to it. */
   readonly messages: ReadonlyMap<string, string>
   /** For each constraint's name, the faults of the declared fields that it guards. The name is never shown. */
@@ -41,10 +43,13 @@ const TAKEN = '23505'
 /** Also of an index that has no room for a row. */
 export const TOO_LONG = '54000'
 
-/** What the configuration says of the constraint that made the server refuse a change; undefined when it says nothing. */
+/**
+ * The message that the configuration has for the constraint that made the server refuse a change; undefined when it has none. The server
+ * names a partition, which has no model, in place of its table.
+ */
 export function messageOf({ code, constraint, table }: DriverError, guards: Guards): string | undefined {
   const message = guards.messages.get(String(constraint))
-  return String(table) === guards.table || STILL_REFERRED_TO.has(code) ? message : undefined
+  return !guards.others.has(String(table)) || STILL_REFERRED_TO.has(code) ? message : undefined
 }
 
 /** The faults of the fields that made the server refuse a change; none when it does not say. */
@@ -76,6 +81,11 @@ function faultsOfForeign(cause: DriverError, guards: Guards): readonly Fault[] {
   if (taken) return guards.columns('unique', taken.columns.split(', '))
   const [, missing] = /^Key \((.*?)\)=\(.*\) is not present in table/s.exec(String(cause.detail)) ?? []
   return missing === undefined ? [] : guards.columns('foreign_key', missing.split(', '))
+}
+
+/** Whether a record could not be deleted because others refer to it; false where the server does not say so in English. */
+export function isStillReferredTo({ code, detail }: DriverError): boolean {
+  return STILL_REFERRED_TO.has(code) && / is still referenced from table/.test(String(detail))
 }
 
 /** Reads the details of a refusal; undefined where the server does not say them in English. */

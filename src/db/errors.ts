@@ -4,6 +4,7 @@ import {
   type DriverError,
   faultsOf,
   type Guards,
+  isStillReferredTo,
   messageOf,
   NOT_NULL,
   STILL_REFERRED_TO,
@@ -134,11 +135,6 @@ export function routineOf(error: unknown): unknown {
   return (driverError(error) as { readonly routine?: unknown } | undefined)?.routine
 }
 
-/** The table that refused a change; empty where the server does not say. */
-export function tableOf(error: unknown): string {
-  return String(driverError(error)?.table ?? '')
-}
-
 function meaningOf(error: DriverError): Meaning | undefined {
   const code = codeOf(error)
   if (code === '') return MESSAGES.find(([message]) => message.test(error.message))?.[1]
@@ -211,10 +207,16 @@ export function toProblem<E>(error: E, guards?: Guards): E | Problem {
   return problem(meaning, cause, faults)
 }
 
-/** Whether the configuration has a message for the constraint that refused a change. */
-export function hasMessage(error: unknown, guards: Guards): boolean {
+/**
+ * The guards that explain a refused change, out of those of all tables: of the table that the server names. Where these have no message,
+ * the message may be that of the model whose record others still refer to, or whose table the server names by a partition.
+ */
+export function explaining(error: unknown, guards: ReadonlyMap<string, Guards>): Guards | undefined {
   const cause = driverError(error)
-  return cause !== undefined && messageOf(cause, guards) !== undefined
+  if (!cause) return undefined
+  const own = guards.get(String(cause.table))
+  if (own && (messageOf(cause, own) !== undefined || !isStillReferredTo(cause))) return own
+  return [...guards.values()].find((each) => messageOf(cause, each) !== undefined) ?? own
 }
 
 /** Whether a null was refused where the model has no such column, or allows it: the table is another than the model's. */

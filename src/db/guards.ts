@@ -8,7 +8,7 @@ import type { Row } from '../resource/plan.js'
 import type { Guards } from './blame.js'
 import { constraintFields, fieldsOf, foreignKeyName, indexName, uniqueName } from '../config/constraint-names.js'
 import type { Database } from './database.js'
-import { hasMessage, tableOf, takenKeyOf, toProblem } from './errors.js'
+import { explaining, takenKeyOf, toProblem } from './errors.js'
 
 const BROKEN = {
   unique: 'is taken by another record',
@@ -16,8 +16,11 @@ const BROKEN = {
   check: 'is not valid',
 } as const
 
-/** What a client is told when the database refuses a change, by what did. Of a private field it is told nothing. */
-export function guardsOf(model: ModelSpec): Guards {
+/**
+ * What a client is told when the database refuses a change, by what did. Of a private field it is told nothing.
+ * @param models all models of the configuration
+ */
+export function guardsOf(model: ModelSpec, models: readonly ModelSpec[]): Guards {
   const { fields, table } = model
   // A combination with a private field is not explained: what is said of its public fields alone would be wrong.
   const allShown = (guarded: readonly FieldSpec[]) => (guarded.some((field) => field.private) ? [] : guarded)
@@ -29,6 +32,7 @@ export function guardsOf(model: ModelSpec): Guards {
   const required = (field: FieldSpec) => (field.private ? undefined : faultOf(field, `${field.label} is required`))
   return {
     table,
+    others: new Set(models.map((other) => other.table).filter((name) => name !== table)),
     messages: new Map(Object.entries(model.messages)),
     constraints: new Map(
       [...constraintFields(model)].map(([name, { fields: guarded, kind, message }]) => [
@@ -96,7 +100,7 @@ export function placeOfTaken({ fields }: ModelSpec, rows: readonly Row[], error:
 
 /** The transactions of a database, whose end blames a field as statements do. What the work throws passes as it is. */
 export function guardTransactions(database: Database, models: readonly ModelSpec[]): Database['transaction'] {
-  const guards = new Map(models.map((model) => [model.table, guardsOf(model)]))
+  const guards = new Map(models.map((model) => [model.table, guardsOf(model, models)]))
   return async (work, options) => {
     let worked = false
     try {
@@ -109,9 +113,7 @@ export function guardTransactions(database: Database, models: readonly ModelSpec
     } catch (error) {
       // Only the end itself is left to fail: for what the work has swallowed, or for a constraint that is held then.
       if (!worked) throw error
-      // A table without a model may refer to one that has a message for it.
-      const own = guards.get(tableOf(error)) ?? [...guards.values()].find((each) => hasMessage(error, each))
-      throw toProblem(error, own)
+      throw toProblem(error, explaining(error, guards))
     }
   }
 }

@@ -1,5 +1,5 @@
 import { fail } from '../fail.js'
-import type { ModelSpec, OrderSpec } from '../config/spec.js'
+import type { AppSpec, ModelSpec, OrderSpec } from '../config/spec.js'
 import { type Cell, readCell } from '../fields/cell.js'
 import { remember } from '../remember.js'
 import { Problem } from '../problem.js'
@@ -12,7 +12,7 @@ import type { Connection, Result, Statement } from './database.js'
 import type { Guards } from './blame.js'
 import { toProblem, toReadFailure, toReferred } from './errors.js'
 import { type Form, formFor } from './forms.js'
-import { guardsOf, placeOfTaken } from './guards.js'
+import { guardsOf, placeOfTaken, referrersOf } from './guards.js'
 import type { PageCells } from './page.js'
 import type { StatementCounts } from './shapes.js'
 import { compileStatements, type Statements } from './statements.js'
@@ -76,8 +76,7 @@ const MOST_PARAMETERS = 32_000
 
 interface Surroundings {
   readonly counts: StatementCounts
-  /** As `referrersOf` says. */
-  readonly referrers: ReadonlyMap<string, string>
+  readonly spec: AppSpec
 }
 
 /** How many records of a model one statement makes. More of them need a transaction, which stores themselves do not begin. */
@@ -89,12 +88,14 @@ export function rowsPerStatement({ fields }: ModelSpec): number {
 export function compileStore<Item, Items>(
   resource: Resource,
   form: Form<Item, Items>,
-  { counts, referrers }: Surroundings,
+  { counts, spec }: Surroundings,
 ): (connection: Connection) => Store<Item, Items> {
   const { model } = resource.spec
   const statements = compileStatements(model, form, counts)
   const uncounted = remember((plan: ListPlan): ListPlan => ({ ...plan, total: 'none' }))
-  const parts = { model, form, statements, guards: guardsOf(model), referrers, estimates: createEstimates(), uncounted }
+  const guards = guardsOf(model, spec.models)
+  const referrers = referrersOf(spec, model)
+  const parts = { model, form, statements, guards, referrers, estimates: createEstimates(), uncounted }
   return (connection) => bindStore(parts, connection)
 }
 
@@ -103,6 +104,7 @@ interface StoreParts<Item, Items> {
   readonly form: Form<Item, Items>
   readonly statements: Statements
   readonly guards: Guards
+  /** As `referrersOf` says. */
   readonly referrers: ReadonlyMap<string, string>
   readonly estimates: Estimates
   readonly uncounted: (plan: ListPlan) => ListPlan

@@ -14,12 +14,17 @@ export interface Upserted {
   readonly repeated: number | undefined
 }
 
-interface Shape {
+interface Columns {
   readonly model: ModelSpec
   /** What every row has, in order. */
   readonly fields: readonly FieldSpec[]
   /** The fields of a unique constraint: by them a row finds its record. */
   readonly key: readonly FieldSpec[]
+}
+
+interface Shape extends Columns {
+  /** All models of the configuration. */
+  readonly models: readonly ModelSpec[]
 }
 
 /** Rows that a transaction of its own has written: a record of it has this in its system column `xmin`. */
@@ -31,7 +36,7 @@ const OWN = `(txid_current() % 4294967296)::text`
  * @throws Problem that blames a field where the database refuses
  */
 export function compileUpsert(shape: Shape): (connection: Connection, rows: readonly Row[]) => Promise<Upserted> {
-  const guards = guardsOf(shape.model)
+  const guards = guardsOf(shape.model, shape.models)
   const text = upsertText(shape)
   return async (connection, rows) => {
     const cells = rows.map((row) => shape.fields.map((field) => writeCell(field, row[field.name])))
@@ -49,7 +54,7 @@ export function compileUpsert(shape: Shape): (connection: Connection, rows: read
   }
 }
 
-function upsertText({ model, fields, key }: Shape): string {
+function upsertText({ model, fields, key }: Columns): string {
   const table = identifier(model.table)
   const cast = (field: FieldSpec, index: number) => `(r ->> ${index})::${field.type.column(field.options)} as c${index}`
   const own = ({ column }: FieldSpec) => `${table}.${identifier(column)}`
@@ -69,7 +74,7 @@ function upsertText({ model, fields, key }: Shape): string {
     from written`
 }
 
-function conflictAction({ model, fields, key }: Shape): string {
+function conflictAction({ model, fields, key }: Columns): string {
   const changing = fields.filter((field) => !key.includes(field))
   if (changing.length === 0) return 'nothing'
   const touched = model.fields.filter((field) => field.auto === 'on_update' && !fields.includes(field))

@@ -3,13 +3,19 @@ import type { AppSpec, ModelSpec } from '../config/spec.js'
 import { show, suggest } from '../config/words.js'
 import type { Connection } from '../db/database.js'
 
-/** A query of one text cell: for each table of the current schema, the names by which it can refuse a change. Of `not null`, refusals say no name. */
+/**
+ * A query of one text cell: for each table of the current schema, the names by which it can refuse a change. Of `not null`, refusals say no
+ * name. The indexes of a table with partitions refuse nothing themselves: those of the partitions do, which have names of their own.
+ */
 const NAMES = `
   select coalesce(jsonb_object_agg(c.relname, (
+    with part as (select c.oid as id union select relid from pg_partition_tree(c.oid))
     select coalesce(jsonb_agg(n.name order by n.name), '[]') from (
-      select o.conname as name from pg_constraint o where c.oid in (o.conrelid, o.confrelid) and o.contype <> 'n'
+      select o.conname as name from part join pg_constraint o on part.id in (o.conrelid, o.confrelid)
+      where o.contype not in ('n', 'p', 'u', 'x')
       union
-      select x.relname from pg_index i join pg_class x on x.oid = i.indexrelid where i.indrelid = c.oid and i.indisunique
+      select x.relname from part join pg_index i on i.indrelid = part.id join pg_class x on x.oid = i.indexrelid
+      where x.relkind <> 'I' and (i.indisunique or i.indisexclusion)
     ) n
   )), '{}')::text
   from pg_class c
