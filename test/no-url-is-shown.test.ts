@@ -72,7 +72,8 @@ test.each([
   ['an sslmode in capitals', `user:${SECRET}@host/books?sslmode=REQUIRE`, SSLMODES],
   ['two of them', `user:${SECRET}@host/books?sslmode=${SECRET}&sslmode=require`, SSLMODES],
   ['an encoded one', `user:${SECRET}@host/books?sslmod%65=${SECRET}`, SSLMODES],
-  ['an unknown ssl', `user:${SECRET}@host/books?ssl=false`, 'ssl must be one of true, 1, 0'],
+  ['an unknown ssl', `user:${SECRET}@host/books?ssl=false`, 'ssl must be one of true, 1, 0, no-verify'],
+  ['an unknown parameter', `user:${SECRET}@host/books?${SECRET}=require`, 'it has an unknown parameter'],
 ])('a URL is refused that has %s', async (_what, rest, reason) => {
   const shown = await shownOf(`postgres://${rest}`, 'DATABASE_URL')
   expect(shown).toContain(`DATABASE_URL is malformed: ${reason}; it is not shown`)
@@ -80,9 +81,19 @@ test.each([
 })
 
 test.each([
+  ['ssl_mode', 'a parameter with a similar name exists: `sslmode`'],
+  ['SSLMODE', 'a parameter with a similar name exists: `sslmode`'],
+  ['sslroot_cert', 'a parameter with a similar name exists: `sslrootcert`'],
+  ['pgbouncer', 'known: `sslmode`, `ssl`, '],
+])('a parameter that the driver would ignore is refused: %s', async (name, help) => {
+  expect(await shownOf(`postgres://host/books?${name}=require`, 'DATABASE_URL')).toContain(help)
+})
+
+test.each([
   'postgres://host/books?sslmode=verify-full',
   'postgres://host/books?sslmode=no-verify',
   'postgres://host/books?ssl=0',
+  'postgres://host/books?ssl=no-verify',
   'postgres://user:pass%40word@host/books',
   'postgres://user:p@ssword@host/books',
   'postgres://host/books?user=me@server&password=a@b',

@@ -1,5 +1,6 @@
 import { types } from 'node:util'
 import pg from 'pg'
+import { suggest } from '../config/words.js'
 import { type Database, DatabaseRefused } from './database.js'
 import { poolDatabase } from './pooled-database.js'
 import { makeSocket } from './row-messages.js'
@@ -96,7 +97,31 @@ const PARTS = /^postgres(?:ql)?:\/\/[^/?#]*(?<path>[^?#]*)(?<query>[^#]*)(?<frag
 /** Parameters of which the driver takes what it does not know for something else, and the values that it knows. */
 const KNOWN_VALUES: readonly (readonly [name: string, values: readonly string[]])[] = [
   ['sslmode', ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']],
-  ['ssl', ['true', '1', '0']],
+  ['ssl', ['true', '1', '0', 'no-verify']],
+]
+
+/** The parameters that the driver reads. It ignores any other, a misspelt `sslmode` too, and would connect without TLS. */
+const PARAMETERS: readonly string[] = [
+  'sslmode',
+  'ssl',
+  'sslcert',
+  'sslkey',
+  'sslrootcert',
+  'sslnegotiation',
+  'host',
+  'port',
+  'user',
+  'password',
+  'application_name',
+  'fallback_application_name',
+  'options',
+  'client_encoding',
+  'replication',
+  'binary',
+  'statement_timeout',
+  'lock_timeout',
+  'idle_in_transaction_session_timeout',
+  'query_timeout',
 ]
 
 function readUrl(url: string, variable: string): pg.Client {
@@ -116,6 +141,9 @@ function readUrl(url: string, variable: string): pg.Client {
     if (parameters.getAll(name).every((value) => values.includes(value))) continue
     throw malformed(variable, `${name} must be one of ${values.join(', ')}`)
   }
+  const unread = [...parameters.keys()].find((name) => !PARAMETERS.includes(name))
+  if (unread !== undefined)
+    throw malformed(variable, 'it has an unknown parameter', suggest(unread, PARAMETERS, 'parameter'))
   try {
     return new pg.Client({ connectionString: url })
   } catch (error) {
@@ -126,8 +154,9 @@ function readUrl(url: string, variable: string): pg.Client {
 }
 
 /** Nothing of the URL is shown: where it is wrong, nobody can tell which part of it is the password. The driver's error holds it too. */
-function malformed(variable: string, reason: string): DatabaseRefused {
+function malformed(variable: string, reason: string, help: readonly string[] = []): DatabaseRefused {
   return new DatabaseRefused(`${variable} is malformed: ${reason}; it is not shown, because it may hold a password`, [
+    ...help,
     'A URL of the form postgres://user:password@host:5432/database is right',
     'Special characters in the user and the password are percent-encoded: @ is %40, / is %2F, : is %3A, # is %23, ? is %3F, % is %25',
   ])
