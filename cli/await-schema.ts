@@ -7,8 +7,8 @@ const PAUSE = 1_000
 /** What waits for a schema that another process changes. */
 export interface SchemaWait {
   /**
-   * Calls `fits` once the schema serves the configuration; ends the wait before it.
-   * @param tried whether it has been called already, so that it is called again only if the schema stops fitting in between
+   * Ends the wait and calls `fits` when the schema serves the configuration.
+   * @param tried whether the schema has served it already, in vain: then `fits` is called when the schema serves it again after it has not
    */
   begin(wait: { readonly spec: AppSpec; readonly tried: boolean }, fits: () => void): void
   end(): void

@@ -101,7 +101,8 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
       changed.filter((path) => before.has(path)),
     )
     state.broken = written === undefined
-    if (awaited && !state.closed) wait.begin({ spec: awaited, tried }, tryAgain)
+    // A passing failure says nothing of the schema, so it is worth another try as soon as the schema fits, or at once if it does.
+    if (awaited && !state.closed) wait.begin({ spec: awaited.spec, tried: tried && !awaited.isPassing }, tryAgain)
     // What was written in this turn is nothing new in the next one.
     if (written) state.seen = new Map([...seen, ...(await readContents(written))])
     // Compiling a plugin tells which files it imports.
@@ -156,10 +157,16 @@ const changedIn = (before: Contents, now: Contents): readonly string[] =>
 
 /** What became of a reload. */
 interface Reloaded {
-  /** The files that were written for what is served now; undefined, once the reason is logged, when the last good version is served on. */
+  /** The files that were written for what is served now; undefined, once the reason is logged, when something failed. */
   readonly written: readonly string[] | undefined
   /** The configuration that only waits for the schema of a server, which another process changes. */
-  readonly awaited?: AppSpec
+  readonly awaited?: AwaitedSchema
+}
+
+interface AwaitedSchema {
+  readonly spec: AppSpec
+  /** Whether the last try failed for another reason than the schema, such as a database that is away. */
+  readonly isPassing: boolean
 }
 
 async function reload(
@@ -170,6 +177,7 @@ async function reload(
   const { context, options, database, service, log } = served
   const started = performance.now()
   const file = shownPath(context, resolve(context.cwd, options.config))
+  const before = state.spec
   let awaited: AppSpec | undefined
   try {
     const loaded = await loadConfig(context, options, false)
@@ -182,12 +190,12 @@ async function reload(
       await loaded.close(log)
       return { written: undefined }
     }
-    const before = state.spec
     const { spec, app } = loaded
     if (database.whenPending === 'refuse') awaited = spec
     const fitted = await fitSchema(context, { spec, before, database, log }, () => {
       service.replace(app)
       state.spec = spec
+      awaited = undefined
     }).catch(async (error: unknown) => {
       if (state.spec !== spec) await loaded.close(log)
       throw error
@@ -206,9 +214,13 @@ async function reload(
     return { written: fitted.files }
   } catch (error) {
     const [message, help] = explain(error)
-    log.error({ event: 'not_reloaded', help, msg: `${file}: ${message}; ${LAST_GOOD}${awaited ? UNTIL_IT_FITS : ''}` })
+    const [event, now] =
+      state.spec === before
+        ? ['not_reloaded', awaited ? LAST_GOOD + UNTIL_IT_FITS : LAST_GOOD]
+        : ['reload_incomplete', 'serving the new version']
+    log.error({ event, help, msg: `${file}: ${message}; ${now}` })
     for (const text of help) context.err.line(`  ${context.err.colors.cyan('= help:')} ${text}`)
-    return { written: undefined, ...(awaited && { awaited }) }
+    return { written: undefined, ...(awaited && { awaited: { spec: awaited, isPassing: error instanceof Problem } }) }
   }
 }
 

@@ -4,6 +4,7 @@ import {
   ConsentNeeded,
   type Database,
   describeLoss,
+  describeNewer,
   differencesFromLater,
   type MigrationFolder,
   migrateUp,
@@ -83,10 +84,13 @@ export async function prepareSchema(preparation: Preparation): Promise<void> {
   log.info({ event: 'schema_newer', migrations: newer, msg })
 }
 
-/** Whether nothing is pending and the schema of the database serves a configuration; changes nothing. */
+/** States of a migration with which no server starts. */
+const IN_THE_WAY: ReadonlySet<string> = new Set(['pending', 'changed', 'missing'])
+
+/** Whether every migration is applied as its file says and the schema of the database serves a configuration; changes nothing. */
 export async function schemaServes(spec: AppSpec, database: Database): Promise<boolean> {
   const states = await migrationStatus(database, projectFolders(spec.file).migrations)
-  if (states.some(({ state }) => state === 'pending')) return false
+  if (states.some(({ state }) => IN_THE_WAY.has(state))) return false
   const findDifferences = newerIn(states).length > 0 ? differencesFromLater : schemaDifferences
   return (await findDifferences(spec, database)).length === 0
 }
@@ -147,9 +151,8 @@ function consentFailure({ losses }: ConsentNeeded): Failure {
 }
 
 function laterFailure(newer: readonly string[], misfits: readonly string[]): Failure {
-  const [verb, files] = newer.length === 1 ? ['was', 'the file'] : ['were', 'the files']
-  const message = `${newer.join(', ')} ${verb} applied by a later version of the project, and this one does not fit: ${misfits.join('; ')}`
-  return new Failure(2, message, [`run the version of the project that has ${files}`])
+  const { applied, version } = describeNewer(newer)
+  return new Failure(2, `${applied}, and this one does not fit: ${misfits.join('; ')}`, [`run ${version}`])
 }
 
 function differenceFailure(differences: readonly string[]): Failure {

@@ -65,7 +65,7 @@ export { type Plan as MigrationPlan, planMigration, writeMigration } from './mig
 export { digestMadeRows } from './migrations/made-rows.js'
 export { lockMeaning, measureMigration } from './migrations/measure.js'
 export { planConcurrently } from './migrations/plan-concurrently.js'
-export { type MigrationStatus, newerIn } from './migrations/journal.js'
+export { describeNewer, type MigrationStatus, newerIn } from './migrations/journal.js'
 export { type Done as MigrationDone, migrateDown, migrateUp, migrationStatus } from './migrations/run.js'
 export type { Step as MigrationStep } from './migrations/steps.js'
 export type { MigrationFolder } from './migrations/files.js'

@@ -106,15 +106,21 @@ export function newerIn(statuses: readonly MigrationStatus[]): readonly string[]
   return statuses.filter(({ state }) => state === 'newer').map(({ name }) => name)
 }
 
+/** Says who has applied migrations that have no file here, and which version of the project has their files. */
+export function describeNewer(newer: readonly string[]): { readonly applied: string; readonly version: string } {
+  const [verb, files] = newer.length === 1 ? ['was', 'the file'] : ['were', 'the files']
+  return {
+    applied: `${newer.join(', ')} ${verb} applied by a later version of the project`,
+    version: `the version of the project that has ${files}`,
+  }
+}
+
 /** @throws MigrationError when a later version of the project has applied migrations after those that `work` is about */
 export function refuseNewer(statuses: readonly MigrationStatus[], work: string): void {
   const newer = newerIn(statuses)
   if (newer.length === 0) return
-  const [verb, files] = newer.length === 1 ? ['was', 'the file'] : ['were', 'the files']
-  throw new MigrationError(
-    [`${newer.join(', ')} ${verb} applied by a later version of the project, so that this version cannot ${work}`],
-    [`Run the version of the project that has ${files}`],
-  )
+  const { applied, version } = describeNewer(newer)
+  throw new MigrationError([`${applied}, so that this version cannot ${work}`], [`Run ${version}`])
 }
 
 /** @throws MigrationError when the journal and the files disagree, or when a file is pending or only a later version has it */
