@@ -21,7 +21,7 @@ const CHANGE = { method: 'PATCH', path: '/counters/1/', body: { count: 1 } }
 const LETTER = { method: 'POST', path: '/letters/', body: { body: 'never' } }
 const PART = { method: 'POST', path: '/parts/', body: { number: '1'.repeat(10_000) } }
 
-// The attackers of T23: says `begun`, and, once it is told to end, what came of the requests.
+// The attackers of T23: says `begun`, and, once it is told to end, what came of the requests. It ends with the trial.
 const [port = 0, readers = 0] = process.argv.slice(2).map(Number)
 const answers: Record<string, number> = {}
 const client = createClient(port, WRITERS + HOOKS + COSTLY)
@@ -32,6 +32,7 @@ for (let at = 0; at < COSTLY; at++) {
   sendHeaderAgain(openSocket(HEADER))
 }
 for (let at = 0; at < readers; at++) openSocket(LIST.repeat(PIPELINED)).pause()
+process.once('disconnect', () => process.exit())
 process.send?.('begun')
 process.once('message', () => {
   process.send?.(answers, () => process.exit(0))

@@ -152,13 +152,32 @@ async function useAsOthers(client: Client, seconds: number) {
 async function begin(arena: Arena, port: number, readers: number): Promise<ChildProcess> {
   const child = fork(ATTACKERS, [String(port), String(readers)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   arena.later(() => child.kill('SIGKILL'))
-  await once(child, 'message')
+  await messageOf(child)
   return child
 }
 
 /** Ends the attack; resolves with what came of its requests. */
 async function end(child: ChildProcess): Promise<AttackReport> {
+  if (!child.connected) throw new Error('the attackers ended too early')
+  const report = messageOf(child)
   child.send('end')
-  const [report] = (await once(child, 'message')) as [AttackReport]
-  return report
+  return (await report) as AttackReport
+}
+
+/**
+ * The next message of a process.
+ * @throws Error when the process ends without one
+ */
+async function messageOf(child: ChildProcess): Promise<unknown> {
+  const over = new AbortController()
+  const { signal } = over
+  const message = once(child, 'message', { signal }).then(([said]: unknown[]) => said)
+  const exit = once(child, 'exit', { signal }).then(([code, killed]: unknown[]) => {
+    throw new Error(`the attackers ended too early, with ${String(code ?? killed)}`)
+  })
+  try {
+    return await Promise.race([message, exit])
+  } finally {
+    over.abort()
+  }
 }
