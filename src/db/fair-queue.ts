@@ -96,7 +96,7 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
     admission.leave()
   }
 
-  /** Gives a line and those that it belongs to a place at the end of their chains, or takes their places away if nothing in them is ready. */
+  /** Updates the places of a line, its outer line and its group: each joins the end of its queue when it becomes ready, and leaves it when it is not. */
   function settle(line: Line): void {
     const { group, outer = line } = line
     const isReady = line.waiters.length > 0 && (outer === line || line.held === 0)

@@ -68,8 +68,8 @@ function afterClauses(order: readonly OrderSpec[], values: readonly unknown[], p
 }
 
 /**
- * Of the rows with a value in the first field, those that follow one with a value there: a row comparison, which is one index
- * condition, where all fields run one way and none of the others is ever null, else the comparison spelled out.
+ * The condition for the rows that follow one row, where both have a value in the first field. If all fields have one direction and only
+ * the first is nullable, it is a row comparison, which is one index condition; otherwise every field is compared by itself.
  */
 function afterValue(order: readonly OrderSpec[], values: readonly unknown[], params: Parameters): string {
   const [first, ...others] = order
