@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort, withClient } from '../../bench/cluster.js'
-import { type Answered, type Client, createClient } from '../client.js'
+import { type Answered, type Client, createClient, type Question } from '../client.js'
 import { type Moment, type Proxy, startProxy, type Way } from '../proxy.js'
 import { type Arena, atLeast, atMost, spell, trial } from '../trial.js'
 import { RECORDS, recordOf } from '../writers.js'
@@ -50,6 +50,16 @@ const HOLES: readonly Fault[] = (['before send', ...MOMENTS] as const).map((mome
   within: 8_500,
 }))
 
+/** Asks over a connection of its own: one that is idle while another request waits for a hole may be closed just when it is used. */
+async function askOnce(port: number, question: Question): Promise<Answered> {
+  const client = createClient(port, 1)
+  try {
+    return await client.ask(question)
+  } finally {
+    client.close()
+  }
+}
+
 /** A write that was sent into a hole, and what its client was answered. */
 interface Sunk {
   readonly method: Method
@@ -60,7 +70,7 @@ interface Sunk {
 interface Scene {
   readonly arena: Arena
   readonly proxy: Proxy
-  readonly client: Client
+  readonly client: Pick<Client, 'ask'>
   /** The database itself, past the proxy. */
   readonly url: string
   readonly wrong: string[]
@@ -86,8 +96,7 @@ export const network = trial<Amount>({
       args: ['--migrate', '--admin-port', String(admin)],
       env: { DATABASE_POOL: '30' },
     })
-    const client = createClient(served.port, 40)
-    arena.later(() => client.close())
+    const client = { ask: (question: Question) => askOnce(served.port, question) }
     const scene: Scene = { arena, proxy, client, url, wrong: [], sunk: [], asked: 0 }
     for (let round = 0; round < rounds; round++) {
       for (const fault of FAULTS) for (const method of METHODS) await tryOne(scene, fault, method)
