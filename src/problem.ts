@@ -43,7 +43,8 @@ interface ProblemParts {
 
 /**
  * A request that cannot be done, thrown anywhere below `http/` and turned into a response by `http/reply.ts` alone.
- * `detail` and `faults` reach the client; `cause` reaches only the log.
+ * `detail` and `faults` reach the client; `cause` reaches only the log. It has no stack, except when it is a bug of ours: a refusal is no bug,
+ * and capturing its stack would cost more than the rest of it.
  */
 export class Problem extends Error {
   readonly type: ProblemType
@@ -54,7 +55,6 @@ export class Problem extends Error {
     // Plugins in JavaScript are held by no compiler.
     if (!Object.hasOwn(PROBLEMS, type)) throw new TypeError(`no problem is of the type ${String(type)}`)
     const { stackTraceLimit } = Error
-    // Capturing a stack costs more than the rest of a refusal, and only a bug is looked for by its stack.
     if (type !== 'internal') Error.stackTraceLimit = 0
     super(detail ?? PROBLEMS[type].title, { cause })
     Error.stackTraceLimit = stackTraceLimit
@@ -70,5 +70,20 @@ export class Problem extends Error {
 
   get title(): string {
     return PROBLEMS[this.type].title
+  }
+}
+
+/**
+ * The `Problem` that plugins construct. It has a stack, because one that is thrown where nothing answers with it is a bug, whose line the log
+ * must show. The problems of the framework are instances of it, so that plugins can tell them from other errors.
+ */
+export class PluginProblem extends Problem {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Problem
+  }
+
+  constructor(...given: ConstructorParameters<typeof Problem>) {
+    super(...given)
+    Error.captureStackTrace(this, PluginProblem)
   }
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { createService, loadApplication, type Plugin, type Service } from '../src/index.js'
+import { createService, loadApplication, type Plugin, Problem, type Service } from '../src/index.js'
 import type { Limits } from '../src/http/limits.js'
 import { makeProject, PLUGGED, type Project } from './support/cli.js'
 import { openTestDatabase, type TestDatabase } from './support/database.js'
@@ -173,6 +173,18 @@ describe('onClose', () => {
     gates.stream()
     expect(await stream.json()).toHaveLength(2)
     await service.drain()
+  })
+
+  test('logs a problem that it throws with the line of the plugin', async () => {
+    const { service, logged } = await serve((app) => {
+      app.onClose(function sayGoodbye() {
+        throw new Problem('not_found')
+      })
+    })
+    await service.drain()
+    const [{ cause } = {}] = logged
+    expect(cause).toBeInstanceOf(Problem)
+    expect((cause as Error).stack).toMatch(/^Problem: Not found\n +at .*sayGoodbye.*plugins-close/)
   })
 
   test('runs for a version that is loaded and not served', async () => {
