@@ -162,11 +162,18 @@ export type Application = Extract<LoadedApplication, { readonly ok: true }>
 
 /**
  * The application, for commands that cannot do anything without one.
+ * @param log given by commands that serve: then plugins close what they have opened if the configuration is refused
  * @throws Finished 2 once every error of the configuration is printed
  */
-export async function requireApplication(context: CliContext, options: CommonOptions): Promise<Application> {
+export async function requireApplication(
+  context: CliContext,
+  options: CommonOptions,
+  log?: Parameters<LoadedApplication['close']>[0],
+): Promise<Application> {
   const loaded = await loadConfig(context, options, false)
-  return loaded.ok ? loaded : refuse(context, loaded)
+  if (loaded.ok) return loaded
+  if (log) await loaded.close(log)
+  return refuse(context, loaded)
 }
 
 /**

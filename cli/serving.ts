@@ -54,8 +54,11 @@ export async function serveHere(context: CliContext, options: ServeOptions): Pro
   const sayLosses = reportLosses(context, log)
   const stop = listenForStop(context, options, log)
   const orders = await parent?.begin()
-  const application = await requireApplication(context, options)
-  const database = await open(context, application, orders)
+  const application = await requireApplication(context, options, log)
+  const database = await open(context, application, orders).catch(async (error: unknown) => {
+    await application.close(log)
+    throw error
+  })
   const stopBackups = answerBackups(projectFolders(application.spec.file).embedded, database, log)
   let watch: Awaited<ReturnType<typeof watchProcess>>
   try {
@@ -64,6 +67,8 @@ export async function serveHere(context: CliContext, options: ServeOptions): Pro
     const state = await Promise.race([prepare(run), stop.requested])
     return typeof state === 'number' ? state : await serveRequests(run, state)
   } finally {
+    // What was served is closed already.
+    await application.close(log)
     await stopBackups()
     await database.close()
     await watch?.close()

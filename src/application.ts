@@ -3,7 +3,7 @@ import { suggest } from './config/words.js'
 import type { Refusal } from './config/refusal.js'
 import { createExplore, type Pages } from './explore/index.js'
 import { actionRoute } from './http/action.js'
-import type { Closing } from './http/closing.js'
+import { type Close, type Closing, closeOnce } from './http/closing.js'
 import type { PluginApp } from './http/plugin.js'
 import type { Mount } from './http/fallback.js'
 import { replaced } from './http/replacement.js'
@@ -32,13 +32,10 @@ export interface App {
   readonly pages: Pages | undefined
   /** Whether it is not in production, by `NODE_ENV`. */
   readonly development: boolean
-  /** What plugins do at the end, in the order in which they registered it. */
-  readonly closings: readonly Closing[]
+  readonly close: Close
 }
 
-export type Compiled =
-  | { readonly app: App }
-  | { readonly refusals: readonly Refusal[]; readonly closings: App['closings'] }
+export type Compiled = { readonly app: App } | { readonly refusals: readonly Refusal[]; readonly close: Close }
 
 /** Turns a checked spec and its plugins into one table of named routes. Needs no database. */
 export function compileApp(
@@ -89,7 +86,7 @@ export function compileApp(
   // A plugin that failed has not come to read all of its settings.
   refusals.push(...(haveRegistered ? settings.refusals() : settings.misfits()))
   return refusals.length > 0
-    ? { refusals, closings }
+    ? { refusals, close: closeOnce(closings) }
     : {
         app: Object.freeze({
           spec,
@@ -99,7 +96,7 @@ export function compileApp(
           computations,
           pages: pages(),
           development,
-          closings,
+          close: closeOnce(closings),
         }),
       }
 

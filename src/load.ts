@@ -10,8 +10,7 @@ import { type ConfigDocument, readConfig } from './config/document.js'
 import type { Refusal } from './config/refusal.js'
 import { diagnosticAt } from './config/report.js'
 import type { AppSpec } from './config/spec.js'
-import { runClosings } from './http/closing.js'
-import type { Log } from './http/log.js'
+import { type Close, closeOnce } from './http/closing.js'
 import { type ImportModule, loadPlugins } from './plugins/load.js'
 import type { Environment } from './settings.js'
 
@@ -34,8 +33,8 @@ interface Refused {
 
 /** What plugins may have opened while they registered, whether all of them could or not. */
 interface Closable {
-  /** Runs what they registered by `onClose`. For an application that is never served; a service closes the others itself. */
-  close(log: Log): Promise<void>
+  /** Runs what they registered by `onClose`, once. A service calls it for the applications that it has served. */
+  readonly close: Close
 }
 
 /** What a configuration says, without its plugins. */
@@ -73,23 +72,19 @@ export async function loadApplication({
   judgeDefaults = true,
 }: LoadOptions): Promise<LoadedApplication> {
   const read = await readSpec(file)
-  if (!('spec' in read)) return { ...read, close: closing([]) }
+  if (!('spec' in read)) return { ...read, close: closeOnce([]) }
   const { spec, document, source, refuse } = read
   const { plugins, refusals } = await loadPlugins(spec, importModule)
-  if (refusals.length > 0) return { ...refuse(locate(document, refusals)), close: closing([]) }
+  if (refusals.length > 0) return { ...refuse(locate(document, refusals)), close: closeOnce([]) }
   const compiled = compileApp(spec, plugins, { env, judgeDefaults })
   if ('refusals' in compiled) {
-    const { refusals, closings } = compiled
-    return { ...refuse(locate(document, refusals)), close: closing(closings) }
+    const { refusals, close } = compiled
+    return { ...refuse(locate(document, refusals)), close }
   }
   const { app } = compiled
   const warnings = (more: readonly Refusal[] = []) =>
     locate(document, [...checkCoverage(document, spec), ...checkBodyLimits(spec), ...more], 'warning')
-  return { ok: true, app, spec, source, warnings, close: closing(app.closings) }
-}
-
-function closing(closings: App['closings']): Closable['close'] {
-  return (log) => runClosings(closings, log)
+  return { ok: true, app, spec, source, warnings, close: app.close }
 }
 
 async function readSpec(file: string) {

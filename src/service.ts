@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from './application.js'
 import { type Answers, compileAnswers } from './db/answers.js'
 import type { Connection, Database } from './db/database.js'
@@ -9,7 +8,6 @@ import type { StatementCounts } from './db/shapes.js'
 import { compileStore, type Store } from './db/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
 import type { Records } from './http/context.js'
-import { runClosings } from './http/closing.js'
 import { compileCors } from './http/cors.js'
 import { boundedStore } from './http/bounded-store.js'
 import { DEFAULT_LIMITS, type Limits } from './http/limits.js'
@@ -18,6 +16,7 @@ import type { Log } from './http/log.js'
 import type { Route } from './http/route.js'
 import { createSendBudget, type SendBudget } from './http/send-budget.js'
 import { compilePublicUrl } from './http/public-url.js'
+import { within } from './http/within.js'
 import { createServer, type HttpServer, type ServerParts } from './http/server.js'
 import type { Spans } from './http/spans.js'
 import type { Traffic } from './http/traffic.js'
@@ -108,29 +107,21 @@ interface Versions {
 }
 
 function createVersions(first: App, replacedTimeout: number, log: Log): Versions {
-  const closings = new Map<App, Promise<void> | undefined>([[first, undefined]])
+  const open = new Set([first])
   let serving = first
-  const close = async (version: App): Promise<void> => {
-    const closing = closings.get(version) ?? runClosings(version.closings, log)
-    closings.set(version, closing)
-    await closing
-  }
   const closeAfter = async (version: App, ended: Promise<void>): Promise<void> => {
-    const over = new AbortController()
-    const late = delay(replacedTimeout, undefined, { ref: false, signal: over.signal }).catch(() => {})
-    await Promise.race([ended, late])
-    over.abort()
-    await close(version)
-    closings.delete(version)
+    await within(ended, replacedTimeout, { ref: false })
+    await version.close(log)
+    open.delete(version)
   }
   return {
     replace: (next, ended) => {
-      closings.set(next, undefined)
+      open.add(next)
       void closeAfter(serving, ended)
       serving = next
     },
     close: async () => {
-      await Promise.all([...closings.keys()].map(close))
+      await Promise.all([...open].map((version) => version.close(log)))
     },
   }
 }

@@ -34,6 +34,7 @@ export default (app) => {
     setImmediate(() => { throw new Error('nobody caught this') })
     return { status: 200, body: {} }
   })
+  app.onClose(() => say('closed'))
 }
 `
 
@@ -167,6 +168,7 @@ describe('serve refuses', () => {
     expect(outcome.code).toBe(2)
     expect(outcome.stderr).toContain(`error: port ${port} is already in use\n  = help: choose another`)
     expect(outcome.stdout).not.toContain('listening')
+    expect(outcome.stdout).toContain('"event":"closed"')
   })
 
   test('an address that this machine does not have', async () => {

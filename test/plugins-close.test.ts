@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { createService, loadApplication, type Plugin, Problem, type Service } from '../src/index.js'
 import type { Limits } from '../src/http/limits.js'
-import { makeProject, PLUGGED, type Project } from './support/cli.js'
+import { makeProject, PLUGGED, type Project, runCli } from './support/cli.js'
 import { openTestDatabase, type TestDatabase } from './support/database.js'
 
 const CLOSINGS = `export const events = []
@@ -85,6 +85,42 @@ function gatedPlugin() {
     app.onClose(() => void events.push('closed'))
   }
   return { events, gates, plugin }
+}
+
+/** A plugin whose handler and stream go on until they are let go, whatever became of their requests. */
+function stubbornPlugin() {
+  const events: string[] = []
+  const gate = { open: () => {} }
+  const opened = new Promise<void>((settle) => (gate.open = settle))
+  const plugin: Plugin = (app) => {
+    async function* pieces() {
+      events.push('begun')
+      try {
+        for (;;) yield 'x'.repeat(100_000)
+      } finally {
+        await opened
+        events.push('ended')
+      }
+    }
+    app.route('GET', '/stream/', 'stream', () => ({ status: 200, stream: pieces() }))
+    app.route('GET', '/handler/', 'handler', async () => {
+      events.push('begun')
+      await opened
+      events.push('ended')
+      return { status: 200, body: {} }
+    })
+    app.onClose(() => void events.push('closed'))
+  }
+  return { events, gate, plugin }
+}
+
+/** Waits until the server has noticed that its clients have left. */
+async function untilLeft({ server }: Service): Promise<void> {
+  const count = () =>
+    new Promise<number>((settle, reject) => {
+      server.getConnections((error, connections) => (error ? reject(error) : settle(connections)))
+    })
+  while ((await count()) > 0) await delay(5)
 }
 
 async function until(holds: () => boolean): Promise<void> {
@@ -175,6 +211,41 @@ describe('onClose', () => {
     await service.drain()
   })
 
+  test.each([
+    ['handler', 'is replaced'],
+    ['handler', 'stops'],
+    ['stream', 'is replaced'],
+    ['stream', 'stops'],
+  ])('waits for the %s of a client that has left, when the service %s', async (route, end) => {
+    const { gate, events, plugin } = stubbornPlugin()
+    const { service, url } = await serve(plugin)
+    const leaving = new AbortController()
+    const asked = fetch(`${url}/api/${route}/`, { signal: leaving.signal }).then((answer) => answer.text())
+    await until(() => events.includes('begun'))
+    leaving.abort()
+    await expect(asked).rejects.toThrow()
+    await untilLeft(service)
+    if (end === 'stops') void service.drain()
+    else service.replace(await load(() => {}))
+    await delay(20)
+    expect(events).toEqual(['begun'])
+    gate.open()
+    await until(() => events.includes('closed'))
+    expect(events).toEqual(['begun', 'ended', 'closed'])
+  })
+
+  test('waits for a handler whose client was answered 504', async () => {
+    const { gate, events, plugin } = stubbornPlugin()
+    const { service, url } = await serve(plugin, { handlerTimeout: 40 })
+    expect((await fetch(`${url}/api/handler/`)).status).toBe(504)
+    service.replace(await load(() => {}))
+    await delay(20)
+    expect(events).toEqual(['begun'])
+    gate.open()
+    await until(() => events.includes('closed'))
+    expect(events).toEqual(['begun', 'ended', 'closed'])
+  })
+
   test('logs a problem that it throws with the line of the plugin', async () => {
     const { service, logged } = await serve((app) => {
       app.onClose(function sayGoodbye() {
@@ -185,6 +256,24 @@ describe('onClose', () => {
     const [{ cause } = {}] = logged
     expect(cause).toBeInstanceOf(Problem)
     expect((cause as Error).stack).toMatch(/^Problem: Not found\n +at .*sayGoodbye.*plugins-close/)
+  })
+
+  test.each([
+    ['the configuration is refused', { UNLUCKY: 'yes' }],
+    ['the database is refused', { DATABASE_URL: 'nonsense' }],
+  ])('runs when `serve` does not start because %s', async (_, env) => {
+    await project.write(
+      'serve/plugin.mjs',
+      `export default (app) => {
+        const timer = setInterval(() => {}, 60_000)
+        app.onClose(() => { clearInterval(timer); console.log('closed') })
+        if (process.env.UNLUCKY) throw new Error('out of luck')
+      }
+`,
+    )
+    await project.write('serve/resources.yaml', PLUGGED)
+    const { code, stdout } = await runCli(['serve', '--port', '0'], { cwd: resolve(project.folder, 'serve'), env })
+    expect([code, stdout]).toEqual([2, 'closed\n'])
   })
 
   test('runs for a version that is loaded and not served', async () => {

@@ -134,7 +134,7 @@ const HUNG = `export default (app) => {
 
 beforeAll(async () => {
   project = await makeProject({ 'resources.yaml': CONFIG, 'plugin.mjs': HUNG })
-  filed = await startApi(join(project.folder, 'resources.yaml'), { limits: { handlerTimeout: 300 } })
+  filed = await startApi(join(project.folder, 'resources.yaml'), { limits: { handlerTimeout: 300, drainTimeout: 100 } })
   api = await startApi(CONFIG, { plugin, limits: { handlerTimeout: 600 } })
   patient = await startApi(CONFIG, { plugin, database: api.database })
 })

@@ -10,11 +10,14 @@ import { type Situation, sendReply } from './reply.js'
 import type { Reply } from './route.js'
 import type { RouteTable } from './routes.js'
 import type { Traffic } from './traffic.js'
+import type { Uses } from './uses.js'
 
 export interface AnsweringParts extends Situation {
   readonly routes: Pick<RouteTable, 'rendererAt'>
   readonly log: Log
   readonly traffic?: Traffic | undefined
+  /** Counts requests, handlers, streams and what follows commits, each until it has ended. */
+  readonly uses: Uses
   /** Is told that a table seems to be another than its model's. */
   readonly onMismatch?: (() => void) | undefined
 }
@@ -29,13 +32,16 @@ export interface Answering {
 }
 
 export function createAnswering(parts: AnsweringParts): Answering {
-  const { routes, log, limits } = parts
+  const { routes, log, limits, uses } = parts
 
   const answer = (exchange: Exchange, reply: Reply): void => {
     if (isSettled(exchange)) return
     try {
       if (reply.stream !== undefined) deadlines.start(exchange)
-      sendReply(exchange, reply, parts)?.catch((error: unknown) => fail(exchange, error))
+      const sending = sendReply(exchange, reply, parts)
+      if (!sending) return
+      uses.begin()
+      sending.catch((error: unknown) => fail(exchange, error)).finally(uses.end)
     } catch (error) {
       fail(exchange, error)
     }

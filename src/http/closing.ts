@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { toPlace } from './exchange.js'
 import type { Log } from './log.js'
 import type { FindPlace } from './route.js'
+import { within } from './within.js'
 
 /** What a plugin does when what it registered has answered its last request. */
 export interface Closing {
@@ -15,11 +15,19 @@ export interface Closing {
 /** Milliseconds that all of them may take together. */
 const CLOSING_TIMEOUT = 2_000
 
+/** Closes what plugins have open. The first call does so, and all of them wait for it. */
+export type Close = (log: Log) => Promise<void>
+
+export function closeOnce(closings: readonly Closing[]): Close {
+  let closing: Promise<void> | undefined
+  return (log) => (closing ??= runClosings(closings, log))
+}
+
 /**
  * Runs closings one after the other, the last registered first. Each is waited for as long as its share of the time that is left, so that one
  * that hangs leaves the others their turn. Errors are logged, and closings that have not ended when the time is up.
  */
-export async function runClosings(closings: readonly Closing[], log: Log): Promise<void> {
+async function runClosings(closings: readonly Closing[], log: Log): Promise<void> {
   const started = performance.now()
   const timeLeft = () => Math.max(0, CLOSING_TIMEOUT - (performance.now() - started))
   const pending = new Set<Closing>()
@@ -45,12 +53,4 @@ export async function runClosings(closings: readonly Closing[], log: Log): Promi
   const late = [...pending]
   pending.clear()
   for (const closing of late) report(closing, new Error(`not done after ${CLOSING_TIMEOUT} ms`))
-}
-
-/** Waits for work, but no longer than so many milliseconds. */
-async function within(work: Promise<unknown>, milliseconds: number): Promise<void> {
-  const over = new AbortController()
-  const late = delay(milliseconds, undefined, { signal: over.signal }).catch(() => {})
-  await Promise.race([work, late])
-  over.abort()
 }

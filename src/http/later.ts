@@ -1,7 +1,8 @@
-import { setImmediate, setTimeout as delay } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { codeUnderWay, type Exchange } from './exchange.js'
 import type { Log } from './log.js'
 import type { Context } from './route.js'
+import { within } from './within.js'
 
 /** What is done after the commit of a transaction. */
 export type Task = (context: Context) => unknown
@@ -10,15 +11,11 @@ export type Task = (context: Context) => unknown
 export interface Later {
   /** One after the other; one that throws, or takes too long, is logged, and keeps none of the others from running. */
   run(exchange: Exchange, tasks: readonly Task[], context: Context): Promise<void>
-  /** Resolves when nothing is left to do, or after so many milliseconds. */
-  idle(timeout: number): Promise<void>
 }
 
-/** Work that follows answers, and is waited for only by who stops the service. */
+/** Work that follows answers. Only the end of the service, or of its version of the application, waits for it. */
 export function createLater(log: Log, timeout: number): Later {
-  const running = new Set<Promise<void>>()
-
-  const work = async (exchange: Exchange, tasks: readonly Task[], context: Context) => {
+  const run: Later['run'] = async (exchange, tasks, context) => {
     const { requestId, route, trace } = exchange
     // The answer goes first.
     await setImmediate()
@@ -32,31 +29,13 @@ export function createLater(log: Log, timeout: number): Later {
     }
   }
 
-  return {
-    run(exchange, tasks, context) {
-      const promise = work(exchange, tasks, context).finally(() => running.delete(promise))
-      running.add(promise)
-      return promise
-    },
-
-    async idle(timeout) {
-      if (running.size === 0) return
-      const over = new AbortController()
-      const late = delay(timeout, undefined, { signal: over.signal }).catch(() => {})
-      await Promise.race([Promise.all(running), late])
-      over.abort()
-    },
-  }
+  return { run }
 }
 
-/** @throws Error when it has not settled by then; nothing can stop it, so it is only no longer waited for */
+/** @throws Error when it has not ended by then; nothing can stop it, so it is only no longer waited for */
 async function inTime(running: unknown, milliseconds: number): Promise<void> {
-  const over = new AbortController()
-  const late = delay(milliseconds, undefined, { signal: over.signal }).then(() => {
-    throw new Error(
-      `what follows a commit has not ended within ${milliseconds / 1000} seconds; it is no longer waited for`,
-    )
-  })
-  late.catch(() => {})
-  await Promise.race([running, late]).finally(() => over.abort())
+  if (await within(running, milliseconds)) return
+  throw new Error(
+    `what follows a commit has not ended within ${milliseconds / 1000} seconds; it is no longer waited for`,
+  )
 }

@@ -17,15 +17,12 @@ import type { Match, RouteTable } from './routes.js'
 import type { Spans } from './spans.js'
 import { splitTarget, type Target } from './target.js'
 import { readTrace } from './trace.js'
-import type { Uses } from './uses.js'
 
 /** What a listener works with. */
 export interface ListenerParts extends AnsweringParts {
   readonly routes: Pick<RouteTable, 'match' | 'rendererAt' | 'reverse'>
   readonly records: Records
   readonly later: Later
-  /** Counts requests from their arrival until nothing of theirs runs any more. */
-  readonly uses: Uses
   readonly fallback: Fallback | undefined
   /** Asked for what neither a route nor the fallback takes. */
   readonly pages?: Pick<RouteTable, 'match'> | undefined
@@ -68,8 +65,8 @@ export function createListener(parts: ListenerParts): {
     if (connection?.closing) return
     uses.begin()
     if (!connection || parts.pipeline.admits(connection)) return start(request, response, next, awaitsContinue)
-    const begin = () => start(request, response, next, awaitsContinue)
-    parts.pipeline.park(connection, request.socket, { start: begin, drop: uses.end })
+    const startNow = () => start(request, response, next, awaitsContinue)
+    parts.pipeline.park(connection, request.socket, { start: startNow, drop: uses.end })
   }
 
   const start = (
@@ -175,9 +172,17 @@ export function createListener(parts: ListenerParts): {
       const outcome = spans ? trace(exchange, match, spans) : route.handle(makeContext(exchange, params, surroundings))
       if (!('then' in outcome)) return answer(exchange, outcome)
       deadlines.start(exchange)
+      // It may go on after its client has left, or was answered for want of time.
+      uses.begin()
       outcome.then(
-        (reply) => answer(exchange, reply),
-        (error: unknown) => fail(exchange, error),
+        (reply) => {
+          answer(exchange, reply)
+          uses.end()
+        },
+        (error: unknown) => {
+          fail(exchange, error)
+          uses.end()
+        },
       )
     } catch (error) {
       fail(exchange, error)

@@ -73,8 +73,9 @@ export interface PluginApp {
   /** Hands every request at `path` (from the root) and below it that no route takes to an Express router or a node listener. */
   mount(path: string, listener: MountListener, options?: SiteOptions): void
   /**
-   * Runs `work` once the last request is answered and before the database is closed, when the service stops or serves a newer version of its
-   * files. What plugins do then may take 2 s in all.
+   * Runs `work` when the service stops, while the database is still open, or serves a newer version of its files: after the last request, with its
+   * handler, stream and what follows its commits, or after the 10 s of a stop or 10 minutes of a newer version. If this version is never served,
+   * it runs at once. What plugins do then may take 2 s in all.
    */
   onClose(work: () => unknown): void
 }

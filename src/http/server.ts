@@ -24,6 +24,7 @@ import type { Spans } from './spans.js'
 import { splitTarget } from './target.js'
 import type { Traffic } from './traffic.js'
 import { createUses, type Uses } from './uses.js'
+import { within } from './within.js'
 
 /** What requests are answered from. */
 export interface Served {
@@ -59,7 +60,7 @@ export interface HttpServer {
   readonly handler: Listener
   /**
    * Answers from something else the requests that come from now on; those under way end as they began. Not those of `handler`.
-   * Resolves when the last of those under way has ended, with what follows its commits.
+   * Resolves when the last of those under way has ended, with its handler, its stream and what follows its commits.
    */
   replace(served: Served): Promise<void>
   /**
@@ -67,14 +68,17 @@ export interface HttpServer {
    * @throws what Node says when the address cannot be had, `EADDRINUSE` for example
    */
   listen(address: { readonly port: number; readonly host: string }): Promise<{ readonly url: string }>
-  /** Accepts no more connections, answers what is under way, and resolves when the last connection is closed and nothing is left to do. */
+  /**
+   * Accepts no more connections and answers what is under way. Resolves when the last connection is closed, and every handler, stream and what
+   * follows commits has ended, or after `drainTimeout`.
+   */
   drain(): Promise<void>
 }
 
 const HEAD_BYTES = 16 * 1024
 /** Milliseconds that a client has, while the server drains, to send what it was about to send; then quiet connections are closed. */
 const QUIET_CHECK = 100
-/** Milliseconds for what follows the last answers, when these took all the time of the drain. */
+/** Milliseconds for what goes on after the last answers, when these took all the time of the drain. */
 const LATER_AT_LEAST = 1_000
 const CLIENT_ERROR_LOG = 60_000
 
@@ -116,6 +120,7 @@ export function createServer(parts: ServerParts): HttpServer {
     })
   }
   let uses = createUses()
+  const replaced = new Set<Promise<void>>()
   const listener = listenerOf(parts, uses)
   let { routes } = parts
   let detach = attach(server, listener)
@@ -141,19 +146,21 @@ export function createServer(parts: ServerParts): HttpServer {
   const drainAll = async () => {
     const begun = performance.now()
     await drain(server, sockets, limits)
-    await later.idle(Math.max(limits.drainTimeout - (performance.now() - begun), LATER_AT_LEAST))
+    const timeLeft = Math.max(limits.drainTimeout - (performance.now() - begun), LATER_AT_LEAST)
+    await within(Promise.all([uses.ended(), ...replaced]), timeLeft)
   }
 
   return {
     server,
     handler: listener.receive,
     replace: (served) => {
-      const ended = uses
+      const ended = uses.ended().finally(() => replaced.delete(ended))
+      replaced.add(ended)
       uses = createUses()
       detach()
       detach = attach(server, listenerOf(served, uses))
       routes = served.routes
-      return ended.ended()
+      return ended
     },
     listen: (address) => listen(server, address, log),
     drain: () => (draining ??= drainAll()),

@@ -2,25 +2,25 @@
 export interface Uses {
   begin(): void
   end(): void
-  /** Resolves when nothing uses it. To be asked once no new uses begin by themselves. */
+  /** Resolves once the count is 0, at once if it is. Work that begins later is not waited for, so nothing may begin by itself any more. */
   ended(): Promise<void>
 }
 
 export function createUses(): Uses {
   let count = 0
-  let resolve = () => {}
+  const waiting: (() => void)[] = []
   return {
     begin: () => {
       count += 1
     },
     end: () => {
       count -= 1
-      if (count === 0) resolve()
+      if (count === 0) for (const resolve of waiting.splice(0)) resolve()
     },
     ended: () =>
-      new Promise((settle) => {
-        resolve = settle
-        if (count === 0) settle()
+      new Promise((resolve) => {
+        if (count === 0) resolve()
+        else waiting.push(resolve)
       }),
   }
 }
