@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Context, type Hooks, type Plugin, Problem } from '../src/index.js'
+import { type BodyPolicy, type Context, type Hooks, type Plugin, Problem } from '../src/index.js'
 import { type Api, startApi } from './support/api.js'
 import { makeProject, type Project } from './support/cli.js'
 import { openTestDatabase } from './support/database.js'
@@ -29,6 +29,8 @@ const work = jest.fn<() => Promise<void>>()
 /** More writes than end before a deadline, unless somebody says that it is enough. */
 const MANY = 100_000
 let enough = false
+
+const POLICY: BodyPolicy = { mediaTypes: ['application/json'], optional: false, limit: 1_000 }
 
 const plugin: Plugin = (app) => {
   const books = app.resource('book')
@@ -61,6 +63,18 @@ const plugin: Plugin = (app) => {
   })
   app.route('POST', '/vain/', 'vain', async ({ store }) => {
     for (let at = 0; at < MANY && !enough; at++) await store(books).destroy(99)
+    return { status: 204 }
+  })
+  app.route('POST', '/late-reader/', 'late-reader', async ({ body }) => {
+    await delay(400)
+    await body(POLICY)
+    await delay(500)
+    return { status: 204 }
+  })
+  app.route('POST', '/reader/', 'reader', async ({ body, store }) => {
+    await body(POLICY)
+    const end = performance.now() + 900
+    while (performance.now() < end) await store(books).destroy(99)
     return { status: 204 }
   })
   app.route('GET', '/reads/', 'reads', async ({ transaction, store }) => {
@@ -237,6 +251,7 @@ describe('a handler that writes without a pause', () => {
     ['many', [504, 'outcome-unknown', null]],
     ['vain', [504, 'timeout', '1']],
     ['inside', [504, 'timeout', '1']],
+    ['reader', [504, 'timeout', '1']],
   ])('is ended at the deadline, and told what came of it: %s', async (path, expected) => {
     enough = false
     const late = setTimeout(() => (enough = true), 3_000)
@@ -250,6 +265,10 @@ describe('a handler that writes without a pause', () => {
     expect(await over).toMatchObject({ type: 'timeout' })
     expect(await titles()).toEqual([])
   })
+})
+
+test('a body that has arrived long before it is read gives its handler no more time', async () => {
+  expect(await problemOf(await api.send('POST', '/api/late-reader/', {}))).toEqual([504, 'timeout', '1'])
 })
 
 describe('a request that fails after it has', () => {

@@ -53,13 +53,17 @@ function readBytes(exchange: Exchange, policy: BodyPolicy): Promise<Uint8Array> 
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
+    const hasArrived = request.complete
     const isOver = () => exchange.failBody === undefined
-    const fail = (problem: Problem) => {
+    const stop = () => {
       exchange.failBody = undefined
+      if (!hasArrived) exchange.bodyEnded = performance.now()
+    }
+    const fail = (problem: Problem) => {
+      stop()
       reject(problem)
     }
     exchange.failBody = fail
-    exchange.readsBody = true
     request.on('data', (chunk: Buffer) => {
       if (isOver()) return
       size += chunk.length
@@ -68,7 +72,7 @@ function readBytes(exchange: Exchange, policy: BodyPolicy): Promise<Uint8Array> 
     })
     const finish = () => {
       if (isOver()) return
-      exchange.failBody = undefined
+      stop()
       resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))
     }
     const lose = () => {

@@ -26,8 +26,8 @@ export interface Exchange {
   mustClose: boolean
   /** While the body is being read: gives it up. */
   failBody: ((problem: Problem) => void) | undefined
-  /** Whether its time is to begin anew when its body has arrived. */
-  readsBody: boolean
+  /** When the last of its body arrived, if its handler had to wait for it; otherwise 0. */
+  bodyEnded: number
   /** Bytes of its answer that wait for the client. */
   unread: number
   /** Whether it was answered for want of time: what it has not committed by then it never will. */

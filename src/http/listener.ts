@@ -120,7 +120,7 @@ export function createListener(parts: ListenerParts): {
       awaitsContinue,
       mustClose: false,
       failBody: undefined,
-      readsBody: false,
+      bodyEnded: 0,
       unread: 0,
       expired: false,
       overdue: false,
