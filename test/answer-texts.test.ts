@@ -12,7 +12,7 @@ const USUAL = new Map([
   ['cache-control', 'no-store'],
   ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
   ['cross-origin-resource-policy', 'same-origin'],
-  ['referrer-policy', 'no-referrer'],
+  ['referrer-policy', 'same-origin'],
   ['x-content-type-options', 'nosniff'],
 ])
 /** Headers that differ from one time to the next, or are the client's business. */

@@ -36,8 +36,8 @@ afterEach(async () => {
   api = undefined
 })
 
-async function serve(more = '', env: Readonly<Record<string, string>> = {}): Promise<Api> {
-  api = await startApi(yaml(more), { plugin, env, judge: false })
+async function serve(more = '', env: Readonly<Record<string, string>> = {}, registered = plugin): Promise<Api> {
+  api = await startApi(yaml(more), { plugin: registered, env, judge: false })
   return api
 }
 
@@ -160,6 +160,44 @@ describe('a page of another site', () => {
       const headers = { ...crossSite, host: 'evil.example' }
       expect([path, (await send(server, { method: 'POST', path, headers })).status]).toEqual([path, 421])
     }
+  })
+
+  test('writes to a mount that takes it, behind mounts that do not', async () => {
+    const asked: string[] = []
+    const server = await serve('', {}, (app) => {
+      app.mount('/', (request, _response, next) => {
+        asked.push(String(request.method))
+        next()
+      })
+      app.mount('/login/', mounted, { crossSite: true })
+    })
+    const statusOf = async (sent: Sent) => (await send(server, { method: 'POST', headers: crossSite, ...sent })).status
+    expect(await statusOf({ path: '/login/' })).toBe(200)
+    expect(asked).toEqual([])
+    expect(await statusOf({ path: '/elsewhere/' })).toBe(403)
+    expect(asked).toEqual([])
+    expect(await statusOf({ path: '/elsewhere/', headers: {} })).toBe(404)
+    expect(asked).toEqual(['POST'])
+  })
+
+  test('is not asked for a body that nothing will take', async () => {
+    const server = await serve()
+    const head = (path: string) =>
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n`
+    const statusesOf = async (path: string, answers: number) =>
+      (await talk(server.url, head(path), { answers })).answers.map(({ status }) => status)
+    expect(await statusesOf('/pages/', 1)).toEqual([403])
+    expect(await statusesOf('/nowhere/', 1)).toEqual([404])
+    expect(await statusesOf('/login/', 2)).toEqual([100, 200])
+  })
+
+  test('sends no address of ours, and our own pages send their origin with forms', async () => {
+    const server = await serve()
+    // Under `no-referrer`, browsers send `Origin: null` with the forms of a page, even to its own site.
+    expect((await server.fetch('/pages/')).headers.get('referrer-policy')).toBe('same-origin')
+    const writeFrom = async (origin: string) =>
+      (await send(server, { method: 'POST', path: '/pages/', headers: { origin } })).status
+    expect([await writeFrom(server.url), await writeFrom('null')]).toEqual([200, 403])
   })
 
   test('is known by its origin where its browser says nothing else', async () => {

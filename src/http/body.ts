@@ -87,7 +87,8 @@ function readBytes(exchange: Exchange, policy: BodyPolicy): Promise<Uint8Array> 
   })
 }
 
-function askForBody(exchange: Exchange): void {
+/** Asks a client for its body if it waits for that. */
+export function askForBody(exchange: Exchange): void {
   if (!exchange.awaitsContinue) return
   exchange.awaitsContinue = false
   exchange.response.writeContinue()

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Problem } from '../problem.js'
 import type { Cors } from './cors.js'
-import { type Hosts, nameOf } from './hosts.js'
+import { type Hosts, nameIn, nameOf } from './hosts.js'
 import type { PublicUrl } from './public-url.js'
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
@@ -37,8 +37,9 @@ export function compileForeign({ hosts, cors, publicUrl = () => '' }: Guards): F
 }
 
 /**
- * Browsers say it by headers that no page can change. A form can be sent to any site without asking it first. Pages over plain HTTP and old
- * browsers give the origin alone; as for `Sec-Fetch-Site`, another port of the same host is the same site.
+ * Browsers say it by headers that no page can change. A form can be sent to any site without asking it first. From pages over plain HTTP and
+ * from old browsers there is the origin alone: another port of the same host is the same site, as for `Sec-Fetch-Site`, but another subdomain
+ * is not, because only a list of public suffixes could tell `a.example.org` from `a.github.io`.
  */
 function isFromOtherSite(request: IncomingMessage, publicUrl: PublicUrl): boolean {
   const { origin, host = '', 'sec-fetch-site': site } = request.headers
@@ -46,9 +47,4 @@ function isFromOtherSite(request: IncomingMessage, publicUrl: PublicUrl): boolea
   if (origin === undefined) return false
   const name = nameIn(origin)
   return name === '' || (name !== nameOf(host) && name !== nameIn(publicUrl(request)))
-}
-
-/** The host of a URL without its port; empty for `null`, the origin of pages that have none. */
-function nameIn(url: string): string {
-  return nameOf(url.split('/')[2] ?? '')
 }

@@ -3,14 +3,17 @@ import type { IncomingMessage } from 'node:http'
 import { HOST } from '../config/host.js'
 import { Problem } from '../problem.js'
 
-/** On every answer, as a flat list of names and values. JSON must never be sniffed, framed or cached across users. */
+/**
+ * On every answer, as a flat list of names and values. JSON must never be sniffed, framed or cached across users. Other sites learn no address;
+ * under `no-referrer`, browsers would send own forms with `Origin: null`, too.
+ */
 export const SECURITY_HEADERS: readonly string[] = Object.freeze([
   'X-Content-Type-Options',
   'nosniff',
   'Content-Security-Policy',
   "default-src 'none'; frame-ancestors 'none'",
   'Referrer-Policy',
-  'no-referrer',
+  'same-origin',
   'Cache-Control',
   'no-store',
   'Cross-Origin-Resource-Policy',

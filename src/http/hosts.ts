@@ -23,7 +23,7 @@ interface Given {
  */
 export function compileHosts({ hosts, publicUrl, development, own }: Given): Hosts | undefined {
   if (hosts.length === 0 && !development) return undefined
-  const isKnown = compileNames(publicUrl === undefined ? hosts : [...hosts, nameOf(publicUrl.split('/')[2] ?? '')])
+  const isKnown = compileNames(publicUrl === undefined ? hosts : [...hosts, nameIn(publicUrl)])
   return {
     admits({ headers: { host }, socket }) {
       if (host === undefined) return true
@@ -49,6 +49,11 @@ export function nameOf(host: string): string {
   const port = host.lastIndexOf(':')
   const name = (port > host.lastIndexOf(']') ? host.slice(0, port) : host).toLowerCase()
   return name.endsWith('.') ? name.slice(0, -1) : name
+}
+
+/** The host of a URL without its port; empty for `null`, the origin of pages that have none. */
+export function nameIn(url: string): string {
+  return nameOf(url.split('/')[2] ?? '')
 }
 
 function isLoopback(address = ''): boolean {

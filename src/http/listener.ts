@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { Problem } from '../problem.js'
 import { type AnsweringParts, createAnswering } from './answering.js'
 import { enter, release, settle } from './connection.js'
+import { askForBody } from './body.js'
 import { makeContext, type Records } from './context.js'
 import type { Connection, Exchange } from './exchange.js'
 import type { Fallback } from './fallback.js'
@@ -91,7 +92,7 @@ export function createListener(parts: ListenerParts): {
       fail(exchange, problem)
       return
     }
-    if (match) judge(exchange, match)
+    if (match) guardOrigin(exchange, match)
     else passOn(exchange, next)
   }
 
@@ -157,7 +158,7 @@ export function createListener(parts: ListenerParts): {
     return exchange
   }
 
-  const judge = (exchange: Exchange, match: NonNullable<Match>): void => {
+  const guardOrigin = (exchange: Exchange, match: NonNullable<Match>): void => {
     // A method that the path does not take writes nothing, wherever it comes from.
     const foreign = findForeign(exchange.request, 'allow' in match || match.route.crossSite)
     if (foreign) fail(exchange, foreign)
@@ -215,18 +216,17 @@ export function createListener(parts: ListenerParts): {
     setDefaultHeaders(response, requestId, parts.draining() || exchange.awaitsContinue || exchange.mustClose)
     if (parts.cors) setHeaders(response, parts.cors.headersFor(request))
     request.url = search === '' ? path : `${path}?${search}`
-    if (exchange.awaitsContinue) response.writeContinue()
-    exchange.awaitsContinue = false
     deadlines.start(exchange)
-    fallback(request, response, (error) => {
+    const proceed: Next = (error) => {
       deadlines.stop(exchange)
       if (!response.headersSent)
         for (const name of response.getHeaderNames()) if (!before.has(name)) response.removeHeader(name)
       if (error) return fail(exchange, error instanceof URIError ? new Problem('malformed_request') : error)
       const page = pages?.match(request.method ?? '', path)
-      if (page) return judge(exchange, page)
+      if (page) return guardOrigin(exchange, page)
       return next ? next() : nowhere()
-    })
+    }
+    fallback(request, response, { take: () => askForBody(exchange), next: proceed })
   }
 
   return {

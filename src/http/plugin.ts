@@ -70,7 +70,10 @@ export interface PluginApp {
   >(resource: Name, field: Field, compute: ComputationOf<Name, Field, NoInfer<Stored>>): void
   /** Every problem at `path` and below it is answered as `application/json` in the shape that `render` gives; `schema` is what documents say of it. */
   problems(path: string, render: ProblemRenderer, schema?: JsonSchema): void
-  /** Hands every request at `path` (from the root) and below it that no route takes to an Express router or a node listener. */
+  /**
+   * Hands the requests at `path` (from the root) and below it that no route takes to an Express router or a node listener: all of them, except
+   * writes of other sites, unless `options` say `crossSite`, and requests for an unknown host.
+   */
   mount(path: string, listener: MountListener, options?: SiteOptions): void
   /**
    * Runs `work` when the service stops, while the database is still open, or serves a newer version of its files: after the last request, with its

@@ -28,7 +28,7 @@ export function expectSound(answer: Answer, canaries: readonly string[] = []): v
   expect(headers).toMatchObject({
     'x-content-type-options': 'nosniff',
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-    'referrer-policy': 'no-referrer',
+    'referrer-policy': 'same-origin',
     'cache-control': 'no-store',
     'cross-origin-resource-policy': 'same-origin',
     'x-request-id': expect.stringMatching(/^[A-Za-z0-9._-]{8,64}$/),
