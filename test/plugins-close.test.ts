@@ -259,7 +259,7 @@ describe('onClose', () => {
   })
 
   test.each([
-    ['the configuration is refused', { UNLUCKY: 'yes' }],
+    ['the configuration is refused', { NODE_ENV: 'production' }],
     ['the database is refused', { DATABASE_URL: 'nonsense' }],
   ])('runs when `serve` does not start because %s', async (_, env) => {
     await project.write(
@@ -267,7 +267,7 @@ describe('onClose', () => {
       `export default (app) => {
         const timer = setInterval(() => {}, 60_000)
         app.onClose(() => { clearInterval(timer); console.log('closed') })
-        if (process.env.UNLUCKY) throw new Error('out of luck')
+        if (process.env.NODE_ENV === 'production') throw new Error('out of luck')
       }
 `,
     )

@@ -8,7 +8,7 @@ const SECURITY = [
   'Content-Security-Policy',
   "default-src 'none'; frame-ancestors 'none'",
   'Referrer-Policy',
-  'no-referrer',
+  'same-origin',
   'Cache-Control',
   'no-store',
   'Cross-Origin-Resource-Policy',
