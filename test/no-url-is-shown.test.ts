@@ -94,6 +94,7 @@ test.each([
   'postgres://host/books?sslmode=no-verify',
   'postgres://host/books?ssl=0',
   'postgres://host/books?ssl=no-verify',
+  'postgres://host/books?sslmode=require&channel_binding=require',
   'postgres://user:pass%40word@host/books',
   'postgres://user:p@ssword@host/books',
   'postgres://host/books?user=me@server&password=a@b',

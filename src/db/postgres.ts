@@ -46,6 +46,7 @@ interface PostgresOptions {
 export function openPostgres(url: string, { variable, connections, prepare }: PostgresOptions): Database {
   const client = {
     connectionString: url,
+    enableChannelBinding: /[?&]channel_binding=(?:prefer|require)(?:&|$)/.test(url),
     fallback_application_name: 'snippetctl',
     // For making a connection, and in the pool for waiting until one is free.
     connectionTimeoutMillis: CONNECT_TIMEOUT,
@@ -98,9 +99,10 @@ const PARTS = /^postgres(?:ql)?:\/\/[^/?#]*(?<path>[^?#]*)(?<query>[^#]*)(?<frag
 const KNOWN_VALUES: readonly (readonly [name: string, values: readonly string[]])[] = [
   ['sslmode', ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']],
   ['ssl', ['true', '1', '0', 'no-verify']],
+  ['channel_binding', ['disable', 'prefer', 'require']],
 ]
 
-/** The parameters that the driver reads. It ignores any other, a misspelt `sslmode` too, and would connect without TLS. */
+/** The parameters that the driver reads, and `channel_binding`, which URLs of hosted databases have. It ignores any other, a misspelt `sslmode` too, and would connect without TLS. */
 const PARAMETERS: readonly string[] = [
   'sslmode',
   'ssl',
@@ -108,6 +110,7 @@ const PARAMETERS: readonly string[] = [
   'sslkey',
   'sslrootcert',
   'sslnegotiation',
+  'channel_binding',
   'host',
   'port',
   'user',
