@@ -105,7 +105,7 @@ export const outcomes = trial<Amount>({
       atMost(ghosts.length, 0, `${ghosts.length} of ${spell(refused.size)} not done ones are there`),
       atMost(twice.length, 0, `${twice.length} stored twice`),
       atMost(wrong.length, 0, `${wrong.length} answers that say none of the three (${unknown.size} unknown)`),
-      atLeast(acknowledged.size, 1, 'done'),
+      atLeast(acknowledged.size, 1, `${spell(acknowledged.size)} done`),
     ]
   },
 })
