@@ -21,11 +21,15 @@ export interface Pipeline {
 const MOST_UNREAD = 256 * 1024
 /** Node parses what has arrived before it stops reading, so what waits is bounded over all connections too. */
 const MOST_PARKED = 8_192
+/** Connections that go on in one turn of the event loop: requests that are rejected at once would otherwise follow one another without an end. */
+const MAX_PROCEEDING_AT_ONCE = 8
 
 export function createPipeline(limits: Limits): Pipeline {
   let parked = 0
   let pipelined = 0
   const parking = new Map<Connection, Socket>()
+  const proceeding = new Map<Connection, Socket>()
+  let scheduled = false
 
   const hasRoom = ({ underWay, unread }: Connection): boolean =>
     // The first of each connection may always start, so that none depends on another.
@@ -39,7 +43,7 @@ export function createPipeline(limits: Limits): Pipeline {
     for (const request of dropped) request.drop()
   }
 
-  const proceed = (connection: Connection, socket: Socket): void => {
+  const proceedNow = (connection: Connection, socket: Socket): void => {
     const { waiting } = connection
     while (waiting.length > 0 && hasRoom(connection)) {
       // Nobody could be told what came of it.
@@ -58,6 +62,23 @@ export function createPipeline(limits: Limits): Pipeline {
       breakOff(connection, socket, broken, limits)
     }
     socket.resume()
+  }
+
+  const proceedAll = (): void => {
+    for (const [connection, socket] of [...proceeding].slice(0, MAX_PROCEEDING_AT_ONCE)) {
+      proceeding.delete(connection)
+      proceedNow(connection, socket)
+    }
+    scheduled = proceeding.size > 0
+    if (scheduled) setImmediate(proceedAll)
+  }
+
+  const proceed = (connection: Connection, socket: Socket): void => {
+    if (connection.waiting.length === 0 || socket.destroyed) return proceedNow(connection, socket)
+    proceeding.set(connection, socket)
+    if (scheduled) return
+    scheduled = true
+    setImmediate(proceedAll)
   }
 
   /** Cuts the connection that has the most parked: those that have few must not pay for it. */
