@@ -4,7 +4,7 @@ import { schemaServes } from './schema.js'
 /** Milliseconds between two looks at the schema. */
 const PAUSE = 1_000
 
-/** What waits for a schema that another process changes. */
+/** Waits until another process has migrated the database to the schema that a configuration needs. */
 export interface SchemaWait {
   /**
    * Ends the wait and calls `fits` when the schema serves the configuration.

@@ -15,6 +15,7 @@ export interface EnvFile {
 }
 
 const USUAL = '.env'
+const REASONS: Readonly<Record<string, string>> = { ENOENT: 'there is no such file', EISDIR: 'it is a directory' }
 
 /**
  * Adds the variables of `.env` in the directory `cwd` to an environment. Variables that the environment has already keep their values. In
@@ -48,7 +49,7 @@ function readText(file: string, path: string): string | undefined {
     const { code } = cause as NodeJS.ErrnoException
     // Python projects may have a virtual environment in a directory called `.env`.
     if ((code === 'ENOENT' || code === 'EISDIR') && path === USUAL) return undefined
-    const reason = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a directory' : String(code)
+    const reason = REASONS[code ?? ''] ?? String(code)
     throw new Failure(2, `cannot read \`${path}\`: ${reason}`, ['SNIPPETCTL_ENV_FILE= reads no file'], cause)
   }
 }

@@ -155,7 +155,7 @@ async function savedSinceStart(files: readonly string[]): Promise<Contents> {
 const changedIn = (before: Contents, now: Contents): readonly string[] =>
   [...new Set([...now.keys(), ...before.keys()])].filter((file) => before.get(file) !== now.get(file))
 
-/** What became of a reload. */
+/** The result of a reload. */
 interface Reloaded {
   /** The files that were written for what is served now; undefined, once the reason is logged, when something failed. */
   readonly written: readonly string[] | undefined

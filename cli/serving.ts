@@ -67,7 +67,7 @@ export async function serveHere(context: CliContext, options: ServeOptions): Pro
     const state = await Promise.race([prepare(run), stop.requested])
     return typeof state === 'number' ? state : await serveRequests(run, state)
   } finally {
-    // What was served is closed already.
+    // By now no version of the application is served any more.
     await application.close(log)
     await stopBackups()
     await database.close()

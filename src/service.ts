@@ -16,7 +16,7 @@ import type { Log } from './http/log.js'
 import type { Route } from './http/route.js'
 import { createSendBudget, type SendBudget } from './http/send-budget.js'
 import { compilePublicUrl } from './http/public-url.js'
-import { within } from './http/within.js'
+import { endsWithin } from './http/ends-within.js'
 import { createServer, type HttpServer, type ServerParts } from './http/server.js'
 import type { Spans } from './http/spans.js'
 import type { Traffic } from './http/traffic.js'
@@ -110,7 +110,7 @@ function createVersions(first: App, replacedTimeout: number, log: Log): Versions
   const open = new Set([first])
   let serving = first
   const closeAfter = async (version: App, ended: Promise<void>): Promise<void> => {
-    await within(ended, replacedTimeout, { ref: false })
+    await endsWithin(ended, replacedTimeout, { ref: false })
     await version.close(log)
     open.delete(version)
   }

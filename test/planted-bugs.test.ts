@@ -21,6 +21,7 @@ describe('the bugs that `npm run torture -- --planted` plants', () => {
   test('are those of the page about evidence', () => {
     const page = readFileSync('docs/operations/evidence.md', 'utf8')
     const rows = BUGS.map(({ name, caughtBy }) => `| ${name} | \`${caughtBy.file}\` |`)
+    expect(page).toContain(`puts ${BUGS.length} bugs into a copy`)
     expect(page).toContain(`| Planted | Caught by |\n| --- | --- |\n${rows.join('\n')}\n\n`)
   })
 

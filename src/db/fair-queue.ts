@@ -96,7 +96,7 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
     admission.leave()
   }
 
-  /** Updates the places of a line, its outer line and its group: each joins the end of its queue when it becomes ready, and leaves it when it is not. */
+  /** Puts a line, its outer line and its group at the end of their queues when they become ready, and takes them out when they no longer are. */
   function settle(line: Line): void {
     const { group, outer = line } = line
     const isReady = line.waiters.length > 0 && (outer === line || line.held === 0)

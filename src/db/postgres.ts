@@ -102,7 +102,10 @@ const KNOWN_VALUES: readonly (readonly [name: string, values: readonly string[]]
   ['channel_binding', ['disable', 'prefer', 'require']],
 ]
 
-/** The parameters that the driver reads, and `channel_binding`, which URLs of hosted databases have. It ignores any other, a misspelt `sslmode` too, and would connect without TLS. */
+/**
+ * The parameters that the driver reads, and `channel_binding`, which URLs of hosted databases have. The driver ignores any other: with a
+ * misspelt `sslmode` it would connect without TLS.
+ */
 const PARAMETERS: readonly string[] = [
   'sslmode',
   'ssl',

@@ -1,7 +1,7 @@
 import { toPlace } from './exchange.js'
 import type { Log } from './log.js'
 import type { FindPlace } from './route.js'
-import { within } from './within.js'
+import { endsWithin } from './ends-within.js'
 
 /** What a plugin does when what it registered has answered its last request. */
 export interface Closing {
@@ -47,9 +47,9 @@ async function runClosings(closings: readonly Closing[], log: Log): Promise<void
   for (const [index, closing] of [...closings].reverse().entries()) {
     const running = run(closing)
     runs.push(running)
-    await within(running, timeLeft() / (closings.length - index))
+    await endsWithin(running, timeLeft() / (closings.length - index))
   }
-  if (pending.size > 0) await within(Promise.all(runs), timeLeft())
+  if (pending.size > 0) await endsWithin(Promise.all(runs), timeLeft())
   const late = [...pending]
   pending.clear()
   for (const closing of late) report(closing, new Error(`not done after ${CLOSING_TIMEOUT} ms`))

@@ -15,9 +15,9 @@ export interface Deadlines {
 const CHECKS = 40
 
 /**
- * Calls `expire` for an exchange in which nothing has been sent, or that still has a transaction, `timeout` milliseconds after it was started, or
- * after the body that its handler waited for arrived: a slow body is the client's time. One interval watches them all, because a timer for each costs more than the rest of a
- * small request.
+ * Calls `expire` for an exchange that has sent nothing, or that still has a transaction, `timeout` milliseconds after it started. When its
+ * handler waited for the body, the time starts with the end of the body, because a slow body is the client's fault. One interval watches all
+ * exchanges: a timer for each would cost more than the rest of a small request.
  */
 export function createDeadlines(timeout: number, expire: (exchange: Exchange) => void): Deadlines {
   const startTimes = new Map<Exchange, number>()

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { codeUnderWay, type Exchange } from './exchange.js'
 import type { Log } from './log.js'
 import type { Context } from './route.js'
-import { within } from './within.js'
+import { endsWithin } from './ends-within.js'
 
 /** What is done after the commit of a transaction. */
 export type Task = (context: Context) => unknown
@@ -34,7 +34,7 @@ export function createLater(log: Log, timeout: number): Later {
 
 /** @throws Error when it has not ended by then; nothing can stop it, so it is only no longer waited for */
 async function inTime(running: unknown, milliseconds: number): Promise<void> {
-  if (await within(running, milliseconds)) return
+  if (await endsWithin(running, milliseconds)) return
   throw new Error(
     `what follows a commit has not ended within ${milliseconds / 1000} seconds; it is no longer waited for`,
   )

@@ -51,9 +51,8 @@ export function createPipeline(limits: Limits): Pipeline {
       parked -= 1
       waiting.shift()?.start()
     }
-    if (waiting.length > 0) return
+    if (waiting.length > 0 || !connection.paused) return
     parking.delete(connection)
-    if (!connection.paused) return
     connection.paused = false
     const { broken } = connection
     connection.broken = undefined
@@ -65,7 +64,10 @@ export function createPipeline(limits: Limits): Pipeline {
   }
 
   const proceedAll = (): void => {
-    for (const [connection, socket] of [...proceeding].slice(0, MAX_PROCEEDING_AT_ONCE)) {
+    let turns = MAX_PROCEEDING_AT_ONCE
+    for (const [connection, socket] of proceeding) {
+      if (turns === 0) break
+      turns -= 1
       proceeding.delete(connection)
       proceedNow(connection, socket)
     }

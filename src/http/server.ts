@@ -24,7 +24,7 @@ import type { Spans } from './spans.js'
 import { splitTarget } from './target.js'
 import type { Traffic } from './traffic.js'
 import { createUses, type Uses } from './uses.js'
-import { within } from './within.js'
+import { endsWithin } from './ends-within.js'
 
 /** What requests are answered from. */
 export interface Served {
@@ -147,7 +147,7 @@ export function createServer(parts: ServerParts): HttpServer {
     const begun = performance.now()
     await drain(server, sockets, limits)
     const timeLeft = Math.max(limits.drainTimeout - (performance.now() - begun), LATER_AT_LEAST)
-    await within(Promise.all([uses.ended(), ...replaced]), timeLeft)
+    await endsWithin(Promise.all([uses.ended(), ...replaced]), timeLeft)
   }
 
   return {

@@ -383,7 +383,7 @@ export const BUGS: readonly PlantedBug[] = [
     caughtBy: { file: 'test/data-providers', test: 'exports all records', database: 'local' },
   },
   {
-    name: 'the document refers to what is no component',
+    name: 'the document refers to a component that does not exist',
     file: 'src/openapi/references.ts',
     search: 'if (isComponent) return part as JsonSchema',
     replace: 'if (isComponent || within.length === 0) return part as JsonSchema',

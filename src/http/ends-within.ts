@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-interface WithinOptions {
+interface WaitOptions {
   /** Whether the timer keeps the process alive; true when left out. */
   readonly ref?: boolean
 }
@@ -10,10 +10,10 @@ interface WithinOptions {
  * @returns whether it has ended
  * @throws the error of the work
  */
-export async function within(
+export async function endsWithin(
   work: unknown,
   milliseconds: number,
-  { ref = true }: WithinOptions = {},
+  { ref = true }: WaitOptions = {},
 ): Promise<boolean> {
   const over = new AbortController()
   const late = delay(milliseconds, false, { ref, signal: over.signal }).catch(() => false)
