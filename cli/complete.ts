@@ -1,7 +1,7 @@
 import type { Command, Option } from 'commander'
 import { DIAGNOSTICS } from '../src/index.js'
 import { type CliContext, loadConfig } from './context.js'
-import { topicNames } from './topics.js'
+import { topicNames } from './project/topics.js'
 
 interface Candidate {
   readonly value: string

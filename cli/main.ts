@@ -5,7 +5,7 @@ import { CommanderError } from 'commander'
 import { DatabaseRefused, MigrationError } from '../src/index.js'
 import { type CliContext, createContext, type Lifecycle, type StopSignal } from './context.js'
 import { type ExitCode, Failure, Finished } from './failure.js'
-import { findParent } from './parent.js'
+import { findParent } from './serve/parent.js'
 import { readEnvFile } from './env-file.js'
 import { createProgram } from './program.js'
 

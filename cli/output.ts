@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import picocolors from 'picocolors'
-import { type Offer, offerTo } from './offer.js'
+import { type Offer, offerTo } from './serve/offer.js'
 
 export type Colors = ReturnType<typeof picocolors.createColors>
 

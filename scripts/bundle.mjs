@@ -10,7 +10,7 @@ import standalone from 'ajv/dist/standalone/index.js'
 import { buildSync, transformSync } from 'esbuild'
 
 /** What is imported by its path; everything else is theirs. The command and plugins share one instance of the framework. */
-const ENTRIES = ['cli/main.js', 'src/index.js', 'src/config/schema-editors.js']
+const ENTRIES = ['cli/main.js', 'src/index.js', 'src/config/schema/editors.js']
 const LOADED_WHEN_NEEDED = ['@electric-sql/pglite', 'esbuild', 'express', 'objection', 'prom-client']
 /** Another driver, which only somebody who installs it has. */
 const OPTIONAL = ['pg-native']
@@ -20,7 +20,7 @@ const home = resolve(process.argv[2] ?? 'dist')
 if (ENTRIES.every((entry) => existsSync(join(home, entry)))) await bundle()
 
 async function bundle() {
-  await compileShape(join(home, 'src', 'config'))
+  await compileShape(join(home, 'src', 'config', 'schema'))
   const before = scriptsIn(home)
   const { metafile } = buildSync({
     absWorkingDir: home,

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
-import { loadAjv } from './config/ajv.js'
-import { PUBLIC_URL, PUBLIC_URL_HINT } from './config/public-schema.js'
-import type { Refusal } from './config/refusal.js'
+import { loadAjv } from './config/schema/ajv.js'
+import { PUBLIC_URL, PUBLIC_URL_HINT } from './config/schema/public-url.js'
+import type { Refusal } from './config/parse/refusal.js'
 import type { AppSpec } from './config/spec.js'
 import type { Json, JsonSchema } from './json.js'
 

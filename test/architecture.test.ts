@@ -50,7 +50,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'pg-protocol': ['src/db/'],
   picocolors: ['cli/'],
   'prom-client': ['src/health/'],
-  yaml: ['src/config/document.ts'],
+  yaml: ['src/config/yaml/document.ts'],
 }
 
 const MOST_LINES = 300

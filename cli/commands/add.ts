@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { addAddResource } from '../add-resource.js'
+import { addAddResource } from '../project/add-resource.js'
 import type { CliContext } from '../context.js'
 
 /** `add`: what is written into the configuration. */

@@ -17,7 +17,7 @@ import {
   shownDiagnostics,
   shownPath,
 } from '../context.js'
-import { onExistingDatabase } from '../database.js'
+import { onExistingDatabase } from '../database/database.js'
 import { printFrames } from '../diagnostics.js'
 import type { ExitCode } from '../failure.js'
 import { count } from '../output.js'

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import type { CliContext } from '../context.js'
-import { addDbBackup, addDbRestore } from '../db-backup.js'
-import { addDbCopy } from '../db-copy.js'
-import { addDbReset } from '../db-reset.js'
+import { addDbBackup, addDbRestore } from '../database/db-backup.js'
+import { addDbCopy } from '../database/db-copy.js'
+import { addDbReset } from '../database/db-reset.js'
 
 /** What can be done to a database as a whole; each in a file of its own. */
 const PARTS: readonly ((db: Command, context: CliContext) => void)[] = [

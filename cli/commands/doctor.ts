@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { checkUp } from '../check-up.js'
+import { checkUp } from '../project/check-up.js'
 import type { CliContext, CommonOptions } from '../context.js'
 import type { ExitCode } from '../failure.js'
-import type { Finding } from '../finding.js'
+import type { Finding } from '../project/finding.js'
 import { alignColumns, count } from '../output.js'
 
 interface DoctorOptions extends CommonOptions {

@@ -2,11 +2,11 @@ import { extname, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { dump as write, DUMP_FORMATS, type DumpFormatName, modelOf, UnreadableData } from '../../src/index.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
-import { onExistingDatabase } from '../database.js'
+import { onExistingDatabase } from '../database/database.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { count } from '../output.js'
-import { requireSchema } from '../schema.js'
-import { openWhole, type WholeFile } from '../whole-file.js'
+import { requireSchema } from '../serve/schema.js'
+import { openWhole, type WholeFile } from '../project/whole-file.js'
 
 interface DumpOptions extends CommonOptions {
   readonly format?: DumpFormatName

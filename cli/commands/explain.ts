@@ -10,12 +10,12 @@ import {
   resourceAt,
 } from '../../src/index.js'
 import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
-import { onExistingDatabase } from '../database.js'
-import { explainWord } from '../explain-words.js'
+import { onExistingDatabase } from '../database/database.js'
+import { explainWord } from '../project/explain-words.js'
 import { type ExitCode, Failure } from '../failure.js'
-import { printExplanation, toJson } from '../plan-text.js'
+import { printExplanation, toJson } from '../migrate/plan-text.js'
 import { parametersOf, readPairs, reverse, routesOf } from '../reverse.js'
-import { requireSchema } from '../schema.js'
+import { requireSchema } from '../serve/schema.js'
 
 interface ExplainOptions extends CommonOptions {
   readonly json?: true

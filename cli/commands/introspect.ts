@@ -3,10 +3,10 @@ import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Introspected, introspect, writeIntrospected } from '../../src/index.js'
 import { type CliContext, type CommonOptions, shownPath } from '../context.js'
-import { onExistingDatabase } from '../database.js'
+import { onExistingDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'
 import { count } from '../output.js'
-import { scratchOption, type ScratchOptions, withScratch } from '../scratch.js'
+import { scratchOption, type ScratchOptions, withScratch } from '../migrate/scratch.js'
 
 interface IntrospectOptions extends CommonOptions, ScratchOptions {
   readonly tables?: readonly string[]

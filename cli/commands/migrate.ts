@@ -1,14 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { migrateDown, type MigrationDone, migrationStatus, migrateUp, newerIn } from '../../src/index.js'
-import { adopt, type AdoptOptions } from '../adopt.js'
-import { CONSENT_FLAG, CONSENT_TEXT, type ConsentOptions, parseConsent, withConsent } from '../consent.js'
+import { adopt, type AdoptOptions } from '../migrate/adopt.js'
+import { CONSENT_FLAG, CONSENT_TEXT, type ConsentOptions, parseConsent, withConsent } from '../migrate/consent.js'
 import { type CliContext, type CommonOptions, requireSpec } from '../context.js'
-import { onDatabase } from '../database.js'
+import { onDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'
 import { count } from '../output.js'
-import { plan, type PlanOptions } from '../plan.js'
-import { scratchOption } from '../scratch.js'
-import { status, type StatusOptions } from '../status.js'
+import { plan, type PlanOptions } from '../migrate/plan.js'
+import { scratchOption } from '../migrate/scratch.js'
+import { status, type StatusOptions } from '../migrate/status.js'
 
 interface UpOptions extends CommonOptions, ConsentOptions {}
 

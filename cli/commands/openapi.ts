@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { OPENAPI_VERSIONS, type OpenApiVersion, renderOpenApi } from '../../src/index.js'
 import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
 import type { ExitCode } from '../failure.js'
-import { compareFile } from '../compare-file.js'
+import { compareFile } from '../project/compare-file.js'
 
 interface OpenApiOptions extends CommonOptions {
   readonly version: OpenApiVersion

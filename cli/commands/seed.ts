@@ -12,11 +12,11 @@ import {
   UnreadableData,
 } from '../../src/index.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
-import { onExistingDatabase } from '../database.js'
+import { onExistingDatabase } from '../database/database.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { count } from '../output.js'
-import { createProgress } from '../progress.js'
-import { requireSchema } from '../schema.js'
+import { createProgress } from '../migrate/progress.js'
+import { requireSchema } from '../serve/schema.js'
 
 interface SeedOptions extends CommonOptions {
   readonly resource?: string

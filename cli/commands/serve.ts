@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { CliContext } from '../context.js'
-import { ACCESS_LOGS } from '../log.js'
-import { serveByWorkers } from '../primary.js'
-import { type ServeOptions, serveHere } from '../serving.js'
+import { ACCESS_LOGS } from '../serve/log.js'
+import { serveByWorkers } from '../serve/primary.js'
+import { type ServeOptions, serveHere } from '../serve/serving.js'
 
 const EXAMPLES = `
 Examples:

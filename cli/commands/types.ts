@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { renderTypes } from '../../src/index.js'
-import { compareFile } from '../compare-file.js'
+import { compareFile } from '../project/compare-file.js'
 import { type CliContext, type CommonOptions, requireApplication, shownPath } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
-import { typesFile, writeTypes } from '../types-file.js'
+import { typesFile, writeTypes } from '../project/types-file.js'
 
 interface TypesOptions extends CommonOptions {
   readonly check?: true

@@ -2,7 +2,7 @@ import { DIAGNOSTICS, FIELD_TYPES, PROBLEMS } from '../../src/index.js'
 import { DIALECTS } from '../../src/dialects/index.js'
 import { PAGINATION_STYLES } from '../../src/pagination/index.js'
 import { type Lookup, LOOKUPS } from '../../src/fields/field-type.js'
-import { DEFAULT_LIMITS, type Limits } from '../../src/http/limits.js'
+import { DEFAULT_LIMITS, type Limits } from '../../src/http/server/limits.js'
 import { code, table } from './markdown.js'
 
 /** When each problem is answered. The compiler asks for a line here when there is a new one. */

@@ -1,5 +1,5 @@
 import type { DiagnosticCode } from './diagnostic-codes.js'
-import { linesOf } from './lines.js'
+import { linesOf } from './yaml/lines.js'
 
 export { DIAGNOSTICS, type DiagnosticCode } from './diagnostic-codes.js'
 

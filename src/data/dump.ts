@@ -1,6 +1,6 @@
 import type { ModelSpec } from '../config/spec.js'
 import type { Database } from '../db/database.js'
-import { dumpRecords, type DumpForm } from '../db/dump.js'
+import { dumpRecords, type DumpForm } from '../db/records/dump.js'
 import { writeCsvRow } from './csv.js'
 
 interface DumpFormat {

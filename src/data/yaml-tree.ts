@@ -1,5 +1,5 @@
-import { type ConfigDocument, readConfig } from '../config/document.js'
-import { findValue, type Path } from '../config/located.js'
+import { type ConfigDocument, readConfig } from '../config/yaml/document.js'
+import { findValue, type Path } from '../config/yaml/located.js'
 import type { Json } from '../json.js'
 import { UnreadableData } from './record.js'
 import type { DataNode } from './tree.js'

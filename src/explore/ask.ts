@@ -1,5 +1,5 @@
 import { toJsonText } from '../fields/exact-json.js'
-import { toReply } from '../http/problem-document.js'
+import { toReply } from '../http/server/problem-document.js'
 import type { Context, Reply } from '../http/route.js'
 import type { RouteTable } from '../http/routes.js'
 import { Problem } from '../problem.js'

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { SECURITY_HEADERS } from '../http/headers.js'
-import { listen } from '../http/listen.js'
+import { SECURITY_HEADERS } from '../http/server/headers.js'
+import { listen } from '../http/server/listen.js'
 import { type Metrics, renderMetrics } from './metrics.js'
 import type { Log } from '../http/log.js'
 import type { Readiness } from './readiness.js'

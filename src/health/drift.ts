@@ -1,5 +1,5 @@
 import type { ModelSpec } from '../config/spec.js'
-import { mismatchProblem } from '../db/errors.js'
+import { mismatchProblem } from '../db/driver/errors.js'
 import type { Log } from '../http/log.js'
 
 /** The tables from which nothing can be served, each with the reasons, for the log. */

@@ -1,7 +1,7 @@
 import type { MetricObjectWithValues, MetricValue, MetricValueWithName } from 'prom-client'
 import type { Usage } from '../db/database.js'
-import type { StatementCounts } from '../db/shapes.js'
-import { DURATIONS, type RouteTraffic, type Tally, type Traffic } from '../http/traffic.js'
+import type { StatementCounts } from '../db/statements/shapes.js'
+import { DURATIONS, type RouteTraffic, type Tally, type Traffic } from '../http/server/traffic.js'
 
 /** What is known of a running service. */
 export interface Sources {

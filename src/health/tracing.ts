@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type * as OpenTelemetry from '@opentelemetry/api'
-import type { Span, Spans } from '../http/spans.js'
+import type { Span, Spans } from '../http/server/spans.js'
 
 /** Under which the first version of OpenTelemetry's API keeps what was set up, whichever copy of it did so. */
 const REGISTRY = Symbol.for('opentelemetry.js.api.1')

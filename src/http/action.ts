@@ -1,5 +1,5 @@
 import { fail } from '../fail.js'
-import { type FieldDeclarations, readFields } from '../config/lone-fields.js'
+import { type FieldDeclarations, readFields } from '../config/parse/lone-fields.js'
 import type { FieldSpec } from '../config/spec.js'
 import { Problem } from '../problem.js'
 import { bodyLimit } from '../resource/body-limit.js'

@@ -1,6 +1,6 @@
-import type { Store } from '../db/store.js'
+import type { Store } from '../db/records/store.js'
 import type { ListPlan } from '../resource/plan.js'
-import type { SendBudget } from './send-budget.js'
+import type { SendBudget } from './server/send-budget.js'
 
 /** How much of an estimate the next list keeps that is shorter: one long record must not make every later list look long. */
 const FORGETTING = 0.95

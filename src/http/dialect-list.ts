@@ -1,4 +1,4 @@
-import type { DocumentStore } from '../db/store.js'
+import type { DocumentStore } from '../db/records/store.js'
 import type { Dialect, Frame, Listed } from '../dialects/dialect.js'
 import { fail } from '../fail.js'
 import type { ListRequest } from '../resource/list.js'

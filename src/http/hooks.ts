@@ -1,12 +1,12 @@
 import { inspect } from 'node:util'
 import { fail } from '../fail.js'
 import type { TransactionOptions } from '../db/database.js'
-import type { Store, Stored } from '../db/store.js'
+import type { Store, Stored } from '../db/records/store.js'
 import { doAt } from '../resource/items.js'
 import type { Id, Precondition, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { HookChangeOf, IdOf, RecordOf, WriteOf } from '../resource/typed.js'
-import { exchangeOf, type PluginCode } from './exchange.js'
+import { exchangeOf, type PluginCode } from './server/exchange.js'
 import type { Context, FindPlace, Handler, Transaction } from './route.js'
 
 /** What a hook answers: values to change, which are checked again, or nothing. */

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { IdempotencySpec } from '../config/spec.js'
-import type { Answers, Asked } from '../db/answers.js'
+import type { Answers, Asked } from '../db/records/answers.js'
 import type { TransactionOptions } from '../db/database.js'
 import { Problem } from '../problem.js'
-import { textOf } from './reply.js'
+import { textOf } from './server/reply.js'
 import type { BodyPolicy, Context, Handler, Reply } from './route.js'
 
 /** A key, perhaps between double quotes, as the draft of the header has it: visible ASCII without what would need escaping there. */

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import { codeUnderWay, type Exchange } from './exchange.js'
+import { codeUnderWay, type Exchange } from './server/exchange.js'
 import type { Log } from './log.js'
 import type { Context } from './route.js'
-import { endsWithin } from './ends-within.js'
+import { endsWithin } from './server/ends-within.js'
 
 /** What is done after the commit of a transaction. */
 export type Task = (context: Context) => unknown

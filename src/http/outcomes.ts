@@ -1,8 +1,8 @@
-import { rowsPerStatement, type Store, type Stored } from '../db/store.js'
+import { rowsPerStatement, type Store, type Stored } from '../db/records/store.js'
 import { Problem } from '../problem.js'
 import type { Resource } from '../resource/resource.js'
-import type { Deadlines } from './deadlines.js'
-import type { Exchange } from './exchange.js'
+import type { Deadlines } from './server/deadlines.js'
+import type { Exchange } from './server/exchange.js'
 
 /** How long a transaction may take, and what its request has to know of it. */
 interface Limit {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIPv6 } from 'node:net'
 import type { ApiSpec } from '../config/spec.js'
-import { isAuthority } from './headers.js'
+import { isAuthority } from './server/headers.js'
 import { compileNames } from './hosts.js'
 
 /** The URL under which the client of a request reaches the service, without a slash at the end; empty where nobody trustworthy says it. */

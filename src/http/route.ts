@@ -2,15 +2,15 @@ import type { Operation } from '../config/spec.js'
 import type { Json } from '../json.js'
 import type { JsonBody } from '../json-body.js'
 import type { Problem } from '../problem.js'
-import type { Asked } from '../db/answers.js'
+import type { Asked } from '../db/records/answers.js'
 import type { TransactionOptions } from '../db/database.js'
-import type { DocumentStore, RecordStore } from '../db/store.js'
+import type { DocumentStore, RecordStore } from '../db/records/store.js'
 import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { RouteArguments, RouteName } from '../resource/typed.js'
 import type { ActionDescription } from './action-description.js'
 import type { OperationDescription } from './operation.js'
-import type { Trace } from './trace.js'
+import type { Trace } from './server/trace.js'
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type Method = (typeof METHODS)[number]

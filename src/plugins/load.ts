@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { dirname, extname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { isNativeError } from 'node:util/types'
-import type { Refusal } from '../config/refusal.js'
+import type { Refusal } from '../config/parse/refusal.js'
 import type { AppSpec } from '../config/spec.js'
 import type { Plugin } from '../http/plugin.js'
 import { FRAMEWORK } from './bundle.js'

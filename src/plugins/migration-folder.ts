@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
-import { MigrationError } from '../migrations/error.js'
-import type { MigrationFolder } from '../migrations/files.js'
+import { MigrationError } from '../migrations/files/error.js'
+import type { MigrationFolder } from '../migrations/files/files.js'
 import { importCompiled } from './compiled.js'
 import { Unloadable } from './unloadable.js'
 

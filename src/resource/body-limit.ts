@@ -1,4 +1,4 @@
-import type { Refusal } from '../config/refusal.js'
+import type { Refusal } from '../config/parse/refusal.js'
 import type { AppSpec, FieldSpec } from '../config/spec.js'
 
 const ENVELOPE_BYTES = 4096

@@ -1,4 +1,4 @@
-import { orderBy, totalOrder } from '../config/coverage.js'
+import { orderBy, totalOrder } from '../config/indexes/coverage.js'
 import type { FieldSpec, OrderSpec, ResourceSpec } from '../config/spec.js'
 import type { Comparison, Dialect, Given, Sorting, Vocabulary, Window } from '../dialects/dialect.js'
 import type { Lookup } from '../fields/field-type.js'

@@ -1,5 +1,5 @@
-import { isCovered, uniformStart } from '../config/coverage.js'
-import { helpOf } from '../config/needs.js'
+import { isCovered, uniformStart } from '../config/indexes/coverage.js'
+import { helpOf } from '../config/indexes/needs.js'
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import type { ListPlan } from './plan.js'
 

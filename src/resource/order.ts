@@ -1,4 +1,4 @@
-import { orderBy, totalOrder } from '../config/coverage.js'
+import { orderBy, totalOrder } from '../config/indexes/coverage.js'
 import type { OrderSpec, ResourceSpec } from '../config/spec.js'
 import { Problem } from '../problem.js'
 import { quote } from './query.js'

@@ -1,5 +1,5 @@
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js'
-import { loadAjv } from '../config/ajv.js'
+import { loadAjv } from '../config/schema/ajv.js'
 import { FORMATS } from '../fields/formats.js'
 import type { JsonSchema } from '../json.js'
 

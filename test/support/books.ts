@@ -1,11 +1,11 @@
 import type { Records } from '../../src/http/context.js'
-import type { Mount } from '../../src/http/fallback.js'
+import type { Mount } from '../../src/http/server/fallback.js'
 import type { Hosts } from '../../src/http/hosts.js'
-import type { Limits } from '../../src/http/limits.js'
+import type { Limits } from '../../src/http/server/limits.js'
 import type { LogEntry } from '../../src/http/log.js'
 import type { BodyPolicy, Handler, Method } from '../../src/http/route.js'
 import { RouteTable } from '../../src/http/routes.js'
-import { createServer, type HttpServer } from '../../src/http/server.js'
+import { createServer, type HttpServer } from '../../src/http/server/server.js'
 import { Problem } from '../../src/problem.js'
 
 /** A server of hand-made routes about books, without a database. */

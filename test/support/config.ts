@@ -1,8 +1,8 @@
-import { checkConfig } from '../../src/config/check.js'
+import { checkConfig } from '../../src/config/parse/check.js'
 import type { Diagnostic } from '../../src/config/diagnostic.js'
-import { readConfig } from '../../src/config/document.js'
+import { readConfig } from '../../src/config/yaml/document.js'
 import type { AppSpec } from '../../src/config/spec.js'
-import { createAll, wantedTables } from '../../src/migrations/sql.js'
+import { createAll, wantedTables } from '../../src/migrations/plan/sql.js'
 
 /** A configuration from its text or bytes: the spec, or everything that is wrong with it. */
 export const checkText = (content: string | Uint8Array): AppSpec | Diagnostic[] => {

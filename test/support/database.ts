@@ -5,7 +5,7 @@ import { afterAll } from '@jest/globals'
 import pg from 'pg'
 import type { Connection, Database, Statement } from '../../src/db/database.js'
 import { openDatabase } from '../../src/db/open.js'
-import { pgliteDatabase, startPglite } from '../../src/db/pglite.js'
+import { pgliteDatabase, startPglite } from '../../src/db/embedded/pglite.js'
 
 /** A database that is empty at first and gone when it is closed. */
 export interface TestDatabase extends Database {

@@ -35,7 +35,7 @@ export const supplyChain = trial<Amount>({
       ([, { integrity, resolved = REGISTRY }]) => !integrity?.startsWith('sha512-') || !resolved.startsWith(REGISTRY),
     )
     const { passed, failed } = await runJest(arena, {
-      files: ['test/package'],
+      files: ['test/cli/package'],
       env: { SNIPPETCTL_TEST_DB: 'embedded' },
     })
     for (const name of failed) arena.say(name)

@@ -16,7 +16,7 @@ export const tutorial = trial<Amount>({
     let passed = 0
     for (let time = 0; time < times; time++) {
       const env = { SNIPPETCTL_TEST_DB: 'embedded' }
-      const suite = await runJest(arena, { files: ['test/docs-commands'], env, name: 'tutorial' })
+      const suite = await runJest(arena, { files: ['test/docs/docs-commands'], env, name: 'tutorial' })
       passed += suite.passed
       failed.push(...suite.failed)
     }

@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { DatabaseInUse, restoreEmbedded } from '../../src/index.js'
+import { askForBackup } from './backups.js'
+import { type CliContext, type CommonOptions, shownPath } from '../context.js'
+import { inWordsOf, openProjectDatabase } from './database.js'
+import { requireEmbedded, requireThere } from './embedded.js'
+import { type ExitCode, Failure } from '../failure.js'
+import { writeWhole } from '../project/whole-file.js'
+
+interface RestoreOptions extends CommonOptions {
+  readonly yes?: string
+}
+
+/** `db backup`: the embedded database in one file. */
+export function addDbBackup(db: Command, context: CliContext): void {
+  db.command('backup')
+    .description('write the embedded database into one file, also while a server has it')
+    .argument('<file>', 'a file that is not there yet')
+    .addHelpText('after', '\nExamples:\n  $ snippetctl db backup before.tar.gz')
+    .action(async (file: string, options: CommonOptions) => context.finish(await backup(context, file, options)))
+}
+
+/** `db restore`: the embedded database from such a file. */
+export function addDbRestore(db: Command, context: CliContext): void {
+  db.command('restore')
+    .description('make the embedded database what a backup holds; the one that is there is put aside')
+    .argument('<file>', 'what `snippetctl db backup` has written')
+    .option('--yes <name>', 'the name of the database that is replaced, so that no other is meant')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ snippetctl db restore before.tar.gz\n  $ snippetctl db restore before.tar.gz --yes .snippetctl/pg',
+    )
+    .action(async (file: string, options: RestoreOptions) => context.finish(await restore(context, file, options)))
+}
+
+/** The programs of PostgreSQL that do this with a server. */
+const INSTEAD = 'pg_dump, pg_restore'
+
+/** @throws Failure 2 when there is nothing to back up, and when the file is there already */
+async function backup(context: CliContext, given: string, options: CommonOptions): Promise<ExitCode> {
+  const embedded = await requireEmbedded(context, options, INSTEAD)
+  const { config, path, shown } = embedded
+  const file = resolve(context.cwd, given)
+  requireThere(embedded)
+  if (existsSync(file)) throw new Failure(2, `\`${given}\` is there already, and backups replace nothing`)
+  const archive = (await packHere(context, config)) ?? (await askForBackup(path, shown))
+  await writeWhole(archive, file)
+  context.err.line(`wrote ${shown} to ${shownPath(context, file)}, ${archive.length} bytes`)
+  return 0
+}
+
+/** Undefined when another process has the database. */
+async function packHere(context: CliContext, config: string): Promise<Uint8Array | undefined> {
+  try {
+    const database = await openProjectDatabase(context, config)
+    try {
+      return await database.pack?.()
+    } finally {
+      await database.close()
+    }
+  } catch (error) {
+    if (error instanceof DatabaseInUse) return undefined
+    throw error
+  }
+}
+
+/** @throws Failure 3 unless the database that would be replaced was named */
+async function restore(context: CliContext, given: string, options: RestoreOptions): Promise<ExitCode> {
+  const { path, shown } = await requireEmbedded(context, options, INSTEAD)
+  const file = resolve(context.cwd, given)
+  if (!existsSync(file)) throw new Failure(2, `cannot read \`${given}\`: there is no such file`)
+  if (existsSync(path)) await confirm(context, { shown, given, options })
+  const aside = await inWordsOf({ [path]: shown, [file]: given }, () => restoreEmbedded(path, file))
+  context.err.line(`restored ${shown} from ${given}`)
+  if (aside !== undefined)
+    context.err.line(`the old one is in ${shownPath(context, aside)}; delete it when nothing in it is needed`)
+  return 0
+}
+
+async function confirm(
+  context: CliContext,
+  { shown, given, options }: { readonly shown: string; readonly given: string; readonly options: RestoreOptions },
+): Promise<void> {
+  const answer = options.yes ?? (await context.ask(`type ${shown} to replace what is there: `))
+  if (answer?.trim() === shown) return
+  throw new Failure(3, `nothing was done: ${shown} holds a database, and that name was not given`, [
+    `say it: snippetctl db restore ${given} --yes ${shown}`,
+  ])
+}

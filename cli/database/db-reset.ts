@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs'
+import type { Command } from 'commander'
+import { putAside } from '../../src/index.js'
+import { type CliContext, type CommonOptions, shownPath } from '../context.js'
+import { requireEmbedded } from './embedded.js'
+import { type ExitCode, Failure } from '../failure.js'
+
+interface ResetOptions extends CommonOptions {
+  readonly name?: string
+}
+
+/** `db reset`: an empty embedded database. */
+export function addDbReset(db: Command, context: CliContext): void {
+  db.command('reset')
+    .description('start again with an empty embedded database; the old one is put aside')
+    .option('--name <name>', 'the name of the database, so that no other is meant')
+    .addHelpText('after', '\nExamples:\n  $ snippetctl db reset\n  $ snippetctl db reset --name .snippetctl/pg')
+    .action(async (options: ResetOptions) => context.finish(await reset(context, options)))
+}
+
+/** @throws Failure 3 unless the name of the database was given; Failure 2 where there is none that could be reset */
+async function reset(context: CliContext, options: ResetOptions): Promise<ExitCode> {
+  const { path, shown: name } = await requireEmbedded(context, options, 'dropdb, createdb')
+  // A folder without a database in it can be in the way of one.
+  if (!existsSync(path)) throw new Failure(2, `there is no embedded database in ${name}`)
+  const answer = options.name ?? (await context.ask(`type ${name} to start again without its data: `))
+  if (answer?.trim() !== name)
+    throw new Failure(3, `nothing was done: ${name} is the name of the database`, [
+      `say it: snippetctl db reset --name ${name}`,
+    ])
+  const aside = await putAside(path)
+  context.err.line(`put the old database aside in ${shownPath(context, aside)}; delete it when nothing in it is needed`)
+  return 0
+}

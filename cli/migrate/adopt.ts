@@ -1,0 +1,36 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { adoptDrift, declareField } from '../../src/index.js'
+import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
+import { onDatabase } from '../database/database.js'
+import type { ExitCode } from '../failure.js'
+import { type ScratchOptions, withScratch } from './scratch.js'
+
+export interface AdoptOptions extends CommonOptions, ScratchOptions {}
+
+/** `migrate adopt`: what exists only in the database becomes part of the files, and stays as it is. */
+export async function adopt(context: CliContext, object: string, options: AdoptOptions): Promise<ExitCode> {
+  const spec = await requireSpec(context, options)
+  return onDatabase<ExitCode>(context, spec, async (database, folder) => {
+    const { file, column, known } = await withScratch(context, options, (scratch) =>
+      adoptDrift(database, folder, { spec, object, scratch }),
+    )
+    context.err.line(`wrote ${shownPath(context, file)}, and recorded it as applied: ${object} is there already`)
+    if (known !== undefined) {
+      context.err.line(`  ! it makes nothing, because an empty database cannot make ${object}: ${known}`)
+      context.err.line('    status and plan ignore it from now on, and no migration drops it')
+    }
+    if (column === undefined) return 0
+    const text = await readFile(spec.file, 'utf8')
+    const written = declareField(text, spec.file, column)
+    const shown = shownPath(context, spec.file)
+    if (written === undefined) {
+      context.err.line(
+        `  ! ${shown} has no words for ${column.type}: write the field yourself, or the next plan drops it`,
+      )
+      return 0
+    }
+    await writeFile(spec.file, written)
+    context.err.line(`wrote the field ${column.name} into ${shown}, private for now`)
+    return 0
+  })
+}

@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs'
+import {
+  type AppSpec,
+  type Database,
+  lockMeaning,
+  measureMigration,
+  type MigrationPlan,
+  openCopy,
+  openDatabase,
+  openScratch,
+} from '../../src/index.js'
+import { type CliContext, projectFolders } from '../context.js'
+import { inWordsOf } from '../database/database.js'
+import { alignColumns } from '../output.js'
+
+interface Measurement {
+  readonly spec: AppSpec
+  readonly planned: MigrationPlan
+  /** The URL of the database to measure on; a copy of the embedded one when left out. */
+  readonly on: string | undefined
+}
+
+/** `--measure`: what the pending migrations and the plan do to a database, seen on one where nothing of it is kept. */
+export async function measure(context: CliContext, { spec, planned, on }: Measurement): Promise<void> {
+  const { migrations, embedded } = projectFolders(spec.file)
+  const database = await openForMeasuring(context, embedded, on)
+  try {
+    const measured = await measureMigration(database, migrations, planned)
+    const rows = measured
+      .filter(({ outside }) => !outside)
+      .map(({ subject, milliseconds, locks, rewritten, failure }) => [
+        subject,
+        `${milliseconds} ms`,
+        locks.map(({ table, mode }) => `${table}: ${mode}, ${lockMeaning(mode)}`).join('; ') || 'no new lock',
+        rewritten.length > 0 ? `rewrites ${rewritten.join(', ')}` : 'rewrites nothing',
+        failure === undefined ? '' : `failed: ${failure}`,
+      ])
+    context.out.line()
+    context.out.line(`measured on ${database.description}, and rolled back:`)
+    for (const row of alignColumns(rows)) context.out.line(`  ${row}`)
+    for (const { subject } of measured.filter(({ outside }) => outside))
+      context.out.line(`  ${subject}  not measured, because nothing of it could be rolled back`)
+  } finally {
+    await database.close()
+  }
+}
+
+function openForMeasuring({ env }: CliContext, embedded: string, on: string | undefined): Promise<Database> {
+  if (on !== undefined)
+    return inWordsOf({ DATABASE_URL: '--on' }, () => openDatabase({ url: on, directory: embedded }, env))
+  return existsSync(embedded) ? openCopy(embedded) : openScratch()
+}

@@ -1,0 +1,85 @@
+import type { Access, Explanation, ModelSpec, PlanStep } from '../../src/index.js'
+import { alignColumns, count, type Output } from '../output.js'
+
+/** An explanation as JSON; rows that are not known are null. */
+export function toJson(explanation: Explanation, model: ModelSpec) {
+  const { sql, values, ran, rows, milliseconds, pages, accesses, plan } = explanation
+  return {
+    sql,
+    values,
+    ran,
+    rows: { estimated: rows.estimated, actual: rows.actual ?? null },
+    milliseconds: milliseconds ?? null,
+    pages: pages ?? null,
+    accesses: accesses.map((access) => ({ ...access, index: access.index ?? null, rows: access.rows ?? null })),
+    help: helpOf(explanation, model),
+    plan,
+  }
+}
+
+/** Prints an explanation as people read it. */
+export function printExplanation(
+  out: Output,
+  explanation: Explanation,
+  { path, model }: { readonly path: string; readonly model: ModelSpec },
+): void {
+  const { sql, values, ran, rows, milliseconds, pages, root, accesses } = explanation
+  const { colors, line } = out
+  line(`GET ${path}`)
+  line()
+  line(colors.bold('SQL'))
+  line(`  ${sql}`)
+  values.forEach((value, at) => line(`  $${at + 1} = ${value === null ? 'null' : JSON.stringify(value)}`))
+  line()
+  line(colors.bold('Plan'))
+  for (const text of treeOf(root)) line(`  ${text}`)
+  line()
+  const lines = [
+    ...[...new Set(accesses.map(accessText))].map((text, at) => [at === 0 ? 'index' : '', text]),
+    ['rows', `${rows.estimated} estimated, ${rows.actual === undefined ? 'not counted' : `${rows.actual} actual`}`],
+    ran
+      ? ['time', `${milliseconds} ms, ${count(pages ?? 0, 'page')} read`]
+      : ['time', 'stopped at the time limit of a statement, as a request would be: this is only the plan'],
+  ]
+  for (const text of alignColumns(lines)) line(text)
+  for (const help of helpOf(explanation, model)) line(`  ${colors.cyan('= help:')} ${help}`)
+}
+
+function treeOf(step: PlanStep, depth = 0): readonly string[] {
+  const { type, index, table, part, estimated, actual, details, steps } = step
+  const indent = '  '.repeat(depth)
+  const place = `${index === undefined ? '' : ` using ${index}`}${table === undefined ? '' : ` on ${table}`}`
+  const rows = `${estimated} estimated${actual === undefined ? '' : `, ${actual} actual`}`
+  return [
+    `${indent}${part === undefined ? '' : `${part}: `}${type}${place}  (${rows})`,
+    ...details.map((detail) => `${indent}    ${detail}`),
+    ...steps.flatMap((each) => treeOf(each, depth + 1)),
+  ]
+}
+
+function accessText({ table, index, rows, removed, counts }: Access): string {
+  const purpose = counts ? ', to count' : ''
+  const waste = removed > 0 ? `, ${count(removed, 'row')} passed over` : ''
+  if (index !== undefined) return `${index}${waste}${purpose}`
+  return `sequential scan of ${table}${rows === undefined ? '' : `, all ${count(rows, 'row')} read`}${purpose}`
+}
+
+/** What would help; nothing where an index leads to the rows that are answered. */
+function helpOf({ accesses, advice }: Explanation, { name, table, indexes }: ModelSpec): readonly string[] {
+  // An index of the model does nothing for records of others that are shown beside its own.
+  const own = accesses.filter((access) => access.table === '' || access.table === table)
+  const wasteful = own.filter(({ index, removed }) => index === undefined || removed > 0)
+  if (advice === undefined || wasteful.length === 0) return []
+  const { served, fields, unserved } = advice
+  const unhelped = unserved.map((lookup) => `no index that the file can declare serves \`${lookup}\``)
+  const line = `[${fields.join(', ')}]`
+  if (!served) {
+    const addition =
+      indexes.length > 0
+        ? `add under \`models.${name}.indexes\`: \`- ${line}\``
+        : `add under \`models.${name}\`: \`indexes: [${line}]\``
+    return [...unhelped, addition]
+  }
+  if (unhelped.length > 0 || wasteful.every(({ counts, index }) => counts || index !== undefined)) return unhelped
+  return ['an index serves this list; PostgreSQL reads a table as a whole where it has few rows']
+}

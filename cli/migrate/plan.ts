@@ -1,0 +1,161 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import {
+  type AppSpec,
+  type CountedPlan,
+  countRows,
+  DatabaseRefused,
+  declareRename,
+  type MigrationFolder,
+  type MigrationPlan,
+  migrationStatus,
+  type MigrationStep,
+  newerIn,
+  planConcurrently,
+  planMigration,
+  wantsRows,
+  writeMigration,
+} from '../../src/index.js'
+import { type CliContext, type CommonOptions, projectFolders, requireSpec, shownPath } from '../context.js'
+import { hasDatabase, openReachable } from '../database/database.js'
+import { measure } from './measure.js'
+import { type ExitCode, Failure } from '../failure.js'
+import { alignColumns, count, type Output } from '../output.js'
+import { type ScratchOptions, withScratch } from './scratch.js'
+
+export interface PlanOptions extends CommonOptions, ScratchOptions {
+  /** `true` without a name. */
+  readonly write?: string | true
+  readonly rename?: string
+  readonly concurrently?: true
+  readonly measure?: true
+  /** The URL of a database to measure on. */
+  readonly on?: string
+  readonly sql?: true
+  readonly json?: true
+  readonly exitCode?: true
+}
+
+/** `migrate plan`: what the files in the folder of migrations lack, and what the rows of the database say of it. */
+export async function plan(context: CliContext, options: PlanOptions): Promise<ExitCode> {
+  if (options.rename !== undefined) await writeRename(context, options.config, options.rename)
+  const spec = await requireSpec(context, options)
+  const { migrations } = projectFolders(spec.file)
+  const made = await withScratch(context, options, (scratch) => planMigration(spec, migrations, scratch))
+  const writes = options.write !== undefined
+  const { planned, newer } = await lookInto(context, spec, {
+    planned: options.concurrently ? planConcurrently(made) : made,
+    writes,
+  })
+  if (options.json) context.out.line(JSON.stringify({ schemaVersion: 1, ...toJson(planned) }))
+  else if (options.sql) printSql(context.out, planned)
+  else printPlan(context.out, planned)
+  if (newer.length > 0) context.err.line(`note: a later version of the project has applied ${newer.join(', ')}`)
+  if (options.measure || options.on !== undefined) await measure(context, { spec, planned, on: options.on })
+  if (options.write !== undefined && newer.length > 0)
+    throw new Failure(1, `nothing was written: the next migration would come after ${newer.join(', ')}`, [
+      'write it in the version of the project that has the file',
+    ])
+  if (options.write !== undefined) await write(context, migrations, options.write, planned)
+  return options.exitCode && !isEmpty(planned) ? 1 : 0
+}
+
+interface Looked {
+  readonly planned: CountedPlan
+  /** Migrations that a later version of the project has applied. */
+  readonly newer: readonly string[]
+}
+
+/** Counts rows, and looks for migrations that are newer than the files. A plan without a database only knows less. */
+async function lookInto(
+  context: CliContext,
+  { file }: AppSpec,
+  { planned, writes }: { readonly planned: MigrationPlan; readonly writes: boolean },
+): Promise<Looked> {
+  const counts = wantsRows(planned)
+  if (!(counts || writes) || !hasDatabase(context, file)) return { planned, newer: [] }
+  const database = await openReachable(context, file).catch((error: unknown) => {
+    if (!(error instanceof DatabaseRefused || error instanceof Failure)) throw error
+    if (counts) context.err.line(`rows were not counted: ${error.message}`)
+  })
+  if (!database) return { planned, newer: [] }
+  try {
+    const newer = newerIn(await migrationStatus(database, projectFolders(file).migrations))
+    return { planned: counts ? await countRows(planned, database) : planned, newer }
+  } finally {
+    await database.close()
+  }
+}
+
+/** @throws Failure 2 for a rename that does not fit the configuration */
+async function writeRename(context: CliContext, config: string, rename: string): Promise<void> {
+  const file = resolve(context.cwd, config)
+  const text = await readFile(file, 'utf8')
+  const written = declareRename(text, shownPath(context, file), rename)
+  if (typeof written !== 'string') throw new Failure(2, `--rename: ${written.message}`, written.help)
+  await writeFile(file, written)
+  context.err.line(`wrote into ${shownPath(context, file)} that ${rename.replace(':', ' is a former name of ')}`)
+}
+
+const isEmpty = ({ steps, refusals }: MigrationPlan): boolean => steps.length === 0 && refusals.length === 0
+
+function toJson({ steps, refusals, notes }: CountedPlan) {
+  const shown = steps.map(({ change, subject, detail, safety, risk, count: rows, up }) => ({
+    change,
+    subject,
+    detail,
+    safety,
+    risk,
+    rows: rows && { count: rows.rows ?? null, of: rows.of ?? null, says: rows.says },
+    sql: up,
+  }))
+  return { steps: shown, refusals, notes }
+}
+
+function printSql(out: Output, { steps }: MigrationPlan): void {
+  for (const statement of steps.flatMap(({ up }) => up)) out.line(`${statement};`)
+}
+
+const SIGNS: Readonly<Record<MigrationStep['change'], string>> = { add: '+', change: '~', rename: '>', drop: '-' }
+
+function printPlan(out: Output, planned: CountedPlan): void {
+  const { steps, refusals, notes } = planned
+  const rows = steps.map(({ change, subject, detail, risk, count: counted }) => [
+    `${SIGNS[change]} ${change}`,
+    subject,
+    detail,
+    [risk, counted?.says].filter((each) => each !== undefined).join(': '),
+  ])
+  for (const row of alignColumns(rows)) out.line(`  ${row}`)
+  for (const refusal of refusals) out.line(`  ${out.colors.red('! refused')}  ${refusal}`)
+  for (const note of notes) out.line(`  ${out.colors.dim(`note     ${note}`)}`)
+  if (steps.length + refusals.length + notes.length > 0) out.line()
+  out.line(isEmpty(planned) ? 'nothing to migrate: the files make the schema of the configuration' : summary(planned))
+}
+
+function summary({ steps, refusals }: MigrationPlan): string {
+  const [safe, risky, destructive] = (['safe', 'risky', 'destructive'] as const).map(
+    (safety) => steps.filter((step) => step.safety === safety).length,
+  )
+  return [
+    `${safe} safe, ${risky} risky`,
+    ...(destructive ? [`${destructive} destructive`] : []),
+    ...(refusals.length > 0 ? [`${refusals.length} refused`] : []),
+  ].join(', ')
+}
+
+/** @throws Failure 1 when there is nothing that may be written */
+async function write(
+  context: CliContext,
+  folder: MigrationFolder,
+  name: string | true,
+  planned: MigrationPlan,
+): Promise<void> {
+  if (isEmpty(planned)) throw new Failure(1, 'nothing was written: there is nothing to migrate')
+  const { length } = planned.refusals
+  if (length > 0) throw new Failure(1, `nothing was written: ${count(length, 'change')} cannot be made safely`)
+  const files = await writeMigration(planned, folder, name === true ? undefined : name)
+  for (const file of files) context.err.line(`wrote ${shownPath(context, file)}`)
+  for (const loss of planned.proof?.losses ?? []) context.err.line(`  ! \`migrate down\` cannot bring back ${loss}`)
+  context.err.line('  next   read it, then apply it: snippetctl migrate up')
+}

@@ -1,0 +1,38 @@
+import { Option } from 'commander'
+import { type Database, openScratch } from '../../src/index.js'
+import type { CliContext } from '../context.js'
+
+const VARIABLE = 'DATABASE_SCRATCH_URL'
+
+/** The option of commands that try migrations. */
+export function scratchOption(): Option {
+  return new Option(
+    '--scratch <url>',
+    'try the migrations in this empty PostgreSQL database, for extensions that the embedded one does not have',
+  ).env(VARIABLE)
+}
+
+export interface ScratchOptions {
+  readonly scratch?: string
+}
+
+/** The scratch database of commands without the option. */
+export const scratchOf = ({ env }: CliContext): ScratchOptions => {
+  const url = env[VARIABLE]
+  return url === undefined ? {} : { scratch: url }
+}
+
+/** Runs `work` with an empty database, which is embedded unless the option or the environment names one. */
+export async function withScratch<T>(
+  { env }: CliContext,
+  { scratch: url }: ScratchOptions,
+  work: (scratch: Database) => Promise<T>,
+): Promise<T> {
+  const server = url === undefined ? undefined : { url, variable: url === env[VARIABLE] ? VARIABLE : '--scratch' }
+  const scratch = await openScratch(server)
+  try {
+    return await work(scratch)
+  } finally {
+    await scratch.close()
+  }
+}

@@ -1,0 +1,76 @@
+import {
+  differencesFromLater,
+  type Drift,
+  type MigrationStatus,
+  migrationStatus,
+  newerIn,
+  readDrift,
+  schemaDifferences,
+} from '../../src/index.js'
+import { type CliContext, type CommonOptions, requireSpec } from '../context.js'
+import { onDatabase } from '../database/database.js'
+import type { ExitCode } from '../failure.js'
+import { alignColumns } from '../output.js'
+import { type ScratchOptions, withScratch } from './scratch.js'
+
+export interface StatusOptions extends CommonOptions, ScratchOptions {
+  readonly json?: true
+}
+
+/** `migrate status`: what is applied, what is not, and in what the database is another than the files make. */
+export async function status(context: CliContext, options: StatusOptions): Promise<ExitCode> {
+  const spec = await requireSpec(context, options)
+  return onDatabase<ExitCode>(context, spec, async (database, folder) => {
+    const migrations = await migrationStatus(database, folder)
+    const applied = migrations.every(({ state }) => state === 'applied' || state === 'newer')
+    const newer = newerIn(migrations)
+    // Before the last migration is applied, differences are what one expects.
+    const compare = newer.length > 0 ? differencesFromLater : schemaDifferences
+    const differences = applied ? await compare(spec, database) : []
+    // What a later version has made is no drift, and no file here says what it is.
+    const drift =
+      applied && migrations.length > 0 && newer.length === 0
+        ? await withScratch(context, options, (scratch) => readDrift(database, folder, scratch))
+        : []
+    const ok = applied && differences.length === 0 && drift.length === 0
+    if (options.json)
+      context.out.line(JSON.stringify({ schemaVersion: 1, ok, migrations: migrations.map(toJson), differences, drift }))
+    else printStatus(context, { migrations, differences, drift })
+    return ok ? 0 : 1
+  })
+}
+
+const toJson = ({ name, state, appliedAt }: MigrationStatus) => ({ name, state, appliedAt: appliedAt ?? null })
+
+interface Shown {
+  readonly migrations: readonly MigrationStatus[]
+  readonly differences: readonly string[]
+  readonly drift: readonly Drift[]
+}
+
+function printStatus({ out, err }: CliContext, { migrations, differences, drift }: Shown): void {
+  const rows = migrations.map(({ name, state, appliedAt }) => [state, name, appliedAt ?? '-', FILES[state]])
+  const [header = '', ...lines] = alignColumns([['STATUS', 'MIGRATION', 'APPLIED (UTC)', 'FILE'], ...rows])
+  if (rows.length === 0) err.line('there are no migrations')
+  else for (const line of [out.colors.dim(header), ...lines]) out.line(line)
+  if (newerIn(migrations).length > 0)
+    err.line('a later version of the project has migrated this database: what it added is not compared')
+  if (drift.length + differences.length > 0) out.line()
+  for (const { text, repair } of drift) {
+    out.line(`${out.colors.red('drift')}    ${text}`)
+    out.line(
+      `  = help: ${'adopt' in repair ? `keep it: snippetctl migrate adopt ${repair.adopt}` : `put it back: ${repair.sql}`}`,
+    )
+  }
+  for (const difference of differences) out.line(`${out.colors.red('lacks')}    ${difference}`)
+  if (differences.length > 0) err.line('  = help: see what is missing: snippetctl migrate plan')
+}
+
+/** What a state says about the file of a migration. */
+const FILES: Readonly<Record<MigrationStatus['state'], string>> = {
+  applied: 'ok',
+  pending: 'ok',
+  changed: 'changed on disk since it was applied',
+  missing: 'missing',
+  newer: 'of a later version',
+}

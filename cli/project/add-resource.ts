@@ -1,0 +1,154 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import {
+  type AppSpec,
+  checkConfig,
+  declareResource,
+  type Diagnostic,
+  readConfig,
+  spellResource,
+  type UndeclaredResource,
+} from '../../src/index.js'
+import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
+import { printFrames } from '../diagnostics.js'
+import { type ExitCode, Failure, Finished } from '../failure.js'
+import { readField, requireName } from './field-words.js'
+import { count } from '../output.js'
+
+interface AddOptions extends CommonOptions {
+  readonly path?: string
+  readonly dryRun?: true
+  readonly json?: true
+}
+
+interface AddedLine {
+  readonly line: number
+  readonly text: string
+}
+
+const EXAMPLES = `
+Examples:
+  $ snippetctl add resource author name:string! born:date
+  $ snippetctl add resource book title:string! author:belongs_to=author! state:choice=draft,printed
+  $ snippetctl add resource book title:string! --dry-run
+
+A field is NAME:TYPE. A mark of exclamation makes it required; without one it may be null. What its type needs follows \`=\`:
+the model of belongs_to, the choices of choice, precision and scale of decimal.`
+
+/** `add resource`: a model and its resource, at the ends of theirs; every comment and the order stay. */
+export function addAddResource(add: Command, context: CliContext): void {
+  add
+    .command('resource')
+    .description('write a model and its resource into the configuration; every other character stays')
+    .argument('<name>', 'the name of both: one thing, in lower case')
+    .argument('[name:type...]', 'a field each, besides `id`')
+    .option('--path <path>', 'where it is, below the prefix; made of the name when left out')
+    .option('--dry-run', 'print the lines, and write nothing')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async (name: string, fields: readonly string[], options: AddOptions) =>
+      context.finish(await addResource(context, { name, fields, options })),
+    )
+}
+
+interface Wish {
+  readonly name: string
+  readonly fields: readonly string[]
+  readonly options: AddOptions
+}
+
+async function addResource(context: CliContext, { name, fields, options }: Wish): Promise<ExitCode> {
+  const resource = understand(name, fields, options)
+  const spec = await requireSpec(context, options)
+  refuseTaken(spec, name)
+  const text = await readFile(spec.file, 'utf8')
+  const file = shownPath(context, spec.file)
+  const edited = declareResource(text, file, resource)
+  if (edited === undefined) throw byHand(file, resource)
+  requireRight(context, file, edited)
+  if (!options.dryRun) await writeFile(spec.file, edited)
+  report(context, options, {
+    file,
+    added: addedLines(text, edited),
+    next: `snippetctl migrate plan --write create_${resource.table}`,
+  })
+  return 0
+}
+
+function understand(name: string, fields: readonly string[], { path }: AddOptions): UndeclaredResource {
+  requireName('resource', name)
+  const read = fields.map(readField)
+  const twice = read.find((field, at) => read.findIndex((other) => other.name === field.name) < at)
+  if (twice) throw new Failure(2, `the field \`${twice.name}\` is given twice`)
+  const many = plural(name)
+  return { name, table: many, path: path ?? `/${many.replaceAll('_', '-')}/`, fields: read }
+}
+
+/** What most nouns make; `--path` says otherwise. */
+function plural(name: string): string {
+  if (/[^aeiou]y$/.test(name)) return `${name.slice(0, -1)}ies`
+  return /(s|x|z|ch|sh)$/.test(name) ? `${name}es` : `${name}s`
+}
+
+/** @throws Failure 2 when the name is that of a model or resource */
+function refuseTaken({ models, resources }: AppSpec, name: string): void {
+  const kinds = { model: models, resource: resources }
+  for (const [kind, declared] of Object.entries(kinds)) {
+    if (!declared.some((one) => one.name === name)) continue
+    throw new Failure(2, `there is a ${kind} \`${name}\` already`, ['give the new one another name'])
+  }
+}
+
+function byHand(file: string, resource: UndeclaredResource): Failure {
+  const { models, resources } = spellResource(resource)
+  const indented = (text: string) => text.replaceAll(/^/gm, '      ')
+  return new Failure(
+    2,
+    `\`models\` or \`resources\` is no list of lines in \`${file}\`, so nothing can be put at its end`,
+    [`write it by hand, under \`models\`:\n${indented(models)}\n    and under \`resources\`:\n${indented(resources)}`],
+  )
+}
+
+/** @throws Finished 2 once everything is printed that would be wrong with the file; nothing is written then */
+function requireRight(context: CliContext, file: string, edited: string): void {
+  const document = readConfig(new TextEncoder().encode(edited), file)
+  const checked = isRefused(document) ? document : checkConfig(document)
+  if (!isRefused(checked)) return
+  printFrames(context.err, { diagnostics: checked, source: edited })
+  context.err.line('  = help: nothing was written; this is how the file would have been')
+  throw new Finished(2)
+}
+
+const isRefused = <T extends object>(result: T | readonly Diagnostic[]): result is readonly Diagnostic[] =>
+  Array.isArray(result)
+
+/** The lines that only the second text has; it has all of the first. */
+function addedLines(before: string, after: string): readonly AddedLine[] {
+  const old = before.split(/\r?\n/)
+  let kept = 0
+  const added: AddedLine[] = []
+  for (const [index, text] of after.split(/\r?\n/).entries()) {
+    if (text === old[kept]) kept += 1
+    else added.push({ line: index + 1, text })
+  }
+  return added.filter(({ text }) => text !== '')
+}
+
+interface Report {
+  readonly file: string
+  readonly added: readonly AddedLine[]
+  readonly next: string
+}
+
+function report(context: CliContext, { json, dryRun }: AddOptions, { file, added, next }: Report): void {
+  const { out, err } = context
+  if (json) return out.line(JSON.stringify({ schemaVersion: 1, file, written: !dryRun, added }))
+  const verb = dryRun ? 'would change' : 'changed'
+  err.line(`${err.colors.green(verb)}  ${file}   + ${count(added.length, 'line')}, comments and order kept`)
+  err.line()
+  const width = String(added.at(-1)?.line ?? '').length
+  for (const { line, text } of added) out.line(`  ${String(line).padStart(width)} | ${text}`)
+  if (dryRun) return
+  err.line()
+  err.line(`next     ${next}`)
+}

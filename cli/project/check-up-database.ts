@@ -1,0 +1,83 @@
+import {
+  type AppSpec,
+  type Database,
+  DatabaseInUse,
+  DatabaseRefused,
+  migrationStatus,
+  schemaDifferences,
+} from '../../src/index.js'
+import { type CliContext, projectFolders } from '../context.js'
+import { hasDatabase, openReachable } from '../database/database.js'
+import { Failure } from '../failure.js'
+import type { Finding } from './finding.js'
+import { count } from '../output.js'
+
+type Known = Omit<Finding, 'check'>
+
+/** Whether the database of a configuration answers, has its schema, and tells the same time. Makes no database. */
+export async function checkUpDatabase(context: CliContext, spec: AppSpec): Promise<readonly Finding[]> {
+  const check = 'database'
+  if (!hasDatabase(context, spec.file)) {
+    return [{ check, state: 'ok', message: 'embedded, and not made yet: snippetctl serve does it', help: [] }]
+  }
+  const opened = await openReachable(context, spec.file).catch(toFinding)
+  if ('state' in opened) return [{ check, ...opened }]
+  try {
+    return [
+      { check, ...(await findVersion(opened)) },
+      { check: 'schema', ...(await findSchema(spec, opened).catch(toFinding)) },
+      { check: 'clock', ...(await findClock(opened)) },
+    ]
+  } finally {
+    await opened.close()
+  }
+}
+
+/** What is known of a database that cannot be had; its words hold no password. */
+function toFinding(error: unknown): Known {
+  if (error instanceof DatabaseInUse)
+    return { state: 'ok', message: `${error.message}: a server that runs, which sees to the schema`, help: [] }
+  if (error instanceof Failure || error instanceof DatabaseRefused)
+    return { state: 'fail', message: error.message, help: error.help }
+  return {
+    state: 'fail',
+    message: error instanceof Error ? error.message : String(error),
+    help: ['snippetctl migrate status'],
+  }
+}
+
+const read = async (database: Database, expression: string): Promise<string> =>
+  (await database.query({ text: `select (${expression})::text`, values: [] })).rows[0]?.[0] ?? ''
+
+const OLDEST = 14
+
+async function findVersion(database: Database): Promise<Known> {
+  const version = await read(database, `current_setting('server_version')`)
+  const message = `${database.description}: PostgreSQL ${version}`
+  if (Number.parseInt(version, 10) >= OLDEST) return { state: 'ok', message, help: [] }
+  return { state: 'fail', message, help: [`use PostgreSQL ${OLDEST} or newer`] }
+}
+
+async function findSchema(spec: AppSpec, database: Database): Promise<Known> {
+  const states = await migrationStatus(database, projectFolders(spec.file).migrations)
+  const pending = states.filter(({ state }) => state !== 'applied').map(({ name }) => name)
+  if (pending.length > 0) {
+    const message = `${count(pending.length, 'migration')} not applied: ${pending.join(', ')}`
+    return { state: 'fail', message, help: ['snippetctl migrate up', 'or see why: snippetctl migrate status'] }
+  }
+  const differences = await schemaDifferences(spec, database)
+  if (differences.length === 0)
+    return { state: 'ok', message: `${count(states.length, 'migration')} applied`, help: [] }
+  return { state: 'fail', message: differences.join('; '), help: ['snippetctl migrate plan --write NAME'] }
+}
+
+/** Seconds by which two machines may differ before their logs cannot be read together. */
+const SKEW = 5
+
+async function findClock(database: Database): Promise<Known> {
+  const seconds = Number(await read(database, 'extract(epoch from clock_timestamp())'))
+  const skew = Math.round(seconds - Date.now() / 1000)
+  if (Math.abs(skew) <= SKEW) return { state: 'ok', message: 'the database tells the same time', help: [] }
+  const message = `the database is ${Math.abs(skew)} s ${skew > 0 ? 'ahead' : 'behind'}`
+  return { state: 'warn', message, help: ['timedatectl set-ntp true, on both machines'] }
+}

@@ -1,0 +1,103 @@
+import { DIAGNOSTICS, type JsonSchema, nearest } from '../../src/index.js'
+import type { CliContext } from '../context.js'
+import { Failure } from '../failure.js'
+import { alignColumns, type Output } from '../output.js'
+import { similarHelp } from '../similar.js'
+import { findTopic, isTopic, keysOf, type Topic } from './topics.js'
+
+type Codes = Readonly<Record<string, { readonly title: string; readonly explanation: string }>>
+
+/**
+ * Explains what is no route: the code of a diagnostic, or a key of the configuration by its path.
+ * @returns whether the word is one of them
+ * @throws Failure 1 for a code or a key that there is not
+ */
+export function explainWord(context: CliContext, word: string, json: boolean): boolean {
+  const { out } = context
+  if (/^SC\d+$/i.test(word)) {
+    const code = word.toUpperCase()
+    const { title, explanation } = codeOf(code)
+    if (json) out.line(JSON.stringify({ schemaVersion: 1, code, title, explanation }))
+    else for (const line of [out.colors.bold(`${code}: ${title}`), '', explanation]) out.line(line)
+    return true
+  }
+  if (!isTopic(word)) return false
+  const topic = findTopic(word)
+  if (!topic) throw unknownKey(word)
+  if (json) out.line(JSON.stringify({ schemaVersion: 1, ...toJson(topic) }))
+  else printTopic(out, topic)
+  return true
+}
+
+function codeOf(code: string) {
+  const codes: Codes = DIAGNOSTICS
+  const known = codes[code]
+  if (known) return known
+  throw new Failure(1, `no diagnostic has the code \`${code}\``, [`the codes are: ${Object.keys(codes).join(', ')}`])
+}
+
+/** @returns a failure that names the last part of the path that there is */
+function unknownKey(path: string): Failure {
+  const steps = path.split('.')
+  const known = steps.findLastIndex((_, at) => findTopic(steps.slice(0, at).join('.')))
+  const parent = steps.slice(0, known).join('.')
+  const step = steps[known] ?? ''
+  const keys = Object.keys(keysOf(findTopic(parent)?.schema ?? {}))
+  const help = keys.length === 0 ? [`explain it alone: snippetctl explain ${parent}`] : similarHelp(step, keys, KEYS)
+  return new Failure(1, `\`${parent}\` has no key \`${step}\``, help)
+}
+
+const KEYS = { singular: 'key', plural: 'keys' }
+
+const PLAIN = [
+  'type',
+  'default',
+  'enum',
+  'const',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+]
+
+const factsOf = (schema: JsonSchema): readonly (readonly [string, unknown])[] =>
+  PLAIN.flatMap((name) => (schema[name] === undefined ? [] : [[name, schema[name]] as const]))
+
+const requiredOf = (schema: JsonSchema): readonly unknown[] =>
+  (schema['required'] as readonly unknown[] | undefined) ?? []
+
+const toJson = ({ path, schema }: Topic) => ({
+  path,
+  description: schema['description'],
+  ...Object.fromEntries(factsOf(schema)),
+  keys: Object.entries(keysOf(schema)).map(([key, each]) => ({ key, description: each['description'] })),
+})
+
+function printTopic({ line, colors }: Output, { path, schema }: Topic): void {
+  line(colors.bold(path))
+  // The text that editors show, its example without the fence.
+  const told = schema['markdownDescription'] ?? schema['description']
+  if (told !== undefined) line()
+  for (const text of String(told ?? '').split('\n')) if (!text.startsWith('```')) line(text)
+  const facts = factsOf(schema).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ])
+  if (facts.length > 0) line()
+  for (const row of alignColumns(facts)) line(row)
+  const keys = keysOf(schema)
+  const rows = Object.entries(keys).map(([key, each]) => [
+    `  ${key}`,
+    requiredOf(schema).includes(key) ? 'required' : '',
+    String(each['description'] ?? ''),
+  ])
+  if (rows.length > 0) line(`\n${colors.bold('Keys')}`)
+  for (const row of alignColumns(rows)) line(row)
+  const last = path.split('.').at(-1) ?? ''
+  const near = nearest(last, Object.keys(keys))
+  // Names may be anything, so a key that is misspelt is taken for one.
+  if (near !== undefined)
+    line(`\n  ${colors.cyan('= help:')} \`${last}\` was taken for a name; there is a key \`${near}\``)
+}

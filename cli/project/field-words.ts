@@ -1,0 +1,64 @@
+import { FIELD_TYPES, type JsonSchema } from '../../src/index.js'
+import { Failure } from '../failure.js'
+import { similarHelp } from '../similar.js'
+
+/** @throws Failure 2 for what is no name of a resource or field */
+export function requireName(what: string, name: string): void {
+  if (/^[a-z][a-z0-9_]{0,62}$/.test(name)) return
+  const near = name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_]+/g, '_')
+    .replace(/^[^a-z]+/, '')
+  throw new Failure(2, `\`${name}\` is no name of a ${what}: a lower-case letter, then letters, digits and \`_\``, [
+    ...(near === '' ? [] : [`for example: ${near}`]),
+  ])
+}
+
+/**
+ * `title:string!` and the like, as a field of the configuration.
+ * @throws Failure 2 for a field that is none, and for a type that is none or lacks something
+ */
+export function readField(words: string): { readonly name: string; readonly spelled: string } {
+  const found = /^([^:]*):([^=!]*)(?:=([^!]*))?(!?)$/.exec(words)
+  if (!found) throw new Failure(2, `\`${words}\` is no field`, ['write it as NAME:TYPE: title:string!'])
+  const [, name = '', typeName = '', values, mark] = found
+  requireName('field', name)
+  if (name === 'id') throw new Failure(2, 'the field `id` is made for every resource', ['leave it out'])
+  const type = FIELD_TYPES.find((each) => each.name === typeName)
+  if (!type) {
+    const names = FIELD_TYPES.map((each) => each.name)
+    const help = similarHelp(typeName, names, { singular: 'type', plural: 'types' })
+    throw new Failure(2, `no field type is called \`${typeName}\``, help)
+  }
+  const keys = [
+    `type: ${type.name}`,
+    ...readOptions(words, { names: type.required ?? [], schemas: type.options, values }),
+    ...(mark === '' ? ['nullable: true'] : []),
+  ]
+  return { name, spelled: `{ ${keys.join(', ')} }` }
+}
+
+interface Wanted {
+  /** The options that the type requires. */
+  readonly names: readonly string[]
+  readonly schemas: Readonly<Record<string, JsonSchema>>
+  /** What stands behind the type, if anything does. */
+  readonly values: string | undefined
+}
+
+/** One value for each required option; a list takes all that are left. */
+function readOptions(words: string, { names, schemas, values }: Wanted): readonly string[] {
+  const given = values === undefined ? [] : values.split(',')
+  const takesAll = names.some((name) => schemas[name]?.['type'] === 'array')
+  const fits = takesAll ? given.length > 0 : given.length === names.length
+  if (fits && given.every((value) => /^[A-Za-z0-9_ .-]+$/.test(value))) {
+    return names.map((name, at) => (takesAll ? `${name}: [${given.join(', ')}]` : `${name}: ${given[at]}`))
+  }
+  const [type] = words.split(/[=!]/)
+  throw new Failure(2, `the field \`${words}\` does not say what its type takes`, [
+    names.length === 0
+      ? `it takes nothing: ${type}`
+      : `write it as ${type}=${names.map((name) => name.toUpperCase()).join(',')}`,
+  ])
+}

@@ -1,0 +1,116 @@
+import { rm } from 'node:fs/promises'
+import {
+  type AppSpec,
+  type Database,
+  MigrationError,
+  planAdditions,
+  schemaDifferences,
+  wantSameTables,
+  writeMigration,
+} from '../../src/index.js'
+import { type CliContext, projectFolders, shownPath } from '../context.js'
+import { Failure } from '../failure.js'
+import type { Log } from './log.js'
+import { applyPending, prepareSchema } from './schema.js'
+import { scratchOf, withScratch } from '../migrate/scratch.js'
+
+interface Fit {
+  readonly spec: AppSpec
+  /** The configuration that was served until now. */
+  readonly before: AppSpec
+  readonly database: Database
+  readonly log: Log
+}
+
+/** What became of a schema, in a few words each. */
+interface Fitted {
+  readonly changes: readonly string[]
+  /** What is left undone. */
+  readonly left: readonly string[]
+  /** The files that were written. */
+  readonly files: readonly string[]
+}
+
+const NOTHING: Fitted = { changes: [], left: [], files: [] }
+
+/**
+ * Makes the schema of the database fit a configuration that was just saved. On the embedded database pending migrations are applied,
+ * and what only adds is written as a migration and applied; a server is looked at and never changed.
+ * @param serve called as soon as the schema serves the configuration
+ * @throws Failure 2 when it does not fit, and what migrations throw; nothing has changed then, and nothing is served
+ */
+export async function fitSchema(context: CliContext, fit: Fit, serve: () => void): Promise<Fitted> {
+  const { spec, before, database, log } = fit
+  const preparation = { spec, database, migrate: false, log }
+  if (database.whenPending === 'refuse') {
+    await prepareSchema(preparation)
+    serve()
+    return NOTHING
+  }
+  await applyPending(preparation).catch((error: unknown) => {
+    throw error instanceof Failure && error.code === 3 ? beside(error) : error
+  })
+  const lacks = await schemaDifferences(spec, database)
+  if (lacks.length > 0) {
+    const added = await add(context, fit, lacks)
+    serve()
+    return added
+  }
+  serve()
+  if (wantSameTables(before, spec)) return NOTHING
+  // Indexes, checks and what is stored besides: the configuration is served without all of it.
+  return add(context, fit, lacks).catch((error: unknown) => {
+    if (!(error instanceof MigrationError)) throw error
+    return { ...NOTHING, left: error.faults }
+  })
+}
+
+/** @param lacks without what the configuration cannot be served */
+async function add(context: CliContext, { spec, before, database, log }: Fit, lacks: readonly string[]) {
+  const { migrations } = projectFolders(spec.file)
+  const plan = await withScratch(context, scratchOf(context), (scratch) =>
+    planAdditions(spec, before, migrations, scratch),
+  )
+  const { text, steps, refusals, unmet } = plan
+  if (lacks.length > 0 && text === undefined) throw notAdditions(plan, lacks)
+  if (text === undefined) return { ...NOTHING, left: [...refusals.map(firstLine), ...unmet, ...leftWords(plan)] }
+  const files = await writeMigration(plan, migrations)
+  try {
+    await applyPending({ spec, database, migrate: false, log })
+  } catch (error) {
+    for (const file of files) await rm(file, { force: true })
+    throw error
+  }
+  const written = files.map((file) => `wrote ${shownPath(context, file)}`)
+  const changes = [...steps.map(({ subject, detail }) => `+ ${subject} ${detail}`), ...written]
+  return { changes, left: leftWords(plan), files }
+}
+
+/** What asks for a consent is for a command, and that has no embedded database as long as this process has it. */
+const beside = ({ code, message, help }: Failure): Failure =>
+  new Failure(code, message, ['stop this server first: only one process can have the embedded database', ...help])
+
+const PLAN = 'look at it, and write the migration: snippetctl migrate plan --write NAME'
+
+type Plan = Awaited<ReturnType<typeof planAdditions>>
+
+function leftWords({ left, orphans }: Plan): readonly string[] {
+  return [
+    ...left.map(({ change, subject }) => `${change} ${subject}`),
+    ...orphans.map((table) => `drop ${table} (which takes \`dropped: [${table}]\` at the top of resources.yaml)`),
+  ]
+}
+
+const firstLine = (text: string): string => text.split('\n')[0] ?? ''
+
+/** A refusal is one line, and those lines that would settle it. */
+function notAdditions({ left, refusals, unmet }: Plan, lacks: readonly string[]): Failure {
+  const told = [
+    ...refusals.map(firstLine),
+    ...left.map(({ change, subject, detail }) => `${change} ${subject} ${detail}`),
+    ...unmet,
+  ]
+  const settle = refusals.flatMap((text) => text.split('\n').slice(1)).map((line) => `write ${line.trim()}`)
+  const message = `the schema would change by more than additions: ${(told.length > 0 ? told : lacks).join('; ')}`
+  return new Failure(2, message, settle.length > 0 ? settle : [PLAN])
+}

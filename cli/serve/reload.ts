@@ -1,0 +1,242 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import {
+  type AppSpec,
+  type Database,
+  DatabaseRefused,
+  loadSpec,
+  MigrationError,
+  pluginFiles,
+  Problem,
+  type Service,
+} from '../../src/index.js'
+import { awaitSchema } from './await-schema.js'
+import { changesBetween } from './changes.js'
+import {
+  type Application,
+  type CliContext,
+  type CommonOptions,
+  loadConfig,
+  projectFolders,
+  shownPath,
+} from '../context.js'
+import { printFrames } from '../diagnostics.js'
+import { Failure } from '../failure.js'
+import { fitSchema } from './fit-schema.js'
+import { createFollower } from './follow.js'
+import type { Log } from './log.js'
+import { refreshTypes } from '../project/types-file.js'
+
+/** What is followed while it is served. */
+interface Served {
+  readonly context: CliContext
+  readonly options: CommonOptions
+  readonly application: Application
+  readonly database: Database
+  readonly service: Pick<Service, 'replace'>
+  readonly log: Log
+}
+
+/** Whether a server follows its files. */
+export const isFollowed = ({ env, parent }: CliContext, { reload }: { readonly reload: boolean }): boolean =>
+  reload && env['NODE_ENV'] !== 'production' && !parent
+
+/** What a plugin may import; such a file may be the one that is missing. */
+const SOURCE = /\.(?:[cm]?[jt]s|json)$/
+
+/**
+ * Follows the configuration, its plugins with what they import, and its migrations. What is right is served from the next request
+ * on; while something is wrong, what was served before is served on.
+ * @returns what ends it, once nothing is under way
+ */
+export async function reloadOnSave(served: Served): Promise<() => Promise<void>> {
+  const { log, application, database } = served
+  const state = {
+    spec: application.spec,
+    seen: new Map() as Contents,
+    broken: false,
+    again: false,
+    fits: false,
+    closed: false,
+  }
+  const wait = awaitSchema(database)
+  let turn = Promise.resolve()
+
+  const follower = createFollower({
+    concerns: (path) => {
+      // While something is wrong, a file that is saved as it was is a wish to try again.
+      state.again ||= state.broken && (SOURCE.test(path) || path === state.spec.file)
+      return state.again
+    },
+    changed: () => lookAgain(),
+    failed: ({ message }) =>
+      log.warn({ event: 'not_followed', msg: `changes are not noticed, so restart after them: ${message}` }),
+  })
+
+  const refresh = async (): Promise<Contents> => {
+    const read = await loadSpec(state.spec.file).catch(() => undefined)
+    const spec = read?.ok ? read.spec : state.spec
+    const { migrations } = projectFolders(spec.file)
+    const folder = typeof migrations === 'string' ? migrations : migrations.path
+    const files = [spec.file, ...(await pluginFiles(spec))]
+    follower.follow([...files, folder])
+    const names = await readdir(folder).catch(() => [])
+    return readContents([...files, ...names.sort().map((name) => join(folder, name))])
+  }
+
+  const look = async (): Promise<void> => {
+    const seen = await refresh()
+    const before = state.seen
+    const changed = changedIn(before, seen)
+    if (state.closed || (changed.length === 0 && !state.again)) return
+    // What is saved from here on is seen in the next turn.
+    const tried = state.fits
+    Object.assign(state, { seen, again: false, fits: false })
+    wait.end()
+    // Compiling a plugin tells of files that are followed from then on, and were there before.
+    const { written, awaited } = await reload(
+      served,
+      state,
+      changed.filter((path) => before.has(path)),
+    )
+    state.broken = written === undefined
+    // A passing failure says nothing of the schema, so it is worth another try as soon as the schema fits, or at once if it does.
+    if (awaited && !state.closed) wait.begin({ spec: awaited.spec, tried: tried && !awaited.isPassing }, tryAgain)
+    // What was written in this turn is nothing new in the next one.
+    if (written) state.seen = new Map([...seen, ...(await readContents(written))])
+    // Compiling a plugin tells which files it imports.
+    await refresh()
+  }
+
+  const tryAgain = () => {
+    Object.assign(state, { again: true, fits: true })
+    lookAgain()
+  }
+
+  const lookAgain = () => {
+    turn = turn.then(look).catch((error: unknown) => {
+      log.error({ event: 'not_reloaded', msg: `the files cannot be followed: ${String(error)}` })
+    })
+  }
+
+  const seen = await refresh()
+  const late = await savedSinceStart([...seen.keys()])
+  state.seen = new Map([...seen, ...late])
+  if (late.size > 0) lookAgain()
+  await refreshTypes(application)
+  return async () => {
+    state.closed = true
+    wait.end()
+    follower.close()
+    await turn
+  }
+}
+
+/** What files hold, by path. A file that is touched, or saved as it was, changes nothing. */
+type Contents = ReadonlyMap<string, string>
+
+async function readContents(files: readonly string[]): Promise<Contents> {
+  const contents = new Map<string, string>()
+  for (const file of files) {
+    const bytes = await readFile(file).catch(() => undefined)
+    contents.set(file, bytes ? createHash('sha256').update(bytes).digest('hex') : 'none')
+  }
+  return contents
+}
+
+/** Files that were saved since this process began, as changed: that may have been too late for what it read. */
+async function savedSinceStart(files: readonly string[]): Promise<Contents> {
+  const times = await Promise.all(files.map((file) => stat(file).catch(() => undefined)))
+  const late = files.filter((_, index) => (times[index]?.mtimeMs ?? 0) > performance.timeOrigin)
+  return new Map(late.map((file) => [file, 'of before']))
+}
+
+const changedIn = (before: Contents, now: Contents): readonly string[] =>
+  [...new Set([...now.keys(), ...before.keys()])].filter((file) => before.get(file) !== now.get(file))
+
+/** The result of a reload. */
+interface Reloaded {
+  /** The files that were written for what is served now; undefined, once the reason is logged, when something failed. */
+  readonly written: readonly string[] | undefined
+  /** The configuration that only waits for the schema of a server, which another process changes. */
+  readonly awaited?: AwaitedSchema
+}
+
+interface AwaitedSchema {
+  readonly spec: AppSpec
+  /** Whether the last try failed for another reason than the schema, such as a database that is away. */
+  readonly isPassing: boolean
+}
+
+async function reload(
+  served: Served,
+  state: { spec: Application['spec'] },
+  changed: readonly string[],
+): Promise<Reloaded> {
+  const { context, options, database, service, log } = served
+  const started = performance.now()
+  const file = shownPath(context, resolve(context.cwd, options.config))
+  const before = state.spec
+  let awaited: AppSpec | undefined
+  try {
+    const loaded = await loadConfig(context, options, false)
+    if (!loaded.ok) {
+      printFrames(context.err, loaded)
+      const [first] = loaded.diagnostics
+      const { line, column } = first?.range.start ?? { line: 1, column: 1 }
+      const msg = `${file}:${line}:${column}: error[${first?.code}] ${first?.message}; ${LAST_GOOD}`
+      log.error({ event: 'not_reloaded', msg })
+      await loaded.close(log)
+      return { written: undefined }
+    }
+    const { spec, app } = loaded
+    if (database.whenPending === 'refuse') awaited = spec
+    const fitted = await fitSchema(context, { spec, before, database, log }, () => {
+      service.replace(app)
+      state.spec = spec
+      awaited = undefined
+    }).catch(async (error: unknown) => {
+      if (state.spec !== spec) await loaded.close(log)
+      throw error
+    })
+    const changes = [...changesBetween(before, spec), ...fitted.changes, ...(await refreshTypes(loaded))]
+    const ms = Math.round(performance.now() - started)
+    const files = changed.length > 0 ? changed.map((each) => shownPath(context, each)) : [file]
+    log.info({
+      event: 'reloaded',
+      ms,
+      files,
+      changes,
+      msg: [`reload  ${files.join(', ')}`, ...changes, `${ms} ms`].join('  '),
+    })
+    sayLeft(fitted.left, log)
+    return { written: fitted.files }
+  } catch (error) {
+    const [message, help] = explain(error)
+    const [event, now] =
+      state.spec === before
+        ? ['not_reloaded', awaited ? LAST_GOOD + UNTIL_IT_FITS : LAST_GOOD]
+        : ['reload_incomplete', 'serving the new version']
+    log.error({ event, help, msg: `${file}: ${message}; ${now}` })
+    for (const text of help) context.err.line(`  ${context.err.colors.cyan('= help:')} ${text}`)
+    return { written: undefined, ...(awaited && { awaited: { spec: awaited, isPassing: error instanceof Problem } }) }
+  }
+}
+
+/** Nothing that is stored goes while somebody edits. */
+function sayLeft(left: readonly string[], log: Log): void {
+  if (left.length === 0) return
+  const msg = `left undone in the database, whose data stay: ${left.join(', ')}; to do it: snippetctl migrate plan --write NAME`
+  log.warn({ event: 'schema_left', left, msg })
+}
+
+const LAST_GOOD = 'still serving the last good version'
+const UNTIL_IT_FITS = ' until the schema of the database fits, which is checked every second'
+
+function explain(error: unknown): readonly [message: string, help: readonly string[]] {
+  if (error instanceof Failure || error instanceof DatabaseRefused) return [error.message, error.help]
+  if (error instanceof MigrationError) return [error.faults.join('; '), error.help]
+  if (error instanceof Problem) return ['the database does not answer', []]
+  return [error instanceof Error ? error.message : String(error), []]
+}

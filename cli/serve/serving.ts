@@ -1,0 +1,145 @@
+import process from 'node:process'
+import { createService, type Database, findTracing, type Monitor } from '../../src/index.js'
+import { refusedAddress } from '../address.js'
+import { announce, describeListening, warnOfOpenHost } from './announce.js'
+import { answerBackups } from '../database/backups.js'
+import {
+  type Application,
+  type CliContext,
+  type CommonOptions,
+  projectFolders,
+  requireApplication,
+} from '../context.js'
+import { openProjectDatabase } from '../database/database.js'
+import { sayEnvFile } from '../env-file.js'
+import type { ExitCode } from '../failure.js'
+import { gateDatabase } from './gate.js'
+import { createLog, type Log } from './log.js'
+import { reportLosses } from './losses.js'
+import type { Orders } from './parent.js'
+import { isFollowed, reloadOnSave } from './reload.js'
+import { prepareDatabase, prepareSchema, untilReachable } from './schema.js'
+import { keepServing, listenForStop, type Stop, type StopOptions } from './stop.js'
+import { type AdminOptions, watchProcess } from './watch.js'
+
+export interface ServeOptions extends CommonOptions, AdminOptions, StopOptions {
+  readonly port: number
+  readonly host: string
+  readonly workers?: number
+  readonly migrate?: true
+  readonly json?: true
+  readonly accessLog: string
+  readonly reload: boolean
+}
+
+/** All that one run of the server is made of. */
+interface Run {
+  readonly context: CliContext
+  readonly options: ServeOptions
+  readonly application: Application
+  readonly database: Database
+  readonly log: Log
+  readonly stop: Stop
+  /** What the parent said, when this process is a worker: then the schema and the announcement are the parent's. */
+  readonly orders: Orders | undefined
+  /** Who watches this process, if anybody asks how it is. */
+  readonly monitor: Monitor | undefined
+}
+
+/** Whether people get a banner. */
+export const hasBanner = (context: CliContext, options: ServeOptions): boolean => context.err.terminal && !options.json
+
+/** Serves from this process, alone or as a worker, until a signal ends it. */
+export async function serveHere(context: CliContext, options: ServeOptions): Promise<ExitCode> {
+  const { parent } = context
+  const log = createLog(context, {
+    ...options,
+    about: parent && { worker: parent.worker, pid: process.pid },
+  })
+  sayEnvFile(context.envFile, log)
+  const sayLosses = reportLosses(context, log)
+  const stop = listenForStop(context, options, log)
+  const orders = await parent?.begin()
+  const application = await requireApplication(context, options, log)
+  const database = await open(context, application, orders).catch(async (error: unknown) => {
+    await application.close(log)
+    throw error
+  })
+  const stopBackups = answerBackups(projectFolders(application.spec.file).embedded, database, log)
+  let watch: Awaited<ReturnType<typeof watchProcess>>
+  try {
+    watch = await watchProcess({ context, options, database, log, stop, orders })
+    const run = { context, options, application, database, log, stop, orders, monitor: watch?.monitor }
+    const state = await Promise.race([prepare(run), stop.requested])
+    return typeof state === 'number' ? state : await serveRequests(run, state)
+  } finally {
+    // By now no version of the application is served any more.
+    await application.close(log)
+    await stopBackups()
+    await database.close()
+    await watch?.close()
+    sayLosses()
+  }
+}
+
+function open(context: CliContext, { spec }: Application, orders: Orders | undefined): Promise<Database> {
+  const pool = orders && { DATABASE_POOL: String(orders.connections) }
+  return openProjectDatabase(context, spec.file, { ...context.env, ...pool })
+}
+
+async function prepare(run: Run): Promise<'ready' | 'away'> {
+  const { context, options, database, log, orders } = run
+  if (!orders && !hasBanner(context, options)) log.info({ event: 'database', msg: database.description })
+  // Before the parent has seen to it, a worker would find migrations pending that are just being applied.
+  if (orders?.prepared === false) return 'away'
+  return prepareDatabase(preparationOf(run))
+}
+
+function preparationOf({ application, database, options, orders, log }: Run) {
+  return { spec: application.spec, database, migrate: options.migrate === true && !orders, log }
+}
+
+async function serveRequests(run: Run, state: 'ready' | 'away'): Promise<ExitCode> {
+  const { context, options, application, database, log, stop, orders, monitor } = run
+  const { host } = options
+  const gate = gateDatabase(database)
+  const served = state === 'ready' ? database : gate.database
+  const spans = findTracing(application.spec.file, context.version)
+  const service = createService(application.app, served, { log, traffic: monitor?.traffic, spans })
+  monitor?.watch(service)
+  // Before it listens, so that no change after that goes unseen, and no request is answered before the line that says so.
+  const stopFollowing = isFollowed(context, options) ? await reloadOnSave({ ...run, service }) : async () => {}
+  const { url } = await service.listen({ port: orders?.port ?? options.port, host }).catch(async (cause: unknown) => {
+    await stopFollowing()
+    throw refusedAddress(options, cause)
+  })
+  try {
+    sayListening(run, url)
+    if (state === 'ready') monitor?.open()
+    const ends = state === 'ready' ? [stop.requested] : [stop.requested, openWhenReachable(run, gate.open)]
+    return await keepServing(options, await Promise.race(ends))
+  } finally {
+    await stopFollowing()
+    await Promise.all([service.drain(), context.parent?.release()])
+  }
+}
+
+function sayListening({ context, options, application: { app }, database, log }: Run, url: string): void {
+  const listening = describeListening(url, app)
+  if (context.parent) return context.parent.announce(listening)
+  warnOfOpenHost(options.host, log)
+  announce(context, { listening, database: database.description, log, banner: hasBanner(context, options) })
+}
+
+/** Resolves only when the server ends; rejects when the database that came back is not one to serve from. */
+async function openWhenReachable(run: Run, open: () => void): Promise<ExitCode> {
+  const { context, database, log, stop, orders, monitor } = run
+  if (orders?.prepared === false) await context.parent?.prepared
+  await untilReachable(database, stop.signal)
+  if (stop.signal.aborted) return stop.requested
+  await prepareSchema(preparationOf(run))
+  open()
+  monitor?.open()
+  log.info({ event: 'database_back', msg: 'the database is there' })
+  return stop.requested
+}

@@ -1,0 +1,86 @@
+import type { ConfigDocument } from '../yaml/document.js'
+import { editConfig, modelTables } from './edit.js'
+import { findValue, type Path } from '../yaml/located.js'
+import { show, suggest } from '../words.js'
+import { membersOf } from '../schema/yaml-shape.js'
+
+/** A rename that cannot be written into a configuration: why, and what would be right. */
+export interface RenameRefusal {
+  readonly message: string
+  readonly help: readonly string[]
+}
+
+/** What a rename comes to: the place of its mapping, and the key beside which it is written. */
+interface Place {
+  readonly mapping: Path
+  readonly anchor: string
+  readonly from: string
+}
+
+const RENAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?:([a-z][a-z0-9_]*)$/
+
+/**
+ * Writes a rename into the text of a configuration as `renamed_from`, and leaves every other character as it is.
+ * @param rename `books.size:pages` for a field that is called `pages` now, `books:volumes` for a table
+ */
+export const declareRename = (text: string, file: string, rename: string): string | RenameRefusal =>
+  editConfig({ text, file }, (body, document) => declare(body, document, rename)) ?? {
+    message: `${file} cannot be read`,
+    help: ['run: snippetctl check'],
+  }
+
+const declare = (text: string, document: ConfigDocument, rename: string): string | RenameRefusal => {
+  const [, table, column, to] = RENAME.exec(rename) ?? []
+  if (table === undefined || to === undefined) {
+    const help = ['table.old:new for a field, old:new for a table']
+    return { message: `${show(rename)} is no rename`, help }
+  }
+  const place = column === undefined ? placeOfTable(document, table, to) : placeOfField(document, { table, column, to })
+  return 'message' in place ? place : insert(text, document, place)
+}
+
+const placeOfTable = (document: ConfigDocument, from: string, to: string): Place | RenameRefusal => {
+  const models = modelTables(document)
+  const tables = models.map(({ table }) => table)
+  const found = models.find(({ table }) => table === to)
+  if (!found) return { message: `no model has the table ${show(to)}`, help: suggest(to, tables, 'table') }
+  const mapping = ['models', found.model]
+  const anchor = findValue(document.value, [...mapping, 'table']) === undefined ? 'fields' : 'table'
+  return freeOf(document, { mapping, anchor, from })
+}
+
+const placeOfField = (
+  document: ConfigDocument,
+  { table, column, to }: { readonly table: string; readonly column: string; readonly to: string },
+): Place | RenameRefusal => {
+  const models = modelTables(document)
+  const tables = models.map((each) => each.table)
+  const found = models.find((each) => each.table === table)
+  if (!found) return { message: `no model has the table ${show(table)}`, help: suggest(table, tables, 'table') }
+  const fields = ['models', found.model, 'fields']
+  const names = membersOf(findValue(document.value, fields)).map(([name]) => name)
+  if (!names.includes(to)) {
+    const message = `the model ${show(found.model)} has no field ${show(to)}`
+    return { message, help: suggest(to, names, 'field') }
+  }
+  return freeOf(document, { mapping: [...fields, to], anchor: 'type', from: column })
+}
+
+const freeOf = (document: ConfigDocument, place: Place): Place | RenameRefusal => {
+  const known = findValue(document.value, [...place.mapping, 'renamed_from'])
+  if (known === undefined) return place
+  return { message: `${place.mapping.join('.')} has \`renamed_from\` already`, help: ['change it there'] }
+}
+
+/** Before the anchor, where no comment can be in the way; on its line within braces, else on a line of its own. */
+const insert = (text: string, document: ConfigDocument, { mapping, anchor, from }: Place): string => {
+  const { offset: at, line } = document.locate([...mapping, anchor], 'key').start
+  const start = text.slice(0, at)
+  const indent = /^[ \t]*$/.test(start.slice(start.lastIndexOf('\n') + 1))
+  const inBraces = text[document.locate(mapping, 'value').start.offset] === '{'
+  const key = `renamed_from: ${from}`
+  if (inBraces || !indent) return `${start}${key}, ${text.slice(at)}`
+  const blank = (document.lines[line - 1] ?? '').match(/^[ \t]*/)?.[0] ?? ''
+  const end = /\r\n/.test(text) ? '\r\n' : '\n'
+  return `${start}${key}${end}${blank}${text.slice(at)}`
+}

@@ -1,0 +1,26 @@
+import { type ConfigDocument, readConfig } from '../yaml/document.js'
+import { findValue } from '../yaml/located.js'
+import { membersOf } from '../schema/yaml-shape.js'
+
+/**
+ * Hands the text of a configuration over to be edited, with what it says. The mark at the start of a file, if any, is no part of the
+ * text, and stays.
+ * @returns what `edit` returns; undefined when the configuration cannot be read
+ */
+export const editConfig = <Edited>(
+  { text, file }: { readonly text: string; readonly file: string },
+  edit: (text: string, document: ConfigDocument) => string | Edited,
+): string | Edited | undefined => {
+  const document = readConfig(new TextEncoder().encode(text), file)
+  if (Array.isArray(document)) return undefined
+  const start = text.startsWith('\ufeff') ? 1 : 0
+  const edited = edit(text.slice(start), document)
+  return typeof edited === 'string' ? text.slice(0, start) + edited : edited
+}
+
+/** The models of a configuration that need not be right, with their tables. */
+export const modelTables = ({ value }: ConfigDocument): readonly { readonly model: string; readonly table: string }[] =>
+  membersOf(findValue(value, ['models'])).map(([model, settings]) => {
+    const table = findValue(settings, ['table'])
+    return { model, table: typeof table === 'string' ? table : model }
+  })

@@ -1,0 +1,162 @@
+import { indexesOf, serves, type TableIndex } from './coverage.js'
+import type { ConfigDocument } from '../yaml/document.js'
+import { fittingMax, outgrowing } from './index-size.js'
+import { findValue, type Path } from '../yaml/located.js'
+import { columnsInUse, type Need, needsOf } from './needs.js'
+import type { Refusal } from '../parse/refusal.js'
+import type { AppSpec, FieldSpec, IndexSpec, ModelSpec } from '../spec.js'
+import { show } from '../words.js'
+
+interface Missing {
+  readonly need: Need
+  /** The names of the fields of the index to add. */
+  readonly fields: readonly string[]
+}
+
+/** The indexes that the lists of a configuration need and its models do not declare, and those that no list needs. */
+export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly Refusal[] =>
+  spec.models.flatMap((model) => {
+    if (model === spec.answers) return []
+    const lists = spec.resources.filter((resource) => resource.model === model)
+    const missing = missingIndexes(model, lists.flatMap(needsOf))
+    const used = new Set(lists.flatMap(columnsInUse))
+    return [
+      ...missing.map((each) => missingRefusal(document, each, missing)),
+      ...model.indexes.flatMap((index, place) => unusedRefusal(model, index, { place, used }) ?? []),
+      ...sizeRefusals(model),
+    ]
+  })
+
+const ORDER: readonly Need['use'][] = ['orderable', 'default_order', 'filterable']
+
+/** As few as serve all: what an order needs comes first, because it mostly serves a filter on the same field too. */
+const missingIndexes = (model: ModelSpec, needs: readonly Need[]): readonly Missing[] => {
+  const known: TableIndex[] = [...indexesOf(model)]
+  const missing: Missing[] = []
+  for (const need of ORDER.flatMap((use) => needs.filter((each) => each.use === use))) {
+    if (known.some((index) => serves(index, need.wanted))) continue
+    known.push({ columns: need.best.map((field) => field.column), unique: false })
+    missing.push({ need, fields: need.best.map((field) => field.name) })
+  }
+  return missing
+}
+
+const COST: Readonly<Record<Need['use'], (field: string) => string>> = {
+  orderable: (field) => `no index serves \`ordering=${field}\`: every page sorts the whole table`,
+  default_order: () => 'no index serves this order: every page sorts the whole table',
+  filterable: (field) => `no index serves the filter ${show(field)}: it reads the whole table`,
+}
+
+const missingRefusal = (document: ConfigDocument, { need, fields }: Missing, all: readonly Missing[]): Refusal => ({
+  code: 'SC401',
+  ...placeOf(document, need),
+  message: COST[need.use](need.field.name),
+  help: [additionHelp(document, need.resource.model, { fields, all }), ...sizeHelp(need.best)],
+})
+
+const placeOf = (document: ConfigDocument, { resource, use, place, field }: Need): Pick<Refusal, 'path' | 'part'> => {
+  const path: Path = ['resources', resource.name, use]
+  if (use === 'default_order') return { path, part: 'value' }
+  if (Array.isArray(findValue(document.value, path))) return { path: [...path, place], part: 'value' }
+  return { path: [...path, field.name], part: 'key' }
+}
+
+const flow = (fields: readonly string[]): string => `[${fields.join(', ')}]`
+
+/** The line to write, as the model writes its indexes: one below the other, or all in one line. */
+const additionHelp = (
+  document: ConfigDocument,
+  model: ModelSpec,
+  { fields, all }: { readonly fields: readonly string[]; readonly all: readonly Missing[] },
+): string => {
+  const path = ['models', model.name, 'indexes']
+  const key = path.join('.')
+  const added = all.map((each) => flow(each.fields))
+  if (findValue(document.value, path) === undefined) {
+    return `add under \`models.${model.name}\`: \`indexes: [${added.join(', ')}]\``
+  }
+  const { line, column } = document.locate(path, 'value').start
+  const inOneLine = [...(document.lines[line - 1] ?? '')][column - 1] === '['
+  if (!inOneLine) return `add under \`${key}\`: \`- ${flow(fields)}\``
+  const declared = model.indexes.map((index) => {
+    const names = flow(namesOf(model, index))
+    return index.unique ? `{ fields: ${names}, unique: true }` : names
+  })
+  return `write under \`models.${model.name}\`: \`indexes: [${[...declared, ...added].join(', ')}]\``
+}
+
+const namesOf = ({ fields }: ModelSpec, { columns }: TableIndex): readonly string[] =>
+  columns.map((column) => fields.find((field) => field.column === column)?.name ?? column)
+
+const sizeHelp = (fields: readonly FieldSpec[]): readonly string[] =>
+  outgrowing(fields).map(
+    ({ name }) =>
+      `give ${show(name)} a \`max\` of at most 600 first: a row with a value of more than 2.7 kB does not fit into an index`,
+  )
+
+/** The indexes, and the unique fields, with rows that PostgreSQL cannot put into them. */
+const sizeRefusals = (model: ModelSpec): readonly Refusal[] => {
+  const path: Path = ['models', model.name]
+  const unique = model.fields.filter((field) => field.unique)
+  return [
+    ...unique.flatMap((field) => sizeRefusal([field], [...path, 'fields', field.name, 'unique'], 'key')),
+    ...model.indexes.flatMap(({ columns }, place) => {
+      const fields = columns.flatMap((column) => model.fields.filter((field) => field.column === column))
+      return sizeRefusal(fields, [...path, 'indexes', place], 'value')
+    }),
+  ]
+}
+
+const sizeRefusal = (fields: readonly FieldSpec[], path: Path, part: Refusal['part']): readonly Refusal[] => {
+  const large = outgrowing(fields)
+  if (large.length === 0) return []
+  const max = fittingMax(fields, large)
+  const bounded = large.every(({ type }) => 'max' in type.options)
+  const names = large.map(({ name }) => show(name)).join(' and ')
+  const each = large.length > 1 ? ' each' : ''
+  return [
+    {
+      code: 'SC407',
+      path,
+      part,
+      message: `values of ${names} can be too long for this index: a row of more than 2.7 kB is refused`,
+      help: [
+        bounded && max > 0
+          ? `give ${names} a \`max\` of at most ${max}${each}, or take ${large.length > 1 ? 'them' : 'it'} out of the index`
+          : `take ${names} out of the index`,
+      ],
+    },
+  ]
+}
+
+const unusedRefusal = (
+  model: ModelSpec,
+  index: IndexSpec,
+  { place, used }: { readonly place: number; readonly used: ReadonlySet<string> },
+): Refusal | undefined => {
+  if (index.unique) return undefined
+  const names = namesOf(model, index)
+  const shown = show(flow(names))
+  const at = { code: 'SC402', path: ['models', model.name, 'indexes', place], part: 'value' } as const
+  const longer = indexesOf(model).find(
+    (other) => other !== index && isStartOf(index, other) && !isOfRelation(model, other),
+  )
+  if (longer) {
+    const message = `the index ${shown} is not needed: ${show(flow(namesOf(model, longer)))} starts with the same fields`
+    return { ...at, message, help: ['remove it: each write has to keep it up to date'] }
+  }
+  const [first = ''] = index.columns
+  if (used.has(first) || model.fields.some((field) => field.target && field.column === first)) return undefined
+  return {
+    ...at,
+    message: `nothing uses the index ${shown}: no list filters or orders by ${show(names[0] ?? '')}`,
+    help: ['remove it, unless a plugin or another program reads the table by it: each write has to keep it up to date'],
+  }
+}
+
+const isStartOf = (index: TableIndex, other: TableIndex): boolean =>
+  index.columns.length <= other.columns.length && index.columns.every((column, at) => column === other.columns[at])
+
+/** The index that a relation gets by itself is left out where a declared one starts with its column. */
+const isOfRelation = ({ fields }: ModelSpec, { columns, unique }: TableIndex): boolean =>
+  !unique && columns.length === 1 && fields.some((field) => field.target && field.column === columns[0])

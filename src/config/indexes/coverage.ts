@@ -1,0 +1,74 @@
+import type { NullsPlace } from '../../pagination/paginator.js'
+import type { FieldSpec, ModelSpec, OrderSpec } from '../spec.js'
+
+/** What a list asks of an index: fields compared for equality, and then an order. */
+export interface Wanted {
+  readonly equal: readonly FieldSpec[]
+  readonly order: readonly OrderSpec[]
+}
+
+/** An index as far as lists are concerned: all columns ascending, none left out of it. */
+export interface TableIndex {
+  readonly columns: readonly string[]
+  readonly unique: boolean
+}
+
+/** Whether an index of a model serves a list from its first row on, so that a page costs the same in a table of any size. */
+export function isCovered(model: ModelSpec, wanted: Wanted): boolean {
+  return indexesOf(model).some((index) => serves(index, wanted))
+}
+
+/**
+ * Whether an index starts with the compared columns, in any order, and goes on with those of the list's order, all in one
+ * direction. What follows columns that no two rows agree in decides nothing any more. Nulls may have any place in the first
+ * field of the order, of which an index is read in two parts.
+ */
+export function serves({ columns, unique }: TableIndex, { equal, order }: Wanted): boolean {
+  const [first] = order
+  if (!order.every(({ descending }) => descending === first?.descending)) return false
+  const compared = new Set(equal.map((field) => field.column))
+  if (order.slice(1).some(({ field, nulls }) => nulls !== undefined && !compared.has(field.column))) return false
+  if (unique && columns.every((column) => compared.has(column))) return true
+  const head = columns.slice(0, compared.size)
+  if (head.length < compared.size || !head.every((column) => compared.has(column))) return false
+  const tail = columns.slice(compared.size)
+  // What is equal in all rows does not take part in their order.
+  const ordered = order.filter(({ field }) => !compared.has(field.column))
+  if (!ordered.slice(0, tail.length).every(({ field }, place) => field.column === tail[place])) return false
+  // Of nulls, a unique index holds any number.
+  return (
+    tail.length >= ordered.length || (unique && ordered.slice(0, tail.length).every(({ field }) => !field.nullable))
+  )
+}
+
+/** Every index that the model's table has: of its keys, its relations, and those that it declares. */
+export function indexesOf({ primaryKey, fields, indexes }: ModelSpec): readonly TableIndex[] {
+  const single = (field: FieldSpec, unique: boolean) => ({ columns: [field.column], unique })
+  return [
+    single(primaryKey, true),
+    ...fields.filter((field) => field.unique || field.target).map((field) => single(field, field.unique)),
+    ...indexes,
+  ]
+}
+
+/** One part of an order. `place` says where its nulls come, which matters only where PostgreSQL would put them elsewhere. */
+export function orderBy(field: FieldSpec, descending: boolean, place: NullsPlace | undefined): OrderSpec {
+  const usual = descending ? 'first' : 'last'
+  return place === undefined || place === usual || !field.nullable
+    ? { field, descending }
+    : { field, descending, nulls: place }
+}
+
+/** An order with the primary key at its end, in the direction of the field before it, so that pages never overlap. */
+export function totalOrder({ primaryKey }: ModelSpec, order: readonly OrderSpec[]): readonly OrderSpec[] {
+  if (order.some(({ field }) => field === primaryKey)) return order
+  return [...order, { field: primaryKey, descending: order.at(-1)?.descending ?? false }]
+}
+
+/** The part of an order that runs in one direction, with nulls where an index has them: an index that is declared here serves no more of it. */
+export function uniformStart(order: readonly OrderSpec[]): readonly OrderSpec[] {
+  const turn = order.findIndex(
+    ({ descending, nulls }, place) => descending !== order[0]?.descending || (place > 0 && nulls !== undefined),
+  )
+  return turn < 0 ? order : order.slice(0, turn)
+}

@@ -1,0 +1,39 @@
+import { dialectOf } from '../../dialects/index.js'
+import { mountName } from './mount-name.js'
+import type { ExpansionSpec, MountSpec, ResourceSpec } from '../spec.js'
+import type { MountYaml } from '../schema/yaml-shape.js'
+
+/** Where resources are, and how clients speak to them, when they do not say. */
+export interface ApiPlace {
+  readonly prefix: string
+  readonly dialect: string
+  readonly maxBody: number
+}
+
+/** All resources once more: records show and take the links of their own mount. */
+export const buildMount = (yaml: MountYaml, resources: readonly ResourceSpec[], { prefix }: ApiPlace): MountSpec => {
+  const within = (name: string) => `${mountName(yaml.path)}:${name}`
+  const details = new Set(resources.map(({ name }) => `${name}-detail`))
+  const linksWithin = (links: ResourceSpec['links']) =>
+    Object.fromEntries(
+      Object.entries(links).map(([field, route]) => [field, details.has(route) ? within(route) : route]),
+    )
+  const expansionWithin = (expansion: ExpansionSpec): ExpansionSpec => ({
+    ...expansion,
+    resource: within(expansion.resource),
+    links: linksWithin(expansion.links),
+    expand: expansion.expand.map(expansionWithin),
+  })
+  return {
+    path: yaml.path,
+    resources: resources.map((resource) => ({
+      ...resource,
+      name: within(resource.name),
+      mounted: resource.name,
+      path: yaml.path + resource.path.slice(prefix.length),
+      dialect: yaml.dialect === undefined ? resource.dialect : dialectOf(yaml.dialect),
+      links: linksWithin(resource.links),
+      expand: resource.expand.map(expansionWithin),
+    })),
+  }
+}

@@ -1,0 +1,257 @@
+import { dialectOf } from '../../dialects/index.js'
+import type { Lookup } from '../../fields/field-type.js'
+import { fieldType } from '../../fields/index.js'
+import { paginationStyle } from '../../pagination/index.js'
+import { ANSWERS } from './answers-model.js'
+import { CORS_DEFAULTS } from '../schema/cors.js'
+import { orderBy } from '../indexes/coverage.js'
+import { columnOf, type Drafts, type FieldDraft, isRelation, type ModelDraft, optionsOf } from './drafts.js'
+import { type ApiPlace, buildMount } from './build-mounts.js'
+import { buildExpand, type Declared } from './build-expand.js'
+import { operationsOf } from './operations.js'
+import { DEFAULTS } from '../schema/schema.js'
+import {
+  type ApiSpec,
+  type AppSpec,
+  BULK_OPERATIONS,
+  type ComputedSpec,
+  type CorsSpec,
+  type DefaultSpec,
+  type FieldSpec,
+  type FilterSpec,
+  type IdempotencySpec,
+  type IndexSpec,
+  type ModelSpec,
+  type PaginationSpec,
+  type RelationSpec,
+  type ResourceSpec,
+} from '../spec.js'
+import type {
+  ApiYaml,
+  ComputedYaml,
+  ConfigYaml,
+  CorsYaml,
+  FieldYaml,
+  IndexYaml,
+  ModelYaml,
+  PaginationYaml,
+  ResourceYaml,
+} from '../schema/yaml-shape.js'
+
+/** The spec that a configuration without mistakes is. */
+export const buildSpec = (yaml: ConfigYaml, drafts: Drafts, file: string): AppSpec => {
+  const api = buildApi(yaml.api ?? {})
+  const declared = yaml.models ?? {}
+  const tables = new Map(Object.entries(declared).map(([name, model]) => [name, model.table ?? name]))
+  const models = Object.entries(declared).map(([name, model]) =>
+    buildModel(need(drafts.get(name)), model, { drafts, tables }),
+  )
+  const byName = new Map(models.map((model) => [model.name, model]))
+  const shown = yaml.resources ?? {}
+  const resources = Object.entries(shown).map(([name, resource]) =>
+    buildResource(name, resource, {
+      model: need(byName.get(resource.model)),
+      api,
+      declared: { resources: shown, models: byName },
+    }),
+  )
+  const mounts = (yaml.mounts ?? []).map((mount) => buildMount(mount, resources, api))
+  const settings = { ...yaml.settings }
+  const plugins = [...(yaml.plugins ?? [])]
+  const answers = byName.get(ANSWERS)
+  return freeze({
+    file,
+    api,
+    settings,
+    plugins,
+    models,
+    answers,
+    dropped: [...(yaml.dropped ?? [])],
+    resources,
+    mounts,
+  })
+}
+
+const buildApi = ({ cors, ...given }: ApiYaml): ApiSpec => {
+  const { prefix, title, dialect, explore, hosts = [], max_body } = { ...DEFAULTS.api, ...given }
+  return {
+    prefix,
+    title,
+    dialect,
+    explore,
+    hosts: [...hosts],
+    maxBody: max_body,
+    publicUrl: given.public_url,
+    trustedProxies: [...(given.trusted_proxies ?? [])],
+    cors: cors && buildCors({ ...CORS_DEFAULTS, ...cors }),
+  }
+}
+
+const buildCors = ({ origins, credentials, max_age, headers }: Required<CorsYaml>): CorsSpec => ({
+  origins: [...origins],
+  credentials,
+  maxAge: max_age,
+  headers: [...headers],
+})
+
+/** For what the checks have made sure of. */
+const need = <Value>(value: Value | undefined): Value => {
+  if (value === undefined) throw new Error('the configuration passed its checks, yet a part of it is missing')
+  return value
+}
+
+interface ModelContext {
+  readonly drafts: Drafts
+  readonly tables: ReadonlyMap<string, string>
+}
+
+const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): ModelSpec => {
+  const fields = [...draft.fields.values()].map((field) => buildField(need(field), context))
+  const column = new Map(fields.map((field) => [field.name, field.column]))
+  return {
+    name: draft.name,
+    table: need(context.tables.get(draft.name)),
+    renamedFrom: yaml.renamed_from,
+    dropped: [...(yaml.dropped ?? [])],
+    fields,
+    primaryKey: need(fields.find((field) => field.primaryKey)),
+    indexes: (yaml.indexes ?? []).map((index) => buildIndex(index, column)),
+    messages: { ...yaml.messages },
+  }
+}
+
+const buildIndex = (index: IndexYaml, column: ReadonlyMap<string, string>): IndexSpec => {
+  const { fields, unique = false, message } = 'fields' in index ? index : { fields: index }
+  return { columns: fields.map((field) => need(column.get(field))), unique, message }
+}
+
+const buildField = (draft: FieldDraft, context: ModelContext): FieldSpec => {
+  const { name, type, yaml } = draft
+  const { primary_key = false, nullable = false, unique = false, read_only = false, write_only = false } = yaml
+  return {
+    name,
+    column: columnOf(draft),
+    renamedFrom: yaml.renamed_from,
+    label: yaml.label ?? labelOf(name),
+    type,
+    options: need(optionsOf(draft, context.drafts)),
+    primaryKey: primary_key,
+    nullable,
+    unique,
+    default: defaultOf(yaml),
+    auto: yaml.auto,
+    readOnly: read_only || primary_key || yaml.auto !== undefined,
+    writeOnly: write_only,
+    private: yaml.private ?? false,
+    message: yaml.message,
+    target: isRelation(draft) ? targetOf(yaml, context) : undefined,
+  }
+}
+
+const labelOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
+
+const defaultOf = ({ default: given }: FieldYaml): DefaultSpec | undefined => {
+  if (given === undefined) return undefined
+  const call = given as { readonly function?: 'now' | 'uuid' } | null
+  return typeof given === 'object' && call?.function !== undefined ? { call: call.function } : { literal: given }
+}
+
+const targetOf = ({ model = '', on_delete }: FieldYaml, { drafts, tables }: ModelContext): RelationSpec => ({
+  model,
+  table: need(tables.get(model)),
+  column: columnOf(need(drafts.get(model)?.key)),
+  onDelete: on_delete ?? DEFAULTS.on_delete,
+})
+
+const buildResource = (
+  name: string,
+  yaml: ResourceYaml,
+  { model, api, declared }: { readonly model: ModelSpec; readonly api: ApiPlace; readonly declared: Declared },
+): ResourceSpec => {
+  const field = (wanted: string) => need(model.fields.find((each) => each.name === wanted))
+  const nulls = { ...yaml.nulls }
+  return {
+    name,
+    mounted: undefined,
+    model,
+    maxBody: api.maxBody,
+    path: api.prefix + yaml.path,
+    operations: operationsOf(yaml),
+    filters: filtersOf(yaml, field),
+    search: (yaml.search ?? []).map(field),
+    orderable: (yaml.orderable ?? []).map(field),
+    defaultOrder: (yaml.default_order ?? []).map((term) => {
+      const name = term.replace(/^-/, '')
+      return orderBy(field(name), term.startsWith('-'), nulls[name])
+    }),
+    nulls,
+    pagination: paginationOf(yaml.pagination ?? {}),
+    dialect: dialectOf(yaml.dialect ?? api.dialect),
+    unknownQuery: yaml.unknown_query ?? DEFAULTS.unknown_query,
+    concurrency: yaml.concurrency ?? DEFAULTS.concurrency,
+    sparseFields: yaml.sparse_fields ?? false,
+    expand: buildExpand(yaml, model, declared),
+    idempotency: idempotencyOf(yaml),
+    bulk: {
+      operations: BULK_OPERATIONS.filter((operation) => yaml.bulk?.includes(operation)),
+      max: yaml.bulk_max ?? DEFAULTS.bulk_max,
+    },
+    computed: Object.entries(yaml.computed ?? {}).map(([computed, given]) => buildComputed(computed, given, field)),
+    url: yaml.url ?? false,
+    links: { ...yaml.links },
+  }
+}
+
+const idempotencyOf = (yaml: ResourceYaml): IdempotencySpec | undefined => {
+  const { idempotency, idempotency_hours } = { ...DEFAULTS, ...yaml }
+  return idempotency === 'none' ? undefined : { required: idempotency === 'required', hours: idempotency_hours }
+}
+
+const buildComputed = (
+  name: string,
+  { from, type, nullable = false, label }: ComputedYaml,
+  field: (name: string) => FieldSpec,
+): ComputedSpec => ({
+  from: from.map(field),
+  field: {
+    name,
+    column: name,
+    renamedFrom: undefined,
+    label: label ?? labelOf(name),
+    type: need(fieldType(type)),
+    options: {},
+    primaryKey: false,
+    nullable,
+    unique: false,
+    default: undefined,
+    auto: undefined,
+    readOnly: true,
+    writeOnly: false,
+    private: false,
+    message: undefined,
+    target: undefined,
+  },
+})
+
+const filtersOf = ({ filterable = [] }: ResourceYaml, field: (name: string) => FieldSpec): readonly FilterSpec[] => {
+  const lookups: Readonly<Record<string, readonly Lookup[]>> = Array.isArray(filterable)
+    ? Object.fromEntries((filterable as readonly string[]).map((name) => [name, ['exact'] as const]))
+    : (filterable as Readonly<Record<string, readonly Lookup[]>>)
+  return Object.entries(lookups).map(([name, each]) => ({ field: field(name), lookups: each }))
+}
+
+const paginationOf = (given: PaginationYaml): PaginationSpec => {
+  const { style: name, page_size, max_page_size, max_offset, count, envelope } = { ...DEFAULTS.pagination, ...given }
+  const style = paginationStyle(name)
+  // The shape was checked against the same list.
+  if (style === undefined) throw new Error(`no style of pagination is named ${name}`)
+  return { style, pageSize: page_size, maxPageSize: max_page_size, maxOffset: max_offset, count, envelope }
+}
+
+/** Freezes a value and all in it but field types, pagination styles and dialects, which are not the configuration's own. */
+const freeze = <Value extends object>(value: Value): Value => {
+  for (const part of Object.values(value) as unknown[]) {
+    if (typeof part === 'object' && part !== null && !('summary' in part) && !Object.isFrozen(part)) freeze(part)
+  }
+  return Object.freeze(value)
+}

@@ -1,0 +1,158 @@
+import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js'
+import type { FieldType } from '../../fields/field-type.js'
+import { FORMATS } from '../../fields/formats.js'
+import { FIELD_TYPES } from '../../fields/index.js'
+import type { Json, JsonSchema } from '../../json.js'
+import { loadAjv } from '../schema/ajv.js'
+import { type Drafts, type FieldDraft, isRelation, optionsOf } from './drafts.js'
+import type { Report } from './report.js'
+import { DEFAULT_FUNCTIONS } from '../schema/models.js'
+import { describe, show, suggest } from '../words.js'
+import type { FieldYaml } from '../schema/yaml-shape.js'
+
+/** Whether a value is valid by a schema of our own. */
+export type Judge = (schema: JsonSchema, value: Json) => boolean
+
+/** Compiles each schema once, however many fields have it. */
+export const createJudge = (): Judge => {
+  const known = new Map<string, ValidateFunction>()
+  let ajv: Ajv2020 | undefined
+  return (schema, value) => {
+    const key = JSON.stringify(schema)
+    ajv ??= new (loadAjv())({ strict: false, meta: false, validateSchema: false, formats: FORMATS })
+    const validate = known.get(key) ?? ajv.compile(schema)
+    known.set(key, validate)
+    return validate(value)
+  }
+}
+
+/** Reports what is wrong with one field by itself, and with what it points to. */
+export const checkField = (field: FieldDraft, drafts: Drafts, report: Report, judge: Judge): void => {
+  checkPairs(field, report)
+  checkKey(field, report)
+  checkAuto(field, report)
+  if (isRelation(field)) checkRelation(field, drafts, report)
+  const options = optionsOf(field, drafts)
+  if (options === undefined) return
+  const conflicts = field.type.conflicts?.(options) ?? []
+  for (const { option, message } of conflicts) {
+    report.add({ code: 'SC304', path: [...field.path, laterOf(field, option, report)], message })
+  }
+  if (conflicts.length === 0 && field.yaml.default !== undefined) checkDefault(field, options, report, judge)
+}
+
+const CONTRADICTIONS = [
+  ['read_only', 'write_only'],
+  ['private', 'read_only'],
+  ['private', 'write_only'],
+  ['auto', 'default'],
+  ['auto', 'write_only'],
+] as const satisfies readonly (readonly [keyof FieldYaml, keyof FieldYaml])[]
+
+const isSet = (yaml: FieldYaml, key: keyof FieldYaml): boolean => yaml[key] !== undefined && yaml[key] !== false
+
+const later = (field: FieldDraft, one: string, other: string, report: Report): string =>
+  report.offset([...field.path, one]) > report.offset([...field.path, other]) ? one : other
+
+const checkPairs = (field: FieldDraft, report: Report): void => {
+  for (const [one, other] of CONTRADICTIONS) {
+    if (!isSet(field.yaml, one) || !isSet(field.yaml, other)) continue
+    const second = later(field, one, other, report)
+    const first = second === one ? other : one
+    const message = `${show(field.name)} cannot have both \`${first}\` and \`${second}\``
+    report.add({ code: 'SC304', path: [...field.path, second], part: 'key', message })
+  }
+}
+
+/** Options that bound each other; the one that stands later is to blame. */
+const COUNTERPARTS: Readonly<Record<string, string>> = {
+  min: 'max',
+  max: 'min',
+  minimum: 'maximum',
+  maximum: 'minimum',
+  scale: 'precision',
+  precision: 'scale',
+}
+
+const laterOf = (field: FieldDraft, option: string, report: Report): string => {
+  const other = COUNTERPARTS[option]
+  const has = other !== undefined && Object.hasOwn(field.yaml, other)
+  return has ? later(field, option, other, report) : option
+}
+
+/** What a key that the server assigns cannot also be. */
+const NOT_FOR_KEYS = ['nullable', 'default', 'auto', 'write_only', 'private'] as const
+
+const checkKey = (field: FieldDraft, report: Report): void => {
+  if (field.yaml.primary_key !== true) return
+  if (!field.type.key) {
+    const message = `a field of the type \`${field.type.name}\` cannot be a primary key`
+    report.add({ code: 'SC303', path: [...field.path, 'primary_key'], part: 'key', message, help: [KEY_TYPES] })
+  }
+  for (const key of NOT_FOR_KEYS.filter((each) => isSet(field.yaml, each))) {
+    const message = `a primary key cannot have \`${key}\`: the server assigns its values`
+    report.add({ code: 'SC303', path: [...field.path, key], part: 'key', message })
+  }
+}
+
+const KEY_TYPES = `the types for primary keys: ${FIELD_TYPES.filter(({ key }) => key)
+  .map(({ name }) => `\`${name}\``)
+  .join(', ')}`
+
+const checkAuto = (field: FieldDraft, report: Report): void => {
+  if (field.yaml.auto === undefined || fits('now', field.type)) return
+  const message = `\`auto\` sets a time, which is no value of the type \`${field.type.name}\``
+  const help = [`\`auto\` is for fields of the type: ${DEFAULT_FUNCTIONS.now.join(', ')}`]
+  report.add({ code: 'SC315', path: [...field.path, 'auto'], part: 'key', message, help })
+}
+
+const fits = (call: keyof typeof DEFAULT_FUNCTIONS, type: FieldType): boolean =>
+  (DEFAULT_FUNCTIONS[call] as readonly string[]).includes(type.name)
+
+const checkRelation = (field: FieldDraft, drafts: Drafts, report: Report): void => {
+  const { model = '', on_delete, nullable = false } = field.yaml
+  if (!drafts.has(model)) {
+    const help = suggest(model, [...drafts.keys()], 'model')
+    report.add({ code: 'SC306', path: [...field.path, 'model'], message: `no model is named ${show(model)}`, help })
+  }
+  if (on_delete === 'set_null' && !nullable && !report.isDoubtful(field.path)) {
+    const message = `${show(field.name)} cannot be set to null: it is not nullable`
+    report.add({ code: 'SC304', path: [...field.path, 'on_delete'], message, help: ['add `nullable: true`'] })
+  }
+}
+
+const checkDefault = (field: FieldDraft, options: object, report: Report, judge: Judge): void => {
+  const { default: given = null, nullable = false, primary_key = false } = field.yaml
+  const path = [...field.path, 'default']
+  if (primary_key) return
+  if (typeof given === 'object' && given !== null && 'function' in given) {
+    const call = given.function as keyof typeof DEFAULT_FUNCTIONS
+    if (fits(call, field.type)) return
+    const message = `the function \`${call}\` makes no value of the type \`${field.type.name}\``
+    const help = [`it is for fields of the type: ${DEFAULT_FUNCTIONS[call].join(', ')}`]
+    report.add({ code: 'SC315', path: [...path, 'function'], message, help })
+    return
+  }
+  if (given === null) {
+    if (nullable || report.isDoubtful(field.path)) return
+    const message = `the default of ${show(field.name)} cannot be null: the field is not nullable`
+    report.add({ code: 'SC314', path, part: 'key', message, help: ['give a value, or add `nullable: true`'] })
+    return
+  }
+  const broken = brokenRule(field.type, options, given, judge)
+  if (broken === undefined) return
+  const message = `the default of ${show(field.name)} ${broken}, and is ${describe(given)}`
+  report.add({ code: 'SC314', path, message, help: help(given, broken) })
+}
+
+const help = (given: Json, broken: string): string[] =>
+  typeof given === 'number' && broken.includes('string') ? [`in quotes it is text: \`"${given}"\``] : []
+
+/** The message of the first rule that a literal breaks. */
+const brokenRule = (type: FieldType, options: object, given: Json, judge: Judge): string | undefined => {
+  const rules = type.rules(options)
+  const failed = rules.find(({ schema }) => !judge(schema, given))
+  if (failed !== undefined) return failed.message
+  const name = type.admits?.(given, JSON.stringify(given), options)
+  return name === undefined ? undefined : (rules.find((rule) => rule.name === name)?.message ?? 'breaks a rule')
+}

@@ -1,0 +1,62 @@
+import type { Json } from '../../json.js'
+import { columnOf, type ModelDraft } from './drafts.js'
+import { findValue, type Path } from '../yaml/located.js'
+import type { Report } from './report.js'
+import { show } from '../words.js'
+import { itemsOf } from '../schema/yaml-shape.js'
+
+/** A former name that is claimed: by `renamed_from`, or in a list `dropped`. */
+interface Claim {
+  readonly name: string
+  readonly path: Path
+}
+
+/** Reports tables that are said to be renamed or dropped and are there all the same, or are claimed twice. */
+export const checkFormerTables = (root: Json, owners: ReadonlyMap<string, string>, report: Report): void => {
+  const claims = [
+    ...[...owners.values()].flatMap((model) => renamed(root, ['models', model], report)),
+    ...dropped(root, [], report),
+  ]
+  checkClaims(claims, { noun: 'table', isThere: (name) => owners.has(name) }, report)
+}
+
+/** The same for the fields of one model. */
+export const checkFormerFields = (root: Json, model: ModelDraft, report: Report): void => {
+  const fields = [...model.fields.keys()]
+  const claims = [
+    ...fields.flatMap((field) => renamed(root, [...model.path, 'fields', field], report)),
+    ...dropped(root, model.path, report),
+  ]
+  // A field that becomes a relation, or ceases to be one, keeps its name and changes its column.
+  const columns = new Set([...model.fields.values()].flatMap((field) => (field ? [columnOf(field)] : [])))
+  checkClaims(claims, { noun: 'field', isThere: (name) => columns.has(name) }, report)
+}
+
+const renamed = (root: Json, place: Path, report: Report): readonly Claim[] => {
+  const path = [...place, 'renamed_from']
+  const name = findValue(root, path)
+  return typeof name !== 'string' || report.isSpoiled(path) ? [] : [{ name, path }]
+}
+
+const dropped = (root: Json, place: Path, report: Report): readonly Claim[] =>
+  itemsOf(findValue(root, [...place, 'dropped'])).flatMap((name, position) => {
+    const path = [...place, 'dropped', position]
+    return typeof name !== 'string' || report.isSpoiled(path) ? [] : [{ name, path }]
+  })
+
+const checkClaims = (
+  claims: readonly Claim[],
+  { noun, isThere }: { readonly noun: string; readonly isThere: (name: string) => boolean },
+  report: Report,
+): void => {
+  const seen = new Set<string>()
+  for (const { name, path } of claims) {
+    if (isThere(name)) {
+      const message = `the ${noun} ${show(name)} is there, so that it cannot have been renamed or dropped`
+      report.add({ code: 'SC304', path, message, help: [`remove this, or the ${noun}`] })
+    } else if (seen.has(name)) {
+      report.add({ code: 'SC316', path, message: `the former ${noun} ${show(name)} is named above already` })
+    }
+    seen.add(name)
+  }
+}

@@ -1,0 +1,68 @@
+import { checkFieldName } from './check-models.js'
+import { type Drafts, isRelation, type ModelDraft, whyHidden } from './drafts.js'
+import type { Report } from './report.js'
+import { offers, type ResourceDraft } from './resource-drafts.js'
+import { show, suggest } from '../words.js'
+import { membersOf } from '../schema/yaml-shape.js'
+
+/** Reports an own address that could not be answered. */
+export const checkUrl = (resource: ResourceDraft, model: ModelDraft, report: Report): void => {
+  const { path, yaml, has } = resource
+  if (!has('url') || yaml.url !== true) return
+  const at = { path: [...path, 'url'], part: 'key' } as const
+  if (model.fields.has('url'))
+    report.add({ ...at, code: 'SC304', message: `the model ${show(model.name)} has a field \`url\` of its own` })
+  if (offers(resource, 'retrieve', report) !== false) return
+  report.add({ ...at, code: 'SC320', message: '`url` needs the operation `retrieve`: the address would not answer' })
+}
+
+/** What there is to refer to. */
+export interface LinkContext {
+  readonly resources: readonly ResourceDraft[]
+  readonly models: Drafts
+  readonly report: Report
+}
+
+/** Reports links that lead nowhere. */
+export const checkLinks = (
+  { path, yaml }: ResourceDraft,
+  model: ModelDraft,
+  { resources, models, report }: LinkContext,
+): void => {
+  for (const [name, json] of membersOf(yaml.links)) {
+    const at = [...path, 'links', name]
+    if (report.isSpoiled(at)) continue
+    const route = String(json)
+    if (!checkFieldName(model, name, { path: at, part: 'key' }, report)) continue
+    const field = model.fields.get(name)
+    if (field === undefined) continue
+    if (!isRelation(field)) {
+      report.add({ code: 'SC311', path: at, part: 'key', message: `${show(name)} cannot be a link: it is no relation` })
+      continue
+    }
+    const reason = whyHidden(field)
+    if (reason !== undefined)
+      report.add({
+        code: 'SC311',
+        path: at,
+        part: 'key',
+        message: `${show(name)} cannot be a link: ${reason}`,
+      })
+    const target = field.yaml.model ?? ''
+    if (models.get(target) === undefined) continue
+    const routes = resources
+      .filter((each) => each.yaml.model === target && offers(each, 'retrieve', report) !== false)
+      .map((each) => `${each.name}-detail`)
+    if (routes.includes(route)) continue
+    const message = `no route ${show(route)} answers one ${show(target)}`
+    report.add({
+      code: 'SC307',
+      path: at,
+      message,
+      help:
+        routes.length === 0
+          ? [`no resource of the model ${show(target)} has the operation \`retrieve\``]
+          : suggest(route, routes, 'route'),
+    })
+  }
+}

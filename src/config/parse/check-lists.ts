@@ -1,0 +1,189 @@
+import { DIALECTS } from '../../dialects/index.js'
+import type { FieldType } from '../../fields/field-type.js'
+import { FIELD_TYPES } from '../../fields/index.js'
+import type { Json } from '../../json.js'
+import { PAGINATION_STYLES, paginationStyle } from '../../pagination/index.js'
+import { checkFieldName } from './check-models.js'
+import { type Drafts, type FieldDraft, type ModelDraft, optionsOf, whyHidden } from './drafts.js'
+import type { Path } from '../yaml/located.js'
+import type { Report } from './report.js'
+import type { ResourceDraft } from './resource-drafts.js'
+import { nameOf, show } from '../words.js'
+import { itemsOf, membersOf, type ResourceYaml } from '../schema/yaml-shape.js'
+
+/** Reports a field that lists must not be filtered or ordered by; whether it can be used. */
+const checkUsable = (
+  model: ModelDraft,
+  name: string,
+  at: Path,
+  { report, use, part }: { report: Report; use: string; part?: 'key' },
+): FieldDraft | undefined => {
+  if (!checkFieldName(model, name, { path: at, ...(part === undefined ? {} : { part }) }, report)) return undefined
+  const field = model.fields.get(name)
+  if (field === undefined) return undefined
+  const reason = whyHidden(field) ?? WITHOUT[use]?.(field)
+  if (reason === undefined) return field
+  report.add({
+    code: 'SC311',
+    path: at,
+    ...(part === undefined ? {} : { part }),
+    message: `lists cannot be ${use} by ${show(name)}: ${reason}`,
+    ...(use === 'searched' && { help: [SEARCHABLE] }),
+  })
+  return undefined
+}
+
+/** What has words is what can be compared as text. */
+const isText = (type: FieldType): boolean => type.lookups.includes('icontains')
+
+const SEARCHABLE = `fields are searched that answers show, of the type: ${FIELD_TYPES.filter(isText)
+  .map(({ name }) => `\`${name}\``)
+  .join(', ')}`
+
+const WITHOUT: Readonly<Record<string, (field: FieldDraft) => string | undefined>> = {
+  filtered: ({ type }) => (type.lookups.length === 0 ? `the type \`${type.name}\` has no lookups` : undefined),
+  searched: ({ type }) => (isText(type) ? undefined : `the type \`${type.name}\` holds no text`),
+  ordered: ({ type }) => (type.orderable ? undefined : `the type \`${type.name}\` has no order`),
+}
+
+/** The parameters that lists of any style use themselves. */
+const RESERVED = new Set(['ordering', ...PAGINATION_STYLES.flatMap(({ parameters }) => parameters)])
+/** Those of a search, in every dialect. */
+const SEARCHES = new Set(['search', ...DIALECTS.flatMap(({ search }) => search ?? [])])
+
+const isSelecting = ({ sparse_fields, expand }: ResourceYaml, name: string): boolean =>
+  (name === 'fields' && sparse_fields === true) || (name === 'expand' && expand !== undefined)
+
+/** Reports what lists must not be searched in. */
+export const checkSearch = ({ path, yaml }: ResourceDraft, model: ModelDraft, report: Report): void => {
+  for (const [index, name] of itemsOf(yaml.search).entries()) {
+    const at = [...path, 'search', index]
+    if (!report.isSpoiled(at)) checkUsable(model, String(name), at, { report, use: 'searched' })
+  }
+}
+
+/** Reports what is wrong with the filters of a resource. */
+export const checkFilters = ({ path, yaml }: ResourceDraft, model: ModelDraft, report: Report): void => {
+  const at = [...path, 'filterable']
+  const given = yaml.filterable as Json | undefined
+  const short = Array.isArray(given)
+  const entries: readonly (readonly [string, readonly string[]])[] = short
+    ? given.map((name) => [nameOf(name), ['exact']])
+    : membersOf(given).map(([name, lookups]) => [name, itemsOf(lookups).map(nameOf)])
+  for (const [position, [name, lookups]] of entries.entries()) {
+    const place = [...at, short ? position : name]
+    if (report.isSpoiled(place)) continue
+    const part = short ? {} : ({ part: 'key' } as const)
+    const field = checkUsable(model, name, place, { report, use: 'filtered', ...part })
+    if (field === undefined) continue
+    if (RESERVED.has(name) || (yaml.search !== undefined && SEARCHES.has(name)) || isSelecting(yaml, name))
+      report.add({
+        code: 'SC313',
+        path: place,
+        ...part,
+        message: `a filter cannot be called ${show(name)}: lists use that parameter`,
+      })
+    checkParameter(name, entries, { path: place, report, ...part })
+    for (const [index, lookup] of lookups.entries()) {
+      if ((field.type.lookups as readonly string[]).includes(lookup)) continue
+      const message = `the type \`${field.type.name}\` of ${show(name)} has no lookup \`${lookup}\``
+      report.add({
+        code: 'SC312',
+        path: short ? place : [...place, index],
+        message,
+        help: [`its lookups: ${field.type.lookups.join(', ')}`],
+      })
+    }
+  }
+}
+
+/** A field called `title__in` and the lookup `in` of `title` would be one parameter. */
+const checkParameter = (
+  name: string,
+  entries: readonly (readonly [string, readonly string[]])[],
+  { path, part, report }: { readonly path: Path; readonly part?: 'key'; readonly report: Report },
+): void => {
+  if (!name.includes('__')) return
+  const owner = entries.find(([other, lookups]) => lookups.some((lookup) => `${other}__${lookup}` === name))
+  if (owner === undefined) return
+  report.add({
+    code: 'SC313',
+    path,
+    ...(part === undefined ? {} : { part }),
+    message: `the filter ${show(name)} is also a lookup of ${show(owner[0])}`,
+  })
+}
+
+/** Reports what is wrong with the orders that a resource allows, and with its own. */
+export const checkOrders = (resource: ResourceDraft, model: ModelDraft, models: Drafts, report: Report): void => {
+  const { path, yaml } = resource
+  const use = { report, use: 'ordered' }
+  const outgrows = linkMeasure(resource, models, report)
+  const key = model.key === undefined ? [] : [model.key]
+  for (const [index, name] of itemsOf(yaml.orderable).entries()) {
+    const at = [...path, 'orderable', index]
+    const field = report.isSpoiled(at) ? undefined : checkUsable(model, String(name), at, use)
+    if (field !== undefined && outgrows([...key, field]))
+      report.add({ ...OUTGROWN, path: at, message: outgrown(field) })
+  }
+  const seen = new Set<string>()
+  const order: FieldDraft[] = [...key]
+  for (const [index, term] of itemsOf(yaml.default_order).entries()) {
+    const at = [...path, 'default_order', index]
+    if (report.isSpoiled(at)) continue
+    const name = String(term).replace(/^-/, '')
+    const field = checkUsable(model, name, at, use)
+    if (seen.has(name)) report.add({ code: 'SC316', path: at, message: `${show(name)} stands twice in one order` })
+    else if (field !== undefined && outgrows([...order, field]))
+      report.add({ ...OUTGROWN, path: at, message: outgrown(field) })
+    else if (field !== undefined) order.push(field)
+    seen.add(name)
+  }
+}
+
+/** Reports places of nulls that no list has: of a field that is unknown, never null, or that no list is ordered by. */
+export const checkNulls = ({ path, yaml }: ResourceDraft, model: ModelDraft, report: Report): void => {
+  const orders = (['orderable', 'default_order'] as const).map((key) => [...path, key])
+  const terms = [...itemsOf(yaml.orderable), ...itemsOf(yaml.default_order)].map(nameOf)
+  const ordered = new Set(terms.map((term) => term.replace(/^-/, '')))
+  for (const [name] of membersOf(yaml.nulls)) {
+    const at = { path: [...path, 'nulls', name], part: 'key' } as const
+    if (!checkFieldName(model, name, at, report)) continue
+    const field = model.fields.get(name)
+    if (field === undefined || report.isDoubtful(field.path)) continue
+    if (field.yaml.nullable !== true)
+      report.add({
+        ...at,
+        code: 'SC322',
+        message: `${show(name)} is never null`,
+        help: ['remove it, or add `nullable: true` to the field'],
+      })
+    else if (!ordered.has(name) && !orders.some((each) => report.isSpoiled(each)))
+      report.add({
+        ...at,
+        code: 'SC322',
+        message: `no list can be ordered by ${show(name)}`,
+        help: [`add ${show(name)} to \`orderable\`, or remove it here`],
+      })
+  }
+}
+
+/** Tells whether the links of a resource's lists, which may hold a value of each field of the order, could become too long. */
+const linkMeasure = ({ path, yaml }: ResourceDraft, models: Drafts, report: Report) => {
+  const style = report.isSpoiled([...path, 'pagination']) ? undefined : paginationStyle(yaml.pagination?.style ?? '')
+  return (order: readonly FieldDraft[]): boolean => {
+    const fields = [...new Set(order)].flatMap((field) => {
+      const options = optionsOf(field, models)
+      return options === undefined ? [] : [{ name: field.name, type: field.type, options }]
+    })
+    return style?.outgrows?.(fields) === true
+  }
+}
+
+const OUTGROWN = {
+  code: 'SC311',
+  help: ['give it a `max`, of at most 500 for all texts of an order together, or choose another style'],
+} as const
+
+const outgrown = ({ name }: FieldDraft): string =>
+  `lists with cursors cannot be ordered by ${show(name)}: links hold its values, and would become too long`

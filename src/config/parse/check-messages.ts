@@ -1,0 +1,36 @@
+import { constraintFields, uniqueName } from './constraint-names.js'
+import type { Report } from './report.js'
+import type { AppSpec, ModelSpec } from '../spec.js'
+import { show } from '../words.js'
+
+/** Reports messages by the names of constraints that have a `message` where they are declared. */
+export const checkMessages = ({ models }: AppSpec, report: Report): void => {
+  for (const model of models) {
+    const names = Object.keys(model.messages)
+    if (names.length === 0) continue
+    const places = declaredPlaces(model)
+    for (const name of names) {
+      const place = places.get(name)
+      if (place === undefined) continue
+      report.add({
+        code: 'SC323',
+        path: ['models', model.name, 'messages', name],
+        part: 'key',
+        message: `the message of ${show(name)} belongs where the file declares it`,
+        help: [`write it as \`message\` under \`models.${model.name}.${place}\``],
+      })
+    }
+  }
+}
+
+/** Where a model declares constraints that have a message of their own there, by their names. */
+const declaredPlaces = (model: ModelSpec): ReadonlyMap<string, string> => {
+  const rules = [...constraintFields(model)].filter(([, { kind }]) => kind === 'check')
+  const indexes = model.indexes.map(({ columns, unique }, place) => ({ columns, unique, place }))
+  return new Map([
+    ...rules.map(([name, { fields }]) => [name, `fields.${fields.join()}`] as const),
+    ...indexes
+      .filter(({ unique }) => unique)
+      .map(({ columns, place }) => [uniqueName(model.table, columns), `indexes[${place}]`] as const),
+  ])
+}

@@ -1,0 +1,161 @@
+import type { Json } from '../../json.js'
+import { ANSWERS } from './answers-model.js'
+import { checkField, createJudge } from './check-fields.js'
+import { checkFormerFields, checkFormerTables } from './check-former.js'
+import { columnOf, type Drafts, type ModelDraft } from './drafts.js'
+import { findValue, type Path } from '../yaml/located.js'
+import type { Report } from './report.js'
+import { show, suggest } from '../words.js'
+import { type IndexYaml, itemsOf, membersOf } from '../schema/yaml-shape.js'
+
+const LONGEST_NAME = 63
+
+/** Tables of our own, and what they are for. The journal's index and sequence have names that begin like its own. */
+const OURS: readonly (readonly [name: RegExp, purpose: string])[] = [
+  [/^snippetctl_migrations(?:_|$)/, 'the journal of migrations'],
+  [new RegExp(`^${ANSWERS}$`), 'the answers that are kept for `idempotency`'],
+]
+
+/** Reports what is wrong with the models, as far as their shape allows. */
+export const checkModels = (root: Json, drafts: Drafts, report: Report): void => {
+  const owners = checkTables(root, drafts, report)
+  checkFormerTables(root, owners, report)
+  const judge = createJudge()
+  for (const model of drafts.values()) {
+    if (model === undefined) continue
+    for (const field of model.fields.values()) if (field !== undefined) checkField(field, drafts, report, judge)
+    checkPrimaryKey(model, report)
+    checkColumns(model, report)
+    checkFormerFields(root, model, report)
+    checkIndexes(root, model, report)
+    checkMessageTexts(root, model, report)
+  }
+}
+
+/** Reports tables that two models have; answers which model has each. */
+const checkTables = (root: Json, drafts: Drafts, report: Report): ReadonlyMap<string, string> => {
+  const owners = new Map<string, string>()
+  for (const name of drafts.keys()) {
+    const given = findValue(root, ['models', name, 'table'])
+    const path = ['models', name, ...(given === undefined ? [] : ['table'])]
+    if (given !== undefined && report.isSpoiled(path)) continue
+    const table = String(given ?? name)
+    const owner = owners.get(table)
+    const part = given === undefined ? 'key' : 'value'
+    const [, purpose] = OURS.find(([ours]) => ours.test(table) || ours.test(name)) ?? []
+    if (purpose !== undefined) {
+      const message = `the table ${show(table)} belongs to ${purpose}`
+      const help = [
+        OURS.some(([ours]) => ours.test(name)) ? 'give the model another name' : 'give the model another `table`',
+      ]
+      report.add({ code: 'SC308', path, part, message, help })
+    } else if (owner === undefined) owners.set(table, name)
+    else {
+      const message = `the table ${show(table)} belongs to the model ${show(owner)} already`
+      report.add({ code: 'SC308', path, part, message, help: ['give one of the models another `table`'] })
+    }
+  }
+  return owners
+}
+
+const checkPrimaryKey = (model: ModelDraft, report: Report): void => {
+  const fields = [...model.fields.values()]
+  const [first, ...more] = fields.filter((field) => field?.yaml.primary_key === true)
+  for (const field of more) {
+    if (field === undefined || first === undefined) continue
+    const message = `the model ${show(model.name)} has a primary key already: ${show(first.name)}`
+    const help = ['for a unique combination there is an index with `unique: true`']
+    report.add({ code: 'SC302', path: [...field.path, 'primary_key'], part: 'key', message, help })
+  }
+  const path = [...model.path, 'fields']
+  if (first !== undefined || report.isSpoiled(path) || report.isDoubtful(path)) return
+  const message = `the model ${show(model.name)} has no primary key`
+  report.add({
+    code: 'SC301',
+    path: model.path,
+    part: 'key',
+    message,
+    help: ['add a field such as `id: { type: bigint, primary_key: true }`'],
+  })
+}
+
+const SYSTEM_COLUMNS = new Set(['ctid', 'tableoid', 'xmin', 'xmax', 'cmin', 'cmax'])
+
+const checkColumns = (model: ModelDraft, report: Report): void => {
+  const owners = new Map<string, string>()
+  for (const field of model.fields.values()) {
+    if (field === undefined) continue
+    const column = columnOf(field)
+    const owner = owners.get(column)
+    owners.set(column, owner ?? field.name)
+    if (SYSTEM_COLUMNS.has(column)) {
+      const message = `the column ${show(column)} belongs to PostgreSQL, which has one of this name in every table`
+      report.add({ code: 'SC310', path: field.path, part: 'key', message, help: ['give the field another name'] })
+    }
+    if (owner !== undefined) {
+      const message = `the fields ${show(owner)} and ${show(field.name)} share the column ${show(column)}`
+      report.add({
+        code: 'SC310',
+        path: field.path,
+        part: 'key',
+        message,
+        help: ['a relation is stored in the column of its name and `_id`'],
+      })
+    }
+    if (column.length > LONGEST_NAME) {
+      const message = `the column of ${show(field.name)} has ${column.length} characters`
+      report.add({
+        code: 'SC318',
+        path: field.path,
+        part: 'key',
+        message,
+        help: [`a relation's name has at most ${LONGEST_NAME - 3}`],
+      })
+    }
+  }
+}
+
+const checkIndexes = (root: Json, model: ModelDraft, report: Report): void => {
+  const seen = new Set<string>()
+  const path = [...model.path, 'indexes']
+  for (const [position, json] of itemsOf(findValue(root, path)).entries()) {
+    const at = [...path, position]
+    if (report.isSpoiled(at)) continue
+    const index = json as IndexYaml
+    const plain = !('fields' in index)
+    const fields = plain ? index : index.fields
+    for (const [order, name] of fields.entries()) {
+      checkFieldName(model, name, { path: [...at, ...(plain ? [order] : ['fields', order])] }, report)
+    }
+    if (!plain && index.message !== undefined && index.unique !== true) {
+      const help = ['add `unique: true`, or remove it']
+      const message = '`message` is for what a unique index refuses, and this index is not unique'
+      report.add({ code: 'SC319', path: [...at, 'message'], part: 'key', message, help })
+    }
+    const columns = fields.join()
+    if (seen.has(columns)) report.add({ code: 'SC316', path: at, message: 'an index on these fields stands above' })
+    seen.add(columns)
+  }
+}
+
+/** Reports messages that have no words. */
+const checkMessageTexts = (root: Json, model: ModelDraft, report: Report): void => {
+  const path = [...model.path, 'messages']
+  for (const [name, text] of membersOf(findValue(root, path))) {
+    if (report.isSpoiled([...path, name]) || String(text).trim() !== '') continue
+    report.add({ code: 'SC207', path: [...path, name], message: `${show(name)} must not be empty text` })
+  }
+}
+
+/** Reports a field that the model does not have; whether it has it. */
+export const checkFieldName = (
+  model: ModelDraft,
+  name: string,
+  place: { readonly path: Path; readonly part?: 'key' },
+  report: Report,
+): boolean => {
+  if (model.fields.has(name)) return true
+  const message = `the model ${show(model.name)} has no field ${show(name)}`
+  report.add({ ...place, code: 'SC305', message, help: suggest(name, [...model.fields.keys()], 'field') })
+  return false
+}

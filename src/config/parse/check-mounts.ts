@@ -1,0 +1,50 @@
+import { PLAIN } from '../../dialects/index.js'
+import type { Json } from '../../json.js'
+import { findValue } from '../yaml/located.js'
+import { mountName } from './mount-name.js'
+import type { Report } from './report.js'
+import type { ResourceDraft } from './resource-drafts.js'
+import { API_DEFAULTS } from '../schema/defaults.js'
+import { show } from '../words.js'
+import { itemsOf, membersOf } from '../schema/yaml-shape.js'
+
+/** Reports mounts at one place, or at places whose routes would have the same names. */
+export const checkMounts = (root: Json, report: Report): void => {
+  const prefix = findValue(root, ['api', 'prefix']) ?? API_DEFAULTS.prefix
+  const owners = new Map<string, string>([[String(prefix), 'the prefix of the API']])
+  const names = new Map<string, string>()
+  for (const [index, mount] of itemsOf(findValue(root, ['mounts'])).entries()) {
+    const at = ['mounts', index, 'path']
+    const path = findValue(mount, ['path'])
+    if (typeof path !== 'string' || report.isSpoiled(at)) continue
+    const owner = owners.get(path) ?? names.get(mountName(path))
+    owners.set(path, `the mount ${show(path)}`)
+    names.set(mountName(path), `the mount ${show(path)}, whose routes have the same names`)
+    if (owner === undefined) continue
+    report.add({ code: 'SC309', path: at, message: `the path ${show(path)} clashes with ${owner}` })
+  }
+}
+
+/** Reports what a resource says of its lists and its dialect says otherwise. */
+export const checkDialect = (root: Json, { path, yaml, has }: ResourceDraft, report: Report): void => {
+  const common = findValue(root, ['api', 'dialect']) ?? PLAIN
+  const dialect = has('dialect') ? yaml.dialect : common
+  const mounts = itemsOf(findValue(root, ['mounts'])).map((mount) => findValue(mount, ['dialect']))
+  if (typeof dialect !== 'string' || dialect === PLAIN || mounts.includes(PLAIN)) return
+  for (const key of ['sparse_fields', 'expand'] as const) {
+    if (yaml[key] === undefined || yaml[key] === false) continue
+    const message = `\`${key}\` has no effect: the dialect is ${show(dialect)}`
+    report.add({ code: 'SC319', path: [...path, key], part: 'key', message, help: ['remove it'] })
+  }
+  const given = new Map(membersOf(yaml.pagination as Json | undefined))
+  const isIdle = (key: string) => given.has(key) && (key !== 'count' || given.get(key) === 'none')
+  for (const key of ['style', 'envelope', 'count'].filter(isIdle)) {
+    const at = [...path, 'pagination', key]
+    if (report.isSpoiled(at)) continue
+    const message =
+      key === 'count'
+        ? `records are counted all the same: answers in the dialect ${show(dialect)} say how many there are`
+        : `\`${key}\` has no effect: the dialect is ${show(dialect)}`
+    report.add({ code: 'SC319', path: at, part: 'key', message, help: ['remove it'] })
+  }
+}

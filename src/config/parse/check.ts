@@ -1,0 +1,39 @@
+import { resolve } from 'node:path'
+import type { Json } from '../../json.js'
+import { withAnswers } from './answers-model.js'
+import { buildSpec } from './build.js'
+import { checkCors } from './check-cors.js'
+import { checkProxies } from './check-proxies.js'
+import { checkMessages } from './check-messages.js'
+import { checkModels } from './check-models.js'
+import { checkResources } from './check-resources.js'
+import type { Diagnostic } from '../diagnostic.js'
+import type { ConfigDocument } from '../yaml/document.js'
+import { draftModels } from './drafts.js'
+import { createReport } from './report.js'
+import { checkShape } from '../schema/shape.js'
+import type { AppSpec } from '../spec.js'
+import type { ConfigYaml } from '../schema/yaml-shape.js'
+
+/**
+ * The checked configuration, with every default filled in, frozen; or everything that is wrong with it, in file order.
+ * What has the wrong shape is left out of the later checks, so that no error is only the consequence of another.
+ */
+export const checkConfig = (document: ConfigDocument): AppSpec | Diagnostic[] => {
+  const report = createReport(document)
+  checkShape(document.value, report)
+  checkCors(document.value, report)
+  checkProxies(document.value, report)
+  const models = draftModels(document.value, report)
+  checkModels(document.value, models, report)
+  checkResources(document.value, models, report)
+  const diagnostics = report.diagnostics()
+  if (diagnostics.length > 0) return diagnostics
+  const given = document.value as unknown as ConfigYaml
+  const value = withAnswers(given)
+  const drafts = value === given ? models : draftModels(value as unknown as Json, report)
+  const spec = buildSpec(value, drafts, resolve(document.file))
+  checkMessages(spec, report)
+  const misplaced = report.diagnostics()
+  return misplaced.length > 0 ? misplaced : spec
+}

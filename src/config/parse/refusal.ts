@@ -1,0 +1,11 @@
+import type { DiagnosticCode } from '../diagnostic-codes.js'
+import type { Path } from '../yaml/located.js'
+
+/** Something wrong that shows only after the configuration was checked; it knows the path in the document, not the line. */
+export interface Refusal {
+  readonly code: DiagnosticCode
+  readonly path: Path
+  readonly part: 'key' | 'value'
+  readonly message: string
+  readonly help: readonly string[]
+}

@@ -1,0 +1,41 @@
+import type { JsonSchema } from '../../json.js'
+import { doc, flag, listOf, mapping } from './parts.js'
+
+/** The values that stand where `api.cors` says nothing. */
+export const CORS_DEFAULTS = { credentials: false, max_age: 600, headers: [] } as const
+
+const ORIGIN_HINT =
+  "an origin is `*`, or like `https://app.example`: scheme, host and a port that is not the scheme's own, in lower case, with no slash at the end"
+const HEADER_HINT = 'a header is its name alone, such as `X-Tenant`'
+
+/** The schema of `api.cors`. */
+export const corsSchema = (): JsonSchema => {
+  const port = (scheme: string, own: number) =>
+    `${scheme}://([a-z0-9.-]+|\\[[0-9a-f:.]+\\])(:(?!${own}$)[1-9][0-9]{0,4})?`
+  const origin = {
+    pattern: `^(\\*|${port('https', 443)}|${port('http', 80)})$`,
+    patternErrorMessage: ORIGIN_HINT,
+    maxLength: 300,
+  }
+  return mapping(
+    '`cors`',
+    {
+      origins: doc(
+        listOf(origin, { maxItems: 100 }),
+        'The origins, as browsers send them; `*` for all.',
+        'origins: [https://app.example, http://localhost:5173]',
+      ),
+      credentials: flag('Whether browsers may send cookies and passwords along, and show the answer.'),
+      max_age: doc(
+        { type: 'integer', minimum: 0, maximum: 86_400, default: CORS_DEFAULTS.max_age },
+        'How many seconds a browser may go on without asking again.',
+      ),
+      headers: doc(
+        listOf({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", patternErrorMessage: HEADER_HINT, maxLength: 100 }),
+        "Headers that requests may have, besides those of the service's own.",
+        'headers: [X-Tenant]',
+      ),
+    },
+    ['origins'],
+  )
+}

@@ -1,0 +1,89 @@
+import { DIALECTS, PLAIN } from '../../dialects/index.js'
+import type { JsonSchema } from '../../json.js'
+import { corsSchema } from './cors.js'
+import { hostsSchema } from './hosts.js'
+import { publicSchemas } from './public-url.js'
+import { doc, mapping } from './parts.js'
+
+/** What `api` says where resources.yaml does not. */
+export const API_DEFAULTS = {
+  prefix: '/api',
+  title: 'API',
+  dialect: PLAIN,
+  explore: 'development',
+  max_body: 32 * 1024 * 1024,
+} as const
+
+/** What stands between two slashes of a path. */
+export const SEGMENT = '[a-z0-9][a-z0-9._-]*'
+const PREFIX_HINT = 'a prefix is empty, or like `/api`: with a slash at the start and none at the end'
+const MOUNT_HINT = 'a mount is at a path like `/admin-api`: with a slash at the start and none at the end'
+
+/** The schema of a key that chooses a dialect. */
+export const dialectSchema = (description: string, extra: JsonSchema = {}): JsonSchema => {
+  const all = DIALECTS.map(({ name, summary }) => `- \`${name}\`: ${summary}`)
+  const plain = `- \`${PLAIN}\`: Lists are what \`pagination\` says.`
+  return doc(
+    { enum: [PLAIN, ...DIALECTS.map(({ name }) => name)], ...extra },
+    `${description}\n${[plain, ...all].join('\n')}`,
+  )
+}
+
+/** The schema of `api`. */
+export const apiSchema = (): JsonSchema =>
+  mapping('`api`', {
+    prefix: doc(
+      {
+        type: 'string',
+        pattern: `^(/${SEGMENT})*$`,
+        patternErrorMessage: PREFIX_HINT,
+        maxLength: 200,
+        default: API_DEFAULTS.prefix,
+      },
+      'What every path starts with.',
+    ),
+    title: doc(
+      { type: 'string', minLength: 1, maxLength: 200, default: API_DEFAULTS.title },
+      'The name of the service.',
+    ),
+    dialect: dialectSchema('How clients speak to the resources, each of which may have another.', {
+      default: API_DEFAULTS.dialect,
+    }),
+    explore: doc(
+      { enum: [true, false, 'development'], default: API_DEFAULTS.explore },
+      'Whether `/`, `/explore/` and `/docs` show the API to people: always, never, or unless `NODE_ENV` is `production`.',
+      'explore: true',
+    ),
+    hosts: hostsSchema(),
+    max_body: doc(
+      { type: 'integer', minimum: 1024 * 1024, maximum: 1024 ** 3, default: API_DEFAULTS.max_body },
+      'The most bytes that any body may have; with `bulk`, the longest valid body of many records can be longer.',
+      'max_body: 67108864',
+    ),
+    ...publicSchemas(),
+    cors: doc(
+      corsSchema(),
+      'Which other origins may read answers by scripts; none when left out.',
+      'cors: { origins: [https://app.example] }',
+    ),
+  })
+
+/** The schema of one of `mounts`. */
+export const mountSchema = (): JsonSchema =>
+  mapping(
+    'a mount',
+    {
+      path: doc(
+        {
+          type: 'string',
+          pattern: `^(/${SEGMENT})+$`,
+          patternErrorMessage: MOUNT_HINT,
+          maxLength: 200,
+          examples: ['/admin-api'],
+        },
+        'What every path starts with there, in place of the prefix.',
+      ),
+      dialect: dialectSchema('How clients speak to all resources there; each as it is declared when left out.'),
+    },
+    ['path'],
+  )

@@ -1,0 +1,27 @@
+import type { JsonSchema } from '../../json.js'
+import { HOST, PORT } from '../host.js'
+import { doc, listOf } from './parts.js'
+
+/** What `api.public_url`, and the environment variable in its place, must look like. */
+export const PUBLIC_URL = `^https?://${HOST}(?::${PORT})?(/[A-Za-z0-9._~-]+)*$`
+export const PUBLIC_URL_HINT =
+  'a public URL is like `https://api.example`: scheme, host, a port if need be, a path if something in front cuts it off, and no slash at the end'
+
+const PROXY_HINT = 'a proxy is an IP address, or a range of them such as `10.0.0.0/8`'
+
+/** The schemas of the keys of `api` that say under which URL clients reach the service. */
+export const publicSchemas = (): Readonly<Record<string, JsonSchema>> => ({
+  public_url: doc(
+    { type: 'string', pattern: PUBLIC_URL, patternErrorMessage: PUBLIC_URL_HINT, maxLength: 200 },
+    'The URL under which clients reach the service. With it, links to other pages are URLs; else they are paths.',
+    'public_url: https://api.example',
+  ),
+  trusted_proxies: doc(
+    listOf(
+      { pattern: '^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$', patternErrorMessage: PROXY_HINT, maxLength: 50 },
+      { maxItems: 100 },
+    ),
+    'The addresses of proxies that are believed when they say, by `Forwarded` or `X-Forwarded-Proto` and `X-Forwarded-Host`, under which URL a client reaches the service.',
+    'trusted_proxies: [127.0.0.1, 10.0.0.0/8]',
+  ),
+})

@@ -1,0 +1,208 @@
+import { FIELD_TYPES } from '../../fields/index.js'
+import type { Json } from '../../json.js'
+import { findValue, type Path } from '../yaml/located.js'
+import { describe, show, suggest } from '../words.js'
+
+/** A value and the part of the schema that it fails. */
+export interface Broken {
+  readonly path: Path
+  readonly value: Json
+  readonly params: Readonly<Record<string, unknown>>
+  readonly schema: Readonly<Record<string, unknown>>
+  readonly root: Json
+}
+
+/** What to say of it; `member` names what is to blame within the value. */
+export interface Words {
+  readonly code: 'SC201' | 'SC202' | 'SC203' | 'SC204' | 'SC205' | 'SC206' | 'SC207' | 'SC208'
+  readonly part?: 'key' | 'value'
+  readonly member?: string
+  readonly message: string
+  readonly help?: readonly string[]
+}
+
+/** How messages call the value at a path: `max`, or `item 2 of filterable`. */
+const subject = (path: Path, root: Json): string => {
+  const last = path.at(-1)
+  if (last === undefined) return 'the configuration'
+  const parent = path.slice(0, -1)
+  if (!Array.isArray(findValue(root, parent))) return show(String(last))
+  return `item ${Number(last) + 1} of ${subject(parent, root)}`
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  integer: 'a whole number',
+  number: 'a number',
+  string: 'text',
+  boolean: '`true` or `false`',
+  array: 'a list',
+  object: 'a mapping',
+  null: 'empty',
+}
+
+const kinds = (names: unknown): string =>
+  [names]
+    .flat()
+    .map((name) => KINDS[String(name)] ?? String(name))
+    .join(' or ')
+
+const BOOLEAN_WORDS: Readonly<Record<string, boolean>> = {
+  yes: true,
+  on: true,
+  y: true,
+  no: false,
+  off: false,
+  n: false,
+}
+
+/** What the schema says of a key: its example, where that is one line, or else what it means, or what it has. */
+const exampleOf = (schema: Broken['schema']): string[] => {
+  const [, example] = /```yaml\n(.*)\n```/.exec(String(schema['markdownDescription'] ?? '')) ?? []
+  if (example !== undefined) return [`such as \`${example}\``]
+  if (typeof schema['description'] === 'string') return [schema['description']]
+  const keys = Object.keys((schema['properties'] as object | undefined) ?? {})
+  return keys.length > 0 ? [`its keys are ${keys.map((key) => `\`${key}\``).join(', ')}`] : []
+}
+
+const withoutQuotes = (text: string): string => `without quotes it is a number: \`${text}\``
+
+const kindHelp = ({ path, value, schema }: Broken): string[] => {
+  const wanted = schema['type']
+  if (typeof value !== 'string') return value === null ? [] : exampleOf(schema)
+  const isItem = typeof path.at(-1) === 'number'
+  if ([wanted].flat().includes('array') && /^[a-z][\w.]*$/.test(value) && !isItem)
+    return [`in brackets it is a list: \`${String(path.at(-1))}: [${value}]\``]
+  const word = BOOLEAN_WORDS[value.toLowerCase()]
+  if (wanted === 'boolean' && word !== undefined) return [`YAML 1.2 reads ${show(value)} as text; write \`${word}\``]
+  const numeric = (wanted === 'integer' || wanted === 'number') && /^-?\d+$/.test(value)
+  return numeric ? [withoutQuotes(value)] : exampleOf(schema)
+}
+
+const wrongKind = (broken: Broken): Words => {
+  const { path, value, schema, root } = broken
+  if (path.length === 0 && value === null)
+    return {
+      code: 'SC208',
+      message: 'no resources: the file is empty',
+      help: ['a configuration starts with `version: 1`'],
+    }
+  const code = path.length === 0 ? 'SC208' : 'SC203'
+  const message = `${subject(path, root)} must be ${kinds(schema['type'])}, not ${describe(value)}`
+  return { code, ...(value === null ? { part: 'key' as const } : {}), message, help: kindHelp(broken) }
+}
+
+const wrongKindOfAny = ({ path, value, schema, root }: Broken): Words => {
+  const options = schema['anyOf'] as readonly { readonly type?: unknown }[]
+  const wanted = options.map(({ type }) => kinds(type)).join(' or ')
+  return { code: 'SC203', message: `${subject(path, root)} must be ${wanted}, not ${describe(value)}` }
+}
+
+const unknownKey = ({ params, schema }: Broken): Words => {
+  const member = String(params['additionalProperty'])
+  const known = Object.keys((schema['properties'] as object | undefined) ?? {})
+  const owners = FIELD_TYPES.filter((type) => known.includes('primary_key') && Object.hasOwn(type.options, member))
+  const place = typeof schema['title'] === 'string' ? ` of ${schema['title']}` : ''
+  const others = owners.map(({ name }) => `\`${name}\``).join(', ')
+  const help = owners.length > 0 ? [`it is a key of fields of the types: ${others}`] : suggest(member, known, 'key')
+  return { code: 'SC201', part: 'key', member, message: `${show(member)} is not a key${place}`, help }
+}
+
+const missingKey = ({ path, params, schema, root }: Broken): Words => {
+  const key = String(params['missingProperty'])
+  const of = path.length === 0 ? 'the configuration' : subject(path, root)
+  const types = key === 'type' && schema['discriminator'] !== undefined
+  const help = types
+    ? suggest(
+        '',
+        FIELD_TYPES.map(({ name }) => name),
+        'type',
+      )
+    : exampleOf(((schema['properties'] ?? {}) as Readonly<Record<string, Broken['schema']>>)[key] ?? {})
+  return { code: 'SC202', part: 'key', message: `${of} lacks the key \`${key}\``, help }
+}
+
+const notAllowed = ({ path, value, schema, root }: Broken): Words => {
+  const allowed = [schema['enum'] ?? schema['const']].flat()
+  const names = allowed.map(String)
+  const isQuoted =
+    typeof value === 'string' && allowed.some((each) => typeof each === 'number' && String(each) === value)
+  const help = isQuoted ? [withoutQuotes(value)] : suggest(typeof value === 'string' ? value : '', names, 'value')
+  const message = `${subject(path, root)} cannot be ${describe(value)}`
+  return { code: 'SC204', ...(value === null ? { part: 'key' as const } : {}), message, help }
+}
+
+const unknownType = ({ value }: Broken): Words => {
+  const { type = null } = value as { readonly type?: Json }
+  const names = FIELD_TYPES.map(({ name }) => name)
+  const given = typeof type === 'string' ? type : ''
+  return {
+    code: 'SC205',
+    member: 'type',
+    message: `no field type is ${describe(type)}`,
+    help: suggestAll(given, names),
+  }
+}
+
+/** Types are few and hard to guess: the nearest one, and all of them. */
+const suggestAll = (given: string, names: readonly string[]): string[] => [
+  ...new Set([...suggest(given, names, 'type'), `known: ${names.map((name) => `\`${name}\``).join(', ')}`]),
+]
+
+const malformedName = ({ params, schema }: Broken): Words => {
+  const member = String(params['propertyName'])
+  const { patternErrorMessage } = schema['propertyNames'] as { readonly patternErrorMessage: string }
+  return { code: 'SC206', part: 'key', member, message: `${show(member)} is not a name`, help: [patternErrorMessage] }
+}
+
+const malformed = ({ path, value, schema, root }: Broken): Words => {
+  const { patternErrorMessage, pattern } = schema
+  const help = typeof patternErrorMessage === 'string' ? patternErrorMessage : `it must match ${String(pattern)}`
+  return { code: 'SC206', message: `${subject(path, root)} is malformed: ${describe(value)}`, help: [help] }
+}
+
+const LIMITS: Readonly<Record<string, (limit: unknown) => string>> = {
+  minimum: (limit) => `must be at least ${limit}`,
+  maximum: (limit) => `must be at most ${limit}`,
+  exclusiveMinimum: (limit) => `must be more than ${limit}`,
+  exclusiveMaximum: (limit) => `must be less than ${limit}`,
+  minLength: (limit) => (limit === 1 ? 'must not be empty text' : `must have at least ${limit} characters`),
+  maxLength: (limit) => `must have at most ${limit} characters`,
+  minItems: (limit) => (limit === 1 ? 'must not be an empty list' : `must have at least ${limit} items`),
+  maxItems: (limit) => `must have at most ${limit} items`,
+  minProperties: (limit) => (limit === 1 ? 'must not be an empty mapping' : `must have at least ${limit} entries`),
+  maxProperties: (limit) => `must have at most ${limit} entries`,
+}
+
+const outOfRange =
+  (keyword: string) =>
+  ({ path, params, root }: Broken): Words => {
+    const words = LIMITS[keyword]?.(params['limit']) ?? 'does not fit'
+    return { code: 'SC207', message: `${subject(path, root)} ${words}` }
+  }
+
+const repeated = ({ path, value, params, root }: Broken): Words => {
+  const { i, j } = params as { readonly i: number; readonly j: number }
+  const item = Array.isArray(value) ? (value[Math.max(i, j)] as Json) : null
+  return {
+    code: 'SC207',
+    member: String(Math.max(i, j)),
+    message: `${subject(path, root)} has ${describe(item)} twice`,
+  }
+}
+
+/** What each keyword of JSON Schema says when it fails; the limits of sizes share one. */
+const MISTAKES: Readonly<Record<string, (broken: Broken) => Words>> = {
+  type: wrongKind,
+  anyOf: wrongKindOfAny,
+  additionalProperties: unknownKey,
+  required: missingKey,
+  enum: notAllowed,
+  const: notAllowed,
+  discriminator: unknownType,
+  propertyNames: malformedName,
+  pattern: malformed,
+  uniqueItems: repeated,
+}
+
+/** What to say of a value that fails a keyword of its schema. */
+export const shapeWords = (keyword: string, broken: Broken): Words => (MISTAKES[keyword] ?? outOfRange(keyword))(broken)

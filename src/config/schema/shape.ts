@@ -1,0 +1,64 @@
+import type { ErrorObject } from 'ajv/dist/2020.js'
+import type { Json } from '../../json.js'
+import type { Path } from '../yaml/located.js'
+import type { Report } from '../parse/report.js'
+import { validateShape } from './shape-validator.js'
+import { shapeWords } from './shape-words.js'
+
+/** Reports every value of the wrong shape, and marks it as spoiled. */
+export const checkShape = (value: Json, report: Report): void => {
+  if (validateShape(value)) return
+  for (const failures of byPlace(validateShape.errors ?? [])) {
+    for (const failure of mostTelling(failures)) reportFailure(failure, value, report)
+  }
+}
+
+interface Failure extends ErrorObject {
+  readonly path: Path
+}
+
+/** Keywords that only repeat what the errors of their subschemas say. */
+const ECHOES = new Set(['if', 'oneOf'])
+
+const byPlace = (errors: readonly ErrorObject[]): readonly (readonly Failure[])[] => {
+  const places = new Map<string, Failure[]>()
+  for (const error of errors) {
+    if (ECHOES.has(error.keyword)) continue
+    const failures = places.get(error.instancePath)
+    const failure = { ...error, path: toPath(error.instancePath) }
+    if (failures === undefined) places.set(error.instancePath, [failure])
+    else failures.push(failure)
+  }
+  return [...places.values()]
+}
+
+const toPath = (pointer: string): Path =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+
+/** Keywords that speak of one member each, so that all of them count. */
+const PER_MEMBER = new Set(['additionalProperties', 'propertyNames', 'required'])
+
+/** Of the rules that one value breaks, the first that explains it: a wrong kind before a wrong size. */
+const mostTelling = (failures: readonly Failure[]): readonly Failure[] => {
+  const choice = failures.find(({ keyword }) => keyword === 'anyOf')
+  const own = failures.filter(({ keyword, propertyName }) => !PER_MEMBER.has(keyword) && propertyName === undefined)
+  if (choice !== undefined) return [own.find(({ keyword }) => keyword !== 'type' && keyword !== 'anyOf') ?? choice]
+  const kind = own.find(({ keyword }) => keyword === 'type')
+  if (kind !== undefined) return [kind]
+  const missing = own.find(({ keyword, params }) => keyword === 'discriminator' && params['error'] === 'tag')
+  const members = failures.filter(({ keyword }) => PER_MEMBER.has(keyword))
+  return missing !== undefined && members.length > 0 ? members : [...members, ...own.slice(0, 1)]
+}
+
+const reportFailure = (failure: Failure, root: Json, report: Report): void => {
+  const { keyword, path, params, parentSchema } = failure
+  const value = failure.data as Json
+  const words = shapeWords(keyword, { path, value, params, schema: parentSchema ?? {}, root })
+  const at = words.member === undefined ? path : [...path, words.member]
+  report.add({ help: [], ...words, path: at })
+  if (keyword === 'additionalProperties') report.doubt(path)
+  else report.spoil(at)
+}

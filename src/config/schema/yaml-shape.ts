@@ -1,0 +1,130 @@
+import type { Lookup } from '../../fields/field-type.js'
+import type { Json } from '../../json.js'
+import type { NullsPlace } from '../../pagination/paginator.js'
+import type { BulkOperation, CountMode, Operation, RelationSpec } from '../spec.js'
+
+/** What a field of the right shape is in YAML; the options of its type stand beside these. */
+export interface FieldYaml {
+  readonly type: string
+  readonly primary_key?: boolean
+  readonly renamed_from?: string
+  readonly nullable?: boolean
+  readonly unique?: boolean
+  readonly default?: Json
+  readonly auto?: 'on_create' | 'on_update'
+  readonly read_only?: boolean
+  readonly write_only?: boolean
+  readonly private?: boolean
+  readonly label?: string
+  readonly message?: string
+  readonly model?: string
+  readonly on_delete?: RelationSpec['onDelete']
+}
+
+export type IndexYaml =
+  | readonly string[]
+  | { readonly fields: readonly string[]; readonly unique?: boolean; readonly message?: string }
+
+export interface ModelYaml {
+  readonly table?: string
+  readonly renamed_from?: string
+  readonly dropped?: readonly string[]
+  readonly fields: Readonly<Record<string, FieldYaml>>
+  readonly indexes?: readonly IndexYaml[]
+  readonly messages?: Readonly<Record<string, string>>
+}
+
+export interface PaginationYaml {
+  readonly style?: string
+  readonly page_size?: number
+  readonly max_page_size?: number
+  readonly max_offset?: number
+  readonly count?: CountMode
+  readonly envelope?: 'none' | 'results'
+}
+
+export interface ExpansionYaml {
+  readonly resource?: string
+  readonly fields?: readonly string[]
+}
+
+export interface ComputedYaml {
+  readonly from: readonly string[]
+  readonly type: string
+  readonly nullable?: boolean
+  readonly label?: string
+}
+
+export interface ResourceYaml {
+  readonly model: string
+  readonly path: string
+  readonly filterable?: readonly string[] | Readonly<Record<string, readonly Lookup[]>>
+  readonly search?: readonly string[]
+  readonly orderable?: readonly string[]
+  readonly default_order?: readonly string[]
+  readonly nulls?: Readonly<Record<string, NullsPlace>>
+  readonly operations?: readonly Operation[]
+  readonly read_only?: boolean
+  readonly pagination?: PaginationYaml
+  readonly dialect?: string
+  readonly unknown_query?: 'refuse' | 'ignore'
+  readonly concurrency?: 'optional' | 'required'
+  readonly sparse_fields?: boolean
+  readonly expand?: readonly string[] | Readonly<Record<string, ExpansionYaml>>
+  readonly idempotency?: 'none' | 'optional' | 'required'
+  readonly idempotency_hours?: number
+  readonly bulk?: readonly BulkOperation[]
+  readonly bulk_max?: number
+  readonly computed?: Readonly<Record<string, ComputedYaml>>
+  readonly url?: boolean
+  readonly links?: Readonly<Record<string, string>>
+}
+
+export interface MountYaml {
+  readonly path: string
+  readonly dialect?: string
+}
+
+export interface ApiYaml {
+  readonly prefix?: string
+  readonly title?: string
+  readonly dialect?: string
+  readonly explore?: boolean | 'development'
+  readonly hosts?: readonly string[]
+  readonly max_body?: number
+  readonly public_url?: string
+  readonly trusted_proxies?: readonly string[]
+  readonly cors?: CorsYaml
+}
+
+export interface CorsYaml {
+  readonly origins: readonly string[]
+  readonly credentials?: boolean
+  readonly max_age?: number
+  readonly headers?: readonly string[]
+}
+
+export interface ConfigYaml {
+  readonly api?: ApiYaml
+  readonly settings?: Readonly<Record<string, Json>>
+  readonly plugins?: readonly string[]
+  readonly models?: Readonly<Record<string, ModelYaml>>
+  readonly dropped?: readonly string[]
+  readonly resources?: Readonly<Record<string, ResourceYaml>>
+  readonly mounts?: readonly MountYaml[]
+}
+
+/** The members of a mapping; none when the value is something else. */
+export const membersOf = (json: Json | undefined): readonly (readonly [string, Json])[] =>
+  typeof json === 'object' && json !== null && !Array.isArray(json) ? Object.entries(json) : []
+
+/** The related records that a resource offers, by their paths, each with its place below `expand`. */
+export const expansionsOf = (
+  expand: Json | undefined,
+): readonly { readonly path: string; readonly place: string | number; readonly yaml: ExpansionYaml }[] =>
+  Array.isArray(expand)
+    ? (expand as readonly Json[]).map((path, place) => ({ path: String(path), place, yaml: {} }))
+    : membersOf(expand).map(([path, yaml]) => ({ path, place: path, yaml: yaml as unknown as ExpansionYaml }))
+
+/** The items of a list; none when the value is something else. */
+export const itemsOf = (json: Json | undefined): readonly Json[] => (Array.isArray(json) ? json : [])

@@ -1,0 +1,210 @@
+import { Composer, CST, isMap, isScalar, isSeq, Lexer, type Pair, type ParsedNode, Parser, type Scalar } from 'yaml'
+import type { Json } from '../../json.js'
+import { decodeConfig } from './decode.js'
+import type { Diagnostic, Range } from '../diagnostic.js'
+import { findLocated, type Located, type Path, type Span } from './located.js'
+import { type SourceText, type TextFault, textDiagnostic } from './source-text.js'
+import { createTokenCheck, END, syntaxWords } from './syntax.js'
+import { show } from '../words.js'
+
+/** The content of a configuration file, not checked yet, with the place of everything in it. */
+export interface ConfigDocument {
+  /** As it was named. */
+  readonly file: string
+  readonly lines: readonly string[]
+  /** Mappings have no prototype. */
+  readonly value: Json
+  /** Where the key or the value at a path stands; of a path that is not there, the nearest thing around it. */
+  locate(path: Path, part: 'key' | 'value'): Range
+}
+
+/** The deepest nesting of lists and mappings. */
+const MAX_DEPTH = 20
+/** Several times what a thousand resources need; bounds the time that a megabyte of brackets and commas takes. */
+const MAX_TOKENS = 600_000
+/** More of these in one file are noise. */
+const MAX_REFUSED_TOKENS = 1000
+
+type Refuse = (fault: TextFault) => void
+
+/** The document of a configuration file, or everything that makes its bytes unusable, in file order. */
+export const readConfig = (bytes: Uint8Array, file: string): ConfigDocument | Diagnostic[] => {
+  const source = decodeConfig(bytes, file)
+  if ('code' in source) return [source]
+  const faults: TextFault[] = []
+  const root = parse(source, (fault) => void faults.push(fault))
+  if (root === undefined || faults.length > 0) {
+    return faults.sort((one, other) => one.from - other.from).map((fault) => textDiagnostic(source, fault))
+  }
+  return {
+    file,
+    lines: source.lines,
+    value: root.json,
+    locate(path, part) {
+      const { from, to } = findLocated(root, path)[part]
+      return source.range(from, to)
+    },
+  }
+}
+
+const parse = ({ text, lines, range }: SourceText, refuse: Refuse): Located | undefined => {
+  const tokens = scan(text, refuse)
+  if (tokens === undefined) return undefined
+  // The library's own look for duplicate keys takes the square of their number.
+  const options = { version: '1.2', schema: 'core', uniqueKeys: false, intAsBigInt: true, prettyErrors: false } as const
+  const [document, second] = [...new Composer(options).compose(tokens, true, text.length)]
+  if (document === undefined) return undefined
+  if (second !== undefined) {
+    const from = second.range[0]
+    const message = 'a second document starts here'
+    refuse({ code: 'SC109', from, to: from + 3, message, help: ['a configuration is one document'] })
+  }
+  const faults = [...document.errors, ...document.warnings]
+  // Only the first is certain: the others may follow from it.
+  const [first] = faults.toSorted((one, other) => one.pos[0] - other.pos[0])
+  if (first !== undefined) {
+    const from = Math.max(0, Math.min(first.pos[0], text.trimEnd().length - 1))
+    const { line } = range(from, from).start
+    const to = Math.min(first.pos[1], from + (lines[line - 1]?.length ?? 0))
+    refuse({ code: 'SC114', from, to, ...syntaxWords(first.code, first.message) })
+  }
+  if (faults.length > 0 || second !== undefined) return undefined
+  const whole = { from: 0, to: 0 }
+  return locateNode(document.contents, whole, refuse)
+}
+
+const SCALAR_MARK = '\u001f'
+
+/** The lexer announces a plain scalar by a mark, since its text may look like any other token. */
+const typeOf = (lexeme: string, previous: string): string => {
+  if (lexeme === SCALAR_MARK) return 'scalar-mark'
+  return previous === SCALAR_MARK ? 'scalar' : (CST.tokenType(lexeme) ?? '')
+}
+
+/**
+ * Reads the text token by token without building values, which needs no recursion. Composing recurses, and at
+ * a depth of some thousands that can end the process in a way that no `catch` sees; so the depth is known before.
+ */
+const scan = (text: string, refuse: Refuse): CST.Token[] | undefined => {
+  const parser = new Parser()
+  const tokens: CST.Token[] = []
+  let previous = ''
+  let count = 0
+  let refused = 0
+  const check = createTokenCheck()
+  const stop = (fault: TextFault) => {
+    refused += 1
+    refuse(fault)
+  }
+  /** Whether the text can be read further. After a mistake of syntax nothing is certain. */
+  const accept = (type: string, source: string, from: number): boolean => {
+    const fault = check({ type, source, from })
+    if (fault === undefined) return true
+    const { token, ...words } = fault
+    const length = token.type.endsWith('quoted-scalar') ? 1 : token.source.length
+    stop({ ...words, from: token.from, to: token.from + length })
+    return words.code !== 'SC114' && refused < MAX_REFUSED_TOKENS
+  }
+  // YAML takes a lone CR as a line end, the library does not.
+  for (const lexeme of new Lexer().lex(text.replace(/\r(?!\n)/g, '\n'))) {
+    const from = parser.offset
+    const type = typeOf(lexeme, previous)
+    previous = lexeme
+    const to = from + lexeme.length
+    if (!accept(type, lexeme, from)) return undefined
+    for (const token of parser.next(lexeme)) tokens.push(token)
+    count += 1
+    if (count > MAX_TOKENS) {
+      stop({ code: 'SC117', from, to, message: `the file has more than ${MAX_TOKENS} tokens`, help: [] })
+      return undefined
+    }
+    if (parser.stack.length > MAX_DEPTH && depth(parser.stack) > MAX_DEPTH) {
+      stop({ code: 'SC105', from, to, message: `nested too deep: more than ${MAX_DEPTH} levels`, help: [] })
+      return undefined
+    }
+  }
+  if (!accept(END, '', parser.offset)) return undefined
+  for (const token of parser.end()) tokens.push(token)
+  return refused > 0 ? undefined : tokens
+}
+
+const depth = (stack: readonly CST.Token[]): number => stack.filter(CST.isCollection).length
+
+const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
+
+const spanOf = (node: ParsedNode | null, fallback: Span): Span => {
+  if (node === null) return fallback
+  const [from, to] = node.range
+  return from === to ? fallback : { from, to }
+}
+
+const locateNode = (node: ParsedNode | null, key: Span, refuse: Refuse): Located => {
+  const value = spanOf(node, key)
+  if (isMap(node)) return locateMapping(node.items, { key, value }, refuse)
+  if (isSeq(node)) {
+    const items = node.items.map((item) => locateNode(item, spanOf(item, value), refuse))
+    const entries = new Map(items.map((item, index) => [String(index), item]))
+    return { json: items.map((item) => item.json), key, value, entries }
+  }
+  const json = isScalar(node) ? toJson(node, value, refuse) : null
+  return { json, key, value, entries: new Map() }
+}
+
+const locateMapping = (
+  pairs: readonly Pair<ParsedNode, ParsedNode | null>[],
+  spans: { readonly key: Span; readonly value: Span },
+  refuse: Refuse,
+): Located => {
+  const json: Record<string, Json> = Object.create(null)
+  const entries = new Map<string, Located>()
+  for (const pair of pairs) {
+    const key = spanOf(pair.key, spans.value)
+    const name = keyName(pair.key, key, refuse)
+    if (name === undefined) continue
+    if (entries.has(name)) {
+      refuse({
+        code: 'SC111',
+        ...key,
+        message: `the key ${show(name)} stands twice in one mapping`,
+        help: ['remove or rename one of them'],
+      })
+      continue
+    }
+    const located = locateNode(pair.value, key, refuse)
+    entries.set(name, located)
+    json[name] = located.json
+  }
+  return { json, ...spans, entries }
+}
+
+const keyName = (node: ParsedNode, span: Span, refuse: Refuse): string | undefined => {
+  if (!isScalar(node) || typeof node.value !== 'string') {
+    refuse({ code: 'SC113', ...span, message: 'a key must be plain text', help: ['quote it if it is meant as text'] })
+    return undefined
+  }
+  const name = node.value
+  if (name === '<<') {
+    refuse({ code: 'SC110', ...span, message: 'merge keys are not allowed', help: ['write the keys out'] })
+    return undefined
+  }
+  if (FORBIDDEN_KEYS.has(name)) {
+    refuse({ code: 'SC112', ...span, message: `the key ${show(name)} is not allowed`, help: ['choose another name'] })
+    return undefined
+  }
+  return name
+}
+
+const toJson = ({ value, source = '' }: Scalar, span: Span, refuse: Refuse): Json => {
+  if (typeof value !== 'number' && typeof value !== 'bigint')
+    return typeof value === 'string' || typeof value === 'boolean' ? value : null
+  const number = Number(value)
+  if (/^[-+]?0[0-9]/.test(source)) {
+    const help = [`without the zero: \`${number}\``, `as text: \`"${source}"\``]
+    refuse({ code: 'SC116', ...span, message: `the number ${show(source)} starts with a zero`, help })
+  }
+  if (!Number.isFinite(number) || (typeof value === 'bigint' && !Number.isSafeInteger(number))) {
+    const help = ['integers lie within ±9007199254740991; text stands in quotes']
+    refuse({ code: 'SC115', ...span, message: `${show(source)} is no number with an exact value`, help })
+  }
+  return number === 0 ? 0 : number
+}

@@ -1,0 +1,112 @@
+import type pg from 'pg'
+import { cancelStatement, cutConnection } from './cancel.js'
+import type { Answer, Sending } from './cell-query.js'
+import type { Connection, Statement } from '../database.js'
+import { toProblem } from './errors.js'
+import { isDoubtful, toOutcome } from './outcome.js'
+import { send } from './send.js'
+
+/** Ends a transaction that is not being committed yet: it is rolled back, and fails for this reason. */
+export type End = (reason: Error) => void
+
+export interface TransactionParts {
+  readonly sending: Sending
+  readonly begin: string
+  /** The ends of all transactions that are under way. */
+  readonly ends: Set<End>
+  readonly signal: AbortSignal | undefined
+  readonly enforce: (() => void) | undefined
+}
+
+/**
+ * Commits what `work` did, or rolls it back. It is over when somebody ends it, whatever `work` does: its connection is cut, and what the server
+ * does on it is cancelled.
+ */
+export function runTransaction<T>(
+  client: pg.PoolClient,
+  work: (connection: Connection) => Promise<T>,
+  { sending, begin, ends, signal, enforce }: TransactionParts,
+): Promise<T> {
+  let phase: 'open' | 'closing' | 'over' = 'open'
+  let spent = false
+  let asking = 0
+  let failure: unknown
+  let ended = new Error('a statement was sent after the end of its transaction')
+
+  const isOver = () => phase === 'over'
+  const ask = (statement: Statement): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      asking += 1
+      send(client, statement, sending, (error, answer, isSpent) => {
+        asking -= 1
+        spent ||= isSpent
+        // Once the server has said that it has committed, nothing undoes that.
+        if (error === null || (answer.command === 'COMMIT' && !isDoubtful(error))) resolve(answer)
+        else reject(error)
+      })
+    })
+  const query = async (statement: Statement): Promise<Answer> => {
+    enforce?.()
+    if (phase !== 'open') throw ended
+    try {
+      return await ask(statement)
+    } catch (error) {
+      if (isOver()) throw ended
+      failure ??= toProblem(error)
+      throw toProblem(error)
+    }
+  }
+
+  const commit = async (): Promise<void> => {
+    phase = 'closing'
+    const { command } = await ask({ text: 'commit', values: [] }).catch((error: unknown) => {
+      throw toOutcome(error)
+    })
+    // After a failed statement the server answers COMMIT with a rollback, even if `work` has swallowed the failure.
+    if (command === 'ROLLBACK') throw failure
+  }
+  const run = async (): Promise<T> => {
+    try {
+      await query({ text: begin, values: [] })
+      const result = await work({ query })
+      if (isOver()) throw ended
+      await commit()
+      return result
+    } catch (error) {
+      const isClosed = phase === 'closing'
+      if (!isOver()) phase = 'closing'
+      if (!isClosed && !isOver() && !spent) await ask({ text: 'rollback', values: [] }).catch(() => (spent = true))
+      throw error
+    }
+  }
+
+  return new Promise((resolve, reject) => {
+    const end: End = (reason) => {
+      if (phase !== 'open') return
+      phase = 'over'
+      ended = reason
+      if (asking > 0) cancelStatement(client)
+      cutConnection(client)
+      finish()
+      reject(reason)
+    }
+    const abort = () => end(signal?.reason as Error)
+    const finish = () => {
+      ends.delete(end)
+      signal?.removeEventListener('abort', abort)
+    }
+    const release = () => {
+      if (phase === 'over') return
+      phase = 'over'
+      finish()
+      client.release(spent)
+    }
+    if (signal?.aborted) {
+      client.release()
+      return reject(signal.reason as Error)
+    }
+    ends.add(end)
+    signal?.addEventListener('abort', abort)
+    run().finally(release).then(resolve, reject)
+  })
+}

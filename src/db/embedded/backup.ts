@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs'
+import { readFile, rename, rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { types } from 'node:util'
+import { gunzipSync } from 'node:zlib'
+import { DatabaseRefused } from '../database.js'
+import { freeName } from './free-name.js'
+import { EMBEDDED_MAJOR, startPglite } from './pglite.js'
+import { lockDirectory } from './lock.js'
+
+/**
+ * Makes an embedded database what a backup holds. It is unpacked beside its place and opened once, and only then takes it; the one that was
+ * there is put aside, not deleted.
+ * @returns where the one that was there is now; undefined when there was none
+ * @throws DatabaseRefused when another process has the database, and for a file that is no backup; then nothing is changed
+ */
+export async function restoreEmbedded(given: string, file: string): Promise<string | undefined> {
+  const directory = resolve(given)
+  const unlock = lockDirectory(directory)
+  const fresh = `${directory}.restored-${process.pid}`
+  try {
+    await unpack(file, fresh)
+    const aside = existsSync(directory) ? freeName(directory, 'before-restore') : undefined
+    if (aside !== undefined) await rename(directory, aside)
+    await rename(fresh, directory)
+    return aside
+  } finally {
+    await rm(fresh, { recursive: true, force: true })
+    unlock()
+  }
+}
+
+async function unpack(file: string, folder: string): Promise<void> {
+  try {
+    const archive = gunzipSync(await readFile(file))
+    const version = readMember(archive, 'PG_VERSION')?.trim()
+    if (version === undefined) throw new Error('there is no database in it')
+    if (version !== EMBEDDED_MAJOR)
+      throw new Error(`it is of PostgreSQL ${version}, and the embedded database is PostgreSQL ${EMBEDDED_MAJOR}`)
+    const pglite = await startPglite({ dataDir: folder, loadDataDir: new Blob([archive]) })
+    await pglite.query('select 1')
+    await pglite.close()
+  } catch (error) {
+    const reason = types.isNativeError(error) ? error.message : String(error)
+    throw new DatabaseRefused(
+      `${file} cannot be restored: ${reason}`,
+      ['a file that `snippetctl db backup` has written is right; nothing was changed'],
+      error,
+    )
+  }
+}
+
+const BLOCK = 512
+
+/** The text of a file at the top of a tar archive. */
+function readMember(archive: Buffer, wanted: string): string | undefined {
+  for (let at = 0; at + BLOCK <= archive.length; ) {
+    const name = archive.toString('latin1', at, at + 100).replace(/\0.*$/s, '')
+    const size = Number.parseInt(archive.toString('latin1', at + 124, at + 136), 8)
+    if (name === '' || Number.isNaN(size)) return undefined
+    if (name.replace(/^\.?\//, '') === wanted) return archive.toString('utf8', at + BLOCK, at + BLOCK + size)
+    at += BLOCK + Math.ceil(size / BLOCK) * BLOCK
+  }
+  return undefined
+}

@@ -1,0 +1,241 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Knex } from 'knex'
+import pg from 'pg'
+import { Problem } from '../../problem.js'
+import type { Connection, Database, Result, Share, SharedTransactionOptions, Statement } from '../database.js'
+import { isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from '../driver/errors.js'
+import type { Line } from './fair-lines.js'
+import { createFairQueue } from './fair-queue.js'
+import { makeKnex } from '../knex.js'
+import { type Lanes, LaneStalled, type LanesOptions, openLanes, type TimedAnswer } from './lanes.js'
+import { toOutcome } from '../driver/outcome.js'
+import { createPace } from './pace.js'
+import { driverTypes } from '../driver/parsers.js'
+import type { Sending } from '../driver/cell-query.js'
+import { RowClient } from '../driver/row-messages.js'
+import { send } from '../driver/send.js'
+import { type End, runTransaction } from '../driver/transaction.js'
+
+interface PooledOptions extends Pick<Database, 'description' | 'whenPending' | 'concurrent'> {
+  /** How a connection is made, and how many of them there may be. */
+  readonly pool: pg.PoolConfig
+  readonly sending: Sending
+  /** Connections besides the pool's, for quick reads. */
+  readonly quick?: LanesOptions
+  /** Runs when all connections are closed. */
+  readonly closed?: () => Promise<void>
+}
+
+const RERUNS = 3
+const BEGIN = { default: 'begin', serializable: 'begin isolation level serializable' } as const
+
+function ignore(): void {}
+
+/**
+ * A database behind one pool of connections, which requests and knex share. It needs no restart: a connection that
+ * broke, or that did not answer in time, is destroyed, and the next statement makes a new one.
+ */
+export function poolDatabase({
+  pool: config,
+  quick,
+  sending,
+  closed,
+  description,
+  whenPending,
+  concurrent,
+}: PooledOptions): Database {
+  const pool = new pg.Pool({ types: driverTypes, Client: RowClient, ...config })
+  // Without listeners a dropped connection would end the process, whether it is idle or in use.
+  pool.on('error', ignore)
+  pool.on('connect', (client) => client.on('error', ignore))
+  const queue = createFairQueue({ connections: pool.options.max, patience: config.connectionTimeoutMillis ?? Infinity })
+
+  /** With callbacks, because each promise on the way of every statement costs more than what it does. */
+  function once(statement: Statement): Promise<TimedAnswer> {
+    return new Promise((resolve, reject) => {
+      queue.enter(statement, (rejected, granted) => {
+        if (rejected) return reject(rejected)
+        pool.connect((refused, client) => {
+          if (!client) {
+            queue.leave(granted)
+            return reject(toProblem(refused ?? new Error('the pool gave no connection')))
+          }
+          const sent = performance.now()
+          send(client, statement, sending, (error, answer, isSpent) => {
+            const time = performance.now() - sent
+            client.release(isSpent)
+            queue.leave(granted, time)
+            if (error) reject(error)
+            else resolve({ ...answer, time })
+          })
+        })
+      })
+    })
+  }
+
+  const ends = new Set<End>()
+  const lanes = quick && openLanes(quick)
+  const pace = createPace()
+
+  async function first(statement: Statement): Promise<Result> {
+    const { quick: isQuick, name } = statement
+    if (!lanes || !isQuick) return once(statement)
+    if (isQuick === true) return lanes.query(statement)
+    // It is new: how long it takes is not known.
+    if (name === undefined) return once(statement)
+    try {
+      const answer = await (pace.isQuick(name) ? lanes.query(statement) : once(statement))
+      pace.note(name, answer.time)
+      return answer
+    } catch (error) {
+      // Of one that only waited, nothing new is known.
+      if (!(error instanceof LaneStalled || error instanceof Problem)) pace.note(name, Infinity)
+      throw error
+    }
+  }
+
+  async function query(statement: Statement): Promise<Result> {
+    try {
+      return await first(statement)
+    } catch (error) {
+      const second = secondTry(statement, error)
+      const toFailure = statement.retry ? toProblem<unknown> : toOutcome
+      if (second === undefined) throw toFailure(error)
+      // Who was let in is not turned away after waiting.
+      const follows = second.follows === true || !(error instanceof LaneStalled) || error.waited
+      return once({ ...second, follows }).catch((error: unknown) => {
+        throw toFailure(error)
+      })
+    }
+  }
+
+  async function transaction<T>(
+    work: (connection: Connection) => Promise<T>,
+    { isolation, signal, enforce, share }: SharedTransactionOptions = {},
+  ): Promise<T> {
+    const parts = { sending, begin: BEGIN[isolation ?? 'default'], ends, signal, enforce }
+    for (let reruns = 0; ; reruns++) {
+      // Who was let in is not turned away after a deadlock.
+      const granted = await enter({ ...share, follows: reruns > 0 }, signal)
+      try {
+        signal?.throwIfAborted()
+        return await runTransaction(await connect(), work, parts)
+      } catch (error) {
+        if (reruns === RERUNS || !isTransient(error)) throw error
+      } finally {
+        queue.leave(granted)
+      }
+      await delay(Math.random() * 20 * 2 ** reruns)
+    }
+  }
+
+  /** Waits until it is granted a connection, or until the signal says that it needs none any more. */
+  function enter(work: Share & { readonly follows: boolean }, signal: AbortSignal | undefined): Promise<Line> {
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted()
+      const giveUp = queue.enter(work, (rejected, granted) => {
+        signal?.removeEventListener('abort', abort)
+        if (rejected) reject(rejected)
+        else resolve(granted)
+      })
+      function abort(): void {
+        giveUp?.()
+        reject(signal?.reason as Error)
+      }
+      if (giveUp) signal?.addEventListener('abort', abort, { once: true })
+    })
+  }
+
+  async function connect(): Promise<pg.PoolClient> {
+    try {
+      return await pool.connect()
+    } catch (error) {
+      throw toProblem(error)
+    }
+  }
+
+  /** In a line that is full too. An answer to anybody else is as good, so a database with much to do is not taken for one that is away. */
+  async function probe(): Promise<void> {
+    const ask = () => once({ text: 'select 1', values: [], follows: true })
+    const others = listenForAnswers(pool, lanes)
+    try {
+      await Promise.race([others.heard, askAgain(ask)])
+    } catch (error) {
+      throw toRefusal(error) ?? toProblem(error)
+    } finally {
+      others.stop()
+    }
+  }
+
+  async function end(): Promise<void> {
+    const reason = new Problem('unavailable', 'The service stops', { headers: { 'Retry-After': '1' } })
+    for (const end of ends) end(reason)
+    await lanes?.close()
+    await pool.end()
+    await closed?.()
+  }
+
+  let knex: Knex | undefined
+  let ended: Promise<void> | undefined
+  return {
+    description,
+    whenPending,
+    concurrent,
+    get knex() {
+      return (knex ??= makeKnex(pool))
+    },
+    query,
+    transaction,
+    probe,
+    usage: () => {
+      const quickly = lanes?.usage() ?? { lanes: 0, laneStatements: 0, refused: 0 }
+      return {
+        ...quickly,
+        most: pool.options.max,
+        open: pool.totalCount,
+        idle: pool.idleCount,
+        waiting: queue.waiting(),
+        refused: queue.refused() + quickly.refused,
+      }
+    },
+    close: () => (ended ??= end()),
+  }
+}
+
+const LISTENING = 50
+
+/** Resolves with the next answer that anybody is given. Only while somebody listens does it cost anything. */
+function listenForAnswers(pool: pg.Pool, lanes: Lanes | undefined) {
+  const since = performance.now()
+  let stop: () => void = ignore
+  const heard = new Promise<void>((resolve) => {
+    const onRelease = (error: unknown) => {
+      if (!error) resolve()
+    }
+    const timer = setInterval(() => lanes?.hasAnsweredSince(since) && resolve(), LISTENING).unref()
+    pool.on('release', onRelease)
+    stop = () => {
+      clearInterval(timer)
+      pool.off('release', onRelease)
+    }
+  })
+  return { heard, stop: () => stop() }
+}
+
+/** A connection may have been lost while nobody used it. */
+async function askAgain(ask: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!isUnsent(error) && !isLost(error)) throw error
+    return ask()
+  }
+}
+
+/** What to send instead of a statement that failed; undefined when it may have been done, or would only fail again. */
+function secondTry(statement: Statement, error: unknown): Statement | undefined {
+  if (isStale(error)) return { text: statement.text, values: statement.values }
+  if (isUnsent(error) || (statement.retry && isLost(error))) return statement
+  if (error instanceof LaneStalled) return statement
+  return undefined
+}

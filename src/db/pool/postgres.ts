@@ -1,0 +1,169 @@
+import { types } from 'node:util'
+import pg from 'pg'
+import { suggest } from '../../config/words.js'
+import { type Database, DatabaseRefused } from '../database.js'
+import { poolDatabase } from './pooled-database.js'
+import { makeSocket } from '../driver/row-messages.js'
+
+const OLDEST = 14
+const CONNECT_TIMEOUT = 2_000
+/** Quick reads need few connections, because they do not wait for each other's answers. */
+const MOST_LANES = 3
+
+/**
+ * Set by a statement on each new connection, and not as startup options, because poolers refuse those that they do
+ * not know. The text forms are fixed here too, so that a cell reads alike on every server. Half a statement of a service that vanished
+ * has no time limit but that of its connection, which not every product can set.
+ */
+const SESSION = `
+  set statement_timeout = '5s';
+  set lock_timeout = '2s';
+  set idle_in_transaction_session_timeout = '10s';
+  set client_encoding = 'UTF8';
+  set timezone = 'UTC';
+  set datestyle = 'ISO, MDY';
+  set intervalstyle = 'postgres';
+  set bytea_output = 'hex';
+  set extra_float_digits = 1;
+  select set_config(name, wanted, false) from pg_settings join (values
+    ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '3')) as keepalives (name, wanted) using (name);
+  select version()`
+/** Longer than the server's own limit: it strikes only when the server is frozen or the network swallows packets. */
+const PATIENCE = 6_000
+
+interface PostgresOptions {
+  /** The variable that the URL is from. */
+  readonly variable: string
+  readonly connections: number
+  /** Whether statements that have a name are prepared under it. */
+  readonly prepare: boolean
+}
+
+/**
+ * A PostgreSQL server. Nothing is sent until the first statement, or `probe`.
+ * @throws DatabaseRefused when the URL is malformed.
+ */
+export function openPostgres(url: string, { variable, connections, prepare }: PostgresOptions): Database {
+  const client = {
+    connectionString: url,
+    enableChannelBinding: /[?&]channel_binding=(?:prefer|require)(?:&|$)/.test(url),
+    fallback_application_name: 'snippetctl',
+    // For making a connection, and in the pool for waiting until one is free.
+    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    keepAlive: true,
+    stream: makeSocket,
+    keepAliveInitialDelayMillis: 10_000,
+  }
+  const sending = { patience: PATIENCE, prepare }
+  const lanes = Math.min(MOST_LANES, Math.floor(connections / 3))
+  return poolDatabase({
+    description: describe(url, variable),
+    whenPending: 'refuse',
+    concurrent: true,
+    sending,
+    ...(lanes > 0 && { quick: { client, most: lanes, prepare: prepareSession, sending } }),
+    pool: {
+      ...client,
+      max: connections - lanes,
+      idleTimeoutMillis: 60_000,
+      maxLifetimeSeconds: 30 * 60,
+      // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
+      onConnect: prepareSession,
+    },
+  })
+}
+
+async function prepareSession(client: pg.ClientBase): Promise<void> {
+  const config = { text: SESSION, query_timeout: CONNECT_TIMEOUT }
+  // One result for each statement, which the driver's types do not say.
+  const results = [await client.query<{ version: string }>(config)].flat()
+  const version = results.at(-1)?.rows[0]?.version ?? ''
+  // Another product that speaks the protocol counts its own versions, and is left alone.
+  const major = /^PostgreSQL (\d+)/.exec(version)?.[1]
+  if (major === undefined || Number(major) >= OLDEST) return
+  throw new DatabaseRefused(`the server is PostgreSQL ${major}, which is too old`, [
+    `PostgreSQL ${OLDEST} or newer is needed`,
+  ])
+}
+
+/** Where the server is, without the password. */
+function describe(url: string, variable: string): string {
+  const { host, port, database } = readUrl(url, variable)
+  return `PostgreSQL at ${host.startsWith('/') ? host : `${host}:${port}`}, database ${database ?? '(default)'}`
+}
+
+/** The parts of a URL in which a password may have ended up that has a special character. */
+const PARTS = /^postgres(?:ql)?:\/\/[^/?#]*(?<path>[^?#]*)(?<query>[^#]*)(?<fragment>.*)$/s
+
+/** Parameters of which the driver takes what it does not know for something else, and the values that it knows. */
+const KNOWN_VALUES: readonly (readonly [name: string, values: readonly string[]])[] = [
+  ['sslmode', ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']],
+  ['ssl', ['true', '1', '0', 'no-verify']],
+  ['channel_binding', ['disable', 'prefer', 'require']],
+]
+
+/**
+ * The parameters that the driver reads, and `channel_binding`, which URLs of hosted databases have. The driver ignores any other: with a
+ * misspelt `sslmode` it would connect without TLS.
+ */
+const PARAMETERS: readonly string[] = [
+  'sslmode',
+  'ssl',
+  'sslcert',
+  'sslkey',
+  'sslrootcert',
+  'sslnegotiation',
+  'channel_binding',
+  'host',
+  'port',
+  'user',
+  'password',
+  'application_name',
+  'fallback_application_name',
+  'options',
+  'client_encoding',
+  'replication',
+  'binary',
+  'statement_timeout',
+  'lock_timeout',
+  'idle_in_transaction_session_timeout',
+  'query_timeout',
+]
+
+function readUrl(url: string, variable: string): pg.Client {
+  const parts = PARTS.exec(url)?.groups
+  if (!parts) throw malformed(variable, url === '' ? 'it is empty' : 'it does not start with postgres://')
+  const { path = '', query = '', fragment } = parts
+  // The driver would encode it and take it for part of a name.
+  if (/\s/.test(url)) throw malformed(variable, 'there is a blank in it')
+  // The driver would take the rest of the URL literally.
+  if (/%(?![0-9a-f]{2})/i.test(url)) throw malformed(variable, 'a % in it is not followed by two hexadecimal digits')
+  if (fragment) throw malformed(variable, 'there is a # in it')
+  // After the host only the values of parameters may have one, so what came before is no host, but a part of a password.
+  if (path.includes('@') || query.split('&').some((each) => /^[^=]*@/.test(each)))
+    throw malformed(variable, 'there is an @ behind the host')
+  const parameters = new URLSearchParams(query)
+  for (const [name, values] of KNOWN_VALUES) {
+    if (parameters.getAll(name).every((value) => values.includes(value))) continue
+    throw malformed(variable, `${name} must be one of ${values.join(', ')}`)
+  }
+  const unread = [...parameters.keys()].find((name) => !PARAMETERS.includes(name))
+  if (unread !== undefined)
+    throw malformed(variable, 'it has an unknown parameter', suggest(unread, PARAMETERS, 'parameter'))
+  try {
+    return new pg.Client({ connectionString: url })
+  } catch (error) {
+    const code =
+      types.isNativeError(error) && 'syscall' in error ? String((error as { code?: unknown }).code) : undefined
+    throw malformed(variable, code ? `a file that it names cannot be read (${code})` : 'it cannot be read as a URL')
+  }
+}
+
+/** Nothing of the URL is shown: where it is wrong, nobody can tell which part of it is the password. The driver's error holds it too. */
+function malformed(variable: string, reason: string, help: readonly string[] = []): DatabaseRefused {
+  return new DatabaseRefused(`${variable} is malformed: ${reason}; it is not shown, because it may hold a password`, [
+    ...help,
+    'A URL of the form postgres://user:password@host:5432/database is right',
+    'Special characters in the user and the password are percent-encoded: @ is %40, / is %2F, : is %3A, # is %23, ? is %3F, % is %25',
+  ])
+}

@@ -1,0 +1,85 @@
+import type { ModelSpec } from '../../config/spec.js'
+import { identifier } from '../../fields/sql-literal.js'
+import { Problem } from '../../problem.js'
+import type { Connection } from '../database.js'
+import { isLocked } from '../driver/errors.js'
+
+/** A request that names itself. */
+export interface Asked {
+  readonly key: string
+  /** What tells it from other requests, in 43 characters. */
+  readonly request: string
+  /** How long its answer is kept. */
+  readonly hours: number
+}
+
+/** An answer, as it is kept. */
+export interface KeptAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+}
+
+/** The answers that are kept for requests which may be sent again, on the connection of a transaction. */
+export interface Answers {
+  /**
+   * The answer that the request was given before. Without one, the key is the request's own until the transaction ends, and the result is
+   * what `keep` takes. While another transaction has the key, its end is waited for.
+   * @throws Problem `request_in_progress` when that takes too long, `idempotency_key_reused` when the key is that of another request
+   */
+  claim(asked: Asked): Promise<KeptAnswer | { readonly claim: string }>
+  /** Keeps an answer, and removes a few that have expired. */
+  keep(claim: string, answer: KeptAnswer): Promise<void>
+}
+
+/** Each answer that is kept makes room for more than one, so that those that have expired never pile up, and no request pays for many. */
+const MOST_REMOVED = 10
+
+/** The statements over the table of kept answers; each call of the result gives them on one connection. */
+export function compileAnswers({ table: name }: ModelSpec): (connection: Connection) => Answers {
+  const table = identifier(name)
+  const texts = {
+    claim: `
+      insert into ${table} (key, request, expires_at) values ($1, $2, now() + $3::int * interval '1 hour')
+      on conflict (key) do update set request = excluded.request, expires_at = excluded.expires_at
+      where ${table}.expires_at <= now()
+      returning id::text`,
+    find: `select request, status::text, headers::text, body from ${table} where key = $1`,
+    // Rows that somebody else removes or claims are skipped, so that nobody waits for anybody here.
+    keep: `
+      with expired as (
+        select id from ${table} where expires_at <= now() order by expires_at limit ${MOST_REMOVED} for update skip locked
+      ), removed as (delete from ${table} where id in (select id from expired))
+      update ${table} set status = $2::int, headers = $3::jsonb, body = $4 where id = $1::bigint`,
+  }
+  return (connection) => {
+    const send = (what: keyof typeof texts, ...values: readonly (string | null)[]) =>
+      connection.query({ text: texts[what], values, name: `${name}_${what}` })
+
+    return {
+      async claim({ key, request, hours }) {
+        const claimed = await send('claim', key, request, String(hours)).catch((error: unknown) => {
+          throw isLocked(error) ? inProgress(error) : error
+        })
+        const claim = claimed.rows[0]?.[0]
+        if (claim != null) return { claim }
+        const [[first, status, headers, body] = []] = (await send('find', key)).rows
+        if (status == null) throw inProgress()
+        if (first !== request) {
+          const detail = 'this Idempotency-Key was sent before with another request; a new request needs a new key'
+          throw new Problem('idempotency_key_reused', detail)
+        }
+        return { status: Number(status), headers: JSON.parse(headers ?? '{}'), body: body ?? undefined }
+      },
+
+      async keep(claim, { status, headers, body }) {
+        await send('keep', claim, String(status), JSON.stringify(headers), body ?? null)
+      },
+    }
+  }
+}
+
+function inProgress(cause?: unknown): Problem {
+  const detail = 'a request with this Idempotency-Key is not answered yet'
+  return new Problem('request_in_progress', detail, { headers: { 'Retry-After': '1' }, cause })
+}

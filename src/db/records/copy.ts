@@ -1,0 +1,224 @@
+import type { AppSpec, ModelSpec } from '../../config/spec.js'
+import type { Cell } from '../../fields/cell.js'
+import { identifier } from '../../fields/sql-literal.js'
+import type { Connection, Database } from '../database.js'
+import { deferForeignKeys } from './deferral.js'
+import { holdSnapshot, type Reading, readPages } from '../statements/pages.js'
+import { digestRows, type RowDigests, SPELLING } from './row-digests.js'
+import { advanceCounter } from '../statements/upsert.js'
+
+/** Why the records of one database cannot be put into another; nothing was. */
+export class CopyRefused extends Error {
+  override readonly name = 'CopyRefused'
+  readonly help: readonly string[]
+
+  constructor(message: string, help: readonly string[] = []) {
+    super(message)
+    this.help = help
+  }
+}
+
+export interface Copied {
+  /** How many rows each table has, by name. */
+  readonly tables: ReadonlyMap<string, number>
+  /** Tables with rows that belong to no model, and stay where they are. */
+  readonly left: readonly string[]
+  /** Tables in which rows that migrations had made gave way to the rows of the source. */
+  readonly replaced: readonly string[]
+}
+
+interface Column {
+  readonly name: string
+  readonly type: string
+}
+
+/**
+ * Puts all records of a configuration's tables from one database into another that has the same tables without rows, in one
+ * transaction, and compares every cell of every row before it is committed.
+ * @param digestMade digests the rows that the migrations make; called only when the target has rows
+ * @throws CopyRefused when the other has rows, or lacks a column, and when a row is not the same there; a Problem when a database fails
+ */
+export function copyRecords(
+  source: Database,
+  target: Database,
+  spec: AppSpec,
+  digestMade: () => Promise<RowDigests>,
+): Promise<Copied> {
+  return source.transaction(async (from) => {
+    await holdSnapshot(from)
+    return target.transaction(async (to) => {
+      for (const text of SPELLING) for (const one of [from, to]) await one.query({ text, values: [] })
+      const replaced = await lockEmpty(to, spec.models, digestMade)
+      const deferral = await deferForeignKeys(
+        to,
+        spec.models.map(({ table }) => table),
+      )
+      const tables = new Map<string, number>()
+      for (const model of spec.models) {
+        const copying = { model, columns: await sameColumns(from, to, model) }
+        await copyTable(from, to, copying)
+        tables.set(model.table, await compareTable(from, to, copying))
+        await copyCounters(from, to, copying)
+      }
+      await deferral.settle()
+      return { tables, left: await othersOf(from, spec.models), replaced }
+    })
+  })
+}
+
+/**
+ * Locks the tables, and empties them when they have only rows that migrations made: the source has the same rows, or has changed
+ * them since.
+ * @returns the tables that had rows
+ * @throws CopyRefused when a table has other rows
+ */
+async function lockEmpty(
+  to: Connection,
+  models: readonly ModelSpec[],
+  digestMade: () => Promise<RowDigests>,
+): Promise<readonly string[]> {
+  const names = models.map(({ table }) => identifier(table))
+  if (names.length === 0) return []
+  await to.query({ text: `lock table ${names.join(', ')} in share row exclusive mode`, values: [] })
+  const full: ModelSpec[] = []
+  for (const model of models) if (await hasRows(to, identifier(model.table))) full.push(model)
+  if (full.length === 0) return []
+  const others = await findForeign(to, full, digestMade)
+  if (others.length > 0)
+    throw new CopyRefused(`the target has rows already, in ${others.join(', ')}`, [
+      'only tables that are empty, or have only the rows that migrations made, are filled: name another database, or empty these yourself',
+    ])
+  const tables = full.map(({ table }) => table)
+  await truncate(to, names, tables)
+  return tables
+}
+
+/**
+ * A migration and its line in the journal are written by one transaction, and whoever changes a row later does so by another.
+ * That alone proves nothing: a migration that updates rows, or rewrites a table, gives the rows of users its own number.
+ */
+const NOT_OF_MIGRATIONS = 'where xmin::text not in (select xmin::text from snippetctl_migrations)'
+
+/** @returns the tables that have other rows than those that the migrations make */
+async function findForeign(
+  to: Connection,
+  models: readonly ModelSpec[],
+  digestMade: () => Promise<RowDigests>,
+): Promise<readonly string[]> {
+  const written: string[] = []
+  for (const { table } of models)
+    if (await hasRows(to, `${identifier(table)} ${NOT_OF_MIGRATIONS}`)) written.push(table)
+  if (written.length > 0) return written
+  const [made, there] = [await digestMade(), await digestRows(to, models)]
+  return [...there].filter(([table, digest]) => digest !== made.get(table)).map(([table]) => table)
+}
+
+/** All tables at once, because they refer to each other; no row of any other table is touched. */
+async function truncate(to: Connection, names: readonly string[], full: readonly string[]): Promise<void> {
+  try {
+    await to.query({ text: `truncate ${names.join(', ')}`, values: [] })
+  } catch (error) {
+    const { message } = error instanceof Error ? error : { message: String(error) }
+    throw new CopyRefused(`the rows that migrations made in ${full.join(', ')} cannot be replaced: ${message}`, [
+      'a table without a model refers to them: empty the tables yourself',
+    ])
+  }
+}
+
+async function hasRows(connection: Connection, table: string): Promise<boolean> {
+  const { rows } = await connection.query({ text: `select exists (select from ${table})::text`, values: [] })
+  return rows[0]?.[0] === 'true'
+}
+
+const COLUMNS = `
+  select attname, format_type(atttypid, atttypmod) from pg_attribute
+  where attrelid = to_regclass($1) and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`
+
+async function columnsOf(connection: Connection, { table }: ModelSpec): Promise<readonly Column[]> {
+  const { rows } = await connection.query({ text: COLUMNS, values: [identifier(table)] })
+  return rows.map(([name, type]) => ({ name: name ?? '', type: type ?? '' }))
+}
+
+/** The columns to copy: those of the source, which may have more than the model says. */
+async function sameColumns(from: Connection, to: Connection, model: ModelSpec): Promise<readonly Column[]> {
+  const [wanted, there] = [await columnsOf(from, model), await columnsOf(to, model)]
+  for (const { name, type } of wanted) {
+    const other = there.find((column) => column.name === name)
+    if (other?.type === type) continue
+    const state = other ? `is ${other.type} in the target and ${type} here` : 'is not in the target'
+    throw new CopyRefused(`the column ${model.table}.${name} ${state}`, [
+      'the migrations must make the same tables in both: snippetctl migrate status',
+    ])
+  }
+  return wanted
+}
+
+interface Copying {
+  readonly model: ModelSpec
+  readonly columns: readonly Column[]
+}
+
+const readingOf = ({ model, columns }: Copying): Reading => ({
+  model,
+  select: columns.map(({ name }) => `${identifier(model.table)}.${identifier(name)}::text`),
+})
+
+async function copyTable(from: Connection, to: Connection, { model, columns }: Copying): Promise<void> {
+  const names = columns.map(({ name }) => identifier(name)).join(', ')
+  const casts = columns.map(({ type }, index) => `(r ->> ${index})::${type}`).join(', ')
+  const text = `insert into ${identifier(model.table)} (${names}) overriding system value
+    select ${casts} from json_array_elements($1::json) as g(r)`
+  for await (const rows of readPages(from, readingOf({ model, columns }))) {
+    await to.query({ text, values: [JSON.stringify(rows)] })
+  }
+}
+
+/** @returns how many rows there are, when both sides have the same */
+async function compareTable(from: Connection, to: Connection, copying: Copying): Promise<number> {
+  const reading = readingOf(copying)
+  const theirs = readPages(to, reading)[Symbol.asyncIterator]()
+  let count = 0
+  for await (const rows of readPages(from, reading)) {
+    const { value = [] } = (await theirs.next()) as { readonly value?: readonly (readonly Cell[])[] }
+    const wrong = rows.findIndex((cells, index) => !cells.every((cell, at) => cell === value[index]?.[at]))
+    if (wrong >= 0 || rows.length !== value.length) throw different(copying.model, count + Math.max(0, wrong) + 1)
+    count += rows.length
+  }
+  if (!(await theirs.next()).done) throw different(copying.model, count + 1)
+  return count
+}
+
+function different({ table }: ModelSpec, place: number): CopyRefused {
+  return new CopyRefused(`row ${place} of ${table} is not the same in the target; nothing was kept`, [
+    'a trigger, a rule or another encoding there may change what is written',
+  ])
+}
+
+/** The next number that a counter gives is the same on both sides. */
+async function copyCounters(from: Connection, to: Connection, { model, columns }: Copying): Promise<void> {
+  const find = 'select pg_get_serial_sequence($1, $2)'
+  for (const { name } of columns) {
+    const values = [identifier(model.table), name]
+    const [here, there] = [await from.query({ text: find, values }), await to.query({ text: find, values })]
+    const [[counter] = []] = here.rows
+    const [[other] = []] = there.rows
+    if (counter == null || other == null) continue
+    const state = await from.query({ text: `select last_value::text, is_called::text from ${counter}`, values: [] })
+    const [[last = null, called = null] = []] = state.rows
+    await to.query({ text: 'select setval($1::regclass, $2::bigint, $3::boolean)', values: [other, last, called] })
+  }
+  await to.query(advanceCounter(model))
+}
+
+const OTHERS = `
+  select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where c.relkind = 'r' and n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and c.relname !~ '^snippetctl_migrations'
+  and c.oid <> all (select to_regclass(t) from json_array_elements_text($1) t) order by 1`
+
+async function othersOf(from: Connection, models: readonly ModelSpec[]): Promise<readonly string[]> {
+  const values = [JSON.stringify(models.map(({ table }) => identifier(table)))]
+  const { rows } = await from.query({ text: OTHERS, values })
+  const left: string[] = []
+  for (const [table] of rows) if (table != null && (await hasRows(from, table))) left.push(table)
+  return left
+}

@@ -1,0 +1,125 @@
+import { indexesOf } from '../../config/indexes/coverage.js'
+import { outgrowing, outgrowingAny } from '../../config/indexes/index-size.js'
+import { type AppSpec, type FieldSpec, isShown, type ModelSpec } from '../../config/spec.js'
+import { writeCell } from '../../fields/cell.js'
+import { identifier } from '../../fields/sql-literal.js'
+import type { Fault } from '../../problem.js'
+import type { Row } from '../../resource/plan.js'
+import type { Guards } from '../driver/blame.js'
+import {
+  constraintFields,
+  fieldsOf,
+  foreignKeyName,
+  indexName,
+  uniqueName,
+} from '../../config/parse/constraint-names.js'
+import type { Database } from '../database.js'
+import { explaining, takenKeyOf, toProblem } from '../driver/errors.js'
+
+const BROKEN = {
+  unique: 'is taken by another record',
+  foreign_key: 'names a record that does not exist',
+  check: 'is not valid',
+} as const
+
+/**
+ * What a client is told when the database refuses a change, by what did. Of a private field it is told nothing.
+ * @param models all models of the configuration
+ */
+export function guardsOf(model: ModelSpec, models: readonly ModelSpec[]): Guards {
+  const { fields, table } = model
+  // A combination with a private field is not explained: what is said of its public fields alone would be wrong.
+  const allShown = (guarded: readonly FieldSpec[]) => (guarded.some((field) => field.private) ? [] : guarded)
+  const namesOf = (names: readonly string[]) => allShown(fields.filter(({ name }) => names.includes(name)))
+  const indexes = indexesOf(model).map(({ columns, unique }) => ({
+    name: unique ? uniqueName(table, columns) : indexName(table, columns),
+    indexed: fieldsOf(model, columns),
+  }))
+  const required = (field: FieldSpec) => (field.private ? undefined : faultOf(field, `${field.label} is required`))
+  return {
+    table,
+    others: new Set(models.map((other) => other.table).filter((name) => name !== table)),
+    messages: new Map(Object.entries(model.messages)),
+    constraints: new Map(
+      [...constraintFields(model)].map(([name, { fields: guarded, kind, message }]) => [
+        name,
+        faultsOf(namesOf(guarded), kind, message),
+      ]),
+    ),
+    columns: (kind, columns) =>
+      faultsOf(
+        allShown(fields.filter(({ column }) => columns.some((name) => name === column || name === identifier(column)))),
+        kind,
+      ),
+    oversized: new Map(indexes.map(({ name, indexed }) => [name, tooLong(outgrowing(indexed))])),
+    anyOversized: tooLong([...new Set(indexes.flatMap(({ indexed }) => outgrowingAny(indexed)))]),
+    required: new Map(fields.filter((field) => !field.nullable).map((field) => [field.column, required(field)])),
+  }
+}
+
+function faultOf({ name }: FieldSpec, message: string): Fault {
+  return { field: name, message }
+}
+
+/** Names all of the fields that may be the reason: the database does not say which of them it is. */
+function tooLong(fields: readonly FieldSpec[]): readonly Fault[] {
+  const shown = fields.filter((field) => !field.private)
+  const message = `${shown.map(({ label }) => label).join(' or ')} is too long to be indexed`
+  return shown.map((field) => faultOf(field, message))
+}
+
+function faultsOf(fields: readonly FieldSpec[], kind: keyof typeof BROKEN, message?: string): readonly Fault[] {
+  const labels = fields.map(({ label }) => label)
+  const subject = labels.length > 1 ? `The combination of ${labels.join(' and ')}` : labels.join('')
+  return fields.map((field) => faultOf(field, message ?? `${subject} ${BROKEN[kind]}`))
+}
+
+/**
+ * What a client is told when a record cannot be deleted because others refer to it, by the name of the constraint: of relations that are
+ * public, and of what the model has a message for.
+ */
+export function referrersOf({ resources }: Pick<AppSpec, 'resources'>, model: ModelSpec): ReadonlyMap<string, string> {
+  // Of several resources of one model the first gives its name.
+  const relations = [...resources]
+    .reverse()
+    .flatMap(({ name, model: { table, fields } }) =>
+      fields
+        .filter((field) => field.target?.model === model.name && isShown(field))
+        .map(
+          (field) =>
+            [foreignKeyName(table, field.column), `A record of ${name} still refers to it, by ${field.name}`] as const,
+        ),
+    )
+  return new Map([...relations, ...Object.entries(model.messages)])
+}
+
+/** Which of several new rows has the key that is taken: the last, because it may be taken by another of them. */
+export function placeOfTaken({ fields }: ModelSpec, rows: readonly Row[], error: unknown): number | undefined {
+  const taken = takenKeyOf(error)
+  if (!taken) return undefined
+  const columns = taken.columns.split(', ')
+  const named = columns.map((name) => fields.find(({ column }) => column === name || identifier(column) === name))
+  const textOf = (row: Row) => named.map((field) => field && writeCell(field, row[field.name])).join(', ')
+  const place = rows.findLastIndex((row) => textOf(row) === taken.texts)
+  return place < 0 ? undefined : place
+}
+
+/** The transactions of a database, whose end blames a field as statements do. What the work throws passes as it is. */
+export function guardTransactions(database: Database, models: readonly ModelSpec[]): Database['transaction'] {
+  const guards = new Map(models.map((model) => [model.table, guardsOf(model, models)]))
+  return async (work, options) => {
+    let worked = false
+    try {
+      return await database.transaction(async (connection) => {
+        worked = false
+        const result = await work(connection)
+        worked = true
+        return result
+      }, options)
+    } catch (error) {
+      // Only the end itself is left to fail: for what the work has swallowed, or for a constraint that is held then.
+      if (!worked) throw error
+      throw toProblem(error, explaining(error, guards))
+    }
+  }
+}

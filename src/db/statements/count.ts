@@ -1,0 +1,69 @@
+import type { ListPlan } from '../../resource/plan.js'
+import type { Connection, Statement } from '../database.js'
+
+/** Rows that are counted one by one under `count: capped`. */
+export const COUNT_CAP = 10_000
+
+/** Whether rows are counted in the database: those of a page are, and a list that is not paged has all of its rows at hand. */
+export function isCounted({ total, limit }: ListPlan): boolean {
+  return total !== 'none' && limit !== undefined
+}
+
+interface Explained {
+  readonly 'Plan Rows': number
+}
+
+/** How long an estimate stands for those that come after it, in milliseconds: many requests share its cost, and nobody waits long for a better one. */
+const FRESH = 1_000
+const MOST = 1_000
+
+/** Estimates of counts that are known to be above the cap. */
+export interface Estimates {
+  /** One that was made a moment ago; there may be some even where the count has fallen below the cap since. */
+  find(statement: () => Statement): number | undefined
+  /** Asks the planner, once for all who want to know it at the same time. */
+  make(statement: Statement, connection: Connection): Promise<number>
+}
+
+export function createEstimates(): Estimates {
+  const known = new Map<string, { readonly rows: number; readonly until: number }>()
+  const asked = new Map<string, Promise<number>>()
+  const keyOf = ({ text, values }: Statement) => `${text}\0${values.join('\0')}`
+
+  const fresh = (key: string) => {
+    const found = known.get(key)
+    return found && found.until > performance.now() ? found.rows : undefined
+  }
+
+  async function ask(key: string, statement: Statement, connection: Connection): Promise<number> {
+    const rows = await explain(statement, connection)
+    const [oldest] = known.keys()
+    if (oldest !== undefined && known.size >= MOST) known.delete(oldest)
+    known.set(key, { rows, until: performance.now() + FRESH })
+    return rows
+  }
+
+  return {
+    find(statement) {
+      // Most tables are small, and never have one.
+      return known.size === 0 ? undefined : fresh(keyOf(statement()))
+    },
+    async make(statement, connection) {
+      const key = keyOf(statement)
+      const rows = fresh(key)
+      if (rows !== undefined) return rows
+      const others = asked.get(key)
+      // Theirs may be within a transaction that fails.
+      if (others) return others.catch(() => ask(key, statement, connection))
+      const answer = ask(key, statement, connection).finally(() => asked.delete(key))
+      asked.set(key, answer)
+      return answer
+    },
+  }
+}
+
+async function explain(statement: Statement, connection: Connection): Promise<number> {
+  const { rows } = await connection.query(statement)
+  const [explained] = JSON.parse(rows[0]?.[0] ?? '[]') as readonly { readonly Plan: Explained }[]
+  return Math.max(COUNT_CAP + 1, explained?.Plan['Plan Rows'] ?? 0)
+}

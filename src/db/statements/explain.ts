@@ -1,0 +1,84 @@
+import type { Json } from '../../json.js'
+import { Problem } from '../../problem.js'
+import { adviseIndex, type IndexAdvice } from '../../resource/index-advice.js'
+import type { Links } from '../../resource/links.js'
+import type { Id, ListPlan, Selection } from '../../resource/plan.js'
+import type { Resource } from '../../resource/resource.js'
+import type { Database, Statement } from '../database.js'
+import { documentForm } from './forms.js'
+import { type Access, accessesOf, type PlanStep, readPlan } from './plan-tree.js'
+import { compileStatements } from './statements.js'
+
+/** What a client reads of a resource: a list, or one record. */
+export type Read = { readonly plan: ListPlan } | { readonly id: Id; readonly selection?: Selection | undefined }
+
+/** The statement that answers a request, and how PostgreSQL does it. */
+export interface Explanation {
+  readonly sql: string
+  readonly values: Statement['values']
+  /** False when the statement took too long: then it was only planned. */
+  readonly ran: boolean
+  readonly milliseconds: number | undefined
+  /** Pages of 8 kB that it read, from memory or not. */
+  readonly pages: number | undefined
+  /** Those that the page or the record is made of; of a page one more is looked for, to know whether others follow. */
+  readonly rows: { readonly estimated: number; readonly actual: number | undefined }
+  readonly root: PlanStep
+  readonly accesses: readonly Access[]
+  /** Undefined for one record, whose key always has an index. */
+  readonly advice: IndexAdvice | undefined
+  /** The plan in PostgreSQL's own words. */
+  readonly plan: Json
+}
+
+interface Explained {
+  readonly Plan: Readonly<Record<string, Json>>
+  readonly 'Execution Time'?: number
+}
+
+/**
+ * Runs the statement that a server would send for a request, in a transaction that only reads, and tells how it was done.
+ * @throws Problem for what the database refuses
+ */
+export async function explainRead(
+  { resource, links, read }: { readonly resource: Resource; readonly links: Links; readonly read: Read },
+  database: Database,
+): Promise<Explanation> {
+  const { text, values } = statementOf(resource, links, read)
+  const explain = (options: string) =>
+    database.transaction(async (connection) => {
+      await connection.query({ text: 'set transaction read only', values: [] })
+      return connection.query({ text: `explain (${options}, format json) ${text}`, values })
+    })
+  const result = await explain('analyze, buffers').catch((error: unknown) => {
+    if (error instanceof Problem && error.type === 'timeout') return explain('costs')
+    throw error
+  })
+  const [explained] = JSON.parse(result.rows[0]?.[0] ?? '[]') as readonly Explained[]
+  if (explained === undefined) throw new Error('an explain answered no plan')
+  const { Plan: plan, 'Execution Time': milliseconds } = explained
+  const root = readPlan(plan)
+  const ran = root.actual !== undefined
+  // A list leaves the database as one row, made of those of the page.
+  const { estimated, actual } = ('plan' in read && root.steps.find(({ part }) => part === undefined)) || root
+  return {
+    sql: text,
+    values,
+    ran,
+    milliseconds,
+    pages: ran ? Number(plan['Shared Hit Blocks'] ?? 0) + Number(plan['Shared Read Blocks'] ?? 0) : undefined,
+    rows: { estimated, actual },
+    root,
+    accesses: accessesOf(root, 'plan' in read),
+    advice: 'plan' in read ? adviseIndex(resource.spec.model, read.plan) : undefined,
+    plan,
+  }
+}
+
+function statementOf(resource: Resource, links: Links, read: Read): Statement {
+  const { model } = resource.spec
+  const statements = compileStatements(model, documentForm(resource, links))
+  if ('plan' in read) return statements.list(read.plan)
+  const id = model.primaryKey.type.write(read.id, model.primaryKey.options)
+  return read.selection ? statements.look(id, read.selection) : statements.retrieve(id)
+}

@@ -1,0 +1,135 @@
+import type { ListPlan } from '../../resource/plan.js'
+import type { Cell } from '../../fields/cell.js'
+import type { Result } from '../database.js'
+
+/** The parts of which a statement for a page is made. */
+export interface PageParts {
+  /** The statement that cuts the page out, with one row more than the page has. */
+  readonly cut: string
+  /** What the cut rows are called. */
+  readonly table: string
+  /** Their order, as clients see it. */
+  readonly order: string
+  /** What is selected of each of them. */
+  readonly selected: readonly string[]
+  /** The values of the order in each of them, where the answer must carry those of the first and the last. */
+  readonly keys: readonly string[]
+  /** The statement that counts all matching rows, where they are counted. */
+  readonly count: string | undefined
+  /** The parameter that says how many rows the page has at most; undefined for all. */
+  readonly size: string | undefined
+  /** The order in which they were cut, by which the row that is too many comes last. */
+  readonly cutOrder: string
+}
+
+/** A page as it came from the database. */
+export interface PageCells<Items> {
+  readonly items: Items
+  readonly length: number
+  readonly more: boolean
+  /** The keys of the first and the last item. */
+  readonly first: readonly Cell[] | undefined
+  readonly last: readonly Cell[] | undefined
+  /** All matching rows, where they are counted and the answer had a row to carry the number. */
+  readonly counted: number | undefined
+}
+
+/** How a page leaves the database: the statement, and what is made of its rows. */
+export interface PageShape<Items> {
+  text(parts: PageParts): string
+  /** The column whose cell is read as bytes. */
+  raw?(counts: Pick<PageCounts, 'counted'>): number
+  read(result: Pick<Result, 'rows' | 'bytes'>, counts: PageCounts): PageCells<Items>
+}
+
+/** What the reader of an answer knows of the statement: the columns before the items. */
+export interface PageCounts {
+  readonly plan: Pick<ListPlan, 'limit' | 'start'>
+  readonly counted: boolean
+  readonly keys: number
+}
+
+/** A row of the answer for each record. */
+export function rowPage<Item>(read: (cells: readonly Cell[]) => Item): PageShape<readonly Item[]> {
+  return {
+    text: ({ cut, table, order, selected, keys, count }) => {
+      const columns = [...(count === undefined ? [] : [`(${count})`]), ...keys, ...selected]
+      return `select ${columns.join(', ')} from (${cut}) ${table}${order}`
+    },
+    read: ({ rows }, { plan: { limit, start }, counted, keys }) => {
+      const more = limit !== undefined && rows.length > limit
+      const from = more && 'before' in start ? 1 : 0
+      const wanted = more ? rows.slice(from, from + limit) : rows
+      const at = counted ? 1 : 0
+      const edge = (cells: readonly Cell[] | undefined) => (keys > 0 ? cells?.slice(at, at + keys) : undefined)
+      return {
+        items: wanted.map((cells) => read(cells.slice(at + keys))),
+        length: wanted.length,
+        more,
+        first: edge(wanted[0]),
+        last: edge(wanted.at(-1)),
+        counted: counted && rows[0] ? Number(rows[0][0]) : undefined,
+      }
+    },
+  }
+}
+
+/** A row for each record, of which the reader makes a text, and the text of one array of them all. */
+export function joinedPage(read: (cells: readonly Cell[]) => string): PageShape<Uint8Array> {
+  const rows = rowPage(read)
+  return {
+    text: rows.text,
+    read: (result, counts) => {
+      const page = rows.read(result, counts)
+      return { ...page, items: Buffer.from(`[${page.items.join(',')}]`) }
+    },
+  }
+}
+
+/**
+ * One row for the whole page, in which the records, one text each, stand between commas: a row for each costs the reader of the answer
+ * more than all the rest of a list.
+ */
+export const textPage: PageShape<Uint8Array> = {
+  text: ({ cut, table, order, selected: [text], keys, count, size, cutOrder }) => {
+    const names = keys.map((_, index) => `k${index}`)
+    const columns = [`${text} d`, ...keys.map((key, index) => `${key} ${names[index]}`)]
+    const number = size === undefined ? '' : `, row_number() over (${cutOrder}) n`
+    // An aggregate takes rows in the order in which a sorted subquery gives them.
+    const rows = `select ${columns.join(', ')}${number} from (${cut}) ${table}${order}`
+    const wanted = size === undefined ? '' : ` filter (where n <= ${size})`
+    const last = size === undefined ? 'count(*)::int' : `least(${size}, count(*))::int`
+    const edges = names.flatMap((name) => ['1', last].map((place) => `(array_agg(${name})${wanted})[${place}]`))
+    const all = [
+      ...(count === undefined ? [] : [`(${count})`]),
+      'count(*)',
+      `'[' || coalesce(string_agg(d, ',')${wanted}, '') || ']'`,
+      ...edges,
+    ]
+    return `select ${all.join(', ')} from (${rows}) p`
+  },
+  raw: ({ counted }) => (counted ? 2 : 1),
+  read: ({ rows: [cells = []], bytes }, { plan: { limit }, counted, keys }) => {
+    const at = counted ? 1 : 0
+    const rows = Number(cells[at])
+    const more = limit !== undefined && rows > limit
+    const edge = (side: 0 | 1) => {
+      if (keys === 0 || rows === 0) return undefined
+      const values: Cell[] = []
+      for (let index = 0; index < keys; index++) values.push(cells[at + 2 + 2 * index + side] ?? null)
+      return values
+    }
+    return {
+      items: bytes ?? missing(),
+      length: more ? limit : rows,
+      more,
+      first: edge(0),
+      last: edge(1),
+      counted: counted ? Number(cells[0]) : undefined,
+    }
+  },
+}
+
+function missing(): never {
+  throw new Error('a page came without its text')
+}

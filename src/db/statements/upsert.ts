@@ -1,0 +1,103 @@
+import type { FieldSpec, ModelSpec } from '../../config/spec.js'
+import { writeCell } from '../../fields/cell.js'
+import { identifier } from '../../fields/sql-literal.js'
+import type { Row } from '../../resource/plan.js'
+import type { Connection, Statement } from '../database.js'
+import { toProblem } from '../driver/errors.js'
+import { guardsOf } from '../records/guards.js'
+
+/** What became of some rows. */
+export interface Upserted {
+  readonly created: number
+  readonly updated: number
+  /** The place of the first row whose record this transaction has written before; then nothing was done. */
+  readonly repeated: number | undefined
+}
+
+interface Columns {
+  readonly model: ModelSpec
+  /** What every row has, in order. */
+  readonly fields: readonly FieldSpec[]
+  /** The fields of a unique constraint: by them a row finds its record. */
+  readonly key: readonly FieldSpec[]
+}
+
+interface Shape extends Columns {
+  /** All models of the configuration. */
+  readonly models: readonly ModelSpec[]
+}
+
+/** Rows that a transaction of its own has written: a record of it has this in its system column `xmin`. */
+const OWN = `(txid_current() % 4294967296)::text`
+
+/**
+ * @returns what writes rows of one shape: it inserts those whose key is new, and changes those that differ in any field, by their
+ * exact text. Fields that the rows do not have keep what they have.
+ * @throws Problem that blames a field where the database refuses
+ */
+export function compileUpsert(shape: Shape): (connection: Connection, rows: readonly Row[]) => Promise<Upserted> {
+  const guards = guardsOf(shape.model, shape.models)
+  const text = upsertText(shape)
+  return async (connection, rows) => {
+    const cells = rows.map((row) => shape.fields.map((field) => writeCell(field, row[field.name])))
+    try {
+      const answer = await connection.query({ text, values: [JSON.stringify(cells)] })
+      const [repeated, created, updated] = answer.rows[0] ?? []
+      return {
+        created: Number(created),
+        updated: Number(updated),
+        repeated: repeated == null ? undefined : Number(repeated) - 1,
+      }
+    } catch (error) {
+      throw toProblem(error, guards)
+    }
+  }
+}
+
+function upsertText({ model, fields, key }: Columns): string {
+  const table = identifier(model.table)
+  const cast = (field: FieldSpec, index: number) => `(r ->> ${index})::${field.type.column(field.options)} as c${index}`
+  const own = ({ column }: FieldSpec) => `${table}.${identifier(column)}`
+  const same = key.map((field) => `${own(field)} = c${fields.indexOf(field)}`).join(' and ')
+  const columns = fields.map(({ column }) => identifier(column)).join(', ')
+  return `with given as (
+      select n, ${fields.map(cast).join(', ')} from json_array_elements($1::json) with ordinality as g(r, n)
+    ), repeated as (
+      select min(n) as n from given join ${table} on ${same} where ${table}.xmin::text = ${OWN}
+    ), written as (
+      insert into ${table} (${columns}) overriding system value
+      select ${fields.map((_, index) => `c${index}`).join(', ')} from given where (select n from repeated) is null order by n
+      on conflict (${key.map(({ column }) => identifier(column)).join(', ')}) do ${conflictAction({ model, fields, key })}
+      returning ${table}.xmax = 0 as created
+    )
+    select (select n from repeated)::text, count(*) filter (where created)::text, count(*) filter (where not created)::text
+    from written`
+}
+
+function conflictAction({ model, fields, key }: Columns): string {
+  const changing = fields.filter((field) => !key.includes(field))
+  if (changing.length === 0) return 'nothing'
+  const touched = model.fields.filter((field) => field.auto === 'on_update' && !fields.includes(field))
+  const table = identifier(model.table)
+  const changes = [
+    ...changing.map(({ column }) => `${identifier(column)} = excluded.${identifier(column)}`),
+    ...touched.map(({ column }) => `${identifier(column)} = now()`),
+  ]
+  const texts = (of: string) => changing.map(({ column }) => `${of}.${identifier(column)}::text`).join(', ')
+  return `update set ${changes.join(', ')} where (${texts(table)}) is distinct from (${texts('excluded')})`
+}
+
+/**
+ * Moves the counter of a model's primary key on, past every number that there is, so that the next record gets a free one. A key that
+ * has no counter is left alone.
+ */
+export function advanceCounter({ table, primaryKey }: ModelSpec): Statement {
+  const column = identifier(primaryKey.column)
+  const name = identifier(table)
+  const text = `select setval(s::regclass, n) from (
+      select s, case when s is not null then m::bigint end as n from (
+        select pg_get_serial_sequence($1, $2) as s, (select ${column}::text from ${name} order by ${name}.${column} desc limit 1) as m
+      ) as found
+    ) as counter where n > coalesce(pg_sequence_last_value(s::regclass), 0)`
+  return { text, values: [name, primaryKey.column] }
+}

@@ -1,0 +1,117 @@
+import { isMismatch } from '../../db/driver/errors.js'
+import { outcomeUnknown } from '../../db/driver/outcome.js'
+import { Problem } from '../../problem.js'
+import { createDeadlines, type Deadlines } from './deadlines.js'
+import { codeUnderWay, type Exchange, isSettled } from './exchange.js'
+import type { Log } from '../log.js'
+import { answeredBefore } from '../outcomes.js'
+import { toReply } from './problem-document.js'
+import { type Situation, sendReply } from './reply.js'
+import type { Reply } from '../route.js'
+import type { RouteTable } from '../routes.js'
+import type { Traffic } from './traffic.js'
+import type { Uses } from './uses.js'
+
+export interface AnsweringParts extends Situation {
+  readonly routes: Pick<RouteTable, 'rendererAt'>
+  readonly log: Log
+  readonly traffic?: Traffic | undefined
+  /** Counts requests, handlers, streams and what follows commits, each until it has ended. */
+  readonly uses: Uses
+  /** Is told that a table seems to be another than its model's. */
+  readonly onMismatch?: (() => void) | undefined
+}
+
+/** The ways in which an exchange gets its one answer. The first wins; what comes later is dropped. */
+export interface Answering {
+  answer(exchange: Exchange, reply: Reply): void
+  /** Answers with a problem. Whatever is no Problem is a bug: logged with its cause, and told to nobody. */
+  fail(exchange: Exchange, error: unknown): void
+  /** Fail the exchanges that are started with them. */
+  readonly deadlines: Deadlines
+}
+
+export function createAnswering(parts: AnsweringParts): Answering {
+  const { routes, log, limits, uses } = parts
+
+  const answer = (exchange: Exchange, reply: Reply): void => {
+    if (isSettled(exchange)) return
+    try {
+      if (reply.stream !== undefined) deadlines.start(exchange)
+      const sending = sendReply(exchange, reply, parts)
+      if (!sending) return
+      uses.begin()
+      sending.catch((error: unknown) => fail(exchange, error)).finally(uses.end)
+    } catch (error) {
+      fail(exchange, error)
+    }
+  }
+
+  const fail = (exchange: Exchange, error: unknown): void => {
+    const { response, requestId, path, trace } = exchange
+    // The log has it already: this is only how a handler takes it.
+    if (exchange.expired && error === exchange.ending?.signal.reason) return
+    const problem = toTruth(exchange, error)
+    if (isOurs(problem)) {
+      log.error({
+        event: 'failure',
+        request_id: requestId,
+        trace_id: trace?.traceId,
+        route: exchange.route?.name,
+        type: problem.type,
+        ...(exchange.overdue && codeUnderWay(exchange)),
+        cause: problem.cause,
+      })
+    }
+    if (isMismatch(problem)) parts.onMismatch?.()
+    if (isGap(problem)) reportGap(exchange, problem)
+    // A cut answer is the only way left to say that it is not complete.
+    if (response.headersSent && !response.writableEnded) response.destroy()
+    if (isSettled(exchange)) return
+    try {
+      // No stream, so nothing is left to wait for.
+      void sendReply(exchange, toReply(problem, requestId, routes.rendererAt(path)), parts)
+    } catch (cause) {
+      log.error({ event: 'failure', request_id: requestId, route: exchange.route?.name, type: 'internal', cause })
+      void sendReply(exchange, toReply(new Problem('internal'), requestId), parts)
+    }
+  }
+
+  const reportGap = ({ requestId, route }: Exchange, { cause }: Problem): void => {
+    if (parts.traffic) parts.traffic.gaps += 1
+    const { code, table, constraint } = cause as Readonly<Record<string, unknown>>
+    // A value that fits the field and not the column.
+    if (String(code).startsWith('22')) parts.onMismatch?.()
+    log.info({ event: 'validator_gap', request_id: requestId, route: route?.name, code, table, constraint })
+  }
+
+  const seconds = limits.handlerTimeout / 1000
+  const deadlines = createDeadlines(limits.handlerTimeout, (exchange) => {
+    fail(exchange, new Problem('timeout', `the request took longer than ${seconds} seconds`, { headers: RETRY }))
+    exchange.ending ??= new AbortController()
+    exchange.ending.abort(answeredBefore())
+  })
+
+  return { answer, fail, deadlines }
+}
+
+const RETRY = { 'Retry-After': '1' }
+const PARTLY_DONE =
+  'The request failed after a part of what it does was stored. Read the records to find out, or send it again with its Idempotency-Key'
+
+/** The problem that a request ends with. Where something is stored already, none may say that nothing was done and that it can be sent again. */
+function toTruth({ stored }: Exchange, error: unknown): Problem {
+  if (!(error instanceof Problem)) return new Problem('internal', undefined, { cause: error })
+  if (!stored || !(error.type === 'timeout' || error.type === 'unavailable')) return error
+  return outcomeUnknown(error.cause ?? error, PARTLY_DONE)
+}
+
+/** Whether the database refused what the validators had let through. They have no cause for what they refuse themselves. */
+function isGap({ type, cause }: Problem): boolean {
+  return type === 'validation' && cause instanceof Error && 'code' in cause
+}
+
+/** Whether a problem is for the log: something failed on this side, rather than being refused. */
+function isOurs({ type, status, cause }: Problem): boolean {
+  return type === 'internal' || type === 'timeout' || (status >= 500 && cause !== undefined)
+}

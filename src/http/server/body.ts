@@ -1,0 +1,109 @@
+import { type JsonBody, readJsonBody } from '../../json-body.js'
+import { Problem } from '../../problem.js'
+import type { Exchange } from './exchange.js'
+import { countHeader } from './headers.js'
+import type { BodyPolicy } from '../route.js'
+
+const MEDIA_TYPE = /^([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)(?:[ \t]*;[ \t]*charset=(?:utf-?8|"utf-?8"))?$/
+
+/**
+ * Judges the head of a request by `policy`, then reads its body as a JSON object, or an array of such where it takes one.
+ * @throws Problem `body_too_large`, `unsupported_media_type` or `malformed_body`; when the client or the connection fails
+ * meanwhile, what the connection's end is called
+ */
+export async function readBody(exchange: Exchange, policy: BodyPolicy): Promise<JsonBody> {
+  const { request } = exchange
+  if (Number(request.headers['content-length'] ?? 0) > policy.limit) throw tooLarge(exchange, policy)
+  if (policy.blank && isBodyless(exchange)) return NOTHING
+  requireReadable(exchange, policy)
+  const bytes = await readBytes(exchange, policy)
+  return policy.blank && bytes.length === 0 ? NOTHING : readJsonBody(bytes, policy.items, policy.within)
+}
+
+const NOTHING = readJsonBody(Buffer.from('{}'))
+
+/** The header in which an answer says which media types a method takes; `Accept` for others. */
+const ADVERTISED: Readonly<Record<string, string>> = { PATCH: 'Accept-Patch', POST: 'Accept-Post' }
+
+function requireReadable({ request }: Exchange, { mediaTypes, optional }: BodyPolicy): void {
+  const { headers, rawHeaders, method = '' } = request
+  const unsupported = (detail: string) =>
+    new Problem('unsupported_media_type', detail, {
+      headers: { [ADVERTISED[method] ?? 'Accept']: mediaTypes.join(', ') },
+    })
+  const coding = headers['content-encoding']
+  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
+    throw unsupported('the body must be sent without Content-Encoding')
+  }
+  const given = headers['content-type']
+  if (given === undefined && optional) return
+  if (given === undefined) throw unsupported(`the request has no Content-Type; it must be ${list(mediaTypes)}`)
+  if (countHeader(rawHeaders, 'content-type') > 1) throw unsupported('the request has more than one Content-Type')
+  const mediaType = MEDIA_TYPE.exec(given.toLowerCase())?.[1]
+  if (mediaType === undefined || !mediaTypes.includes(mediaType)) {
+    throw unsupported(`Content-Type must be ${list(mediaTypes)}, without parameters other than charset=utf-8`)
+  }
+}
+
+function readBytes(exchange: Exchange, policy: BodyPolicy): Promise<Uint8Array> {
+  const { request } = exchange
+  if (request.readableEnded && !isBodyless(exchange)) {
+    throw new Error('the body was read by something in front of the service; mount the service before body parsers')
+  }
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const hasArrived = request.complete
+    const isOver = () => exchange.failBody === undefined
+    const stop = () => {
+      exchange.failBody = undefined
+      if (!hasArrived) exchange.bodyEnded = performance.now()
+    }
+    const fail = (problem: Problem) => {
+      stop()
+      reject(problem)
+    }
+    exchange.failBody = fail
+    request.on('data', (chunk: Buffer) => {
+      if (isOver()) return
+      size += chunk.length
+      if (size <= policy.limit) chunks.push(chunk)
+      else fail(tooLarge(exchange, policy))
+    })
+    const finish = () => {
+      if (isOver()) return
+      stop()
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))
+    }
+    const lose = () => {
+      if (!isOver()) fail(new Problem('malformed_request', 'the connection ended before the body'))
+    }
+    request.on('end', finish)
+    // Comes with every end of the connection; without a listener, Node keeps the error that goes with it to itself.
+    request.on('close', lose)
+    if (request.readableEnded) finish()
+    else if (request.destroyed) lose()
+    askForBody(exchange)
+  })
+}
+
+/** Asks a client for its body if it waits for that. */
+export function askForBody(exchange: Exchange): void {
+  if (!exchange.awaitsContinue) return
+  exchange.awaitsContinue = false
+  exchange.response.writeContinue()
+}
+
+function isBodyless({ request: { headers } }: Exchange): boolean {
+  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+}
+
+function tooLarge(exchange: Exchange, { limit, items }: BodyPolicy): Problem {
+  exchange.mustClose = true
+  const help = items === undefined ? '' : '; if it is an array, send fewer items at once'
+  return new Problem('body_too_large', `the body must be at most ${limit} bytes${help}`)
+}
+
+function list(mediaTypes: readonly string[]): string {
+  return mediaTypes.join(' or ')
+}

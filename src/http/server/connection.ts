@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { Problem, type ProblemType } from '../../problem.js'
+import { type Connection, endConnection, type Exchange, type Refusal } from './exchange.js'
+import { toJsonText } from '../../fields/exact-json.js'
+import type { Limits } from './limits.js'
+import { toReply } from './problem-document.js'
+import { headersOf } from './reply.js'
+import type { Reply } from '../route.js'
+
+/** By the code of Node's error; everything else is not HTTP. */
+const FAILURES: Readonly<Record<string, readonly [ProblemType, string]>> = {
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'the head of the request is too large'],
+  HPE_INVALID_URL: [
+    'malformed_request',
+    'the address of the request has a character that must be percent-encoded: only visible ASCII is allowed, so `é` is written %C3%A9',
+  ],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['body_too_large', 'the chunk extensions of the body are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'the request did not arrive in time'],
+}
+
+export function newConnection(): Connection {
+  return {
+    underWay: [],
+    waiting: [],
+    paused: false,
+    isKeptPaused: false,
+    unread: 0,
+    count: 0,
+    latest: undefined,
+    closing: false,
+    refusal: undefined,
+    broken: undefined,
+  }
+}
+
+/**
+ * Counts a request. The last one that the connection may have ends it, and whatever was sent behind is not looked at: a client
+ * knows from `Connection: close` that it has to send that again. Node would answer it 503 instead.
+ */
+export function enter(connection: Connection, exchange: Exchange, { requestsPerConnection }: Limits): void {
+  connection.underWay.push(exchange)
+  connection.count += 1
+  connection.latest = exchange
+  if (connection.count < requestsPerConnection) return
+  exchange.mustClose = true
+  endConnection(connection)
+}
+
+/** What the client did wrong when Node could not go on reading from it. */
+export function toProblem(code: string | undefined): Problem {
+  const [type, detail] = FAILURES[code ?? ''] ?? ['malformed_request', 'the request is not valid HTTP/1.1']
+  return new Problem(type, detail)
+}
+
+const REQUEST_LINE = /^[A-Z]{1,20} (\S{1,16384})/
+
+/**
+ * Where bytes were meant to go that Node could not read. They are one packet of many, so that it is known only when they begin with a
+ * request line; behind requests under way they may begin with those.
+ */
+export function targetOf(connection: Connection, packet: Buffer | undefined): string | undefined {
+  if (connection.underWay.length > 0) return undefined
+  return REQUEST_LINE.exec(packet?.toString('latin1') ?? '')?.[1]
+}
+
+/** Ends a connection on which nothing more can be understood, after the answers that are under way. */
+export function breakOff(connection: Connection, socket: Duplex, refusal: Refusal, limits: Limits): void {
+  const { latest, closing } = connection
+  const open = connection.underWay.length
+  // The parser reports again whatever bytes come later.
+  if (connection.refusal || connection.broken || (closing && open === 0)) return
+  connection.closing = true
+  if (connection.waiting.length > 0) {
+    connection.broken = refusal
+    return
+  }
+  if (open > 0 && latest && !latest.request.complete) {
+    latest.mustClose = true
+    latest.failBody?.(refusal.problem)
+    if (latest.response.headersSent) latest.response.on('finish', () => socket.destroy())
+    return
+  }
+  connection.refusal = refusal
+  if (open === 0) refuse(socket, refusal, limits)
+}
+
+/** Counts the end of a request. */
+export function release(connection: Connection, exchange: Exchange): void {
+  connection.unread -= exchange.unread
+  connection.underWay.splice(connection.underWay.indexOf(exchange), 1)
+}
+
+/** Ends a connection that was broken off, once everything before is answered. */
+export function settle({ underWay, waiting, refusal }: Connection, socket: Duplex, limits: Limits): void {
+  if (refusal && underWay.length === 0 && waiting.length === 0) refuse(socket, refusal, limits)
+}
+
+/** Ends the requests of a connection that is closed. Node does so for the one that it is answering, and forgets those behind it. */
+export function abandon({ underWay }: Connection): void {
+  for (const { response } of [...underWay]) {
+    if (response.socket) continue
+    response.destroy()
+    response.emit('close')
+  }
+}
+
+/** Answers on the bare socket, for want of a request that could be answered. */
+export function refuse(socket: Duplex, refusal: Refusal, { lingerTimeout }: Limits): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const requestId = randomUUID()
+  const { reply, body } = replyTo(refusal, requestId)
+  const headers = headersOf(requestId, reply, Buffer.byteLength(body), true)
+  const lines = [`HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}`, `Date: ${new Date().toUTCString()}`]
+  for (let index = 0; index < headers.length; index += 2) lines.push(`${headers[index]}: ${headers[index + 1]}`)
+  const timer = setTimeout(() => socket.destroy(), lingerTimeout)
+  socket.once('close', () => clearTimeout(timer)).once('end', () => socket.destroy())
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
+}
+
+function replyTo({ problem, render }: Refusal, requestId: string): { readonly reply: Reply; readonly body: string } {
+  try {
+    const reply = toReply(problem, requestId, render)
+    return { reply, body: toJsonText(reply.body) }
+  } catch {
+    // The form is a plugin's; its own problems with it are told where a request is answered.
+    return replyTo({ problem, render: undefined }, requestId)
+  }
+}

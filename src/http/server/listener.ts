@@ -1,0 +1,286 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { Problem } from '../../problem.js'
+import { type AnsweringParts, createAnswering } from './answering.js'
+import { enter, release, settle } from './connection.js'
+import { askForBody } from './body.js'
+import { makeContext, type Records } from '../context.js'
+import type { Connection, Exchange } from './exchange.js'
+import type { Fallback } from './fallback.js'
+import type { Pipeline } from './pipeline.js'
+import type { Next } from '../plugin.js'
+import type { FindForeign } from '../foreign.js'
+import type { PublicUrl } from '../public-url.js'
+import { findHeadProblem, requestIdOf, SECURITY_HEADERS, takeAuthority } from './headers.js'
+import type { Later } from '../later.js'
+import { type Handler, METHODS, type Method, type Reply, type RouteOptions } from '../route.js'
+import type { Match, RouteTable } from '../routes.js'
+import type { Spans } from './spans.js'
+import { splitTarget, type Target } from './target.js'
+import { readTrace } from './trace.js'
+
+/** What a listener works with. */
+export interface ListenerParts extends AnsweringParts {
+  readonly routes: Pick<RouteTable, 'match' | 'rendererAt' | 'reverse'>
+  readonly records: Records
+  readonly later: Later
+  readonly fallback: Fallback | undefined
+  /** Asked for what neither a route nor the fallback takes. */
+  readonly pages?: Pick<RouteTable, 'match'> | undefined
+  readonly findForeign: FindForeign
+  /** Under which URL clients reach the service; nobody says when left out. */
+  readonly publicUrl?: PublicUrl | undefined
+  readonly spans?: Spans | undefined
+  readonly pipeline: Pipeline
+  readonly connectionOf: (socket: Socket) => Connection | undefined
+}
+
+type Found = Extract<Match, { readonly route: unknown }>
+
+/** `next` is there when the service is mounted in another server, and takes what nothing here answers. */
+export type Listener = (request: IncomingMessage, response: ServerResponse, next?: Next) => void
+
+/**
+ * The path of every request: table of routes, context, handler, answer. Whatever is thrown on it ends in `fail` of answering.ts.
+ * `receiveExpecting` takes requests whose client waits for `100 Continue`.
+ */
+export function createListener(parts: ListenerParts): {
+  readonly receive: Listener
+  readonly receiveExpecting: Listener
+} {
+  const { routes, records, later, uses, fallback, pages, findForeign, log, limits, traffic, spans } = parts
+  const { answer, fail, deadlines } = createAnswering(parts)
+  const { publicUrl = () => '' } = parts
+  const { handlerTimeout } = limits
+  const reverse = routes.reverse.bind(routes)
+  const runLater: Later['run'] = (...given) => {
+    uses.begin()
+    return later.run(...given).finally(uses.end)
+  }
+  const { watch, enforce } = deadlines
+  const surroundings = { records, reverse, publicUrl, runLater, watch, enforce, handlerTimeout }
+
+  const receive = (request: IncomingMessage, response: ServerResponse, next?: Next, awaitsContinue = false): void => {
+    const connection = parts.connectionOf(request.socket)
+    // An answer ahead of this one ends the connection, so that nobody could be told what came of it.
+    if (connection?.closing) return
+    uses.begin()
+    if (!connection || parts.pipeline.admits(connection)) return start(request, response, next, awaitsContinue)
+    const startNow = () => start(request, response, next, awaitsContinue)
+    parts.pipeline.park(connection, request.socket, { start: startNow, drop: uses.end })
+  }
+
+  const start = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    next: Next | undefined,
+    awaitsContinue: boolean,
+  ): void => {
+    const target = splitTarget(request.url ?? '')
+    const match = target.path.startsWith('/') ? find(request.method ?? '', target.path) : undefined
+    if (!match && !fallback && next) {
+      uses.end()
+      return next()
+    }
+    const exchange = begin(request, response, target, awaitsContinue)
+    const { authority } = target
+    const problem =
+      findHeadProblem(request, limits.headers) ??
+      (authority === undefined ? undefined : takeAuthority(request, authority))
+    if (problem) {
+      exchange.mustClose = true
+      fail(exchange, problem)
+      return
+    }
+    if (match) guardOrigin(exchange, match)
+    else passOn(exchange, next)
+  }
+
+  const find = (method: string, path: string): Match =>
+    routes.match(method, path) ?? (fallback ? undefined : pages?.match(method, path))
+
+  const begin = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: Target,
+    awaitsContinue: boolean,
+  ): Exchange => {
+    const { socket } = request
+    const connection = parts.connectionOf(socket)
+    const exchange: Exchange = {
+      request,
+      response,
+      requestId: requestIdOf(request),
+      path: target.path,
+      search: target.search,
+      started: performance.now(),
+      connection,
+      route: undefined,
+      trace: readTrace(request.headers),
+      span: undefined,
+      awaitsContinue,
+      mustClose: false,
+      failBody: undefined,
+      bodyEnded: 0,
+      unread: 0,
+      expired: false,
+      overdue: false,
+      transactions: 0,
+      writes: 0,
+      stored: false,
+      ending: undefined,
+      code: undefined,
+    }
+    if (connection) {
+      enter(connection, exchange, limits)
+      parts.pipeline.started(connection)
+    }
+    if (traffic) traffic.open += 1
+    // What is mounted may write after its end; without a listener that would end the process.
+    response.on('error', (cause) => log.error({ event: 'failure', request_id: exchange.requestId, cause }))
+    response.once('close', () => {
+      uses.end()
+      deadlines.stop(exchange)
+      if (exchange.unread > 0) parts.budget.release(exchange.unread)
+      const ended = performance.now()
+      log.info(describe(exchange, ended))
+      exchange.span?.end(statusOf(exchange))
+      if (traffic) {
+        traffic.open -= 1
+        traffic.of(exchange.route).count(statusOf(exchange), ended - exchange.started)
+      }
+      if (!connection) return
+      release(connection, exchange)
+      parts.pipeline.ended(connection)
+      parts.pipeline.proceed(connection, socket)
+      settle(connection, socket, limits)
+    })
+    return exchange
+  }
+
+  const guardOrigin = (exchange: Exchange, match: NonNullable<Match>): void => {
+    // A method that the path does not take writes nothing, wherever it comes from.
+    const foreign = findForeign(exchange.request, 'allow' in match || match.route.crossSite)
+    if (foreign) fail(exchange, foreign)
+    else serve(exchange, match)
+  }
+
+  const serve = (exchange: Exchange, match: NonNullable<Match>): void => {
+    if ('allow' in match) return refuseMethod(exchange, match.allow, match.options)
+    const { route, params } = match
+    exchange.route = route
+    try {
+      const outcome = spans ? trace(exchange, match, spans) : route.handle(makeContext(exchange, params, surroundings))
+      if (!('then' in outcome)) return answer(exchange, outcome)
+      deadlines.start(exchange)
+      // It may go on after its client has left, or was answered for want of time.
+      uses.begin()
+      outcome.then(
+        (reply) => {
+          answer(exchange, reply)
+          uses.end()
+        },
+        (error: unknown) => {
+          fail(exchange, error)
+          uses.end()
+        },
+      )
+    } catch (error) {
+      fail(exchange, error)
+    }
+  }
+
+  const trace = (exchange: Exchange, { route, params }: Found, spans: Spans): ReturnType<Handler> => {
+    const span = spans.begin(exchange.request, route, exchange.requestId)
+    exchange.span = span
+    exchange.trace = span.trace
+    return span.run(() => route.handle(makeContext(exchange, params, surroundings)))
+  }
+
+  const refuseMethod = (exchange: Exchange, methods: readonly Method[], options?: RouteOptions): void => {
+    const Allow = allowed(methods)
+    if (exchange.request.method === 'OPTIONS') {
+      const preflight = parts.cors?.preflight(exchange.request, Allow)
+      return answer(exchange, preflight ? { status: 204, headers: preflight } : toOptionsReply(Allow, options))
+    }
+    fail(exchange, new Problem('method_not_allowed', `this path takes ${Allow}`, { headers: { Allow } }))
+  }
+
+  const passOn = (exchange: Exchange, next: Next | undefined): void => {
+    const { request, response, requestId, path, search } = exchange
+    if (request.method === 'TRACE') return refuseMethod(exchange, METHODS)
+    const nowhere = () =>
+      fail(exchange, findForeign(request, true) ?? new Problem('not_found', 'nothing is at this path'))
+    if (!fallback || !path.startsWith('/')) return nowhere()
+    const before = new Set(response.getHeaderNames())
+    setDefaultHeaders(response, requestId, parts.draining() || exchange.awaitsContinue || exchange.mustClose)
+    if (parts.cors) setHeaders(response, parts.cors.headersFor(request))
+    request.url = search === '' ? path : `${path}?${search}`
+    deadlines.start(exchange)
+    const proceed: Next = (error) => {
+      deadlines.stop(exchange)
+      if (!response.headersSent)
+        for (const name of response.getHeaderNames()) if (!before.has(name)) response.removeHeader(name)
+      if (error) return fail(exchange, error instanceof URIError ? new Problem('malformed_request') : error)
+      const page = pages?.match(request.method ?? '', path)
+      if (page) return guardOrigin(exchange, page)
+      return next ? next() : nowhere()
+    }
+    fallback(request, response, { take: () => askForBody(exchange), next: proceed })
+  }
+
+  return {
+    receive: (request, response, next) => receive(request, response, next),
+    receiveExpecting: (request, response) => receive(request, response, undefined, true),
+  }
+}
+
+function allowed(methods: readonly Method[]): string {
+  return METHODS.filter((method) => methods.includes(method))
+    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    .concat('OPTIONS')
+    .join(', ')
+}
+
+function toOptionsReply(Allow: string, options: RouteOptions | undefined): Reply {
+  if (!options) return { status: 204, headers: { Allow } }
+  return { status: 200, headers: { Allow, ...options.headers }, body: options.describe() }
+}
+
+function setDefaultHeaders(response: ServerResponse, requestId: string, close: boolean): void {
+  setHeaders(response, SECURITY_HEADERS)
+  response.setHeader('X-Request-Id', requestId)
+  if (close) response.setHeader('Connection', 'close')
+}
+
+function setHeaders(response: ServerResponse, list: readonly string[]): void {
+  for (let index = 0; index < list.length; index += 2) response.setHeader(list[index] ?? '', list[index + 1] ?? '')
+}
+
+function statusOf({ response }: Exchange): number | undefined {
+  return response.headersSent ? response.statusCode : undefined
+}
+
+/** Characters of a path that are logged. */
+const MAX_SHOWN_PATH = 1_000
+
+/** The path of a request for the log, without the query. Node refuses targets with characters that are not printable ASCII. */
+function shownPath(path: string): string {
+  return path.length > MAX_SHOWN_PATH ? `${path.slice(0, MAX_SHOWN_PATH)}...` : path
+}
+
+function describe(exchange: Exchange, ended: number) {
+  const { request, response, requestId, route, started } = exchange
+  return {
+    event: 'request',
+    request_id: requestId,
+    method: request.method,
+    route: route?.name,
+    template: route?.path,
+    path: shownPath(exchange.path),
+    status: statusOf(exchange),
+    ms: Math.round((ended - started) * 1000) / 1000,
+    aborted: response.writableFinished ? undefined : true,
+    trace_id: exchange.trace?.traceId,
+  }
+}

@@ -1,0 +1,158 @@
+import { once } from 'node:events'
+import type { Cors } from '../cors.js'
+import type { Exchange } from './exchange.js'
+import { endConnection, isSettled } from './exchange.js'
+import { SECURITY_HEADERS, setHeader } from './headers.js'
+import { toJsonText } from '../../fields/exact-json.js'
+import type { Limits } from './limits.js'
+import type { Reply } from '../route.js'
+import type { SendBudget } from './send-budget.js'
+
+/** Headers that say where an answer ends; a handler that could set them could desynchronise the connection. */
+const OURS = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'x-request-id'])
+const BODYLESS = new Set([204, 304])
+/** Pieces of a stream are gathered into chunks of this many characters; one that ends before still has a proper error. */
+const CHUNK = 16 * 1024
+
+/** What is known of the server when an answer is written. */
+export interface Situation {
+  readonly limits: Limits
+  readonly draining: () => boolean
+  readonly budget: SendBudget
+  /** Where scripts of other origins may read answers. */
+  readonly cors?: Cors | undefined
+}
+
+/**
+ * Writes an answer. With a stream, the promise ends with it.
+ * @throws TypeError or RangeError for an answer that cannot be written; nothing has been sent then. When the promise is rejected, look at
+ * `isSettled`
+ */
+export function sendReply(exchange: Exchange, reply: Reply, situation: Situation): Promise<void> | undefined {
+  if (!Number.isInteger(reply.status) || reply.status < 200 || reply.status > 599) {
+    throw new RangeError(`a handler answered with the status ${reply.status}; it must be between 200 and 599`)
+  }
+  if (reply.stream !== undefined) return sendStream(exchange, reply, reply.stream, situation)
+  sendText(exchange, reply, textOf(reply), situation)
+  return undefined
+}
+
+/** The headers of an answer as a flat list. `length` is that of the body; undefined when it is not known or there is none. */
+export function headersOf(requestId: string, reply: Reply, length: number | undefined, close: boolean): string[] {
+  const headers = [...SECURITY_HEADERS, 'X-Request-Id', requestId]
+  if (length !== undefined || reply.stream !== undefined) headers.push('Content-Type', 'application/json')
+  if (length !== undefined) headers.push('Content-Length', String(length))
+  if (close) headers.push('Connection', 'close')
+  if (reply.headers === undefined) return headers
+  for (const [name, value] of Object.entries(reply.headers)) {
+    if (OURS.has(name.toLowerCase())) throw new TypeError(`a handler set the header ${name}, which the server sets`)
+    setHeader(headers, name, value)
+  }
+  return headers
+}
+
+/** The body of an answer that is no stream. */
+export function textOf(reply: Reply): string | Uint8Array | undefined {
+  const text = reply.text ?? ('body' in reply ? toJsonText(reply.body) : undefined)
+  if (text !== undefined && BODYLESS.has(reply.status)) {
+    throw new TypeError(`a handler answered with the status ${reply.status} and a body, which that status cannot have`)
+  }
+  return text
+}
+
+function sendText(exchange: Exchange, reply: Reply, text: string | Uint8Array | undefined, situation: Situation): void {
+  const { request, response } = exchange
+  const waits = exchange.awaitsContinue
+  const length = text === undefined ? undefined : Buffer.byteLength(text)
+  const close = writeHead(exchange, reply, length, situation)
+  if (length !== undefined) holdUntilRead(exchange, length, situation.budget)
+  if (close && !request.complete && !waits) linger(exchange, text ?? '', situation.limits)
+  else response.end(text)
+}
+
+function holdUntilRead(exchange: Exchange, length: number, budget: SendBudget): void {
+  exchange.unread = length
+  budget.hold(length)
+  if (exchange.connection) exchange.connection.unread += length
+}
+
+/** A handler may say by more that an answer varies; whom it is shown to is said once. */
+function allowOrigin(headers: string[], given: readonly string[]): void {
+  for (let index = 0; index < given.length; index += 2) {
+    const [name = '', value = ''] = given.slice(index, index + 2)
+    if (name === 'Vary') headers.push(name, value)
+    else setHeader(headers, name, value)
+  }
+}
+
+/** Answers whether the connection ends with this answer. */
+function writeHead(exchange: Exchange, reply: Reply, length: number | undefined, situation: Situation): boolean {
+  const { request, requestId, response, connection } = exchange
+  const close = endsConnection(exchange, situation)
+  const headers = headersOf(requestId, reply, length, close)
+  if (situation.cors) allowOrigin(headers, situation.cors.headersFor(request))
+  if (length === undefined && reply.stream === undefined && !BODYLESS.has(reply.status))
+    headers.push('Content-Length', '0')
+  // Node says it for GET alone, because HEAD has no body to be sent in chunks.
+  if (reply.stream !== undefined && request.method === 'HEAD' && request.httpVersion !== '1.0')
+    headers.push('Transfer-Encoding', 'chunked')
+  response.writeHead(reply.status, headers)
+  if (close && connection) endConnection(connection)
+  return close
+}
+
+function endsConnection(exchange: Exchange, { limits, draining }: Situation): boolean {
+  const { request, connection } = exchange
+  if (exchange.mustClose || exchange.awaitsContinue) return true
+  // While draining, requests that were sent behind this one on the same connection are still answered.
+  if (draining()) return connection === undefined || connection.underWay.length + connection.waiting.length <= 1
+  return !request.complete && Number(request.headers['content-length'] ?? 0) > limits.lingerBytes
+}
+
+/** A connection that is closed with bytes unread is reset, and a reset may overtake the answer; so some of them are read. */
+function linger({ request, response }: Exchange, text: string | Uint8Array, limits: Limits): void {
+  let left = limits.lingerBytes
+  const timer = setTimeout(() => response.end(), limits.lingerTimeout)
+  response.on('close', () => clearTimeout(timer))
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) request.pause()
+  })
+  request.on('end', () => response.end())
+  request.resume()
+  response.write(text)
+  response.flushHeaders()
+}
+
+async function sendStream(
+  exchange: Exchange,
+  reply: Reply,
+  stream: AsyncIterable<string>,
+  situation: Situation,
+): Promise<void> {
+  const { request, response } = exchange
+  let begun = false
+  let gathered = ''
+  const flush = async () => {
+    if (!begun) writeHead(exchange, reply, undefined, situation)
+    begun = true
+    if (gathered !== '' && request.method !== 'HEAD' && !response.write(gathered)) await drained(exchange)
+    gathered = ''
+  }
+  // Leaving the loop ends the stream, whatever it still holds.
+  for await (const piece of stream) {
+    if (response.destroyed || (!begun && isSettled(exchange))) return
+    gathered += piece
+    if (gathered.length >= CHUNK) await flush()
+    if (begun && request.method === 'HEAD') break
+  }
+  if (response.destroyed || (!begun && isSettled(exchange))) return
+  await flush()
+  response.end()
+}
+
+async function drained({ response }: Exchange): Promise<void> {
+  if (response.destroyed) return
+  const over = new AbortController()
+  await Promise.race([once(response, 'drain', over), once(response, 'close', over)]).finally(() => over.abort())
+}

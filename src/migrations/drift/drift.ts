@@ -1,0 +1,159 @@
+import type { Connection, Database } from '../../db/database.js'
+import { openScratch } from '../../db/open.js'
+import { identifier } from '../../fields/sql-literal.js'
+import {
+  type Catalog,
+  type CatalogColumn,
+  type CatalogConstraint,
+  type CatalogIndex,
+  type CatalogTable,
+  readCatalog,
+} from '../introspect/catalog.js'
+import { definitionOf, remake } from '../plan/column-steps.js'
+import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
+import { both, extra, find, usesOf } from '../plan/pair.js'
+import { onReplayed } from '../run/scratch.js'
+import { respell } from '../plan/spelling.js'
+
+/** Something in which a database is not what its migrations made. */
+export interface Drift {
+  /** `books.tmp`: a column, constraint or index with its table. */
+  readonly object: string
+  readonly text: string
+  /** What keeps all data and ends the drift: taking it over into the files, or a statement that puts back what is missing. */
+  readonly repair: { readonly adopt: string } | { readonly sql: string }
+}
+
+/** A database and what its applied files make, on a scratch database. */
+export interface Drifted {
+  readonly files: Catalog
+  readonly live: Catalog
+  /** Objects of others that the files name as known. */
+  readonly known: readonly string[]
+}
+
+/**
+ * In what a database is not what the files of a directory made, all of which are applied.
+ * @param scratch left out, one of its own
+ */
+export async function readDrift(
+  database: Database,
+  directory: MigrationFolder,
+  scratch?: Database,
+): Promise<readonly Drift[]> {
+  return findDrift(await readBoth(database, await readMigrations(directory), scratch))
+}
+
+/**
+ * Reads both sides.
+ * @param applied the files that were applied
+ * @param scratch left out, one of its own
+ */
+export async function readBoth(
+  database: Connection,
+  applied: readonly Migration[],
+  scratch?: Database,
+): Promise<Drifted> {
+  const live = await readCatalog(database)
+  if (scratch) return inOneSpelling(scratch, applied, live)
+  const own = await openScratch()
+  try {
+    return await inOneSpelling(own, applied, live)
+  } finally {
+    await own.close()
+  }
+}
+
+/** Servers of other versions spell expressions in other ways, so that the scratch database is told those of both sides. */
+function inOneSpelling(scratch: Database, applied: readonly Migration[], live: Catalog): Promise<Drifted> {
+  return onReplayed(scratch, applied, async (session, files) => ({
+    files,
+    live: await respell(
+      session,
+      both(files, live).map(([, there]) => there),
+    ),
+    known: applied.flatMap(({ known }) => known),
+  }))
+}
+
+/**
+ * Every difference in the tables that the files make. Tables that the files do not make are not compared, and neither are known
+ * objects of others.
+ */
+export function findDrift({ files, live, known }: Drifted): readonly Drift[] {
+  const all = files.flatMap((made) => {
+    const there = find(live, made.name)
+    return there ? driftOf(made, there) : [missing(made.name, 'table', makeTable(made))]
+  })
+  return all.filter(({ object, repair }) => !('adopt' in repair && known.includes(object)))
+}
+
+function driftOf(made: CatalogTable, there: CatalogTable): readonly Drift[] {
+  const table = made.name
+  const named = (name: string) => `${table}.${name}`
+  const isRetyped = (column: string) => find(made.columns, column)?.type !== find(there.columns, column)?.type
+  // What is said of a column of another type is said in other words, and again in the same ones once that is settled.
+  const restatedParts = <One extends CatalogConstraint | CatalogIndex>(
+    were: readonly One[],
+    are: readonly One[],
+    kind: string,
+  ) =>
+    both(were, are)
+      .filter(([, now]) => !usesOf(now).some(isRetyped))
+      .flatMap(([old, now]) => restated(named(now.name), kind, old, now))
+  return [
+    ...extra(there.columns, made.columns).map(({ name }) => added(named(name), 'column')),
+    ...both(made.columns, there.columns).flatMap(([old, now]) => changed(named(now.name), old, now)),
+    ...extra(made.columns, there.columns).map((column) =>
+      missing(named(column.name), 'column', makeColumn(table, column)),
+    ),
+    ...extra(there.constraints, made.constraints).map(({ name }) => added(named(name), 'constraint')),
+    ...extra(made.constraints, there.constraints).map(({ name, definition }) =>
+      missing(
+        named(name),
+        'constraint',
+        `alter table ${identifier(table)} add constraint ${identifier(name)} ${definition}`,
+      ),
+    ),
+    ...restatedParts(made.constraints, there.constraints, 'constraint'),
+    ...restatedParts(made.indexes, there.indexes, 'index'),
+    ...extra(there.indexes, made.indexes).map(({ name }) => added(named(name), 'index')),
+    ...extra(made.indexes, there.indexes).map(({ name, definition }) => missing(named(name), 'index', definition)),
+  ]
+}
+
+function added(object: string, kind: string): Drift {
+  return { object, text: `${kind} ${object} exists only in the database`, repair: { adopt: object } }
+}
+
+function missing(object: string, kind: string, sql: string): Drift {
+  return { object, text: `${kind} ${object} is missing in the database`, repair: { sql } }
+}
+
+function changed(object: string, old: CatalogColumn, now: CatalogColumn): readonly Drift[] {
+  const partOf = (column: CatalogColumn): Part => ({ definition: definitionOf(column, column.nullable) })
+  return restated(object, 'column', partOf(old), partOf(now))
+}
+
+interface Part {
+  readonly definition: string
+}
+
+function restated(object: string, kind: string, was: Part, is: Part): readonly Drift[] {
+  if (was.definition === is.definition) return []
+  const text = `${kind} ${object} is ${is.definition} in the database and ${was.definition} in the files`
+  return [{ object, text, repair: { adopt: object } }]
+}
+
+function makeColumn(table: string, column: CatalogColumn): string {
+  const { before, definition, after } = remake(table, column, column.nullable)
+  const add = `alter table ${identifier(table)} add column ${identifier(column.name)} ${definition}`
+  return [...before, add, ...after].join('; ')
+}
+
+function makeTable({ name, columns }: CatalogTable): string {
+  const made = columns.map((column) => ({ ...remake(name, column, column.nullable), column: column.name }))
+  const list = made.map(({ column, definition }) => `${identifier(column)} ${definition}`)
+  const create = `create table ${identifier(name)} (${list.join(', ')})`
+  return [...made.flatMap(({ before }) => before), create, ...made.flatMap(({ after }) => after)].join('; ')
+}

@@ -1,0 +1,136 @@
+import { columnsInUse } from '../../config/indexes/needs.js'
+import type { Refusal } from '../../config/parse/refusal.js'
+import type { AppSpec, ModelSpec } from '../../config/spec.js'
+import type { Connection } from '../../db/database.js'
+import { type LiveIndex, readLiveIndexes } from './live-indexes.js'
+import { addConstraint, createIndex, type WantedTable, wantedTables } from '../plan/sql.js'
+
+/** What a look at the indexes of a database found. */
+export interface IndexFindings {
+  /** How many indexes the tables of the configuration have. */
+  readonly indexes: number
+  readonly refusals: readonly Refusal[]
+}
+
+/**
+ * Compares the indexes that a configuration needs with those that a database has: what is missing, what is not valid, and
+ * what nothing uses. Changes nothing. For a database whose migrations are all applied.
+ */
+export async function indexDifferences(spec: AppSpec, database: Connection): Promise<IndexFindings> {
+  const live = await readLiveIndexes(database)
+  const tables = new Map(wantedTables(spec).map((table) => [table.name, table]))
+  const refusals = spec.models.flatMap((model) => {
+    const table = tables.get(model.table)
+    const found = live.get(model.table)
+    if (table === undefined || found === undefined) return [tableMissing(model)]
+    const wanted = wantedOf(model, table)
+    const own = new Set(table.indexes.map(({ name }) => name))
+    const used = new Set(spec.resources.filter((each) => each.model === model).flatMap(columnsInUse))
+    return [
+      ...wanted.flatMap((index) => missing(model, index, found)),
+      ...found.filter(({ valid }) => !valid).map((index) => notValid(model, index)),
+      ...found.flatMap((index) => notNeeded({ model, index, found, own, used })),
+    ]
+  })
+  const counts = spec.models.map(({ table }) => live.get(table)?.length ?? 0)
+  return { indexes: counts.reduce((sum, each) => sum + each, 0), refusals }
+}
+
+interface WantedLive {
+  readonly columns: readonly string[]
+  readonly unique: boolean
+  readonly sql: string
+}
+
+function wantedOf({ table: name }: ModelSpec, table: WantedTable): readonly WantedLive[] {
+  const keys = table.constraints.filter(({ kind }) => kind === 'primary_key' || kind === 'unique')
+  return [
+    ...keys.map((key) => ({ columns: key.columns, unique: true, sql: addConstraint(name, key) })),
+    ...table.indexes.map((index) => ({
+      columns: index.columns,
+      unique: false,
+      // Writes go on while it is built.
+      sql: createIndex(table, index).replace(/^create index/, 'create index concurrently'),
+    })),
+  ]
+}
+
+const PLAN = 'write the migration, unless there is one: snippetctl migrate plan --write NAME'
+
+function tableMissing({ name, table }: ModelSpec): Refusal {
+  const message = `the database has no table \`${table}\``
+  return { code: 'SC403', path: ['models', name], part: 'key', message, help: [PLAN] }
+}
+
+function missing(
+  model: ModelSpec,
+  { columns, unique, sql }: WantedLive,
+  found: readonly LiveIndex[],
+): readonly Refusal[] {
+  const same = ({ columns: others, unique: only }: LiveIndex) =>
+    startsWith(others, columns) && (!unique || (only && others.length === columns.length))
+  // One that is not valid is reported by itself.
+  if (found.some(same)) return []
+  const message = `the database has no ${unique ? 'unique ' : ''}index ${shown(columns)} of the table \`${model.table}\``
+  const help = [PLAN, `or, if it was lost, make it again: ${sql}`]
+  return [{ code: 'SC403', ...placeOf(model, columns), message, help }]
+}
+
+function notValid(model: ModelSpec, { name, columns }: LiveIndex): Refusal {
+  return {
+    code: 'SC404',
+    ...placeOf(model, columns),
+    message: `the index \`${name}\` of the database is not valid: building it failed, and it is never read`,
+    help: [`build it again: reindex index concurrently "${name}"`],
+  }
+}
+
+interface Judged {
+  readonly model: ModelSpec
+  readonly index: LiveIndex
+  readonly found: readonly LiveIndex[]
+  /** The names of those that the configuration makes. */
+  readonly own: ReadonlySet<string>
+  readonly used: ReadonlySet<string>
+}
+
+/** Of an index whose columns serve no list (over an expression, over some rows, of another kind) nothing is known. */
+function notNeeded({ model, index, found, own, used }: Judged): readonly Refusal[] {
+  const { name, columns, valid, unique, constraint, scans, since } = index
+  const [first] = columns
+  // Of those that the configuration declares, it tells itself which are not needed.
+  if (!valid || unique || constraint || first === undefined || own.has(name)) return []
+  const help = [`drop it in a migration, since each write has to keep it up to date: drop index "${name}"`]
+  const refusal = (message: string): Refusal => ({ code: 'SC405', ...placeOf(model, columns), message, help })
+  const twin = found.find((other) => replaces(other, index, own))
+  if (twin) {
+    return [
+      refusal(`the index \`${name}\` of the database is not needed: \`${twin.name}\` starts with the same columns`),
+    ]
+  }
+  const isRelation = model.fields.some(({ target, column }) => target && column === first)
+  // Where it was read, something else reads by it: a plugin, a report.
+  if (used.has(first) || isRelation || (scans ?? 0) > 0) return []
+  const read =
+    scans === undefined ? '' : `, and PostgreSQL has not read it${since === undefined ? '' : ` since ${since}`}`
+  return [refusal(`nothing uses the index \`${name}\` of the database: no list reads by \`${first}\`${read}`)]
+}
+
+/** Whether an index does all that another does. Of two that are alike, the one to keep is never the same as the one to drop. */
+function replaces(other: LiveIndex, index: LiveIndex, own: ReadonlySet<string>): boolean {
+  if (other === index || !other.valid || !startsWith(other.columns, index.columns)) return false
+  return other.columns.length > index.columns.length || other.unique || own.has(other.name) || other.name < index.name
+}
+
+const startsWith = (columns: readonly string[], wanted: readonly string[]): boolean =>
+  wanted.every((column, at) => column === columns[at])
+
+const shown = (columns: readonly string[]): string => `\`(${columns.join(', ')})\``
+
+/** Where a configuration speaks of an index on these columns: where it is declared, else its field, else its model. */
+function placeOf({ name, fields, indexes }: ModelSpec, columns: readonly string[]): Pick<Refusal, 'path' | 'part'> {
+  const declared = indexes.findIndex((index) => index.columns.join() === columns.join())
+  if (declared >= 0) return { path: ['models', name, 'indexes', declared], part: 'value' }
+  const field = columns.length === 1 ? fields.find(({ column }) => column === columns[0]) : undefined
+  return { path: ['models', name, ...(field ? ['fields', field.name] : [])], part: 'key' }
+}

@@ -1,0 +1,88 @@
+import type { Connection } from '../../db/database.js'
+
+/** An index that a database has, as far as lists are concerned. */
+export interface LiveIndex {
+  readonly name: string
+  /** False for what a `create index concurrently` left behind that failed: it is written to and never read. */
+  readonly valid: boolean
+  readonly unique: boolean
+  /** Whether a key or another constraint lives by it. */
+  readonly constraint: boolean
+  /** The columns that serve lists: those before the first that is an expression, or ordered otherwise than the one before. */
+  readonly columns: readonly string[]
+  /** How often it was read, and since when that is counted; undefined where the server does not know. */
+  readonly scans: number | undefined
+  readonly since: string | undefined
+}
+
+interface Found {
+  readonly name: string
+  readonly valid: boolean
+  readonly unique: boolean
+  readonly constraint: boolean
+  /** Whether it is a btree over all rows. */
+  readonly whole: boolean
+  readonly columns: readonly {
+    readonly name: string | null
+    /** Whether it is compared as the column itself is. */
+    readonly plain: boolean
+    readonly option: number
+  }[]
+  readonly scans: number | null
+  readonly since: string | null
+}
+
+/** A query of one text cell: the tables of the current schema, each with its indexes. */
+const INDEXES = `
+  select coalesce(jsonb_object_agg(c.relname, (
+    select coalesce(jsonb_agg(jsonb_build_object(
+      'name', x.relname,
+      'valid', i.indisvalid,
+      'unique', i.indisunique,
+      'constraint', exists (select from pg_constraint o where o.conindid = i.indexrelid and o.contype in ('p', 'u', 'x')),
+      'whole', m.amname = 'btree' and i.indpred is null,
+      'columns', (
+        select jsonb_agg(jsonb_build_object(
+          'name', a.attname,
+          'plain', s.opcdefault and k.sorting = coalesce(a.attcollation, k.sorting),
+          'option', k.option
+        ) order by k.position)
+        from unnest(i.indkey::int2[], i.indclass::oid[], i.indcollation::oid[], i.indoption::int2[])
+          with ordinality k(attnum, class, sorting, option, position)
+        join pg_opclass s on s.oid = k.class
+        left join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+      ),
+      'scans', u.idx_scan,
+      'since', to_char(d.stats_reset at time zone 'UTC', 'YYYY-MM-DD')
+    ) order by x.relname), '[]')
+    from pg_index i
+    join pg_class x on x.oid = i.indexrelid
+    join pg_am m on m.oid = x.relam
+    left join pg_stat_user_indexes u on u.indexrelid = i.indexrelid
+    left join pg_stat_database d on d.datname = current_database()
+    where i.indrelid = c.oid
+  )), '{}')::text
+  from pg_class c
+  join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = current_schema() and c.relkind in ('r', 'p')`
+
+/** The indexes of every table of the current schema, by the name of the table. Changes nothing. */
+export async function readLiveIndexes(connection: Connection): Promise<ReadonlyMap<string, readonly LiveIndex[]>> {
+  const { rows } = await connection.query({ text: INDEXES, values: [] })
+  const tables = JSON.parse(rows[0]?.[0] ?? '{}') as Readonly<Record<string, readonly Found[]>>
+  return new Map(Object.entries(tables).map(([table, found]) => [table, found.map(toLive)]))
+}
+
+function toLive({ whole, columns, scans, since, ...rest }: Found): LiveIndex {
+  const [first] = columns
+  // What is read backwards is descending with nulls first: 3. Other placements of nulls serve no order of ours.
+  const sound = whole && (first?.option === 0 || first?.option === 3)
+  const end = columns.findIndex(({ name, plain, option }) => name === null || !plain || option !== first?.option)
+  const serving = sound ? columns.slice(0, end < 0 ? undefined : end) : []
+  return {
+    ...rest,
+    columns: serving.flatMap(({ name }) => name ?? []),
+    scans: scans ?? undefined,
+    since: since ?? undefined,
+  }
+}

@@ -1,0 +1,44 @@
+import type { Refusal } from '../../config/parse/refusal.js'
+import type { AppSpec, ModelSpec } from '../../config/spec.js'
+import { show, suggest } from '../../config/words.js'
+import type { Connection } from '../../db/database.js'
+
+/**
+ * A query of one text cell: for each table of the current schema, the names by which it can refuse a change. Of `not null`, refusals say no
+ * name. The indexes of a table with partitions refuse nothing themselves: those of the partitions do, which have names of their own.
+ */
+const NAMES = `
+  select coalesce(jsonb_object_agg(c.relname, (
+    with part as (select c.oid as id union select relid from pg_partition_tree(c.oid))
+    select coalesce(jsonb_agg(n.name order by n.name), '[]') from (
+      select o.conname as name from part join pg_constraint o on part.id in (o.conrelid, o.confrelid)
+      where o.contype not in ('n', 'p', 'u', 'x')
+      union
+      select x.relname from part join pg_index i on i.indrelid = part.id join pg_class x on x.oid = i.indexrelid
+      where x.relkind <> 'I' and (i.indisunique or i.indisexclusion)
+    ) n
+  )), '{}')::text
+  from pg_class c
+  join pg_namespace s on s.oid = c.relnamespace
+  where s.nspname = current_schema() and c.relkind in ('r', 'p')`
+
+/** The messages of a configuration whose constraints a database does not have. Changes nothing. */
+export async function messageDifferences({ models }: AppSpec, database: Connection): Promise<readonly Refusal[]> {
+  const speaking = models.filter(({ messages }) => Object.keys(messages).length > 0)
+  if (speaking.length === 0) return []
+  const { rows } = await database.query({ text: NAMES, values: [] })
+  const known = new Map(Object.entries(JSON.parse(rows[0]?.[0] ?? '{}') as Readonly<Record<string, readonly string[]>>))
+  // A table that is missing is reported by itself.
+  return speaking.flatMap((model) => unknownNames(model, known.get(model.table)))
+}
+
+function unknownNames({ name: model, table, messages }: ModelSpec, known: readonly string[] = []): readonly Refusal[] {
+  const unknown = known.length === 0 ? [] : Object.keys(messages).filter((name) => !known.includes(name))
+  return unknown.map((name) => ({
+    code: 'SC408',
+    path: ['models', model, 'messages', name],
+    part: 'key',
+    message: `the table ${show(table)} of the database has no constraint ${show(name)}`,
+    help: suggest(name, known, 'constraint'),
+  }))
+}

@@ -1,0 +1,210 @@
+import type { AppSpec } from '../../config/spec.js'
+import type { Connection } from '../../db/database.js'
+import { CATALOG, type Catalog, type CatalogColumn, type CatalogTable } from '../introspect/catalog.js'
+import { serves } from './serving.js'
+import { type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
+
+/** What the server makes of the types in resources.yaml, and its own order of texts when that is by code point. */
+interface Server {
+  readonly types: Readonly<Record<string, string | null>>
+  readonly collation: string | null
+}
+
+/** A column that was given another type, even for a moment, is another version of its row in the catalogue. */
+const COLUMNS = `
+  select hashtextextended(string_agg(concat_ws(' ', a.attrelid, a.attnum, a.xmin), ',' order by a.attrelid, a.attnum), 0)::text
+  from pg_attribute a
+  join pg_class c on c.oid = a.attrelid
+  join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = coalesce($1, current_schema()) and a.attnum > 0 and c.relname in (select jsonb_array_elements_text($3))`
+
+const LIVE = `
+  select
+    (${CATALOG}),
+    (${COLUMNS}),
+    (select jsonb_object_agg(w, to_regtype(w)::text)::text from jsonb_array_elements_text($2) w),
+    (select 'C' from pg_database d
+      where datname = current_database() and datcollate in ('C', 'POSIX') and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c')`
+
+/** Something that a configuration needs and a database does not have. */
+interface Difference {
+  readonly table: string
+  /** A sentence. */
+  readonly text: string
+  /** Whether statements for the records of the table cannot be right: it or a column is missing, or a column is of another type. */
+  readonly breaks: boolean
+  /** Whether the column only takes more than the configuration says. */
+  readonly wider?: boolean
+}
+
+/**
+ * What a configuration needs and a database does not have, one sentence each, from one look at its catalogue. What the
+ * database has besides is no difference, unless it makes every insert fail.
+ */
+export async function schemaDifferences(spec: AppSpec, database: Connection): Promise<readonly string[]> {
+  return (await findLacks(wantedTables(spec), database)).map(({ text }) => text)
+}
+
+/**
+ * The same for a configuration that is older than the database: a column that a later version made wider holds all that this one
+ * writes.
+ */
+export async function differencesFromLater(spec: AppSpec, database: Connection): Promise<readonly string[]> {
+  return (await findLacks(wantedTables(spec), database)).filter(({ wider }) => !wider).map(({ text }) => text)
+}
+
+/** The tables of a configuration as a database has them. */
+interface Inspection {
+  /** The tables from which the configuration cannot be served, and why, one sentence for each reason. */
+  readonly misfits: ReadonlyMap<string, readonly string[]>
+  /** Differs from that of an earlier inspection if a column was added, altered or dropped since. */
+  readonly columns: string
+}
+
+/** Inspects the tables that a configuration is served from. */
+export async function inspectTables(spec: AppSpec, database: Connection): Promise<Inspection> {
+  const { lacks, columns } = await compare(wantedTables(spec), database, null)
+  const misfits = new Map<string, readonly string[]>()
+  for (const { table, text, breaks } of lacks) {
+    if (breaks) misfits.set(table, [...(misfits.get(table) ?? []), text])
+  }
+  return { misfits, columns }
+}
+
+/** What tables need and a schema does not have, the current one when it is not named. */
+export async function findLacks(
+  wanted: readonly WantedTable[],
+  database: Connection,
+  schema: string | null = null,
+): Promise<readonly Difference[]> {
+  return (await compare(wanted, database, schema)).lacks
+}
+
+interface Comparison {
+  readonly lacks: readonly Difference[]
+  readonly columns: string
+}
+
+async function compare(
+  wanted: readonly WantedTable[],
+  database: Connection,
+  schema: string | null,
+): Promise<Comparison> {
+  const types = new Set(wanted.flatMap(({ columns }) => columns.map(({ type }) => readType(type).name)))
+  const names = wanted.map(({ name }) => name)
+  const values = [schema, JSON.stringify([...types]), JSON.stringify(names)]
+  const { rows } = await database.query({ text: LIVE, values })
+  const [[catalog, columns, named, collation] = []] = rows
+  const live = JSON.parse(catalog ?? '[]') as Catalog
+  const server: Server = { types: JSON.parse(named ?? '{}'), collation: collation ?? null }
+  const tables = new Map(live.map((table) => [table.name, table]))
+  const lacks = wanted.flatMap((table) => tableDifferences(table, tables.get(table.name), server))
+  return { lacks, columns: columns ?? '' }
+}
+
+function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, server: Server): readonly Difference[] {
+  const table = wanted.name
+  const difference = (text: string, breaks = false, wider = false): Difference => ({ table, text, breaks, wider })
+  if (!live) return [difference(`table ${table} is missing`, true)]
+  return [
+    ...wanted.columns.flatMap((column) => {
+      const found = baseOf(live.columns.find(({ name }) => name === column.name))
+      const subject = `column ${table}.${column.name}`
+      if (!found) return [difference(`${subject} is missing`, true)]
+      const type = typeIn(server, column)
+      const isOther = kindOf(type) !== kindOf(found.type) && !serves(type, column, found)
+      const texts = columnDifferences(column, found, server)
+      // Only its type, or there would be more than one difference.
+      const wider = texts.length === 1 && isWider(found.type, type)
+      return texts.map((text) => difference(`${subject} ${text}`, isOther, wider))
+    }),
+    ...otherDifferences(wanted, live).map((text) => difference(text)),
+  ]
+}
+
+/** A domain holds the values of its base type. */
+const baseOf = (column: CatalogColumn | undefined): CatalogColumn | undefined =>
+  column && { ...column, type: column.base ?? column.type }
+
+function otherDifferences(wanted: WantedTable, live: CatalogTable): readonly string[] {
+  const names = new Set(wanted.columns.map(({ name }) => name))
+  return [
+    ...live.columns
+      .filter((column) => !names.has(column.name) && !column.nullable && !isFilled(column))
+      .map(
+        ({ name }) =>
+          `column ${wanted.name}.${name} is not in the configuration, takes no null and has no default: no row can be added`,
+      ),
+    ...wanted.constraints
+      .filter((constraint) => !isHeld(constraint, live))
+      .map((constraint) => `table ${wanted.name} lacks: ${constraint.definition}`),
+  ]
+}
+
+function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Server): readonly string[] {
+  const { collation: given } = readType(wanted.type)
+  const collation = given === 'default' ? null : given
+  const type = typeIn(server, wanted)
+  const actual = live.labels ? collation : (live.collation ?? (collation === null ? null : server.collation))
+  const orders = [actual, collation].map((each) =>
+    each === null ? 'in the order of the database' : `in the order "${each}"`,
+  )
+  return [
+    ...(sameType(type, live.type) || serves(type, wanted, live) ? [] : [`is ${live.type} and should be ${type}`]),
+    ...(actual === collation ? [] : [`is kept ${orders.join(' and should be kept ')}`]),
+    ...(live.nullable === wanted.nullable
+      ? []
+      : [live.nullable ? 'takes null and should not' : 'takes no null and should']),
+    ...(wanted.filled && !isFilled(live) ? ['has no default, and the server should fill it in'] : []),
+  ]
+}
+
+/** As the server spells it. */
+function typeIn(server: Server, wanted: WantedColumn): string {
+  const { name, size } = readType(wanted.type)
+  return `${server.types[name] ?? name}${size}`
+}
+
+/** Types whose values statements can exchange. A column may become wider while a server runs that knows the narrow one. */
+const KINDS: Readonly<Record<string, string>> = { 'character varying': 'text', smallint: 'bigint', integer: 'bigint' }
+
+const WHOLE = ['smallint', 'integer', 'bigint']
+
+/** Whether a type holds every value of another of its kind. */
+function isWider(live: string, wanted: string): boolean {
+  if (live === wanted || kindOf(live) !== kindOf(wanted)) return false
+  if (WHOLE.includes(wanted)) return WHOLE.indexOf(live) > WHOLE.indexOf(wanted)
+  if (kindOf(wanted) !== 'text') return false
+  const [room, needed] = [live, wanted].map((type) => Number(/\((\d+)\)/.exec(type)?.[1] ?? Number.POSITIVE_INFINITY))
+  return (room ?? 0) >= (needed ?? 0)
+}
+
+function kindOf(type: string): string {
+  const plain = type.replace(/ ?\([\d, ]+\)/, '')
+  return KINDS[plain] ?? plain
+}
+
+const isFilled = ({ default: value, identity, generated }: CatalogColumn): boolean =>
+  value !== null || identity !== null || generated
+
+/** Spaces apart: `numeric(10, 2)` is `numeric(10,2)`. */
+const sameType = (wanted: string, live: string): boolean => wanted.replaceAll(' ', '') === live.replaceAll(' ', '')
+
+/** Keys, because answers depend on the errors they give. What a check forbids is refused before it reaches the database. */
+function isHeld({ kind, columns }: WantedConstraint, live: CatalogTable): boolean {
+  const same = (others: readonly (string | null)[]) =>
+    others.length === columns.length && columns.every((each) => others.includes(each))
+  const keys = live.constraints.filter((constraint) => same(constraint.columns)).map((constraint) => constraint.kind)
+  if (kind === 'check') return true
+  if (kind === 'foreign_key') return keys.includes('foreign_key')
+  const unique = live.indexes.some(
+    ({ columns: indexed, definition }) => same(indexed) && /^CREATE UNIQUE INDEX (?!.* WHERE )/.test(definition),
+  )
+  return unique || keys.includes('unique') || keys.includes('primary_key')
+}
+
+/** The parts of `varchar(100) collate "C"`. */
+function readType(type: string): { readonly name: string; readonly size: string; readonly collation: string | null } {
+  const [, name = type, size = '', collation = null] = /^(.*?)(\([\d, ]+\))?(?: collate "(.*)")?$/.exec(type) ?? []
+  return { name, size, collation }
+}

@@ -1,0 +1,68 @@
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Connection } from '../../db/database.js'
+import { MigrationError } from './error.js'
+import { type Migration, TRANSACTION } from './files.js'
+import { failedAt, runStatements, sqlState } from '../run/session.js'
+
+const EXAMPLE = 'export async function up(connection) { await connection.query({ text: …, values: [] }) }'
+
+/**
+ * Runs one part of a migration: the statements of a file of SQL, or the function of a file of TypeScript.
+ * @throws MigrationError that names the file and the line
+ */
+export async function runPart(session: Connection, migration: Migration, part: 'up' | 'down'): Promise<void> {
+  const { file, load } = migration
+  if (!load) return runStatements(session, file, migration[part] ?? [])
+  const run = functionOf(await load(), file, part)
+  const lent = { open: true }
+  try {
+    await run(lend(session, file, lent))
+  } catch (error) {
+    if (error instanceof MigrationError) throw error
+    const { message, stack = '' } = error instanceof Error ? error : { message: String(error) }
+    throw new MigrationError([`${placeIn(stack, file)}: ${message}`], [], error)
+  } finally {
+    lent.open = false
+  }
+}
+
+type Run = (connection: Connection) => unknown
+
+function functionOf(module: unknown, file: string, part: 'up' | 'down'): Run {
+  const found: unknown = Object.entries(module ?? {}).find(([name]) => name === part)?.[1]
+  if (typeof found === 'function') return found as Run
+  if (part === 'up') throw new MigrationError([`${file} exports no function \`up\``], [EXAMPLE])
+  throw new MigrationError(
+    [`${file} exports no function \`down\`, so that it cannot be reverted`],
+    ['Write what reverts it into a new migration, and apply that'],
+  )
+}
+
+/** The connection of the transaction, for as long as the migration runs. */
+function lend(session: Connection, file: string, lent: { readonly open: boolean }): Connection {
+  return {
+    async query(statement) {
+      // The server's error knows nothing of who sent the statement.
+      const place = placeIn(new Error().stack ?? '', file)
+      const refuse = (reason: string) => new MigrationError([`${place}: ${reason}`])
+      if (!lent.open) throw refuse('a statement was sent after the end of its migration')
+      if (TRANSACTION.test(statement.text.trim()))
+        throw refuse(`\`${statement.text}\` cannot stand here: a migration runs in one transaction of its own`)
+      try {
+        return await session.query(statement)
+      } catch (error) {
+        if (sqlState(error) === undefined) throw error
+        throw failedAt(place, error as Error)
+      }
+    },
+  }
+}
+
+/** `0002_more.ts:3:9` for the innermost line of the file in a stack; the file alone where it has none. */
+function placeIn(stack: string, file: string): string {
+  for (const [, path = '', line, column] of stack.matchAll(/((?:file:\/\/)?\/[^()\n]*):(\d+):(\d+)\)?$/gm)) {
+    if ((path.startsWith('file:') ? fileURLToPath(path) : path) === resolve(file)) return `${file}:${line}:${column}`
+  }
+  return file
+}

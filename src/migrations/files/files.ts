@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { mixtureFaults, readConcurrent } from './concurrent.js'
+import { MigrationError } from './error.js'
+import { readOwned } from '../plan/ownership.js'
+import { type FileStatement, splitStatements } from './statements.js'
+
+/** One numbered file. */
+export interface Migration {
+  /** The file's name without its extension: `0001_create_books`. */
+  readonly name: string
+  /** Where it stands, for messages. */
+  readonly file: string
+  /** Of the text, whatever its line ends. */
+  readonly checksum: string
+  readonly up: readonly FileStatement[]
+  /** Undefined when the file has no down part, so that it cannot be reverted. */
+  readonly down: readonly FileStatement[] | undefined
+  /** Extensions of PostgreSQL that it makes. */
+  readonly extensions: readonly string[]
+  /** The constraints and indexes that it makes for resources.yaml; undefined for a file that does not say. */
+  readonly owns: readonly string[] | undefined
+  /** Objects of others that the file took over, by their names in the heading: reverting it may drop them only by name. */
+  readonly adopted: readonly string[]
+  /** Objects of others that only their database can make, by their names in the heading: nothing makes, compares or drops them. */
+  readonly known: readonly string[]
+  /** Imports the module of a migration in TypeScript, which has no statements of its own. */
+  readonly load?: (() => Promise<unknown>) | undefined
+}
+
+/** Where migrations are: a folder, and how a module in it is imported; one without that has files of SQL only. */
+export type MigrationFolder = string | { readonly path: string; readonly load: (file: string) => Promise<unknown> }
+
+/** The path of a folder of migrations. */
+export function pathOf(folder: MigrationFolder): string {
+  return typeof folder === 'string' ? folder : folder.path
+}
+
+const EXTENSION = /\.(?:sql|ts)$/
+
+const NAME = /^(\d{4})_[a-z0-9_]+$/
+
+/** Each of these would end the one transaction that a migration runs in. */
+export const TRANSACTION =
+  /^(?:begin|commit|end|rollback|abort|savepoint|release|start\s+transaction|prepare\s+transaction)\b/i
+
+/**
+ * The migrations of a directory, in order; none when there is no such directory.
+ * @throws MigrationError with everything that is wrong: a name, a gap in the numbers, a file without an up part.
+ */
+export async function readMigrations(folder: MigrationFolder): Promise<readonly Migration[]> {
+  const directory = pathOf(folder)
+  const names = (await list(directory)).filter((name) => EXTENSION.test(name) && !name.startsWith('.')).sort()
+  const faults = numberFaults(names)
+  const migrations: Migration[] = []
+  for (const name of names) {
+    const file = join(directory, name)
+    const bytes = await readFile(file)
+    const read = file.endsWith('.ts') ? readModule(folder, file, bytes) : parseMigration(stemOf(name), file, bytes)
+    if ('faults' in read) faults.push(...read.faults)
+    else migrations.push(read)
+  }
+  if (faults.length > 0) throw new MigrationError(faults)
+  return migrations
+}
+
+/** A migration in TypeScript. It is compiled and imported only when it is run. */
+function readModule(folder: MigrationFolder, file: string, bytes: Uint8Array) {
+  if (typeof folder === 'string') return { faults: [`${file} is TypeScript, and only SQL can be read here`] }
+  const text = decode(bytes)
+  if (text === undefined) return { faults: [`${file} is not UTF-8 text`] }
+  const statements = { up: [], down: [], owns: undefined, adopted: [], known: [], extensions: extensionsIn(text) }
+  return { name: stemOf(basename(file)), file, checksum: hashOf(text), ...statements, load: () => folder.load(file) }
+}
+
+/** A migration from the bytes of its file, or what is wrong with them. */
+export function parseMigration(
+  name: string,
+  file: string,
+  bytes: Uint8Array,
+): Migration | { readonly faults: readonly string[] } {
+  const text = decode(bytes)
+  if (text === undefined) return { faults: [`${file} is not UTF-8 text`] }
+  const lines = text.split('\n')
+  const marks = lines.flatMap((line, index) =>
+    /^-- (?:up|down)\s*$/.test(line) ? [{ part: line.trim().slice(3), index }] : [],
+  )
+  const order = marks.map((mark) => mark.part).join(' ')
+  if (order !== 'up' && order !== 'up down') {
+    return {
+      faults: [
+        `${file} needs one line \`-- up\`, and after it at most one line \`-- down\`; it has: ${order || 'neither'}`,
+      ],
+    }
+  }
+  const [up, down] = marks.map(({ index }, position) => {
+    const end = marks[position + 1]?.index ?? lines.length
+    return splitStatements(lines.slice(index + 1, end).join('\n'), index + 2).map(readConcurrent)
+  })
+  const heading = lines.slice(0, marks[0]?.index)
+  const before = splitStatements(heading.join('\n'))
+  const faults = [
+    ...before.map(({ line }) => `${file}:${line}: this statement stands before the line \`-- up\``),
+    ...[...(up ?? []), ...(down ?? [])]
+      .filter((statement) => TRANSACTION.test(statement.text))
+      .map(
+        ({ text, line }) =>
+          `${file}:${line}: \`${text}\` cannot stand here: a migration runs in one transaction of its own`,
+      ),
+    ...[up, down].flatMap((part) => mixtureFaults(file, part)),
+  ]
+  if (faults.length > 0) return { faults }
+  const [adopted, known] = [namedIn(heading, 'adopted'), namedIn(heading, 'known')]
+  // A file that only names what is known has nothing to revert.
+  const reverts = down !== undefined && (down.length > 0 || known.length > 0)
+  const told = { owns: readOwned(lines), adopted, known, extensions: extensionsIn(text) }
+  return { name, file, checksum: hashOf(text), up: up ?? [], down: reverts ? down : undefined, ...told }
+}
+
+const EXTENSION_MADE = /\bcreate\s+extension\s+(?:if\s+not\s+exists\s+)?(?:"([^"]+)"|(\w+))/gi
+
+/** Wherever the statement stands: to load an extension that is not needed does no harm. */
+function extensionsIn(text: string): readonly string[] {
+  return [...text.matchAll(EXTENSION_MADE)].map(([, quoted, name = '']) => quoted ?? name.toLowerCase())
+}
+
+/** The objects in lines such as `-- known: books.title_search`. */
+function namedIn(heading: readonly string[], word: 'adopted' | 'known'): readonly string[] {
+  const start = `-- ${word}: `
+  return heading.filter((line) => line.startsWith(start)).map((line) => line.slice(start.length).trim())
+}
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+const stemOf = (name: string): string => name.replace(EXTENSION, '')
+
+/** The text, with line ends as git would normalise them, so that a checkout on another system is the same migration. */
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes).replaceAll('\r\n', '\n')
+  } catch {
+    return undefined
+  }
+}
+
+function numberFaults(names: readonly string[]): string[] {
+  const misnamed = names.filter((name) => !NAME.test(stemOf(name)))
+  if (misnamed.length > 0) {
+    return misnamed.map(
+      (name) => `${name} is no name of a migration: 0001_create_books.sql is one, in lower case with four digits`,
+    )
+  }
+  return names.flatMap((name, index) => {
+    const expected = String(index + 1).padStart(4, '0')
+    const number = name.slice(0, 4)
+    if (number === expected) return []
+    const previous = names[index - 1]
+    if (previous?.startsWith(`${number}_`))
+      return [`${previous} and ${name} have the same number: the later one needs the next`]
+    // One gap shifts all that follow; it is named once.
+    if (previous !== undefined && Number(number) === Number(previous.slice(0, 4)) + 1) return []
+    return [`${name} stands where number ${expected} is missing: numbers start at 0001 and have no gaps`]
+  })
+}
+
+async function list(directory: string): Promise<readonly string[]> {
+  try {
+    return await readdir(directory)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}

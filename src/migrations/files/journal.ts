@@ -1,0 +1,134 @@
+import type { Connection } from '../../db/database.js'
+import { MigrationError } from './error.js'
+import type { Migration } from './files.js'
+
+/** The journal of applied migrations: the columns of Knex's journal, and the checksum of each file. */
+export const JOURNAL = 'snippetctl_migrations'
+
+/** One line of `migrate status`. */
+export interface MigrationStatus {
+  readonly name: string
+  /** A `newer` migration has no file here: a later version of the project applied it after all migrations that have one. */
+  readonly state: 'applied' | 'pending' | 'changed' | 'missing' | 'newer'
+  /** RFC 3339, UTC; undefined for a pending one. */
+  readonly appliedAt: string | undefined
+  /** Undefined for a missing and for a newer one. */
+  readonly file: string | undefined
+}
+
+/** How many digits a name begins with. */
+const NUMBER = 4
+
+interface Entry {
+  readonly name: string
+  readonly checksum: string | null
+  readonly appliedAt: string
+}
+
+const CREATE = `
+  create table if not exists ${JOURNAL} (
+    id integer generated always as identity primary key,
+    name text not null unique,
+    batch integer not null,
+    migration_time timestamptz not null,
+    checksum text
+  )`
+
+const ENTRIES = `
+  select name, checksum, to_char(migration_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+  from ${JOURNAL} order by id`
+
+/** Makes the journal unless it is there. */
+export async function createJournal(connection: Connection): Promise<void> {
+  if (!(await hasJournal(connection))) await connection.query({ text: CREATE, values: [] })
+}
+
+/** Every migration that a directory or the journal knows, by name. Writes nothing, and needs no journal. */
+export async function compareJournal(
+  connection: Connection,
+  files: readonly Migration[],
+): Promise<readonly MigrationStatus[]> {
+  const entries = await readEntries(connection)
+  const known = files.map((file) => statusOf(file, entries.get(file.name)))
+  const names = new Set(files.map(({ name }) => name))
+  const last = files.at(-1)?.name.slice(0, NUMBER) ?? ''
+  // A version that was never whole here has no later one.
+  const isWhole = files.length > 0 && known.every(({ state }) => state === 'applied')
+  const missing = [...entries.values()]
+    .filter(({ name }) => !names.has(name))
+    .map(({ name, appliedAt }): MigrationStatus => {
+      const state = isWhole && name.slice(0, NUMBER) > last ? 'newer' : 'missing'
+      return { name, state, appliedAt, file: undefined }
+    })
+  return [...known, ...missing].sort((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+function statusOf({ name, file, checksum }: Migration, entry: Entry | undefined): MigrationStatus {
+  if (!entry) return { name, state: 'pending', appliedAt: undefined, file }
+  return { name, state: entry.checksum === checksum ? 'applied' : 'changed', appliedAt: entry.appliedAt, file }
+}
+
+async function readEntries(connection: Connection): Promise<ReadonlyMap<string, Entry>> {
+  if (!(await hasJournal(connection))) return new Map()
+  const { rows } = await connection.query({ text: ENTRIES, values: [] })
+  return new Map(
+    rows.map(([name, checksum, at]) => [
+      name ?? '',
+      { name: name ?? '', checksum: checksum ?? null, appliedAt: at ?? '' },
+    ]),
+  )
+}
+
+async function hasJournal(connection: Connection): Promise<boolean> {
+  const { rows } = await connection.query({ text: `select to_regclass('${JOURNAL}')::text`, values: [] })
+  return rows[0]?.[0] != null
+}
+
+/** @throws MigrationError when an applied migration is not the one on disk, naming each. */
+export function refuseDisagreement(statuses: readonly MigrationStatus[]): void {
+  const changed = statuses.filter(({ state }) => state === 'changed')
+  const missing = statuses.filter(({ state }) => state === 'missing')
+  if (changed.length + missing.length === 0) return
+  throw new MigrationError(
+    [
+      ...changed.map(({ file, name }) => `${file ?? name} was changed on disk since it was applied`),
+      ...missing.map(({ name }) => `${name} was applied to this database, and its file is missing`),
+    ],
+    [
+      ...(changed.length > 0 ? ['Put the applied text back, and make the change in a new migration'] : []),
+      ...(missing.length > 0 ? ['Put the file back, or run the version of the project that has it'] : []),
+    ],
+  )
+}
+
+/** The names of migrations that a later version of the project has applied. */
+export function newerIn(statuses: readonly MigrationStatus[]): readonly string[] {
+  return statuses.filter(({ state }) => state === 'newer').map(({ name }) => name)
+}
+
+/** Says who has applied migrations that have no file here, and which version of the project has their files. */
+export function describeNewer(newer: readonly string[]): { readonly applied: string; readonly version: string } {
+  const [verb, files] = newer.length === 1 ? ['was', 'the file'] : ['were', 'the files']
+  return {
+    applied: `${newer.join(', ')} ${verb} applied by a later version of the project`,
+    version: `the version of the project that has ${files}`,
+  }
+}
+
+/** @throws MigrationError when a later version of the project has applied migrations after those that `work` is about */
+export function refuseNewer(statuses: readonly MigrationStatus[], work: string): void {
+  const newer = newerIn(statuses)
+  if (newer.length === 0) return
+  const { applied, version } = describeNewer(newer)
+  throw new MigrationError([`${applied}, so that this version cannot ${work}`], [`Run ${version}`])
+}
+
+/** @throws MigrationError when the journal and the files disagree, or when a file is pending or only a later version has it */
+export async function refuseUnlessAllApplied(connection: Connection, files: readonly Migration[]): Promise<void> {
+  const statuses = await compareJournal(connection, files)
+  refuseDisagreement(statuses)
+  refuseNewer(statuses, 'write the next migration')
+  const pending = statuses.filter(({ state }) => state === 'pending').map(({ name }) => name)
+  if (pending.length > 0)
+    throw new MigrationError([`${pending.join(', ')} must be applied first`], ['Apply them: snippetctl migrate up'])
+}

@@ -1,0 +1,41 @@
+import { spellOwned } from '../plan/ownership.js'
+import type { Step } from './steps.js'
+
+/** The text of the file that makes these steps, what it loses in words, and what it owns. */
+export function render(steps: readonly Step[]): string {
+  const part = (statements: readonly string[]) => statements.map((statement) => `${statement};\n`).join('\n')
+  const up = part(steps.flatMap((step) => step.up))
+  const down = part(steps.toReversed().flatMap((step) => step.down))
+  const losses = lossesOf(steps)
+  const destroys = losses.map((loss) => `-- destroys ${loss}\n`).join('')
+  const cannot = losses.map((loss) => `-- cannot bring back ${loss}\n`).join('')
+  const [before, after] = [destroys, cannot].map((lines) => (lines === '' ? '' : `${lines}\n`))
+  return `-- up\n\n${before}${up}\n-- down\n\n${after}${down}\n${spellOwned(ownedBy(steps))}`
+}
+
+/** The constraints and indexes that steps make for resources.yaml. */
+export function ownedBy(steps: readonly Step[]): readonly string[] {
+  return [...new Set(steps.flatMap(({ owns = [] }) => owns))]
+}
+
+/** What `down` does not bring back: `the values of books.pages`. */
+export function lossesOf(steps: readonly Step[]): readonly string[] {
+  return steps.flatMap(({ loss }) => (loss === undefined ? [] : [loss]))
+}
+
+/** `create_books`, `add_subtitle_to_books`, and `change_books` for all that is more. */
+export function planName(steps: readonly Step[]): string {
+  const created = steps
+    .filter((step) => step.change === 'add' && !step.subject.includes('.'))
+    .map((step) => step.subject)
+  const touched = [...new Set(steps.map((step) => step.subject.split('.')[0] ?? ''))]
+  const [only] = steps
+  const [table = '', column] = only?.subject.split('.') ?? []
+  if (created.length > 0) return wordsOf(`create_${created.slice(0, 3).join('_')}`)
+  if (steps.length === 1 && only?.change === 'add' && column !== undefined) return wordsOf(`add_${column}_to_${table}`)
+  return wordsOf(`change_${touched.slice(0, 3).join('_')}`)
+}
+
+function wordsOf(text: string): string {
+  return text.toLowerCase().replaceAll(/[^a-z0-9_]+/g, '_')
+}

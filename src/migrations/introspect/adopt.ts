@@ -1,0 +1,210 @@
+import { rm } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type { AppSpec } from '../../config/spec.js'
+import type { Database } from '../../db/database.js'
+import { openScratch } from '../../db/open.js'
+import { identifier } from '../../fields/sql-literal.js'
+import type { CatalogColumn, CatalogTable } from './catalog.js'
+import { changeDefault, changeNullable, changeType, remake } from '../plan/column-steps.js'
+import { type Drifted, findDrift, readBoth } from '../drift/drift.js'
+import { MigrationError } from '../files/error.js'
+import { type Migration, type MigrationFolder, parseMigration, readMigrations } from '../files/files.js'
+import { writeNext } from '../plan/generate.js'
+import { refuseUnlessAllApplied } from '../files/journal.js'
+import { find } from '../plan/pair.js'
+import { recordMigration } from '../run/run.js'
+import { catalogOf, FROM, onReplayed } from '../run/scratch.js'
+import { runStatements, sqlState } from '../run/session.js'
+import { addConstraint } from '../plan/sql.js'
+import { rejectIfUndone } from './undone.js'
+
+/** What was taken over into the files. */
+export interface Adopted {
+  /** The path of the migration. */
+  readonly file: string
+  /** The column, when no field stands for it yet. */
+  readonly column: (CatalogColumn & { readonly table: string }) | undefined
+  /** Why the migration does not make the object and only names it as known; undefined when it makes it. */
+  readonly known: string | undefined
+}
+
+/** What is to be taken over. */
+interface Wish {
+  /** The configuration, which must not undo the adoption by its next plan; left out, only the files are compared. */
+  readonly spec?: AppSpec
+  /** `books.tmp`: a column, constraint or index with its table. */
+  readonly object: string
+  /** An empty database to run the files in; left out, one of its own. */
+  readonly scratch?: Database | undefined
+}
+
+/** The two parts of a file. */
+interface Parts {
+  readonly up: readonly string[]
+  readonly down: readonly string[]
+}
+
+/**
+ * Takes over an object that exists only in the database: writes a migration and records it as applied. The migration makes the
+ * object when the scratch database can make it too, and reverting it needs the object's name. Otherwise it only names the object as
+ * known, and the object is ignored from then on. Nothing changes in the database but the journal.
+ * @throws MigrationError when it is not drift, when migrations are pending, or when the next plan would undo it
+ */
+export async function adoptDrift(
+  database: Database,
+  directory: MigrationFolder,
+  { scratch, ...wish }: Wish,
+): Promise<Adopted> {
+  const own = scratch ?? (await openScratch())
+  try {
+    return await adopt(database, directory, { ...wish, scratch: own })
+  } finally {
+    if (!scratch) await own.close()
+  }
+}
+
+async function adopt(
+  database: Database,
+  directory: MigrationFolder,
+  { spec, object, scratch }: Wish & { readonly scratch: Database },
+): Promise<Adopted> {
+  const files = await readMigrations(directory)
+  await refuseUnlessAllApplied(database, files)
+  const sides = await readBoth(database, files, scratch)
+  const drift = findDrift(sides).find((each) => each.object === object)
+  if (!drift || !('adopt' in drift.repair) || /[\r\n]/.test(object))
+    throw new MigrationError([`${object} is nothing that only the database has`], helpFor(sides))
+  const parts = partsOf(sides, object)
+  const known = await reasonAgainst({ sides, object, files, scratch, text: textOf(object, parts) })
+  const text = known === undefined ? textOf(object, parts) : knownText(object, known, parts)
+  const column = known === undefined ? newColumn(sides, object) : undefined
+  // A field is written for a new column afterwards; before that, the configuration cannot describe it.
+  if (spec && known === undefined && !column)
+    await rejectIfUndone({ spec, scratch, files, object, text, down: parts.down, column: changedColumn(sides, object) })
+  const name = `adopt_${object.toLowerCase().replaceAll(/[^a-z0-9_]+/g, '_')}`
+  const file = await writeNext(directory, name, text)
+  try {
+    await recordMigration(database, directory, `${String(files.length + 1).padStart(4, '0')}_${name}`)
+  } catch (error) {
+    await rm(file, { force: true })
+    throw error
+  }
+  return { file, column, known }
+}
+
+function textOf(object: string, { up, down }: Parts): string {
+  const part = (statements: readonly string[]) => statements.map((statement) => `${statement};\n`).join('\n')
+  return `-- adopted: ${object}\n-- up\n\n${part(up)}\n-- down\n\n${part(down)}`
+}
+
+/** A file that runs nothing. Its comments tell readers what is in the database. */
+function knownText(object: string, reason: string, { up }: Parts): string {
+  const told = [
+    `Others made it, and an empty database cannot: ${reason}`,
+    'Migrations neither make, compare nor drop it. In the database it is:',
+    ...up,
+  ].flatMap((text) => text.split(/\r?\n/))
+  return `-- known: ${object}\n${told.map((line) => `--   ${line}\n`).join('')}-- up\n\n-- down\n`
+}
+
+interface Claim {
+  readonly sides: Drifted
+  readonly object: string
+  readonly files: readonly Migration[]
+  readonly scratch: Database
+  readonly text: string
+}
+
+/** Runs the text up and down in the scratch database. Returns why that does not make the object, or undefined when it does. */
+function reasonAgainst({ sides, object, files, scratch, text }: Claim): Promise<string | undefined> {
+  return onReplayed(scratch, files, async (session, made) => {
+    const migration = parseMigration('adopted', 'the migration', Buffer.from(text))
+    if ('faults' in migration) return migration.faults.join('; ')
+    try {
+      await runStatements(session, migration.file, migration.up)
+      const up = await catalogOf(session, FROM)
+      if (!isMade({ ...sides, files: up }, object)) return 'a migration cannot say what it is'
+      await runStatements(session, migration.file, migration.down ?? [])
+      return isDeepStrictEqual(await catalogOf(session, FROM), made) ? undefined : 'it cannot be reverted'
+    } catch (error) {
+      if (!(error instanceof MigrationError) || sqlState(error) === undefined) throw error
+      return (error.cause as Error).message
+    }
+  })
+}
+
+/** Whether the files now make the object as the database has it. The catalogue does not say what a column is computed from. */
+function isMade(sides: Drifted, object: string): boolean {
+  const { made, there, name } = placeOf(sides, object)
+  const columns = [made, there].map((table) => find(table.columns, name))
+  return columns.every((column) => !column?.generated) && !findDrift(sides).some((each) => each.object === object)
+}
+
+function helpFor(sides: Drifted): readonly string[] {
+  const names = findDrift(sides).flatMap(({ repair }) => ('adopt' in repair ? [repair.adopt] : []))
+  return [names.length > 0 ? `There is: ${names.join(', ')}` : 'There is nothing to adopt']
+}
+
+interface Place {
+  readonly made: CatalogTable
+  readonly there: CatalogTable
+  /** The name within the table. */
+  readonly name: string
+}
+
+function placeOf({ files, live }: Drifted, object: string): Place {
+  const table = object.slice(0, object.indexOf('.'))
+  const [made, there] = [find(files, table), find(live, table)]
+  if (!made || !there) throw new Error(`a drift without its table: ${object}`)
+  return { made, there, name: object.slice(table.length + 1) }
+}
+
+function newColumn(sides: Drifted, object: string): Adopted['column'] {
+  const { made, there, name } = placeOf(sides, object)
+  const column = find(there.columns, name)
+  return column && !find(made.columns, name) ? { ...column, table: made.name } : undefined
+}
+
+function changedColumn(sides: Drifted, object: string) {
+  const { made, there, name } = placeOf(sides, object)
+  const [old, now] = [find(made.columns, name), find(there.columns, name)]
+  return old && now ? { table: made.name, old, now } : undefined
+}
+
+function partsOf(sides: Drifted, object: string): Parts {
+  const { made, there, name } = placeOf(sides, object)
+  const table = identifier(made.name)
+  const [old, now] = [find(made.columns, name), find(there.columns, name)]
+  if (old && now) return changeOf(made.name, old, now)
+  // Where somebody made it by hand as well, it is there already.
+  if (now) {
+    const { before, definition, after } = remake(made.name, now, now.nullable)
+    return {
+      up: [...before, `alter table ${table} add column if not exists ${identifier(name)} ${definition}`, ...after],
+      down: [`alter table ${table} drop column ${identifier(name)}`],
+    }
+  }
+  const constraints = [made, there].map((side) => find(side.constraints, name))
+  if (constraints[1]) {
+    const [was, is = ''] = constraints.map((each) => each && addConstraint(made.name, each))
+    return remade(`alter table ${table} drop constraint ${identifier(name)}`, was, is)
+  }
+  const [was, is = ''] = [made, there].map((side) => find(side.indexes, name)?.definition)
+  return remade(`drop index ${identifier(name)}`, was, is)
+}
+
+/** What is made, after what stood under its name is dropped. */
+function remade(drop: string, old: string | undefined, now: string): Parts {
+  return old === undefined ? { up: [now], down: [drop] } : { up: [drop, now], down: [drop, old] }
+}
+
+function changeOf(table: string, old: CatalogColumn, now: CatalogColumn): Parts {
+  const relation = identifier(table)
+  const retyped = old.type !== now.type || old.collation !== now.collation
+  const steps = [
+    ...(retyped ? [changeType(table, old, now, { relation, indexed: false })] : []),
+    ...(retyped || old.default === now.default ? [] : [changeDefault(table, old, now)]),
+    ...(old.nullable === now.nullable ? [] : [changeNullable(table, old, now, relation)]),
+  ]
+  return { up: steps.flatMap(({ up }) => up), down: steps.toReversed().flatMap(({ down }) => down) }
+}

@@ -1,0 +1,144 @@
+import type { Connection } from '../../db/database.js'
+
+/** What PostgreSQL says of the tables of one schema. Two catalogues of one server are equal when the tables are. */
+export type Catalog = readonly CatalogTable[]
+
+export interface CatalogTable {
+  readonly name: string
+  readonly columns: readonly CatalogColumn[]
+  readonly constraints: readonly CatalogConstraint[]
+  /** Those that are not part of a constraint. */
+  readonly indexes: readonly CatalogIndex[]
+}
+
+export interface CatalogColumn {
+  readonly name: string
+  readonly type: string
+  /** The type of which the column's type is a domain; null when it is no domain. */
+  readonly base: string | null
+  /** Null when it is the type's own. */
+  readonly collation: string | null
+  readonly nullable: boolean
+  readonly default: string | null
+  readonly identity: 'always' | 'by default' | null
+  /** Computed from other columns. */
+  readonly generated: boolean
+  /** The name of the counter that goes with the column: behind an identity, or made with it by `serial`. */
+  readonly sequence: string | null
+  /** Of an enum, in its order. */
+  readonly labels: readonly string[] | null
+}
+
+export interface CatalogConstraint {
+  readonly name: string
+  readonly kind: 'primary_key' | 'unique' | 'foreign_key' | 'check' | 'other'
+  readonly columns: readonly (string | null)[]
+  readonly definition: string
+  readonly validated: boolean
+  /** The table and the columns that a foreign key points to. */
+  readonly target: string | null
+  readonly targetColumns: readonly string[]
+}
+
+export interface CatalogIndex {
+  readonly name: string
+  /** Null for an expression. */
+  readonly columns: readonly (string | null)[]
+  /** Every column that it cannot be without, also within an expression. */
+  readonly uses: readonly string[]
+  readonly definition: string
+}
+
+/**
+ * A query of one text cell: the tables of the schema that is named by `$1`, or of the current one when that is null.
+ * Version 18 lists each not-null as a constraint; the column says so already, as it does on older versions.
+ */
+export const CATALOG = `
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'name', c.relname,
+    'columns', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+        'name', a.attname,
+        'type', format_type(a.atttypid, a.atttypmod),
+        'base', case when t.typtype = 'd' then format_type(t.typbasetype, t.typtypmod) end,
+        'collation', case when a.attcollation <> coalesce(b.typcollation, t.typcollation) then l.collname end,
+        'nullable', not a.attnotnull,
+        'default', case when a.attgenerated = '' then pg_get_expr(d.adbin, d.adrelid) end,
+        'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
+        'generated', a.attgenerated <> '',
+        'sequence', (
+          select s.relname
+          from pg_depend p
+          join pg_class s on s.oid = p.objid and s.relkind = 'S'
+          where p.classid = 'pg_class'::regclass and p.refclassid = 'pg_class'::regclass
+            and p.refobjid = a.attrelid and p.refobjsubid = a.attnum and p.deptype in ('i', 'a')
+          order by p.deptype desc, s.relname
+          limit 1
+        ),
+        'labels', (select jsonb_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = a.atttypid)
+      ) order by a.attname), '[]')
+      from pg_attribute a
+      join pg_type t on t.oid = a.atttypid
+      left join pg_type b on b.oid = t.typbasetype and t.typtype = 'd'
+      left join pg_collation l on l.oid = a.attcollation
+      left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    ),
+    'constraints', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+        'name', o.conname,
+        'kind', case o.contype when 'p' then 'primary_key' when 'u' then 'unique' when 'f' then 'foreign_key'
+                               when 'c' then 'check' else 'other' end,
+        'columns', (
+          select coalesce(jsonb_agg(a.attname order by k.position), '[]')
+          from unnest(o.conkey) with ordinality k(attnum, position)
+          join pg_attribute a on a.attrelid = o.conrelid and a.attnum = k.attnum
+        ),
+        'definition', pg_get_constraintdef(o.oid),
+        'validated', o.convalidated,
+        'target', (select r.relname from pg_class r where r.oid = o.confrelid),
+        'targetColumns', (
+          select coalesce(jsonb_agg(a.attname order by k.position), '[]')
+          from unnest(o.confkey) with ordinality k(attnum, position)
+          join pg_attribute a on a.attrelid = o.confrelid and a.attnum = k.attnum
+        )
+      ) order by o.conname), '[]')
+      from pg_constraint o
+      where o.conrelid = c.oid and o.contype in ('p', 'u', 'f', 'c', 'x')
+    ),
+    'indexes', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+        'name', x.relname,
+        'columns', (
+          select coalesce(jsonb_agg(a.attname order by k.position), '[]')
+          from unnest(i.indkey) with ordinality k(attnum, position)
+          left join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+        ),
+        'uses', (
+          select coalesce(jsonb_agg(distinct a.attname), '[]')
+          from pg_depend p
+          join pg_attribute a on a.attrelid = p.refobjid and a.attnum = p.refobjsubid
+          where p.classid = 'pg_class'::regclass and p.objid = i.indexrelid
+            and p.refclassid = 'pg_class'::regclass and p.refobjid = i.indrelid and p.refobjsubid > 0
+        ),
+        'definition', pg_get_indexdef(i.indexrelid, 0, true)
+      ) order by x.relname), '[]')
+      from pg_index i
+      join pg_class x on x.oid = i.indexrelid
+      where i.indrelid = c.oid
+        and not exists (select from pg_constraint o where o.conindid = i.indexrelid and o.contype in ('p', 'u', 'x'))
+    )
+  ) order by c.relname), '[]')::text
+  from pg_class c
+  join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = coalesce($1, current_schema()) and c.relkind in ('r', 'p')
+    and not exists (select from pg_depend e where e.classid = 'pg_class'::regclass and e.objid = c.oid and e.deptype = 'e')`
+
+/**
+ * The tables of a schema, by default the current one. Definitions name tables without their schema as long as the
+ * session's search path is that schema.
+ */
+export async function readCatalog(connection: Connection, schema: string | null = null): Promise<Catalog> {
+  const { rows } = await connection.query({ text: CATALOG, values: [schema] })
+  return JSON.parse(rows[0]?.[0] ?? '[]') as Catalog
+}

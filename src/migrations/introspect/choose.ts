@@ -1,0 +1,206 @@
+import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
+import { chooseField, type ChosenField } from './choose-field.js'
+import { find } from '../plan/pair.js'
+import {
+  besidesForeignKey,
+  isPlainIndex,
+  isPlainUnique,
+  isSayableColumn,
+  isSayableName,
+  KEY_TYPES,
+  readForeignKey,
+  reasonAgainstRelation,
+} from './sayable.js'
+import type { Survey, SurveyTable } from './survey.js'
+
+/** A model for a table that is there. */
+export interface ChosenModel {
+  readonly name: string
+  readonly table: string
+  readonly fields: readonly ChosenField[]
+  readonly indexes: readonly { readonly fields: readonly string[]; readonly unique: boolean }[]
+  /** What the table has and the model does not say: where it is, and why. */
+  readonly left: readonly string[]
+}
+
+/** The models for the tables of a database, and the tables that cannot have one, each with the reason. */
+export interface Choice {
+  readonly models: readonly ChosenModel[]
+  readonly left: readonly string[]
+}
+
+/** What is known before. */
+interface Wishes {
+  /** The models that there are already, by table. */
+  readonly existing: ReadonlyMap<string, string>
+  /** The tables to look at; left out, all. */
+  readonly only?: readonly string[] | undefined
+}
+
+/** One table from both looks at the database. */
+interface Table {
+  readonly survey: SurveyTable
+  readonly live: CatalogTable
+}
+
+/** Chooses a model for each table that can have one. */
+export function chooseModels(survey: Survey, catalog: Catalog, { existing, only }: Wishes): Choice {
+  const tables = survey.tables
+    .filter(({ name }) => !existing.has(name) && (only?.includes(name) ?? true))
+    .flatMap((table): readonly Table[] => {
+      const live = find(catalog, table.name)
+      return live ? [{ survey: table, live }] : []
+    })
+  const refused = tables.map((table) => ({ table, reason: reasonAgainst(table) }))
+  const taken = refused.flatMap(({ table, reason }) => (reason === undefined ? [table] : []))
+  const names = nameModels(taken, existing)
+  const context = { names: new Map([...existing, ...names]), catalog }
+  return {
+    models: taken.map((table) => chooseModel(table, context)),
+    left: refused.flatMap(({ table, reason }) =>
+      reason === undefined ? [] : [`table ${table.survey.name} has no model: ${reason}`],
+    ),
+  }
+}
+
+function nameModels(tables: readonly Table[], existing: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const used = new Set(existing.values())
+  return new Map(
+    tables.map(({ survey: { name } }) => {
+      const model = used.has(name) ? `${name.slice(0, 57)}_table` : name
+      used.add(model)
+      return [name, model]
+    }),
+  )
+}
+
+function reasonAgainst({ survey, live }: Table): string | undefined {
+  if (survey.special !== null) return survey.special
+  if (!isSayableName(survey.name)) return 'its name has other characters than lower-case letters, digits and _'
+  return keyFault(live) ?? blockedBy(live)
+}
+
+function keyFault(live: CatalogTable): string | undefined {
+  const key = live.constraints.find(({ kind }) => kind === 'primary_key')
+  if (!key) return 'it has no primary key'
+  const [name, ...others] = key.columns
+  if (name == null || others.length > 0) return `its primary key has several columns: ${key.columns.join(', ')}`
+  const column = find(live.columns, name)
+  if (!column || !isSayableName(name) || !(column.type in KEY_TYPES)) {
+    return `its primary key ${name} is of the type ${column?.type ?? 'unknown'}; integer, bigint and uuid can be one`
+  }
+  if (column.identity === null && column.default === null)
+    return `its primary key ${name} has no default and no counter, and clients do not give keys`
+  return undefined
+}
+
+function blockedBy(live: CatalogTable): string | undefined {
+  const blocking = live.columns.find(
+    (column) =>
+      !isSayableColumn(column) &&
+      !column.nullable &&
+      column.default === null &&
+      column.identity === null &&
+      !column.generated,
+  )
+  return blocking && `${blocking.name} takes no null, has no default and cannot be a field (${reasonOf(blocking)})`
+}
+
+function reasonOf({ name, type, generated, identity }: CatalogColumn): string {
+  if (generated) return 'it is computed'
+  if (!isSayableName(name)) return 'its name has other characters than lower-case letters, digits and _'
+  return identity === null ? `no field has the type ${type}` : 'it is a counter, and not the primary key'
+}
+
+interface Context {
+  /** The model of each table. */
+  readonly names: ReadonlyMap<string, string>
+  readonly catalog: Catalog
+}
+
+function chooseModel({ survey, live }: Table, context: Context): ChosenModel {
+  const key = live.constraints.find(({ kind }) => kind === 'primary_key')?.columns[0]
+  const columns = survey.columns.flatMap(({ name }) => find(live.columns, name) ?? [])
+  const fieldless = columns.filter(
+    (column) => !isSayableColumn(column) || (column.identity !== null && column.name !== key),
+  )
+  const chosen = columns
+    .filter((column) => !fieldless.includes(column))
+    .map((column) => {
+      const { relation, left } = chooseRelation(column, live, context)
+      const field = chooseField(live, column, { key: column.name === key, relation })
+      return { ...field, left: [...left, ...field.left] }
+    })
+  const byColumn = new Map(chosen.map((field) => [field.column, field.name]))
+  const table = live.name
+  return {
+    name: context.names.get(table) ?? table,
+    table,
+    fields: chosen,
+    ...chooseIndexes(live, byColumn, [
+      ...fieldless.map((column) => `${table}.${column.name}: no field: ${reasonOf(column)}`),
+      ...chosen.flatMap(({ left }) => left),
+    ]),
+  }
+}
+
+interface Related {
+  readonly relation: { readonly name: string; readonly model: string; readonly onDelete: string } | undefined
+  readonly left: readonly string[]
+}
+
+function chooseRelation(column: CatalogColumn, live: CatalogTable, context: Context): Related {
+  const keys = live.constraints.filter((each) => each.kind === 'foreign_key' && each.columns.join() === column.name)
+  const [key, ...others] = keys
+  if (!key) return { relation: undefined, left: [] }
+  const place = `${live.name}.${column.name}`
+  const more = others.map(({ definition }) => `${place}: a second foreign key stays as it is: ${definition}`)
+  const model = context.names.get(key.target ?? '')
+  const reason =
+    model === undefined
+      ? `the table ${key.target} has no model`
+      : reasonAgainstRelation(key, live, find(context.catalog, key.target ?? ''))
+  const reference = readForeignKey(key)
+  if (reason !== undefined || !reference || model === undefined)
+    return { relation: undefined, left: [`${place}: no relation: ${reason}`, ...more] }
+  const besides = besidesForeignKey(key)
+  const kept = besides.length === 0 ? [] : [`${place}: the foreign key keeps ${besides.join(', ')}`]
+  return { relation: { name: column.name.slice(0, -3), model, onDelete: reference.onDelete }, left: [...kept, ...more] }
+}
+
+function chooseIndexes(
+  live: CatalogTable,
+  byColumn: ReadonlyMap<string, string>,
+  left: readonly string[],
+): Pick<ChosenModel, 'indexes' | 'left'> {
+  const fieldsOf = (columns: readonly (string | null)[]) =>
+    columns.flatMap((column) => byColumn.get(column ?? '') ?? [])
+  const parts = [
+    ...live.constraints
+      .filter(({ kind, columns }) => kind === 'other' || (kind === 'unique' && columns.length > 1))
+      .map((part) => ({ part, unique: true, plain: part.kind === 'unique' && isPlainUnique(part) })),
+    ...live.indexes.map((part) => ({ part, ...kindOf(live.name, part) })),
+  ]
+  const single = ({ part, unique }: (typeof parts)[number]) => unique && part.columns.length === 1
+  const said = parts.filter((each) => each.plain && fieldsOf(each.part.columns).length === each.part.columns.length)
+  const indexes = [
+    ...new Map(
+      said
+        .filter((each) => !single(each))
+        .map(({ part, unique }) => [part.columns.join(), { fields: fieldsOf(part.columns), unique }] as const)
+        .toReversed(),
+    ).values(),
+  ].toReversed()
+  const multiple = live.constraints
+    .filter(({ kind, columns }) => (kind === 'check' || kind === 'foreign_key') && columns.length !== 1)
+    .map(({ name, definition }) => `${live.name}.${name}: stays as it is: ${definition}`)
+  const unsaid = parts
+    .filter((each) => !said.includes(each))
+    .map(({ part }) => `${live.name}.${part.name}: stays as it is: ${part.definition}`)
+  return { indexes, left: [...left, ...multiple, ...unsaid] }
+}
+
+function kindOf(table: string, index: CatalogTable['indexes'][number]) {
+  const unique = isPlainIndex(table, index, 'unique')
+  return { unique, plain: unique || isPlainIndex(table, index) }
+}

@@ -1,0 +1,48 @@
+import type { Json } from '../../json.js'
+import type { ChosenModel } from './choose.js'
+import type { ChosenField } from './choose-field.js'
+
+/** Words that YAML takes for something else than text. */
+const TAKEN = /^(?:true|false|null|yes|no|on|off|y|n)$/i
+
+/** The text of a model, one block that starts with its comments. */
+export function spellModel({ name, table, fields, indexes, left }: ChosenModel): string {
+  const width = Math.max(...fields.map((field) => field.name.length)) + 1
+  return [
+    ...left.map(comment),
+    `${name}:`,
+    ...(table === name ? [] : [`  table: ${table}`]),
+    '  fields:',
+    ...fields.map((field) => `    ${`${field.name}:`.padEnd(width)} ${spellWords(field.words)}`),
+    ...(indexes.length === 0 ? [] : ['  indexes:', ...indexes.map((index) => `    - ${spellIndex(index)}`)]),
+    '',
+  ].join('\n')
+}
+
+/** The text of a resource that shows a model and changes nothing. */
+export function spellResource({ name, table }: ChosenModel): string {
+  return [`${name}:`, `  model: ${name}`, `  path: /${table}/`, '  read_only: true', ''].join('\n')
+}
+
+/** What cannot be said, as a comment: one line, whatever stands in it. */
+export function comment(text: string): string {
+  return `# ${text.replaceAll(/[\u0000-\u001f\u007f-\u009f\ufeff\ufffe\uffff\s]+/g, ' ')}`
+}
+
+const spellWords = (words: ChosenField['words']): string =>
+  `{ ${words.map(([key, value]) => `${key}: ${spell(value)}`).join(', ')} }`
+
+function spellIndex({ fields, unique }: ChosenModel['indexes'][number]): string {
+  const list = `[${fields.map(spell).join(', ')}]`
+  return unique ? `{ fields: ${list}, unique: true }` : list
+}
+
+function spell(value: Json): string {
+  if (typeof value === 'string')
+    return /^[a-z][a-z0-9_-]*$/i.test(value) && !TAKEN.test(value) ? value : JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(spell).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  return `{ ${Object.entries(value)
+    .map(([key, each]) => `${key}: ${spell(each)}`)
+    .join(', ')} }`
+}

@@ -1,0 +1,219 @@
+import type { Connection } from '../../db/database.js'
+import { ANSWERS } from '../../config/parse/answers-model.js'
+import { JOURNAL } from '../files/journal.js'
+
+/** What stands in the current schema of a database, with all that is needed to make it again. */
+export interface Survey {
+  readonly schema: string
+  readonly tables: readonly SurveyTable[]
+  readonly enums: readonly { readonly name: string; readonly labels: readonly string[] }[]
+  readonly sequences: readonly SurveySequence[]
+  /** What is there besides, one phrase each: `view active_users`. */
+  readonly others: readonly string[]
+}
+
+export interface SurveyTable {
+  readonly name: string
+  /** What makes it more than an ordinary table; null for an ordinary one. */
+  readonly special: string | null
+  readonly comment: string | null
+  readonly columns: readonly SurveyColumn[]
+  readonly constraints: readonly SurveyPart[]
+  readonly indexes: readonly SurveyPart[]
+  /** What is attached to it and no statement for tables makes: `trigger touch`. */
+  readonly attached: readonly string[]
+}
+
+export interface SurveyColumn {
+  readonly name: string
+  readonly type: string
+  /** Whether the type is one that only this database has: of an extension, a domain, of another schema. */
+  readonly foreign: boolean
+  readonly collation: string | null
+  readonly notNull: boolean
+  readonly default: string | null
+  /** Whether the default calls what only this database has. */
+  readonly foreignDefault: boolean
+  readonly generated: boolean
+  readonly identity: 'always' | 'by default' | null
+  /** How the counter of an identity counts, where it does so in its own way. */
+  readonly counter: string | null
+  readonly comment: string | null
+}
+
+/** A constraint or an index. */
+export interface SurveyPart {
+  readonly name: string
+  readonly kind: 'primary_key' | 'unique' | 'foreign_key' | 'check' | 'exclusion' | 'index'
+  readonly definition: string
+  readonly columns: readonly (string | null)[]
+  readonly target: string | null
+  readonly foreign: boolean
+}
+
+export interface SurveySequence {
+  readonly name: string
+  /** Everything that follows the name. */
+  readonly options: string
+  readonly table: string | null
+  readonly column: string | null
+}
+
+const OWN = `coalesce((select oid from pg_namespace where nspname = current_schema()), 0::oid)`
+
+/** Whether something was made by an extension. */
+const extended = (catalog: string, oid: string): string =>
+  `exists (select from pg_depend e where e.classid = '${catalog}'::regclass and e.objid = ${oid} and e.deptype = 'e')`
+
+/** Whether something uses a function, an operator or a type that does not come with PostgreSQL; enums of this schema apart. */
+const dependsOnForeign = (catalog: string, oid: string): string => `exists (
+  select from pg_depend p where p.classid = '${catalog}'::regclass and p.objid = ${oid} and p.deptype = 'n' and (
+    p.refclassid in ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_opclass'::regclass)
+    or p.refclassid = 'pg_type'::regclass
+      and not exists (select from pg_type y where y.oid = p.refobjid and ${isKnownType('y')})))`
+
+/** Built in, an enum of this schema, or a list of either. */
+function isKnownType(type: string): string {
+  const known = (one: string) =>
+    `(${one}.typnamespace = 'pg_catalog'::regnamespace or ${one}.typtype = 'e' and ${one}.typnamespace = ${OWN})
+      and not ${extended('pg_type', `${one}.oid`)}`
+  return `(case when ${type}.typelem <> 0 and ${type}.typlen = -1
+    then exists (select from pg_type m where m.oid = ${type}.typelem and ${known('m')}) else ${known(type)} end)`
+}
+
+const COUNTING = (sequence: string): string => `concat_ws(' ',
+  case when ${sequence}.seqstart <> 1 then 'start ' || ${sequence}.seqstart end,
+  case when ${sequence}.seqincrement <> 1 then 'increment ' || ${sequence}.seqincrement end,
+  case when ${sequence}.seqmin <> 1 then 'minvalue ' || ${sequence}.seqmin end,
+  case when ${sequence}.seqmax not in (32767, 2147483647, 9223372036854775807) then 'maxvalue ' || ${sequence}.seqmax end,
+  case when ${sequence}.seqcache <> 1 then 'cache ' || ${sequence}.seqcache end,
+  case when ${sequence}.seqcycle then 'cycle' end)`
+
+const COLUMNS = `
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'name', a.attname,
+    'type', format_type(a.atttypid, a.atttypmod),
+    'foreign', not ${isKnownType('t')},
+    'collation', case when a.attcollation <> t.typcollation then l.collname end,
+    'notNull', a.attnotnull,
+    'default', pg_get_expr(d.adbin, d.adrelid),
+    'foreignDefault', d.oid is not null and ${dependsOnForeign('pg_attrdef', 'd.oid')},
+    'generated', a.attgenerated <> '',
+    'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
+    'counter', (
+      select nullif(concat_ws(' ', case when s.relname <> c.relname || '_' || a.attname || '_seq'
+        then 'sequence name ' || quote_ident(s.relname) end, nullif(${COUNTING('q')}, '')), '')
+      from pg_depend p join pg_class s on s.oid = p.objid and s.relkind = 'S' join pg_sequence q on q.seqrelid = s.oid
+      where p.classid = 'pg_class'::regclass and p.refclassid = 'pg_class'::regclass
+        and p.refobjid = c.oid and p.refobjsubid = a.attnum and p.deptype = 'i'
+    ),
+    'comment', col_description(c.oid, a.attnum)
+  ) order by a.attnum), '[]')
+  from pg_attribute a
+  join pg_type t on t.oid = a.atttypid
+  left join pg_collation l on l.oid = a.attcollation
+  left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+  where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped`
+
+const namesOf = (keys: string, relation: string): string => `(
+  select coalesce(jsonb_agg(a.attname order by k.position), '[]')
+  from unnest(${keys}) with ordinality k(attnum, position)
+  left join pg_attribute a on a.attrelid = ${relation} and a.attnum = k.attnum)`
+
+const CONSTRAINTS = `
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'name', o.conname,
+    'kind', case o.contype when 'p' then 'primary_key' when 'u' then 'unique' when 'f' then 'foreign_key'
+                           when 'c' then 'check' else 'exclusion' end,
+    'definition', pg_get_constraintdef(o.oid),
+    'columns', ${namesOf('o.conkey', 'o.conrelid')},
+    'target', case when o.confrelid <> 0 then o.confrelid::regclass::text end,
+    'foreign', ${dependsOnForeign('pg_constraint', 'o.oid')} or ${dependsOnForeign('pg_class', 'o.conindid')}
+  ) order by o.contype <> 'p', o.conname), '[]')
+  from pg_constraint o
+  where o.conrelid = c.oid and o.contype in ('p', 'u', 'f', 'c', 'x') and o.conislocal`
+
+const INDEXES = `
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'name', x.relname,
+    'kind', 'index',
+    'definition', pg_get_indexdef(i.indexrelid, 0, true),
+    'columns', ${namesOf('i.indkey', 'i.indrelid')},
+    'target', null,
+    'foreign', ${dependsOnForeign('pg_class', 'x.oid')}
+  ) order by x.relname), '[]')
+  from pg_index i
+  join pg_class x on x.oid = i.indexrelid
+  where i.indrelid = c.oid
+    and not exists (select from pg_constraint o where o.conindid = i.indexrelid and o.contype in ('p', 'u', 'x'))`
+
+const ATTACHED = `
+  select coalesce(jsonb_agg(w order by w), '[]') from (
+    select 'trigger ' || tgname from pg_trigger where tgrelid = c.oid and not tgisinternal
+    union all select 'rule ' || rulename from pg_rewrite where ev_class = c.oid
+    union all select 'policy ' || polname from pg_policy where polrelid = c.oid
+    union all select 'row-level security' where c.relrowsecurity
+  ) a(w)`
+
+const TABLES = `
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'name', c.relname,
+    'special', case
+      when c.relkind = 'p' then 'it is partitioned'
+      when c.relispartition then 'it is a partition'
+      when exists (select from pg_inherits where inhrelid = c.oid) then 'it inherits from another table'
+      when c.reloftype <> 0 then 'it is of a composite type'
+      when c.relkind = 'f' then 'it is a foreign table' end,
+    'comment', obj_description(c.oid, 'pg_class'),
+    'columns', (${COLUMNS}),
+    'constraints', (${CONSTRAINTS}),
+    'indexes', (${INDEXES}),
+    'attached', (${ATTACHED})
+  ) order by c.relname), '[]')
+  from pg_class c
+  where c.relnamespace = ${OWN} and c.relkind in ('r', 'p', 'f') and c.relname !~ '^${JOURNAL}' and c.relname <> '${ANSWERS}'
+    and not ${extended('pg_class', 'c.oid')}`
+
+const ENUMS = `
+  select coalesce(jsonb_agg(jsonb_build_object('name', t.typname, 'labels', (
+    select jsonb_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid)) order by t.typname), '[]')
+  from pg_type t where t.typnamespace = ${OWN} and t.typtype = 'e' and not ${extended('pg_type', 't.oid')}`
+
+const SEQUENCES = `
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'name', s.relname,
+    'options', concat_ws(' ', case when q.seqtypid <> 'bigint'::regtype then 'as ' || format_type(q.seqtypid, null) end,
+      nullif(${COUNTING('q')}, '')),
+    'table', r.relname,
+    'column', a.attname
+  ) order by s.relname), '[]')
+  from pg_class s
+  join pg_sequence q on q.seqrelid = s.oid
+  left join pg_depend p on p.classid = 'pg_class'::regclass and p.refclassid = 'pg_class'::regclass and p.objid = s.oid and p.deptype in ('a', 'i')
+  left join pg_class r on r.oid = p.refobjid
+  left join pg_attribute a on a.attrelid = r.oid and a.attnum = p.refobjsubid
+  where s.relnamespace = ${OWN} and s.relkind = 'S' and p.deptype is distinct from 'i' and s.relname !~ '^${JOURNAL}'
+    and not ${extended('pg_class', 's.oid')}`
+
+const OTHERS = `
+  select coalesce(jsonb_agg(w order by w), '[]') from (
+    select case relkind when 'v' then 'view ' when 'm' then 'materialized view ' end || relname
+      from pg_class where relnamespace = ${OWN} and relkind in ('v', 'm') and not ${extended('pg_class', 'pg_class.oid')}
+    union all select 'function ' || proname from pg_proc
+      where pronamespace = ${OWN} and not ${extended('pg_proc', 'pg_proc.oid')}
+    union all select 'domain ' || typname from pg_type
+      where typnamespace = ${OWN} and typtype = 'd' and not ${extended('pg_type', 'pg_type.oid')}
+    union all select 'schema ' || nspname from pg_namespace n
+      where nspname !~ '^pg_' and nspname <> 'information_schema' and n.oid <> ${OWN}
+        and exists (select from pg_class where relnamespace = n.oid and relkind in ('r', 'p') and not ${extended('pg_class', 'pg_class.oid')})
+    union all select 'extension ' || extname from pg_extension where extname <> 'plpgsql'
+  ) a(w)`
+
+const SURVEY = `select jsonb_build_object('schema', current_schema(), 'tables', (${TABLES}), 'enums', (${ENUMS}),
+  'sequences', (${SEQUENCES}), 'others', (${OTHERS}))::text`
+
+/** Looks at everything in the current schema but the journal. */
+export async function takeSurvey(connection: Connection): Promise<Survey> {
+  const { rows } = await connection.query({ text: SURVEY, values: [] })
+  return JSON.parse(rows[0]?.[0] ?? '{}') as Survey
+}

@@ -1,0 +1,131 @@
+import { fieldChanges } from '../../config/edit/add-field.js'
+import type { AppSpec } from '../../config/spec.js'
+import type { Database } from '../../db/database.js'
+import type { CatalogColumn } from './catalog.js'
+import { changeDefault, changeNullable, changeType } from '../plan/column-steps.js'
+import { MigrationError } from '../files/error.js'
+import { type Migration, parseMigration } from '../files/files.js'
+import { type Comparison, compareOnly } from '../plan/generate.js'
+import { readDefault } from './meaning.js'
+import type { Step } from '../files/steps.js'
+import { wantedTables } from '../plan/sql.js'
+
+/** A column that an adoption changes: as the files have it, and as the database has it. */
+interface ChangedColumn {
+  readonly table: string
+  readonly old: CatalogColumn
+  readonly now: CatalogColumn
+}
+
+/** A migration that adopts an object, before it is written. */
+export interface Adoption {
+  readonly spec: AppSpec
+  readonly scratch: Database
+  readonly files: readonly Migration[]
+  readonly object: string
+  /** The text of the migration. */
+  readonly text: string
+  /** The statements that give the object back its form in the files. */
+  readonly down: readonly string[]
+  /** The column before and after; undefined for constraints and indexes. */
+  readonly column: ChangedColumn | undefined
+}
+
+/** What the next plan would undo. */
+interface Undone {
+  /** Each change of the plan, in a few words. */
+  readonly undoing: readonly string[]
+  /** The settings to write before adopting; empty where no setting helps. */
+  readonly help: readonly string[]
+}
+
+/**
+ * Rejects an adoption that the next plan would undo, because the configuration says otherwise.
+ * @throws MigrationError that names what to write into the configuration first
+ */
+export async function rejectIfUndone(adoption: Adoption): Promise<void> {
+  const { spec, scratch, files, object, text, column } = adoption
+  const migration = parseMigration('adopted', 'the migration', Buffer.from(text))
+  if ('faults' in migration) throw new MigrationError(migration.faults)
+  const after = await compareOnly(spec, [...files, migration], scratch)
+  const { undoing, help } = column ? undoneInColumn(spec, column, after) : await undonePart(adoption, after)
+  if (undoing.length === 0) return
+  throw new MigrationError(
+    [
+      `resources.yaml does not describe ${object} as the database has it, so the next plan would undo it: ${undoing.join('; ')}`,
+    ],
+    [...help, `Or put it back as the files have it: ${adoption.down.join('; ')}`],
+  )
+}
+
+/**
+ * A plan for the object itself undoes a constraint or an index. So does anything else that was not planned before; a step may be
+ * worded otherwise than before, so it is recognised by its subject.
+ */
+async function undonePart({ spec, scratch, files, object }: Adoption, after: Comparison): Promise<Undone> {
+  if (after.steps.length + after.refusals.length === 0) return { undoing: [], help: [] }
+  const before = await compareOnly(spec, files, scratch)
+  const planned = new Set(before.steps.map(({ subject }) => subject))
+  const steps = after.steps.filter(({ subject }) => subject === object || !planned.has(subject))
+  return {
+    undoing: [...steps.map(spell), ...after.refusals.filter((refusal) => !before.refusals.includes(refusal))],
+    help: [],
+  }
+}
+
+/**
+ * The next plan undoes those attributes of a column that the adoption changes and resources.yaml wants otherwise. Its steps do not tell
+ * them apart: another type, which may have been planned before, sets the default as well.
+ */
+function undoneInColumn(spec: AppSpec, { table, old, now }: ChangedColumn, { to, former }: Comparison): Undone {
+  const wantedTable = to.find(({ name }) => former.table(name) === table)
+  const wanted = wantedTable?.columns.find(({ name }) => former.column(wantedTable.name, name) === now.name)
+  if (!wantedTable || !wanted) return { undoing: [], help: [] }
+  const type = !isOfOneType(old, now) && !isOfOneType(now, wanted)
+  const filled = old.default !== now.default && !hasSameDefault(now, wanted)
+  const nullable = old.nullable !== now.nullable && now.nullable !== wanted.nullable
+  const steps = [
+    ...(type ? [changeType(table, now, wanted, { relation: table, indexed: false })] : []),
+    ...(filled ? [changeDefault(table, now, wanted)] : []),
+    ...(nullable ? [changeNullable(table, now, wanted, table)] : []),
+  ]
+  const said = {
+    ...now,
+    ...(type && { type: wanted.type, collation: wanted.collation }),
+    ...(filled && { default: wanted.default }),
+    ...(nullable && { nullable: wanted.nullable }),
+  }
+  const settings = fieldChanges({ ...said, table }, { ...now, table }) ?? []
+  return {
+    undoing: steps.map(spell),
+    help: settingsFirst(spec, { table: wantedTable.name, column: wanted.name }, settings),
+  }
+}
+
+interface ColumnName {
+  readonly table: string
+  readonly column: string
+}
+
+function settingsFirst(spec: AppSpec, { table, column }: ColumnName, settings: readonly string[]): readonly string[] {
+  const wanted = wantedTables(spec).find(({ name }) => name === table)
+  const field = wanted?.columns.find(({ name }) => name === column)?.field
+  if (!wanted || field === undefined || settings.length === 0) return []
+  return [`In models.${wanted.model}.fields.${field}, ${settings.join(' and ')}; then adopt it again`]
+}
+
+function spell({ change, subject, detail }: Step): string {
+  return `${change} ${subject}: ${detail}`
+}
+
+function isOfOneType(one: CatalogColumn, other: CatalogColumn): boolean {
+  return one.type === other.type && one.collation === other.collation
+}
+
+/** PostgreSQL prints the same default of two types differently. */
+function hasSameDefault(one: CatalogColumn, other: CatalogColumn): boolean {
+  if (one.default === null || one.default === other.default || other.default === null)
+    return one.default === other.default
+  const [value, another] = [readDefault(one.default, one), readDefault(other.default, other)]
+  return value !== undefined && JSON.stringify(value) === JSON.stringify(another)
+}

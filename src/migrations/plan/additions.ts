@@ -1,0 +1,89 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { AppSpec } from '../../config/spec.js'
+import type { Connection, Database } from '../../db/database.js'
+import type { Difference } from './diff.js'
+import { readMigrations, type MigrationFolder } from '../files/files.js'
+import { after, type Compared, differ, onBothSides, type Plan, prove } from './generate.js'
+import { extra, find, has } from './pair.js'
+import { FROM, runAll } from '../run/scratch.js'
+import { attempt, rolledBack } from '../run/session.js'
+import { type WantedTable, wantedTables } from './sql.js'
+import type { Step } from '../files/steps.js'
+import { findLacks } from '../drift/verify.js'
+
+/** A plan of those steps that only add. */
+export interface Additions extends Plan {
+  /** The steps that do more, which are not part of it. */
+  readonly left: readonly Step[]
+  /** Why the configuration cannot be served after the additions alone, one sentence each; none when it can be. */
+  readonly unmet: readonly string[]
+  /** Tables that this change of the configuration leaves without a model. */
+  readonly orphans: readonly string[]
+}
+
+/** Whether two configurations want the same tables. */
+export function wantSameTables(one: AppSpec, other: AppSpec): boolean {
+  return isDeepStrictEqual([wantedTables(one), one.dropped], [wantedTables(other), other.dropped])
+}
+
+/**
+ * Plans what a configuration adds to what the migration files make, and leaves the rest.
+ * @param before the configuration before it: a column that this one did not have either is no former name of a new one
+ * @param scratch an empty database, which is left as it was
+ * @throws as `planMigration` does
+ */
+export async function planAdditions(
+  spec: AppSpec,
+  before: AppSpec,
+  directory: MigrationFolder,
+  scratch: Database,
+): Promise<Additions> {
+  const files = await readMigrations(directory)
+  return onBothSides(spec, files, scratch, async (session, sides) => {
+    const known = wantedTables(before)
+    const compared = { ...sides, wanted: sides.wanted.map((table) => forgetting(table, sides, known)) }
+    const whole = await differ(session, compared)
+    const { taken, left } = part(whole.steps)
+    const lacks = whole.refusals.length > 0 ? [] : await lacksAfter(session, taken, compared.wanted)
+    const orphans = extra(known, compared.wanted).filter(({ name }) => has(sides.from, name))
+    const rest = { left, unmet: lacks, orphans: orphans.map(({ name }) => name) }
+    const difference: Difference = { ...whole, steps: lacks.length > 0 ? [] : taken }
+    const isWanted = async (from: Compared['from']) => {
+      const { steps } = await differ(session, { ...after(compared, difference.steps), from })
+      return part(steps).taken.every(({ subject }) => left.some((step) => step.subject === subject))
+    }
+    return { ...(await prove(session, difference, { from: sides.from, files: files.length, isWanted })), ...rest }
+  })
+}
+
+/** A table of which columns that were gone before may go: nobody can mean a rename of them. */
+function forgetting(table: WantedTable, { from }: Compared, known: readonly WantedTable[]): WantedTable {
+  const was = find(known, table.name)
+  const made = find(from, table.name)
+  if (!was || !made) return table
+  return { ...table, dropped: [...table.dropped, ...extra(made.columns, was.columns).map(({ name }) => name)] }
+}
+
+/** What stands in the place of something that must go first stays with it. */
+function part(steps: readonly Step[]): { readonly taken: readonly Step[]; readonly left: readonly Step[] } {
+  const others = new Set(steps.filter((step) => !isAddition(step)).map(({ subject }) => subject))
+  const isTaken = (step: Step) => isAddition(step) && !others.has(step.subject)
+  return { taken: steps.filter(isTaken), left: steps.filter((step) => !isTaken(step)) }
+}
+
+/** What is added where rows are may fail, and then nothing has changed. A rename has a migration of its own, which somebody names. */
+const isAddition = ({ change, safety }: Step): boolean =>
+  (change === 'add' && safety !== 'destructive') || (change === 'change' && safety === 'safe')
+
+function lacksAfter(
+  session: Connection,
+  taken: readonly Step[],
+  wanted: readonly WantedTable[],
+): Promise<readonly string[]> {
+  return rolledBack(session, async () => {
+    const statements = taken.flatMap(({ up }) => up)
+    const refused = await attempt(session, () => runAll(session, statements))
+    if (refused) return [`the additions cannot be made without the rest: ${refused.message}`]
+    return (await findLacks(wanted, session, FROM)).map(({ text }) => text)
+  })
+}

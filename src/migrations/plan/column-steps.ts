@@ -1,0 +1,201 @@
+import { identifier } from '../../fields/sql-literal.js'
+import type { CatalogColumn } from '../introspect/catalog.js'
+import { block, type Conversion, convert } from './conversions.js'
+import { type RowQuery, rowsOf } from './row-query.js'
+import type { WantedColumn } from './sql.js'
+import { alter, destructive, risky, safe, type Step } from '../files/steps.js'
+
+export function renameColumn(table: string, from: string, to: string): Step {
+  const rename = (one: string, other: string) =>
+    alter(table, `rename column ${identifier(one)} to ${identifier(other)}`)
+  return {
+    change: 'rename',
+    subject: `${table}.${to}`,
+    detail: `was ${from}`,
+    renamed: from,
+    ...safe,
+    risk: 'what still runs with the old name fails',
+    up: [rename(from, to)],
+    down: [rename(to, from)],
+  }
+}
+
+/** @param relation the table as it was before, for counting */
+export function addColumn(table: string, column: WantedColumn, relation: string): Step {
+  const rewrites = column.default?.startsWith('gen_random_uuid') === true
+  return {
+    change: 'add',
+    subject: `${table}.${column.name}`,
+    detail: column.definition,
+    ...(rewrites ? rewriting(relation) : column.nullable || column.filled ? safe : valueless(relation)),
+    up: [alter(table, `add column ${identifier(column.name)} ${column.definition}`)],
+    down: [alter(table, `drop column ${identifier(column.name)}`)],
+  }
+}
+
+function valueless(relation: string) {
+  return {
+    ...risky(
+      'fails when there is a row: give the field a `default`, make it `nullable`, or fill it by a migration of your own',
+    ),
+    rows: {
+      ...rowsOf(relation, 'true'),
+      says: (count: string) => `${count} rows would have no value`,
+      decides: true,
+    } as const,
+  }
+}
+
+/** @param relation the table as it was before, for counting */
+export function dropColumn(table: string, column: CatalogColumn, relation: string): Step {
+  const name = identifier(column.name)
+  const filled = column.default !== null || column.identity !== null
+  const made = remake(table, column, column.nullable || !filled)
+  const back = [...made.before, alter(table, `add column ${name} ${made.definition}`), ...made.after]
+  const strict = alter(table, `alter column ${name} set not null`)
+  // The values are gone, so that a column that takes no null can be had again only where there is no row.
+  const empty = block([
+    'begin',
+    `  if not exists (select from ${identifier(table)}) then`,
+    `    ${strict};`,
+    '  end if;',
+    'end',
+  ])
+  return {
+    change: 'drop',
+    subject: `${table}.${column.name}`,
+    detail: definitionOf(column, column.nullable),
+    ...destructive(`the values of ${table}.${column.name}`),
+    rows: { ...rowsOf(relation, `${name} is not null`), says: (count) => `${count} rows have a value` },
+    up: [alter(table, `drop column ${name}`)],
+    down: column.nullable || filled ? back : [...back, empty],
+  }
+}
+
+/** Everything that follows the name of a column that is there. */
+export function definitionOf({ type, collation, default: value, identity }: CatalogColumn, nullable: boolean): string {
+  const parts = [
+    type,
+    collation && `collate ${identifier(collation)}`,
+    identity && `generated ${identity} as identity`,
+    !nullable && identity === null && 'not null',
+    value !== null && `default ${value}`,
+  ]
+  return parts.filter(Boolean).join(' ')
+}
+
+/** SQL that makes a column again, with its counter. */
+interface Remade {
+  readonly before: readonly string[]
+  /** Everything that follows the name of the column. */
+  readonly definition: string
+  readonly after: readonly string[]
+}
+
+/** How a column that was there is made again: what `serial` made beside it has gone with it, and a counter keeps its name. */
+export function remake(table: string, column: CatalogColumn, nullable: boolean): Remade {
+  const { name, type, identity, sequence } = column
+  const definition = definitionOf(column, nullable)
+  if (sequence === null) return { before: [], definition, after: [] }
+  const counter = identifier(sequence)
+  if (identity !== null) {
+    const named = sequence === `${table}_${name}_seq` ? '' : ` (sequence name ${counter})`
+    return { before: [], definition: definition.replace(' as identity', (text) => text + named), after: [] }
+  }
+  const width = isCountable(type) ? ` as ${type}` : ''
+  return {
+    before: [`create sequence ${counter}${width}`],
+    definition,
+    after: [`alter sequence ${counter} owned by ${identifier(table)}.${identifier(name)}`],
+  }
+}
+
+export function changeNullable(table: string, from: CatalogColumn, to: CatalogColumn, relation: string): Step {
+  const name = identifier(to.name)
+  const [allow, forbid] = ['drop', 'set'].map((verb) => alter(table, `alter column ${name} ${verb} not null`))
+  const nulls: RowQuery = {
+    ...rowsOf(relation, `${name} is null`),
+    says: (count, total) => `${count} of ${total} rows have no value`,
+  }
+  return {
+    change: 'change',
+    subject: `${table}.${to.name}`,
+    detail: to.nullable ? 'not null -> null' : 'null -> not null',
+    ...(to.nullable ? safe : { ...risky('fails when a row has no value'), rows: nulls }),
+    up: [(from.nullable ? forbid : allow) ?? ''],
+    down: [(from.nullable ? allow : forbid) ?? ''],
+  }
+}
+
+export function changeDefault(table: string, from: CatalogColumn, to: CatalogColumn): Step {
+  return {
+    change: 'change',
+    subject: `${table}.${to.name}`,
+    detail: `default ${from.default ?? 'none'} -> ${to.default ?? 'none'}`,
+    safety: 'safe',
+    up: [setDefault(table, to)],
+    down: [setDefault(table, from)],
+  }
+}
+
+/** Another type or collation, and the default with it, because the old one may be no value of the new type. */
+export function changeType(
+  table: string,
+  from: CatalogColumn,
+  to: CatalogColumn,
+  { relation, indexed }: { readonly relation: string; readonly indexed: boolean },
+): Step {
+  const [there, back] = [convert(table, to.name, from, to), convert(table, to.name, to, from)]
+  return {
+    change: 'change',
+    subject: `${table}.${to.name}`,
+    detail: `${typeOf(from)} -> ${typeOf(to)}`,
+    ...riskOf(there, relation, indexed && from.collation !== to.collation),
+    up: retype(table, { from, to, conversion: there }),
+    down: retype(table, { from: { ...to, sequence: from.sequence }, to: from, conversion: back }),
+  }
+}
+
+function riskOf(conversion: Conversion, relation: string, reindexes: boolean) {
+  const { misfits, rewrites } = conversion
+  if (misfits) return { ...risky('fails when a value does not fit'), rows: misfits(relation) }
+  if (rewrites) return rewriting(relation)
+  return reindexes ? risky('builds its indexes anew; the table is locked meanwhile') : safe
+}
+
+function rewriting(relation: string) {
+  const rows: RowQuery = { ...rowsOf(relation, 'true'), says: (count) => `writes ${count} rows anew` }
+  return { ...risky('rewrites the table, which is locked meanwhile'), rows }
+}
+
+interface Retyping {
+  readonly from: CatalogColumn
+  readonly to: CatalogColumn
+  readonly conversion: Conversion
+}
+
+function retype(table: string, { from, to, conversion }: Retyping): readonly string[] {
+  const column = identifier(to.name)
+  const free = { ...from, default: null }
+  return [
+    ...conversion.guards,
+    ...(from.default === null ? [] : [setDefault(table, free)]),
+    alter(table, `alter column ${column} ${conversion.action}`),
+    ...(to.default === null ? [] : [setDefault(table, to)]),
+    // The counter of an identity follows its column; that of `serial` would stop where the old type ends.
+    ...(from.sequence !== null && from.identity === null && isCountable(to.type)
+      ? [`alter sequence ${identifier(from.sequence)} as ${to.type}`]
+      : []),
+  ]
+}
+
+/** Whether a type can be counted up. */
+export const isCountable = (type: string): boolean => /^(?:smallint|integer|bigint)$/.test(type)
+
+function typeOf({ type, collation }: CatalogColumn): string {
+  return collation === null ? type : `${type} collate "${collation}"`
+}
+
+function setDefault(table: string, { name, default: value }: CatalogColumn): string {
+  return alter(table, `alter column ${identifier(name)} ${value === null ? 'drop default' : `set default ${value}`}`)
+}

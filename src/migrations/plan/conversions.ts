@@ -1,0 +1,148 @@
+import { identifier, literal } from '../../fields/sql-literal.js'
+import { type RowQuery, rowsOf } from './row-query.js'
+
+/** The type of a column as the catalogue spells it. */
+export interface ColumnType {
+  readonly type: string
+  readonly collation: string | null
+}
+
+/** How a column becomes another type without changing a value: it succeeds exactly, or fails. */
+export interface Conversion {
+  /** Statements before the change, which fail when a value would not survive it. */
+  readonly guards: readonly string[]
+  /** Everything that follows `alter column "name"`. */
+  readonly action: string
+  /** Whether every row is written anew while nobody can read the table. */
+  readonly rewrites: boolean
+  /** Counts the values that would not survive; undefined when all do. */
+  readonly misfits: ((relation: string) => RowQuery) | undefined
+}
+
+/** What a conversion of one pair of types knows; anything left out is as for most pairs. */
+interface Rule {
+  readonly using?: string
+  readonly rewrites?: boolean
+  /** Which values do not survive, and how to say so after a number of rows. */
+  readonly misfit?: { readonly where: string; readonly says: string }
+}
+
+interface Parts {
+  readonly name: string
+  readonly sizes: readonly number[]
+}
+
+type Find = (column: string, from: Parts, to: Parts) => Rule | undefined
+
+const EXACT: Rule = {}
+const INTEGERS: Readonly<Record<string, readonly [minimum: string, maximum: string]>> = {
+  integer: ['-2147483648', '2147483647'],
+  bigint: ['-9223372036854775808', '9223372036854775807'],
+}
+const TEXTS = ['text', 'character varying']
+
+/** The pairs of types that need no look at each text, in the order in which they are asked. */
+const RULES: readonly Find[] = [
+  (_column, from, to) => (spelled(from) === spelled(to) ? { rewrites: false } : undefined),
+  (column, from, to) => {
+    if (!TEXTS.includes(from.name) || !TEXTS.includes(to.name)) return undefined
+    const [most] = to.sizes
+    if (most === undefined || (from.sizes[0] ?? Number.POSITIVE_INFINITY) <= most) return { rewrites: false }
+    return { misfit: longerThan(column, most) }
+  },
+  (column, from, to) => {
+    if (TEXTS.includes(from.name) || !TEXTS.includes(to.name)) return undefined
+    const [most] = to.sizes
+    const using = `${column}::text`
+    return most === undefined ? { using } : { using, misfit: longerThan(using, most) }
+  },
+  (column, from, to) => {
+    const limits = INTEGERS[to.name]
+    if (!limits || !(from.name in INTEGERS || from.name === 'numeric')) return undefined
+    if (from.name === 'integer') return EXACT
+    const whole = from.name === 'numeric' ? `${column} <> trunc(${column}) or ` : ''
+    const where = `${whole}${column} not between ${limits.join(' and ')}`
+    return { misfit: { where, says: `are no ${to.name}` } }
+  },
+  (column, from, to) => {
+    if (to.name !== 'numeric' || !(from.name in INTEGERS || from.name === 'numeric')) return undefined
+    const [precision = 1000, scale = 0] = to.sizes
+    const [had = from.name === 'integer' ? 10 : 19, after = 0] = from.sizes
+    const same = from.name === 'numeric' && after === scale
+    if (scale >= after && precision - scale >= had - after) return { rewrites: !same }
+    const where = `${column} <> round(${column}::numeric, ${scale}) or abs(${column}) >= 1e${precision - scale}::numeric`
+    return { rewrites: true, misfit: { where, says: `do not fit ${spelled(to)}` } }
+  },
+  (column, from, to) =>
+    from.name === 'date' && to.name === 'timestamp with time zone'
+      ? { using: `${column}::timestamp at time zone 'UTC'` }
+      : undefined,
+  (column, from, to) => {
+    if (from.name !== 'timestamp with time zone' || to.name !== 'date') return undefined
+    const local = `${column} at time zone 'UTC'`
+    return { using: `(${local})::date`, misfit: { where: `${local} <> (${local})::date`, says: 'have a time of day' } }
+  },
+  (column, from, to) => (from.name === 'boolean' && to.name in INTEGERS ? { using: `${column}::integer` } : undefined),
+  (column, from, to) =>
+    from.name in INTEGERS && to.name === 'boolean'
+      ? { using: `${column} <> 0`, misfit: { where: `${column} not in (0, 1)`, says: 'are neither 0 nor 1' } }
+      : undefined,
+]
+
+const longerThan = (text: string, most: number) => ({
+  where: `char_length(${text}) > ${most}`,
+  says: `are longer than ${most}`,
+})
+
+/** How the column of a table becomes another type. Pairs that no rule knows go by way of their text. */
+export function convert(table: string, name: string, from: ColumnType, to: ColumnType): Conversion {
+  const column = identifier(name)
+  const [old, now] = [partsOf(from.type), partsOf(to.type)]
+  const rule = RULES.map((find) => find(column, old, now)).find((found) => found !== undefined)
+  const { using = undefined, rewrites = true, misfit = undefined } = rule ?? byText(column, from.type, to.type)
+  const collate = to.collation === null ? '' : ` collate ${identifier(to.collation)}`
+  return {
+    guards: misfit ? [guard(table, name, misfit)] : [],
+    action: `type ${to.type}${collate}${using === undefined ? '' : ` using ${using}`}`,
+    rewrites,
+    misfits:
+      misfit &&
+      ((relation) => ({
+        ...rowsOf(relation, misfit.where),
+        says: (count, total) => `${count} of ${total} rows ${misfit.says}`,
+      })),
+  }
+}
+
+function byText(column: string, from: string, to: string): Rule {
+  const using = `${column}::text::${to}`
+  const where = `(${using})::text::${from} is distinct from ${column}`
+  return { using, misfit: { where, says: `have no exact form as ${to}` } }
+}
+
+/** PostgreSQL itself would round a number, and cut blanks off a text that is too long, without a word. */
+function guard(table: string, name: string, { where, says }: NonNullable<Rule['misfit']>): string {
+  const message = `rows of ${table} have values in ${name} that ${says}, and would be changed`
+  const lines = [
+    'begin',
+    `  if exists (select from ${identifier(table)} where ${where}) then`,
+    `    raise exception using errcode = 'check_violation', message = ${literal(message)};`,
+    '  end if;',
+    'end',
+  ]
+  return block(lines)
+}
+
+/** A `do` block of these lines. */
+export function block(lines: readonly string[]): string {
+  const body = lines.join('\n')
+  const tag = body.includes('$$') ? '$snippetctl$' : '$$'
+  return `do ${tag}\n${body}\n${tag}`
+}
+
+function partsOf(type: string): Parts {
+  const [, start = type, sizes, rest = ''] = /^(.*?)\(([\d,]+)\)(.*)$/.exec(type) ?? []
+  return { name: `${start}${rest}`, sizes: sizes?.split(',').map(Number) ?? [] }
+}
+
+const spelled = ({ name, sizes }: Parts): string => (sizes.length === 0 ? name : `${name}(${sizes.join(',')})`)

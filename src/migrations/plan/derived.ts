@@ -1,0 +1,47 @@
+import {
+  checkName,
+  foreignKeyName,
+  indexName,
+  primaryKeyName,
+  uniqueName,
+} from '../../config/parse/constraint-names.js'
+import { FIELD_TYPES } from '../../fields/index.js'
+import type { CatalogConstraint, CatalogIndex } from '../introspect/catalog.js'
+
+/** The names of all rules for which a table has a check. */
+const RULES = new Set(
+  FIELD_TYPES.flatMap((type) =>
+    type.examples.flatMap(({ options }) =>
+      type.rules((options ?? {}) as never).flatMap(({ name, check }) => (check ? [name] : [])),
+    ),
+  ),
+)
+
+type Derive = (table: string, columns: readonly string[], name: string) => boolean
+
+const DERIVED: Readonly<Record<CatalogConstraint['kind'], Derive>> = {
+  primary_key: (table, _columns, name) => name === primaryKeyName(table),
+  unique: (table, columns, name) => name === uniqueName(table, columns),
+  foreign_key: (table, [column = ''], name) => name === foreignKeyName(table, column),
+  check: (table, [column = '', ...others], name) =>
+    others.length === 0 && [...RULES].some((rule) => name === checkName(table, column, rule)),
+  other: () => false,
+}
+
+/**
+ * Whether a constraint has the name that the generator gives, which is all that tells in files that do not say what they own.
+ * @param columns the names of its columns at the time
+ */
+export function isDerivedConstraint(
+  table: string,
+  columns: readonly string[],
+  { kind, name }: CatalogConstraint,
+): boolean {
+  return DERIVED[kind](table, columns, name)
+}
+
+/** The same of an index. The generator makes none of an expression. */
+export function isDerivedIndex(table: string, columns: readonly (string | null)[], { name }: CatalogIndex): boolean {
+  const named = columns.filter((column) => column !== null)
+  return named.length === columns.length && name === indexName(table, named)
+}

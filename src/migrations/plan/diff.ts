@@ -1,0 +1,275 @@
+import type { Catalog, CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
+import {
+  both,
+  extra,
+  type FormerNames,
+  find,
+  has,
+  isOfOneKind,
+  isOurConstraint,
+  isOurIndex,
+  type Pair,
+  pairTables,
+  usesOf,
+} from './pair.js'
+import type { Ownership } from './ownership.js'
+import { isUnclear, notesOf, refusalsOf, strandedTables } from './refusals.js'
+import { lateForeignKeys, type WantedConstraint, type WantedTable } from './sql.js'
+import * as columns from './column-steps.js'
+import * as parts from './part-steps.js'
+import type { Step } from '../files/steps.js'
+import * as tables from './table-steps.js'
+
+/** What stands between the tables that the migration files make and those that resources.yaml wants. */
+export interface Difference {
+  readonly steps: readonly Step[]
+  /** Changes that are not made by themselves, because it is not clear what is meant: what each is, and what settles it. */
+  readonly refusals: readonly string[]
+  /** What only the files know, and is left alone. */
+  readonly notes: readonly string[]
+}
+
+/** What is to be compared. */
+export interface Sides {
+  /** The tables in an order in which they can be made. */
+  readonly wanted: readonly WantedTable[]
+  /** Tables that may go. */
+  readonly dropped: readonly string[]
+  /** The catalogue of the files, after the renames of the plan. */
+  readonly from: Catalog
+  /** The catalogue of `wanted`, from the same server. */
+  readonly to: Catalog
+  readonly former: FormerNames
+  readonly owns: Ownership
+}
+
+/**
+ * Compares what the files make with what is wanted. The order of the steps: what stands in the way goes first, then names, then
+ * tables and columns, and what ties them together comes last.
+ */
+export function compareSchemas(sides: Sides): Difference {
+  const { wanted, from, to } = sides
+  const known = new Map(from.map((table) => [table.name, table]))
+  const created = wanted.filter(({ name }) => !known.has(name))
+  const gone = from.filter(({ name }) => sides.dropped.includes(name) && !has(to, name))
+  const pairs = pairTables(wanted, sides)
+  return {
+    steps: [
+      ...foreignKeysFirst([...pairs.flatMap(partsInTheWay), ...gone.flatMap(foreignKeysOf)]),
+      ...pairs.flatMap(renamedParts),
+      ...pairs.flatMap(droppedColumns),
+      ...gone.map((table) => tables.dropTable(table)),
+      ...pairs.flatMap(addedColumns),
+      ...pairs.flatMap(changedColumns),
+      ...createdTables(created, known),
+      ...foreignKeysLast(pairs.flatMap((pair) => addedConstraints(pair, pairs))),
+      ...pairs.flatMap(addedIndexes),
+    ],
+    refusals: [...pairs.flatMap(refusalsOf), ...strandedTables(sides, created)],
+    notes: [...unknownTables(sides), ...pairs.flatMap(notesOf)],
+  }
+}
+
+function unknownTables({ from, to, dropped }: Sides): readonly string[] {
+  return extra(from, to)
+    .filter(({ name }) => !dropped.includes(name))
+    .map(
+      ({ name }) =>
+        `table ${name} is not in resources.yaml and is left alone; \`dropped: [${name}]\` at its top drops it`,
+    )
+}
+
+/** A part of a table that is dropped or added, and whether it points to another table. */
+interface PartStep {
+  readonly step: Step
+  readonly points: boolean
+}
+
+/** What a foreign key points to can go, or become another type, only after it. */
+function foreignKeysFirst(parts: readonly PartStep[]): readonly Step[] {
+  return [...parts.filter(({ points }) => points), ...parts.filter(({ points }) => !points)].map(({ step }) => step)
+}
+
+function foreignKeysOf({ name, constraints }: CatalogTable): readonly PartStep[] {
+  return constraints
+    .filter(({ kind }) => kind === 'foreign_key')
+    .map((constraint) => ({ step: parts.dropConstraint(name, constraint, false), points: true }))
+}
+
+function partsInTheWay(pair: Pair, _index: number, pairs: readonly Pair[]): readonly PartStep[] {
+  const { wanted, from, to } = pair
+  const renamed = new Set(renamedConstraints(pair).map(([old]) => old.name))
+  const moved = new Set(renamedIndexes(pair).map(([old]) => old.name))
+  return [
+    ...from.constraints
+      .filter(({ name, kind }) => kind !== 'primary_key' && !renamed.has(name))
+      .filter((each) => (has(to.constraints, each.name) ? isAside(each, pair, pairs) : isGone(pair, each)))
+      .map((constraint) => ({
+        step: parts.dropConstraint(wanted.name, constraint, isWeaker(pair, constraint)),
+        points: constraint.kind === 'foreign_key',
+      })),
+    ...from.indexes
+      .filter(({ name }) => !moved.has(name))
+      .filter((index) => {
+        const now = find(to.indexes, index.name)
+        return now ? now.definition !== index.definition && isOurIndex(pair, index) : isGone(pair, index)
+      })
+      .map((index) => ({ step: parts.dropIndex(wanted.name, index), points: false })),
+  ]
+}
+
+/** Whether the table takes more without a constraint: it is neither put back nor on a column that goes. */
+function isWeaker({ to, dropped }: Pair, constraint: CatalogConstraint): boolean {
+  return !has(to.constraints, constraint.name) && !isOn(dropped, constraint)
+}
+
+/** What is not wanted goes when we made it, and whatever it is when a column of it goes, because it would go with that. */
+function isGone(pair: Pair, part: CatalogConstraint | CatalogIndex): boolean {
+  if (isOn(pair.dropped, part)) return true
+  return 'kind' in part ? isOurConstraint(pair, part) : isOurIndex(pair, part)
+}
+
+function isOn(names: ReadonlySet<string>, part: CatalogConstraint | CatalogIndex): boolean {
+  return usesOf(part).some((column) => names.has(column))
+}
+
+/** Whether a constraint that stays must be taken off and put back, because a column of it becomes another type. */
+function isAside(constraint: CatalogConstraint, pair: Pair, pairs: readonly Pair[]): boolean {
+  const { kind, name, target, targetColumns } = constraint
+  const own = isOn(pair.retyped, constraint)
+  if (kind !== 'foreign_key') return own && !isSame(constraint, find(pair.to.constraints, name))
+  const other = pairs.find(({ wanted }) => wanted.name === target)
+  return own || targetColumns.some((column) => other?.retyped.has(column) === true)
+}
+
+function renamedConstraints(pair: Pair): readonly (readonly [CatalogConstraint, CatalogConstraint])[] {
+  const old = extra(pair.from.constraints, pair.to.constraints).filter((each) => isOurConstraint(pair, each))
+  return extra(pair.to.constraints, pair.from.constraints).flatMap((now) => {
+    const same = old.find((each) => each.kind === now.kind && isSame(each, now))
+    return same ? [[same, now] as const] : []
+  })
+}
+
+function renamedIndexes(pair: Pair): readonly (readonly [CatalogIndex, CatalogIndex])[] {
+  const old = extra(pair.from.indexes, pair.to.indexes).filter((each) => isOurIndex(pair, each))
+  return extra(pair.to.indexes, pair.from.indexes).flatMap((now) => {
+    const same = old.find((each) => nameless(each) === nameless(now))
+    return same ? [[same, now] as const] : []
+  })
+}
+
+/** The definition of an index begins with its name, which may be quoted. */
+function nameless({ definition }: CatalogIndex): string {
+  return definition.replace(/ INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON /, ' INDEX ON ')
+}
+
+function renamedParts(pair: Pair): readonly Step[] {
+  const { wanted, from, to, former } = pair
+  const name = (kind: 'constraint' | 'index' | 'sequence', old: string, now: string) =>
+    parts.renamePart(kind, wanted.name, { from: old, to: now })
+  const counters = both(from.columns, to.columns).filter(
+    ([old, now]) =>
+      old.sequence !== now.sequence &&
+      (former.table(wanted.name) !== wanted.name || former.column(wanted.name, now.name) !== now.name),
+  )
+  return [
+    ...renamedConstraints(pair).map(([old, now]) => name('constraint', old.name, now.name)),
+    ...renamedIndexes(pair).map(([old, now]) => name('index', old.name, now.name)),
+    ...counters.flatMap(([old, now]) =>
+      old.sequence !== null && now.sequence !== null ? [name('sequence', old.sequence, now.sequence)] : [],
+    ),
+  ]
+}
+
+function droppedColumns(pair: Pair): readonly Step[] {
+  const { wanted, from, dropped, relation } = pair
+  return from.columns
+    .filter(({ name }) => dropped.has(name) && !isUnclear(pair, name))
+    .map((column) => columns.dropColumn(wanted.name, column, relation))
+}
+
+function addedColumns({ wanted, from, relation }: Pair): readonly Step[] {
+  return wanted.columns
+    .filter((column) => !has(from.columns, column.name))
+    .map((column) => columns.addColumn(wanted.name, column, relation))
+}
+
+function changedColumns({ wanted, from, to, retyped, relation }: Pair): readonly Step[] {
+  return both(from.columns, to.columns)
+    .filter(([old, now]) => isOfOneKind(old, now))
+    .flatMap(([old, now]) => {
+      const indexed = [...from.indexes, ...from.constraints].some(({ columns }) => columns.includes(now.name))
+      const type = retyped.has(now.name)
+      return [
+        ...(type ? [columns.changeType(wanted.name, old, now, { relation, indexed })] : []),
+        ...(type || old.default === now.default ? [] : [columns.changeDefault(wanted.name, old, now)]),
+        ...(old.nullable === now.nullable ? [] : [columns.changeNullable(wanted.name, old, now, relation)]),
+      ]
+    })
+}
+
+function createdTables(created: readonly WantedTable[], known: ReadonlyMap<string, CatalogTable>): readonly Step[] {
+  const made = created.map((table, index) => {
+    const earlier = new Set(created.slice(0, index).map(({ name }) => name))
+    return tables.addTable(table, (target) => known.has(target) || earlier.has(target))
+  })
+  const fresh = (table: WantedTable) => ({ isNew: true, owned: true, relation: table.name, target: undefined })
+  return [
+    ...made,
+    ...lateForeignKeys(created).map(({ table, constraint }) =>
+      parts.addConstraint(table.name, constraint, fresh(table)),
+    ),
+  ]
+}
+
+/** What a foreign key points to must be unique before. */
+function foreignKeysLast(parts: readonly PartStep[]): readonly Step[] {
+  return [...parts.filter(({ points }) => !points), ...parts.filter(({ points }) => points)].map(({ step }) => step)
+}
+
+function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep[] {
+  const { wanted, from, to, relation } = pair
+  const named = new Set(renamedConstraints(pair).map(([, now]) => now.name))
+  // A default gives the new column a value in every row, which may be there twice, or refer to nothing.
+  const isEmpty = (column: string) => !has(from.columns, column) && find(wanted.columns, column)?.default === undefined
+  const stepOf = (constraint: WantedConstraint): Step | undefined => {
+    const [old, now] = [find(from.constraints, constraint.name), find(to.constraints, constraint.name)]
+    const isNew = constraint.columns.every(isEmpty)
+    const target = pairs.find((other) => other.wanted.name === constraint.target)?.relation
+    // Under its own name there may be a constraint on a column that goes.
+    if (!old || isAside(old, pair, pairs) || isOn(pair.dropped, old))
+      return parts.addConstraint(wanted.name, constraint, {
+        isNew,
+        // What others made is put back for them.
+        owned: !old || isOurConstraint(pair, old),
+        relation,
+        target,
+      })
+    // The refusal says what to do about it.
+    return isSame(old, now) || !isOurConstraint(pair, old)
+      ? undefined
+      : parts.changeConstraint(wanted.name, { from: old, to: constraint }, { relation, target })
+  }
+  return wanted.constraints
+    .filter(({ kind, name }) => kind !== 'primary_key' && !named.has(name))
+    .flatMap((constraint) => {
+      const step = stepOf(constraint)
+      return step ? [{ step, points: constraint.kind === 'foreign_key' }] : []
+    })
+}
+
+function addedIndexes(pair: Pair): readonly Step[] {
+  const { wanted, from, to } = pair
+  const named = new Set(renamedIndexes(pair).map(([, now]) => now.name))
+  return wanted.indexes
+    .filter(({ name }) => !named.has(name))
+    .filter(({ name }) => {
+      const old = find(from.indexes, name)
+      return !old || (old.definition !== find(to.indexes, name)?.definition && isOurIndex(pair, old))
+    })
+    .map((index) => parts.addIndex(wanted, index))
+}
+
+function isSame(old: CatalogConstraint, now: CatalogConstraint | undefined): boolean {
+  return now !== undefined && old.definition === now.definition && old.validated === now.validated
+}

@@ -1,0 +1,46 @@
+import { identifier } from '../../fields/sql-literal.js'
+import type { Connection } from '../../db/database.js'
+
+/**
+ * Which constraints and indexes resources.yaml rules over: a plan changes and drops these only. Files say what they make for it. In
+ * files that were written before files said so, it is told by names.
+ */
+export interface Ownership {
+  /** By the files' own word. */
+  readonly recorded: ReadonlySet<string>
+  /** Whatever was there before the first file that says what it owns. */
+  readonly unrecorded: ReadonlySet<string>
+}
+
+const START = '-- owns: '
+const WIDEST = 120
+
+/** The comment that ends a file: which of its constraints and indexes are made for resources.yaml. */
+export function spellOwned(names: readonly string[]): string {
+  const lines: string[] = []
+  for (const name of names.map(identifier)) {
+    const last = lines.at(-1)
+    const longer = `${last}, ${name}`
+    if (last !== undefined && longer.length <= WIDEST) lines[lines.length - 1] = longer
+    else lines.push(`${START}${name}`)
+  }
+  return lines.length === 0 ? `${START}nothing\n` : `${lines.join('\n')}\n`
+}
+
+/** What a file says that it owns; undefined when it says nothing. */
+export function readOwned(lines: readonly string[]): readonly string[] | undefined {
+  const said = lines.filter((line) => line.startsWith(START))
+  if (said.length === 0) return undefined
+  return said.flatMap((line) =>
+    [...line.matchAll(/"((?:[^"]|"")+)"/g)].map(([, name = '']) => name.replaceAll('""', '"')),
+  )
+}
+
+/** The names of all constraints and indexes in a schema. */
+export async function namesIn(session: Connection, schema: string): Promise<ReadonlySet<string>> {
+  const text = `
+    select conname from pg_constraint where connamespace = $1::regnamespace
+    union select relname from pg_class where relnamespace = $1::regnamespace and relkind in ('i', 'I')`
+  const { rows } = await session.query({ text, values: [schema] })
+  return new Set(rows.map(([name]) => name ?? ''))
+}

@@ -1,0 +1,127 @@
+import { identifier } from '../../fields/sql-literal.js'
+import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
+import { isDerivedConstraint, isDerivedIndex } from './derived.js'
+import type { Ownership } from './ownership.js'
+import type { WantedTable } from './sql.js'
+
+/** What tables and columns were called before the renames of a plan, by their wanted names. */
+export interface FormerNames {
+  table(name: string): string
+  column(table: string, name: string): string
+}
+
+/** One table on both sides, after the renames of the plan. */
+export interface Pair {
+  readonly wanted: WantedTable
+  readonly from: CatalogTable
+  readonly to: CatalogTable
+  readonly former: FormerNames
+  readonly owns: Ownership
+  /** Columns whose type or order of texts changes. */
+  readonly retyped: ReadonlySet<string>
+  /** Columns that are not wanted any more. */
+  readonly dropped: ReadonlySet<string>
+  /** The table as it is before the plan, under the names that it has after: for counting. */
+  readonly relation: string
+}
+
+/** The tables that are on both sides. */
+export function pairTables(
+  wanted: readonly WantedTable[],
+  sides: { readonly from: Catalog; readonly to: Catalog; readonly former: FormerNames; readonly owns: Ownership },
+): readonly Pair[] {
+  const { former, owns } = sides
+  return wanted.flatMap((table): readonly Pair[] => {
+    const [from, to] = [find(sides.from, table.name), find(sides.to, table.name)]
+    if (!from || !to) return []
+    const retyped = both(from.columns, to.columns).filter(([old, now]) => isRetyped(old, now))
+    const dropped = extra(from.columns, to.columns).filter((column) => !column.generated)
+    return [
+      {
+        wanted: table,
+        from,
+        to,
+        former,
+        owns,
+        retyped: new Set(retyped.map(([, now]) => now.name)),
+        dropped: new Set(dropped.map(({ name }) => name)),
+        relation: relationOf(from, former),
+      },
+    ]
+  })
+}
+
+/** Another kind of value, or of order. Whether the server makes it up is another matter. */
+export function isRetyped(old: CatalogColumn, now: CatalogColumn): boolean {
+  return isOfOneKind(old, now) && (old.type !== now.type || old.collation !== now.collation)
+}
+
+/** Whether both are counters, computed, or neither. */
+export function isOfOneKind(old: CatalogColumn, now: CatalogColumn): boolean {
+  return old.identity === now.identity && old.generated === now.generated
+}
+
+function relationOf({ name, columns }: CatalogTable, former: FormerNames): string {
+  const before = columns.map((column) => ({ now: column.name, was: former.column(name, column.name) }))
+  if (former.table(name) === name && before.every(({ now, was }) => now === was)) return identifier(name)
+  const list = before.map(({ now, was }) => `${identifier(was)} as ${identifier(now)}`).join(', ')
+  return `(select ${list} from ${identifier(former.table(name))}) ${identifier(name)}`
+}
+
+type Owned = Pick<Pair, 'wanted' | 'former' | 'owns'>
+
+/** Whether resources.yaml rules over a constraint, under its name of before or of now. */
+export function isOurConstraint({ wanted, former, owns }: Owned, constraint: CatalogConstraint): boolean {
+  if (owns.recorded.has(constraint.name)) return true
+  const columns = constraint.columns.filter((column) => column !== null)
+  const were = columns.map((column) => former.column(wanted.name, column))
+  return (
+    owns.unrecorded.has(constraint.name) &&
+    (isDerivedConstraint(wanted.name, columns, constraint) ||
+      isDerivedConstraint(former.table(wanted.name), were, constraint))
+  )
+}
+
+export function isOurIndex({ wanted, former, owns }: Owned, index: CatalogIndex): boolean {
+  if (owns.recorded.has(index.name)) return true
+  const were = index.columns.map((column) => column && former.column(wanted.name, column))
+  return (
+    owns.unrecorded.has(index.name) &&
+    (isDerivedIndex(wanted.name, index.columns, index) || isDerivedIndex(former.table(wanted.name), were, index))
+  )
+}
+
+/** The same of either. */
+export function isOurs(owned: Owned, part: CatalogConstraint | CatalogIndex): boolean {
+  return 'kind' in part ? isOurConstraint(owned, part) : isOurIndex(owned, part)
+}
+
+/** The columns without which a part cannot be: also those that stand in an expression of an index. */
+export const usesOf = (part: CatalogConstraint | CatalogIndex): readonly string[] =>
+  'uses' in part ? part.uses : part.columns.filter((column) => column !== null)
+
+export interface Named {
+  readonly name: string
+}
+
+export function find<Part extends Named>(parts: readonly Part[], name: string): Part | undefined {
+  return parts.find((part) => part.name === name)
+}
+
+export function has(parts: readonly Named[], name: string): boolean {
+  return find(parts, name) !== undefined
+}
+
+export function extra<Part extends Named>(from: readonly Part[], to: readonly Named[]): readonly Part[] {
+  return from.filter(({ name }) => !has(to, name))
+}
+
+export function both<Part extends Named>(
+  from: readonly Part[],
+  to: readonly Part[],
+): readonly (readonly [Part, Part])[] {
+  return to.flatMap((now) => {
+    const old = find(from, now.name)
+    return old ? [[old, now] as const] : []
+  })
+}

@@ -1,0 +1,150 @@
+import { identifier } from '../../fields/sql-literal.js'
+import type { CatalogConstraint, CatalogIndex } from '../introspect/catalog.js'
+import { type RowQuery, rowsOf } from './row-query.js'
+import {
+  addConstraint as addConstraintSql,
+  createIndex,
+  type WantedConstraint,
+  type WantedIndex,
+  type WantedTable,
+} from './sql.js'
+import { alter, risky, safe, type Step } from '../files/steps.js'
+
+/** The tables before the plan, under the names of after, for counting. */
+interface Relations {
+  readonly relation: string
+  /** The table that a foreign key points to; undefined when it is new, and has no row yet. */
+  readonly target: string | undefined
+}
+
+/** A constraint, an index or a counter that takes the name that follows from a renamed table or column. */
+export function renamePart(
+  kind: 'constraint' | 'index' | 'sequence',
+  table: string,
+  names: { readonly from: string; readonly to: string },
+): Step {
+  const rename = (one: string, other: string) =>
+    kind === 'constraint'
+      ? alter(table, `rename constraint ${identifier(one)} to ${identifier(other)}`)
+      : `alter ${kind} ${identifier(one)} rename to ${identifier(other)}`
+  return {
+    change: 'rename',
+    subject: `${table}.${names.to}`,
+    detail: `${kind}, was ${names.from}`,
+    safety: 'safe',
+    owns: kind === 'sequence' ? [] : [names.to],
+    up: [rename(names.from, names.to)],
+    down: [rename(names.to, names.from)],
+  }
+}
+
+/**
+ * @param isNew whether its columns come by the same plan, so that there is no value yet that could break it
+ * @param owned whether resources.yaml rules over it
+ */
+export function addConstraint(
+  table: string,
+  constraint: WantedConstraint,
+  { isNew, owned, ...relations }: Relations & { readonly isNew: boolean; readonly owned: boolean },
+): Step {
+  return {
+    change: 'add',
+    subject: `${table}.${constraint.name}`,
+    detail: constraint.definition,
+    ...(isNew ? safe : { ...risky(BREAKS), ...breakers(constraint, relations) }),
+    owns: owned ? [constraint.name] : [],
+    up: [addConstraintSql(table, constraint)],
+    down: [dropConstraintSql(table, constraint.name)],
+  }
+}
+
+const BREAKS = 'fails when a row that is there breaks it; writes wait while the rows are read'
+
+/** The rows that a constraint would refuse. */
+function breakers(constraint: WantedConstraint, { relation, target }: Relations): { readonly rows?: RowQuery } {
+  const columns = constraint.columns.map(identifier)
+  const present = columns.map((column) => `${column} is not null`).join(' and ')
+  const says = (count: string, total: string) => `${count} of ${total} rows break it`
+  if (constraint.kind === 'check') {
+    const where = `not ${constraint.definition.replace(/^check /i, '')}`
+    return { rows: { ...rowsOf(relation, where), says } }
+  }
+  if (constraint.kind === 'unique') {
+    const each = `select count(*) over (partition by ${columns.join(', ')}) as n from ${relation} where ${present}`
+    const sql = `select count(*) filter (where n > 1), (select count(*) from ${relation}) from (${each}) twins`
+    return { rows: { sql, says: (count, total) => `${count} of ${total} rows have the same value as another` } }
+  }
+  if (constraint.kind === 'foreign_key') {
+    const [column = ''] = columns
+    const found = `select from ${target} where ${identifier(constraint.targetColumn ?? '')} = own.value`
+    const orphan = `own.value is not null${target === undefined ? '' : ` and not exists (${found})`}`
+    const values = rowsOf(`(select ${column} as value from ${relation}) own`, orphan)
+    return { rows: { ...values, says: (count, total) => `${count} of ${total} rows refer to a row that is not there` } }
+  }
+  return {}
+}
+
+/** @param isWeaker whether the table takes more from then on */
+export function dropConstraint(table: string, constraint: CatalogConstraint, isWeaker: boolean): Step {
+  const { kind } = constraint
+  return {
+    change: 'drop',
+    subject: `${table}.${constraint.name}`,
+    detail: constraint.definition,
+    ...(isWeaker ? risky(WEAKER[kind] ?? WEAKER.check) : safe),
+    up: [dropConstraintSql(table, constraint.name)],
+    down: [addConstraintSql(table, constraint)],
+  }
+}
+
+/** What a table takes without a constraint. With such rows `down` fails. */
+const WEAKER: Readonly<Partial<Record<CatalogConstraint['kind'], string>>> & { readonly check: string } = {
+  check: 'weakens the table: values that break it are stored from then on, and `down` fails where there are some',
+  unique: 'weakens the table: equal values are stored from then on, and `down` fails where there are some',
+  foreign_key:
+    'weakens the table: values that refer to nothing are stored from then on, and `down` fails where there are some',
+}
+
+export function changeConstraint(
+  table: string,
+  { from, to }: { readonly from: CatalogConstraint; readonly to: WantedConstraint },
+  relations: Relations,
+): Step {
+  return {
+    change: 'change',
+    subject: `${table}.${to.name}`,
+    detail: `${from.definition} -> ${to.definition}`,
+    ...risky(BREAKS),
+    ...breakers(to, relations),
+    owns: [to.name],
+    up: [dropConstraintSql(table, from.name), addConstraintSql(table, to)],
+    down: [dropConstraintSql(table, to.name), addConstraintSql(table, from)],
+  }
+}
+
+export function addIndex(table: WantedTable, index: WantedIndex): Step {
+  return {
+    change: 'add',
+    subject: `${table.name}.${index.name}`,
+    detail: `index (${index.columns.join(', ')})`,
+    ...risky('writes wait while the index is built'),
+    owns: [index.name],
+    up: [createIndex(table, index)],
+    down: [`drop index ${identifier(index.name)}`],
+  }
+}
+
+export function dropIndex(table: string, index: CatalogIndex): Step {
+  return {
+    change: 'drop',
+    subject: `${table}.${index.name}`,
+    detail: `index (${index.columns.join(', ')})`,
+    safety: 'safe',
+    up: [`drop index ${identifier(index.name)}`],
+    down: [index.definition],
+  }
+}
+
+function dropConstraintSql(table: string, name: string): string {
+  return alter(table, `drop constraint ${identifier(name)}`)
+}

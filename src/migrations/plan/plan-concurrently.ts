@@ -1,0 +1,25 @@
+import type { Plan } from './generate.js'
+import { render } from '../files/render.js'
+import { safe, type Step } from '../files/steps.js'
+
+/** The same plan, with the indexes of tables that are there already built while others write, in a file of their own. */
+export function planConcurrently(plan: Plan): Plan {
+  const steps = plan.steps.map(toOutside)
+  const [outside, inside] = [steps.filter((step) => step.outside), steps.filter((step) => !step.outside)]
+  if (plan.text === undefined || outside.length === 0) return { ...plan, steps }
+  if (inside.length === 0) return { ...plan, steps, text: render(outside) }
+  return { ...plan, steps, text: render(inside), outsideText: render(outside) }
+}
+
+function toOutside(step: Step): Step {
+  if (step.change !== 'add' || !step.up.every((statement) => statement.startsWith('create index '))) return step
+  const concurrently = (statement: string) => statement.replace(/^(create|drop) index /, '$1 index concurrently ')
+  return {
+    ...step,
+    ...safe,
+    outside: true,
+    risk: 'is built while others write, outside of a transaction',
+    up: step.up.map(concurrently),
+    down: step.down.map(concurrently),
+  }
+}

@@ -1,0 +1,158 @@
+import { isDeepStrictEqual } from 'node:util'
+import { identifier, literal } from '../../fields/sql-literal.js'
+import type { Connection } from '../../db/database.js'
+import type { Catalog } from '../introspect/catalog.js'
+import { MigrationError } from '../files/error.js'
+import { type Migration, parseMigration } from '../files/files.js'
+import { lossesOf } from '../files/render.js'
+import { fillTables } from './samples.js'
+import { rolledBack, runStatements, sqlState } from '../run/session.js'
+import type { Step } from '../files/steps.js'
+
+/** What was seen when a planned migration was run up, down and up again. */
+export interface Proof {
+  /** How many sample rows went through all of it; none where the steps cannot be made with rows in the tables. */
+  readonly rows: number
+  /** How many columns were compared, value by value. */
+  readonly columns: number
+  /** What `down` does not bring back. */
+  readonly losses: readonly string[]
+}
+
+/** A planned migration, and what it is to be held against. */
+interface Claim {
+  readonly text: string
+  readonly steps: readonly Step[]
+  readonly from: Catalog
+  readSchema(): Promise<Catalog>
+  isWanted(catalog: Catalog): Promise<boolean>
+}
+
+/**
+ * Runs a text as it will be read from its file: up gives what is wanted, down gives back what was, and up again the same; and
+ * the values of every column that no step touches are the same before and after each of them. Nothing of it is kept.
+ * @throws MigrationError when one of these does not hold
+ */
+export async function proveRoundTrip(session: Connection, claim: Claim): Promise<Proof> {
+  const migration = parseMigration('plan', 'the planned migration', Buffer.from(claim.text))
+  if ('faults' in migration) throw new MigrationError(migration.faults)
+  await emptyTables(session, claim.from)
+  await rolledBack(session, () => goRound(session, claim, migration))
+  const losses = lossesOf(claim.steps)
+  return { ...(await rolledBack(session, () => withRows(session, claim, migration))), losses }
+}
+
+/**
+ * Tries a text on the rows that the files themselves make, which every new database has. Nothing of it is kept.
+ * @returns what the server says when the rows do not take it
+ */
+export async function refusalByRows(session: Connection, text: string, from: Catalog): Promise<string | undefined> {
+  const migration = parseMigration('plan', 'the planned migration', Buffer.from(text))
+  if ('faults' in migration || (await tablesWithRows(session, from)).length === 0) return undefined
+  try {
+    await rolledBack(session, () => runStatements(session, migration.file, migration.up))
+    return undefined
+  } catch (error) {
+    // Other faults are those of the plan, and come up again without rows.
+    if (!(error instanceof MigrationError) || !sqlState(error)?.startsWith('23')) return undefined
+    return (error.cause as Error).message
+  }
+}
+
+/** Rows of migrations are no part of the schema, and a column that was not null comes back so only where there is none. */
+async function emptyTables(session: Connection, from: Catalog): Promise<void> {
+  const full = await tablesWithRows(session, from)
+  if (full.length > 0) await session.query({ text: `truncate ${full.map(identifier).join(', ')} cascade`, values: [] })
+}
+
+async function tablesWithRows(session: Connection, from: Catalog): Promise<readonly string[]> {
+  if (from.length === 0) return []
+  const each = from.map(({ name }) => `select ${literal(name)} where exists (select from ${identifier(name)})`)
+  const { rows } = await session.query({ text: each.join(' union all '), values: [] })
+  return rows.map(([name]) => name ?? '')
+}
+
+async function goRound(session: Connection, claim: Claim, migration: Migration): Promise<void> {
+  const { from, readSchema, isWanted } = claim
+  await runStatements(session, migration.file, migration.up)
+  const up = await readSchema()
+  if (!(await isWanted(up)))
+    throw new MigrationError(['the planned migration does not lead to what resources.yaml wants'])
+  await runStatements(session, migration.file, migration.down ?? [])
+  if (!isDeepStrictEqual(await readSchema(), from))
+    throw new MigrationError(['the down part of the planned migration does not lead back'])
+  await runStatements(session, migration.file, migration.up)
+  if (!isDeepStrictEqual(await readSchema(), up))
+    throw new MigrationError(['the planned migration does not lead to the same schema a second time'])
+}
+
+/** A step that is risky may rightly fail on the samples. Then the way without rows is all that is known. */
+async function withRows(session: Connection, claim: Claim, migration: Migration): Promise<Omit<Proof, 'losses'>> {
+  const untouched = columnsOf(claim)
+  try {
+    // Samples refer to each other by chance only.
+    await session.query({ text: 'set local session_replication_role = replica', values: [] })
+    const rows = await fillTables(session, claim.from)
+    await session.query({ text: 'set local session_replication_role = origin', values: [] })
+    const before = await checksums(session, untouched, 'was')
+    for (const part of [migration.up, migration.down ?? [], migration.up]) {
+      await runStatements(session, migration.file, part)
+      const side = part === migration.up ? 'is' : 'was'
+      if (!isDeepStrictEqual(await checksums(session, untouched, side), before))
+        throw new MigrationError(['the planned migration changes values of columns that it does not name'])
+    }
+    return { rows, columns: untouched.length }
+  } catch (error) {
+    if (sqlState(error) === undefined) throw error
+    return { rows: 0, columns: 0 }
+  }
+}
+
+/** A column by the names that it has before and after. */
+interface Followed {
+  readonly was: { readonly table: string; readonly column: string }
+  readonly is: { readonly table: string; readonly column: string }
+}
+
+/** Every column but those that are dropped or become another type, under both of its names. */
+function columnsOf({ from, steps }: Claim): readonly Followed[] {
+  const tables = new Map(renamesIn(steps, false))
+  const columns = new Map(renamesIn(steps, true))
+  const touched = new Set(
+    steps.filter(({ change }) => change === 'drop' || change === 'change').map(({ subject }) => subject),
+  )
+  return from.flatMap(({ name, columns: all }) =>
+    all.flatMap((column): readonly Followed[] => {
+      const table = tables.get(name) ?? name
+      const is = columns.get(`${table}.${column.name}`) ?? column.name
+      if (touched.has(table) || touched.has(`${table}.${is}`)) return []
+      return [{ was: { table: name, column: column.name }, is: { table, column: is } }]
+    }),
+  )
+}
+
+/** Pairs of an old name and the new one; of columns, the old one with its table. */
+function renamesIn(steps: readonly Step[], ofColumns: boolean): readonly (readonly [string, string])[] {
+  return steps
+    .filter(({ change, renamed }) => change === 'rename' && renamed !== undefined)
+    .filter(({ subject }) => subject.includes('.') === ofColumns)
+    .map(({ subject, renamed = '' }) => {
+      const [table = '', column] = subject.split('.')
+      return column === undefined ? [renamed, table] : [`${table}.${renamed}`, column]
+    })
+}
+
+async function checksums(
+  session: Connection,
+  columns: readonly Followed[],
+  side: keyof Followed,
+): Promise<readonly (string | null | undefined)[]> {
+  const sums: (string | null | undefined)[] = []
+  for (const followed of columns) {
+    const { table, column } = followed[side]
+    const value = `coalesce(${identifier(column)}::text, 'null')`
+    const text = `select md5(string_agg(${value}, ',' order by ${value})) from ${identifier(table)}`
+    sums.push((await session.query({ text, values: [] })).rows[0]?.[0])
+  }
+  return sums
+}

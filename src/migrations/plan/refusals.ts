@@ -1,0 +1,151 @@
+import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
+import { both, extra, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair, usesOf } from './pair.js'
+import type { WantedColumn, WantedTable } from './sql.js'
+
+/** What stays undone in one table until somebody says what is meant. */
+export function refusalsOf(pair: Pair): readonly string[] {
+  return [...unclearDrops(pair), ...otherKinds(pair), ...primaryKeyRefusals(pair), ...takenNames(pair)]
+}
+
+/** What somebody else made under the name of something that resources.yaml wants, and that is not the same. */
+function takenNames(pair: Pair): readonly string[] {
+  const { wanted, from, to } = pair
+  const refuse = (kind: string, name: string, definition: string) =>
+    `${kind} ${name} of ${wanted.name} is made by hand, as ${definition}, and resources.yaml needs the name for another: ` +
+    'write a migration by hand that renames or drops it'
+  const constraints = both(from.constraints, to.constraints).filter(
+    ([old, now]) =>
+      old.kind !== 'primary_key' &&
+      (old.definition !== now.definition || old.validated !== now.validated) &&
+      !usesOf(old).some((column) => pair.retyped.has(column)) &&
+      has(wanted.constraints, now.name) &&
+      !isOurConstraint(pair, old),
+  )
+  const indexes = both(from.indexes, to.indexes).filter(
+    ([old, now]) => old.definition !== now.definition && has(wanted.indexes, now.name) && !isOurIndex(pair, old),
+  )
+  return [
+    ...constraints.map(([{ name, definition }]) => refuse('constraint', name, definition)),
+    ...indexes.map(([{ name, definition }]) => refuse('index', name, definition)),
+  ]
+}
+
+function unclearDrops(pair: Pair): readonly string[] {
+  const { wanted, from, to } = pair
+  return from.columns
+    .filter(({ name }) => isUnclear(pair, name))
+    .flatMap((column) => {
+      const heir = likeliest(column, addedTo(pair), to)
+      return heir ? [unclear(wanted, column.name, heir)] : []
+    })
+}
+
+/** Whether a column is dropped beside an addition: that may be a rename, and a wrong guess either way loses values. */
+export function isUnclear(pair: Pair, column: string): boolean {
+  return pair.dropped.has(column) && !pair.wanted.dropped.includes(column) && addedTo(pair).length > 0
+}
+
+function addedTo({ wanted, from }: Pair): readonly WantedColumn[] {
+  return wanted.columns.filter(({ name }) => !has(from.columns, name))
+}
+
+function likeliest(
+  old: CatalogColumn,
+  added: readonly WantedColumn[],
+  { columns }: CatalogTable,
+): WantedColumn | undefined {
+  return added.find(({ name }) => columns.find((now) => now.name === name)?.type === old.type) ?? added[0]
+}
+
+function unclear({ name, model }: WantedTable, old: string, heir: WantedColumn): string {
+  const settle: readonly (readonly [string, string])[] = [
+    [
+      `renamed_from: ${old}`,
+      `in the field \`${heir.field}\` of the model \`${model}\`: the values stay, under the new name`,
+    ],
+    [`dropped: [${old}]`, `in the model \`${model}\`: the values are lost`],
+  ]
+  return lines(
+    `column ${name}.${old} is not in resources.yaml and ${name}.${heir.name} is new: a rename is never guessed, so one of these lines settles it`,
+    settle,
+  )
+}
+
+function lines(first: string, settle: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...settle.map(([line]) => line.length))
+  return [first, ...settle.map(([line, means]) => `    ${line.padEnd(width)}   ${means}`)].join('\n')
+}
+
+/** A new table that looks like one that no model has any more: its rows would be out of sight. */
+export function strandedTables(
+  { from, to, dropped }: { readonly from: Catalog; readonly to: Catalog; readonly dropped: readonly string[] },
+  created: readonly WantedTable[],
+): readonly string[] {
+  return extra(from, to)
+    .filter(({ name }) => !dropped.includes(name))
+    .flatMap((old) => {
+      const heir = created.find((table) => isAlike(old, table))
+      if (!heir) return []
+      const first = `table ${old.name} is not in resources.yaml and ${heir.name} is new, with columns of the same names: one of these lines settles it`
+      return [
+        lines(first, [
+          [`renamed_from: ${old.name}`, `in the model \`${heir.model}\`: the rows stay, under the new name`],
+          [`dropped: [${old.name}]`, 'at the top of resources.yaml: the rows are lost'],
+        ]),
+      ]
+    })
+}
+
+/** Half of the new columns, the primary key apart. */
+function isAlike({ columns }: CatalogTable, table: WantedTable): boolean {
+  const key = table.constraints.find(({ kind }) => kind === 'primary_key')?.columns ?? []
+  const others = table.columns.filter(({ name }) => !key.includes(name))
+  const shared = others.filter(({ name }) => has(columns, name))
+  return shared.length > 0 && shared.length * 2 >= others.length
+}
+
+function otherKinds({ wanted, from, to }: Pair): readonly string[] {
+  return both(from.columns, to.columns)
+    .filter(([old, now]) => !isOfOneKind(old, now))
+    .map(
+      ([old, now]) =>
+        `column ${wanted.name}.${now.name} changes from ${describe(old)} to ${describe(now)}, which could fail or change values: ` +
+        'write a migration by hand that says how',
+    )
+}
+
+function describe({ type, collation, identity, generated }: CatalogColumn): string {
+  const parts = [
+    type,
+    collation && `collate "${collation}"`,
+    identity && `generated ${identity} as identity`,
+    generated && 'computed',
+  ]
+  return parts.filter(Boolean).join(' ')
+}
+
+/** A name apart is no difference: it is renamed with the table, or somebody gave it on purpose. */
+function primaryKeyRefusals({ wanted, from, to }: Pair): readonly string[] {
+  const [old, now] = [from, to].map(({ constraints }) => constraints.find(({ kind }) => kind === 'primary_key'))
+  if (old?.definition === now?.definition) return []
+  const shown = [old, now].map((key) => (key ? `${key.name} ${key.definition}` : 'none'))
+  return [
+    `the primary key of ${wanted.name} changes from ${shown.join(' to ')}: write a migration by hand that says how`,
+  ]
+}
+
+/** What only the files know of one table, and is left alone. */
+export function notesOf(pair: Pair): readonly string[] {
+  const { wanted, from, to, dropped } = pair
+  const stays = (part: CatalogConstraint | CatalogIndex) => !usesOf(part).some((column) => dropped.has(column))
+  const constraints = extra(from.constraints, to.constraints).filter(
+    (each) => each.kind !== 'primary_key' && stays(each) && !isOurConstraint(pair, each),
+  )
+  const indexes = extra(from.indexes, to.indexes).filter((each) => stays(each) && !isOurIndex(pair, each))
+  const columns = extra(from.columns, to.columns).filter((column) => column.generated)
+  return [
+    ...columns.map(({ name }) => `column ${wanted.name}.${name} is computed and is left alone`),
+    ...constraints.map(({ name }) => `constraint ${name} of ${wanted.name} is made by hand and is left alone`),
+    ...indexes.map(({ name }) => `index ${name} of ${wanted.name} is made by hand and is left alone`),
+  ]
+}

@@ -1,0 +1,78 @@
+import type { Catalog, CatalogTable } from '../introspect/catalog.js'
+import type { WantedColumn, WantedTable } from './sql.js'
+import { renameColumn } from './column-steps.js'
+import { type FormerNames, has } from './pair.js'
+import type { Step } from '../files/steps.js'
+import { renameTable } from './table-steps.js'
+
+/** The renames that resources.yaml declares and the migration files have not made yet. */
+export interface Renames {
+  readonly steps: readonly Step[]
+  /** Former names that nothing has, one sentence each. */
+  readonly refusals: readonly string[]
+  readonly former: FormerNames
+}
+
+interface Rename {
+  readonly table: string
+  readonly from: string
+  readonly to: string
+}
+
+/**
+ * Finds what is to be renamed. What is declared and done already is passed over, so that `renamed_from` may stay in the file.
+ * @param from the catalogue of the migration files
+ */
+export function findRenames(wanted: readonly WantedTable[], from: Catalog): Renames {
+  const tables = wanted.flatMap((table) => tableRename(table, from))
+  const before = new Map(tables.map((rename) => [rename.to, rename.from]))
+  const found = wanted.map((table) => ({
+    table,
+    old: from.find(({ name }) => name === (before.get(table.name) ?? table.name)),
+  }))
+  const columns = found.flatMap(({ table, old }) => (old ? columnRenames(table, old) : []))
+  return {
+    steps: [
+      ...tables.map((rename) => renameTable(rename.from, rename.to)),
+      ...columns.map((rename) => renameColumn(rename.table, rename.from, rename.to)),
+    ],
+    refusals: found.flatMap(({ table, old }) => (old ? strayColumns(table, old) : strayTable(table, from))),
+    former: {
+      table: (name) => before.get(name) ?? name,
+      column: (table, name) => columns.find((rename) => rename.table === table && rename.to === name)?.from ?? name,
+    },
+  }
+}
+
+function tableRename({ name, formerly }: WantedTable, from: Catalog): readonly Rename[] {
+  if (formerly === undefined || has(from, name) || !has(from, formerly)) return []
+  return [{ table: name, from: formerly, to: name }]
+}
+
+function columnRenames(table: WantedTable, old: CatalogTable): readonly Rename[] {
+  return table.columns.flatMap((column) => {
+    const former = has(old.columns, column.name) ? undefined : formerOf(table, column, old)
+    return former === undefined ? [] : [{ table: table.name, from: former, to: column.name }]
+  })
+}
+
+function formerOf(table: WantedTable, { formerly }: WantedColumn, old: CatalogTable): string | undefined {
+  return formerly.find((name) => has(old.columns, name) && !has(table.columns, name))
+}
+
+function strayColumns(table: WantedTable, old: CatalogTable): readonly string[] {
+  return table.columns
+    .filter((column) => column.formerly.length > 0 && !has(old.columns, column.name) && !formerOf(table, column, old))
+    .map(
+      (column) =>
+        `column ${table.name}.${column.name} is new, and its \`renamed_from\` names no column of ${old.name}, which has: ` +
+        old.columns.map(({ name }) => name).join(', '),
+    )
+}
+
+/** In an empty project there is nothing that could have been renamed. */
+function strayTable({ name, formerly }: WantedTable, from: Catalog): readonly string[] {
+  if (formerly === undefined || from.length === 0) return []
+  const known = from.map((table) => table.name).join(', ')
+  return [`table ${name} is new, and its \`renamed_from\` names no table of the migrations, which have: ${known}`]
+}

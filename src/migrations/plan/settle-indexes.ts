@@ -1,0 +1,53 @@
+import { has } from './pair.js'
+import { isPlainIndex } from '../introspect/sayable.js'
+import type { IsLeft, SettlingPair } from './settling-pair.js'
+
+/** Wants the indexes that are there, where they serve what is wanted or cannot be said. */
+export function settleIndexes(pair: SettlingPair, isLeft: IsLeft): SettlingPair {
+  const { wanted, from, to, isOurs } = pair
+  const spare = from.indexes.filter(
+    (index) => isPlainIndex(from.name, index) && !has(to.indexes, index.name) && !isOurs(index),
+  )
+  const names = new Map(
+    to.indexes
+      .filter(({ name }) => !has(from.indexes, name))
+      .flatMap((index) => {
+        const old = spare.find((each) => each.columns.join() === index.columns.join())
+        return old ? [[index.name, old] as const] : []
+      }),
+  )
+  const unasked = new Set(unaskedIndexes(pair).filter((name) => !names.has(name)))
+  const indexes = to.indexes.filter(({ name }) => !unasked.has(name)).map((index) => names.get(index.name) ?? index)
+  // PostgreSQL gives every index the name that we would give it, also one that is sorted, partial or of another kind.
+  const left = from.indexes.filter(
+    (index) => !has(indexes, index.name) && isOurs(index) && isLeft(index, !isPlainIndex(from.name, index)),
+  )
+  return {
+    ...pair,
+    wanted: {
+      ...wanted,
+      indexes: wanted.indexes
+        .filter(({ name }) => !unasked.has(name))
+        .map((index) => ({ ...index, name: names.get(index.name)?.name ?? index.name })),
+    },
+    to: { ...to, indexes: [...indexes, ...left] },
+  }
+}
+
+/** A foreign key that somebody made without an index stays so, until the file asks for one. */
+function unaskedIndexes({ wanted, from }: SettlingPair): readonly string[] {
+  const plain = from.indexes.filter(
+    (index) => isPlainIndex(from.name, index) || isPlainIndex(from.name, index, 'unique'),
+  )
+  const leading = new Set([
+    ...plain.map(({ columns: [first] }) => first),
+    ...from.constraints
+      .filter(({ kind }) => kind === 'unique' || kind === 'primary_key')
+      .map(({ columns: [first] }) => first),
+  ])
+  const referring = from.constraints.filter(({ kind }) => kind === 'foreign_key').map(({ columns: [first] }) => first)
+  return wanted.indexes
+    .filter(({ implied, columns: [first = ''] }) => implied && !leading.has(first) && referring.includes(first))
+    .map(({ name }) => name)
+    .filter((name) => !has(from.indexes, name))
+}

@@ -1,0 +1,271 @@
+import type { AppSpec, FieldSpec, ModelSpec } from '../../config/spec.js'
+import {
+  checkName,
+  foreignKeyName,
+  indexName,
+  primaryKeyName,
+  uniqueName,
+} from '../../config/parse/constraint-names.js'
+import { identifier, literal } from '../../fields/sql-literal.js'
+
+/** A table as resources.yaml wants it, each part with the SQL that makes it. */
+export interface WantedTable {
+  readonly name: string
+  /** As resources.yaml calls it. */
+  readonly model: string
+  readonly formerly: string | undefined
+  /** Former columns whose values may go. */
+  readonly dropped: readonly string[]
+  readonly columns: readonly WantedColumn[]
+  readonly constraints: readonly WantedConstraint[]
+  readonly indexes: readonly WantedIndex[]
+}
+
+export interface WantedColumn {
+  readonly name: string
+  /** As resources.yaml calls it. */
+  readonly field: string
+  /** What it may have been called before, the likeliest first; none when nothing is said of it. */
+  readonly formerly: readonly string[]
+  readonly type: string
+  /** The SQL of the default, if any. */
+  readonly default: string | undefined
+  readonly nullable: boolean
+  /** Whether the server has a value for an insert that leaves it out: a default or a counter. */
+  readonly filled: boolean
+  /** The most characters of a value; undefined when nothing bounds them. */
+  readonly longest: number | undefined
+  /** Everything that follows the name of the column. */
+  readonly definition: string
+}
+
+export interface WantedConstraint {
+  readonly name: string
+  readonly kind: 'primary_key' | 'unique' | 'foreign_key' | 'check'
+  readonly columns: readonly string[]
+  readonly definition: string
+  /** The table that a foreign key points to. */
+  readonly target: string | undefined
+  /** The column of it. */
+  readonly targetColumn?: string
+}
+
+export interface WantedIndex {
+  readonly name: string
+  /** Of a foreign key, and not asked for by the file. */
+  readonly implied: boolean
+  readonly columns: readonly string[]
+}
+
+/**
+ * What the server puts into a key that no client sends, by the type of the column. `always`, because a row that brings its
+ * own number does not move the counter on, and a later insert would fail on it; whoever copies rows on purpose says so by
+ * `overriding system value`, and COPY needs no word.
+ */
+const SERVER_KEYS: Readonly<Record<string, string>> = {
+  integer: 'generated always as identity',
+  bigint: 'generated always as identity',
+  uuid: 'default gen_random_uuid()',
+}
+
+const CALLS = { now: 'now()', uuid: 'gen_random_uuid()' } as const
+
+const ON_DELETE = { restrict: 'restrict', cascade: 'cascade', set_null: 'set null' } as const
+
+/** The tables of a configuration, each after those it refers to, as far as they do not refer to each other. */
+export function wantedTables({ models }: AppSpec): readonly WantedTable[] {
+  const named = new Map(models.map((model, place) => [model.name, { model, place }]))
+  const visited = new Set<ModelSpec>()
+  const ordered: ModelSpec[] = []
+  const visit = (model: ModelSpec) => {
+    if (visited.has(model)) return
+    visited.add(model)
+    const targets = model.fields.flatMap(({ target }) => named.get(target?.model ?? '') ?? [])
+    for (const target of targets.sort((one, other) => one.place - other.place)) visit(target.model)
+    ordered.push(model)
+  }
+  models.forEach(visit)
+  return ordered.map(wantedTable)
+}
+
+function wantedTable(model: ModelSpec): WantedTable {
+  const constraints = wantedConstraints(model)
+  return {
+    name: model.table,
+    model: model.name,
+    formerly: model.renamedFrom,
+    // A relation stood in the column of its name and `_id`.
+    dropped: model.dropped.flatMap((field) => [field, `${field}_id`]),
+    columns: model.fields.map(wantedColumn),
+    constraints,
+    indexes: wantedIndexes(model, constraints),
+  }
+}
+
+function wantedColumn(field: FieldSpec): WantedColumn {
+  const type = field.type.column(field.options)
+  const given = defaultOf(field)
+  const key = field.primaryKey && field.readOnly && given === undefined ? SERVER_KEYS[type] : undefined
+  const parts = [type, key, field.nullable || field.primaryKey ? undefined : 'not null', given && `default ${given}`]
+  return {
+    name: field.column,
+    field: field.name,
+    formerly: formerColumns(field),
+    type,
+    default: given,
+    nullable: field.nullable,
+    filled: (key ?? given) !== undefined,
+    longest: field.type.longest(field.options),
+    definition: parts.filter(Boolean).join(' '),
+  }
+}
+
+function formerColumns({ renamedFrom, target }: FieldSpec): readonly string[] {
+  if (renamedFrom === undefined) return []
+  const relation = `${renamedFrom}_id`
+  return target ? [relation, renamedFrom] : [renamedFrom, relation]
+}
+
+function defaultOf(field: FieldSpec): string | undefined {
+  if (field.auto !== undefined) return CALLS.now
+  if (field.default === undefined) return undefined
+  if ('call' in field.default) return CALLS[field.default.call]
+  const json = field.default.literal
+  if (json === null) return undefined
+  const source = JSON.stringify(json)
+  return literal(field.type.write(field.type.fromJson(json, source, field.options), field.options))
+}
+
+function wantedConstraints({ table, fields, primaryKey, indexes }: ModelSpec): readonly WantedConstraint[] {
+  const unique = (columns: readonly string[]): WantedConstraint => ({
+    name: uniqueName(table, columns),
+    kind: 'unique',
+    columns,
+    definition: `unique (${columnList(columns)})`,
+    target: undefined,
+  })
+  const all: readonly WantedConstraint[] = [
+    {
+      name: primaryKeyName(table),
+      kind: 'primary_key',
+      columns: [primaryKey.column],
+      definition: `primary key (${columnList([primaryKey.column])})`,
+      target: undefined,
+    },
+    ...fields.filter((field) => field.unique && !field.primaryKey).map((field) => unique([field.column])),
+    ...indexes.filter((index) => index.unique).map((index) => unique(index.columns)),
+    ...fields.flatMap((field) => checksOf(table, field)),
+    ...fields.flatMap((field) => foreignKeyOf(table, field)),
+  ]
+  return [...new Map(all.map((constraint) => [constraint.name, constraint])).values()]
+}
+
+function checksOf(table: string, field: FieldSpec): readonly WantedConstraint[] {
+  return field.type.rules(field.options).flatMap((rule) => {
+    const check = rule.check?.(identifier(field.column))
+    if (check === undefined) return []
+    const name = checkName(table, field.column, rule.name)
+    return [{ name, kind: 'check', columns: [field.column], definition: `check (${check})`, target: undefined }]
+  })
+}
+
+function foreignKeyOf(table: string, { column, target }: FieldSpec): readonly WantedConstraint[] {
+  if (!target) return []
+  const reference = `references ${identifier(target.table)} (${columnList([target.column])})`
+  const definition = `foreign key (${columnList([column])}) ${reference} on delete ${ON_DELETE[target.onDelete]}`
+  const points = { target: target.table, targetColumn: target.column }
+  return [{ name: foreignKeyName(table, column), kind: 'foreign_key', columns: [column], definition, ...points }]
+}
+
+/** The declared indexes, and one for each foreign key: without it, deleting a target reads the whole table. */
+function wantedIndexes(
+  { table, fields, indexes }: ModelSpec,
+  constraints: readonly WantedConstraint[],
+): readonly WantedIndex[] {
+  const declared = indexes.filter((index) => !index.unique).map((index) => index.columns)
+  const covered = new Set([
+    ...declared.map(([first]) => first),
+    ...constraints
+      .filter(({ kind }) => kind === 'unique' || kind === 'primary_key')
+      .map(({ columns: [first] }) => first),
+  ])
+  const references = fields.filter((field) => field.target && !covered.has(field.column)).map((field) => [field.column])
+  const named = [
+    ...declared.map((columns) => ({ name: indexName(table, columns), columns, implied: false })),
+    ...references.map((columns) => ({ name: indexName(table, columns), columns, implied: true })),
+  ]
+  return [...new Map(named.map((index) => [index.name, index])).values()]
+}
+
+/**
+ * The statements that make a table; foreign keys only to tables that exist by then.
+ * @param exists whether a foreign key's target is there already; the table itself always is.
+ */
+export function createTable(table: WantedTable, exists: (target: string) => boolean): readonly string[] {
+  const inside = table.constraints.filter(
+    ({ target }) => target === undefined || target === table.name || exists(target),
+  )
+  const members = [
+    ...table.columns.map(({ name, definition }) => `${identifier(name)} ${definition}`),
+    ...inside.map(({ name, definition }) => `constraint ${identifier(name)} ${definition}`),
+  ]
+  return [
+    `create table ${identifier(table.name)} (\n  ${members.join(',\n  ')}\n)`,
+    ...table.indexes.map((index) => createIndex(table, index)),
+  ]
+}
+
+export function createIndex(table: WantedTable, { name, columns }: WantedIndex): string {
+  return `create index ${identifier(name)} on ${identifier(table.name)} (${columnList(columns)})`
+}
+
+/** The statements that make all tables in an empty schema. */
+export function createAll(tables: readonly WantedTable[]): readonly string[] {
+  const made = new Set<string>()
+  const created = tables.flatMap((table) => {
+    const statements = createTable(table, (target) => made.has(target))
+    made.add(table.name)
+    return statements
+  })
+  return [...created, ...lateForeignKeys(tables).map(({ table, constraint }) => addConstraint(table.name, constraint))]
+}
+
+/** Tables, keys and indexes share one space of names; what would be made twice there, one sentence each. */
+export function nameClashes(tables: readonly WantedTable[]): readonly string[] {
+  const named = tables.flatMap(({ name, constraints, indexes }) => [
+    { name, owner: `table ${name}` },
+    ...constraints
+      .filter(({ kind }) => kind === 'primary_key' || kind === 'unique')
+      .map((constraint) => ({ name: constraint.name, owner: `a key of table ${name}` })),
+    ...indexes.map((index) => ({ name: index.name, owner: `an index of table ${name}` })),
+  ])
+  return named.flatMap(({ name, owner }, index) => {
+    const first = named.findIndex((other) => other.name === name)
+    return first === index
+      ? []
+      : [`${named[first]?.owner} and ${owner} would both be called ${name}: rename a table or a field`]
+  })
+}
+
+/** The foreign keys that tables created in this order cannot have from the start, because the target comes later. */
+export function lateForeignKeys(
+  tables: readonly WantedTable[],
+): readonly { readonly table: WantedTable; readonly constraint: WantedConstraint }[] {
+  return tables.flatMap((table, index) => {
+    const later = new Set(tables.slice(index + 1).map(({ name }) => name))
+    return table.constraints.flatMap((constraint) =>
+      constraint.target !== undefined && later.has(constraint.target) ? [{ table, constraint }] : [],
+    )
+  })
+}
+
+export function addConstraint(
+  table: string,
+  { name, definition }: Pick<WantedConstraint, 'name' | 'definition'>,
+): string {
+  return `alter table ${identifier(table)} add constraint ${identifier(name)} ${definition}`
+}
+
+export function columnList(columns: readonly string[]): string {
+  return columns.map(identifier).join(', ')
+}

@@ -1,0 +1,147 @@
+import type { Connection } from '../../db/database.js'
+import { identifier } from '../../fields/sql-literal.js'
+import { destroyedBy } from './destruction.js'
+import { MigrationError } from '../files/error.js'
+import type { Migration } from '../files/files.js'
+import { JOURNAL } from '../files/journal.js'
+
+/** Something with values in it that a migration destroys. */
+export interface Loss {
+  readonly migration: string
+  /** `books` or `books.title`: the name by which it is allowed. */
+  readonly object: string
+  readonly kind: 'column' | 'table' | 'rows' | 'adopted'
+  /** How many values or rows are lost; undefined when that is not known. */
+  readonly count: string | undefined
+}
+
+/** A migration destroys what nobody has allowed by its name. Nothing was changed. */
+export class ConsentNeeded extends MigrationError {
+  override name = 'ConsentNeeded'
+  readonly losses: readonly Loss[]
+
+  constructor(losses: readonly Loss[]) {
+    super(losses.map(describeLoss), [`Allow exactly this: --allow-destructive=${objectsOf(losses).join(',')}`])
+    this.losses = losses
+  }
+}
+
+/** Every object once, in order. */
+export function objectsOf(losses: readonly Loss[]): readonly string[] {
+  return [...new Set(losses.map(({ object }) => object))]
+}
+
+const WORDS: Readonly<Record<Loss['kind'], { readonly verb: string; readonly part: string; readonly lost: string }>> = {
+  column: { verb: 'drops the column', part: 'value', lost: 'is lost with it' },
+  table: { verb: 'drops the table', part: 'row', lost: 'is lost with it' },
+  rows: { verb: 'deletes from the table', part: 'row', lost: 'is in it' },
+  adopted: { verb: 'takes away what others made:', part: '', lost: '' },
+}
+
+/** `0002_less drops the column books.size: 1,204 values are lost with it`. */
+export function describeLoss({ migration, object, kind, count }: Loss): string {
+  const { verb, part, lost } = WORDS[kind]
+  const what = `${migration} ${verb} ${object}`
+  if (count === undefined) return what
+  return count === '1' ? `${what}: 1 ${part} ${lost}` : `${what}: ${count} ${part}s ${lost.replace('is', 'are')}`
+}
+
+/** Whether an object may be destroyed. */
+export type Allows = (object: string) => boolean
+
+/** The tables and columns of a database by what they are, whatever they are called. */
+export type Inventory = ReadonlyMap<string, string>
+
+const OBJECTS = `
+  select o.id, o.name from (
+    select c.oid::text id, c.relname::text name, n.nspname schema
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind in ('r', 'p') and c.relpersistence <> 't'
+    union all
+    select c.oid || '.' || a.attnum, c.relname || '.' || a.attname, n.nspname
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where c.relkind in ('r', 'p') and c.relpersistence <> 't'
+  ) o
+  where o.schema !~ '^pg_' and o.schema <> 'information_schema' and o.name !~ '^${JOURNAL}'`
+
+/** What is there now. */
+export async function takeInventory(connection: Connection): Promise<Inventory> {
+  const { rows } = await connection.query({ text: OBJECTS, values: [] })
+  return new Map(rows.map(([id, name]) => [id ?? '', name ?? '']))
+}
+
+/**
+ * What pending files say that they destroy, of all that is in the database now. A database that is made anew by all files
+ * loses nothing by them.
+ */
+export async function lossesOfFiles(
+  connection: Connection,
+  files: readonly Migration[],
+  part: 'up' | 'down',
+): Promise<readonly Loss[]> {
+  const there = new Set((await takeInventory(connection)).values())
+  const marked = files.flatMap((file) => (file[part] ?? []).map((statement) => ({ statement, file })))
+  const destroyed = destroyedBy(marked.map(({ statement }) => statement))
+  const owners = new Map(
+    files.flatMap((file) => destroyedBy(file[part] ?? []).map(({ object }) => [object, file.name] as const)),
+  )
+  const losses: Loss[] = []
+  for (const { object, was, kind } of destroyed) {
+    if (!there.has(was)) continue
+    const count = await countOf(connection, was)
+    losses.push({ migration: owners.get(object) ?? '', object, kind, count })
+  }
+  return part === 'up' ? losses : [...losses, ...adoptedIn(files, losses)]
+}
+
+/** Objects that were in the database before the files that took them over. */
+function adoptedIn(files: readonly Migration[], losses: readonly Loss[]): readonly Loss[] {
+  return files.flatMap((file) =>
+    adoptedBy(file)
+      .filter((object) => !losses.some((loss) => loss.object === object))
+      .map((object): Loss => ({ migration: file.name, object, kind: 'adopted', count: undefined })),
+  )
+}
+
+/** Earlier versions wrote such files without a heading that names the object. */
+function adoptedBy({ name, adopted, down = [] }: Migration): readonly string[] {
+  if (adopted.length > 0 || !/^\d+_adopt_/.test(name)) return adopted
+  return down.flatMap(({ text }) => {
+    const [, table, part] = /^(?:alter table "(.*)" drop constraint|drop index) "(.*)"$/.exec(text) ?? []
+    return part === undefined ? [] : [table === undefined ? part : `${table}.${part}`]
+  })
+}
+
+/** Within what the connection may take; a table of many millions is not worth the wait. */
+async function countOf(connection: Connection, object: string): Promise<string | undefined> {
+  const [table = '', column] = object.split('.')
+  try {
+    const what = column === undefined ? '*' : identifier(column)
+    const counted = await connection.query({ text: `select count(${what}) from ${identifier(table)}`, values: [] })
+    return Number(counted.rows[0]?.[0]).toLocaleString('en-US')
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a loss is allowed, by its own name or by one that the file itself gives it before. */
+export function isAllowed({ object }: Loss, statements: Migration['up'], allows: Allows): boolean {
+  return allows(object) || destroyedBy(statements).some((each) => each.was === object && allows(each.object))
+}
+
+/**
+ * What one migration has in truth destroyed of all that was there when the run began, by the names of just before.
+ * @param inventories at the start of the run, before the migration and after it
+ */
+export function lossesBetween(
+  migration: string,
+  inventories: { readonly start: Inventory; readonly before: Inventory; readonly after: Inventory },
+): readonly Loss[] {
+  const { start, before, after } = inventories
+  const gone = [...before].filter(([id]) => start.has(id) && !after.has(id))
+  const tables = new Set(gone.flatMap(([id]) => (id.includes('.') ? [] : [id])))
+  return gone
+    .filter(([id]) => !id.includes('.') || !tables.has(id.split('.')[0] ?? ''))
+    .map(([id, object]) => ({ migration, object, kind: id.includes('.') ? 'column' : 'table', count: undefined }))
+}

@@ -1,0 +1,149 @@
+import { type FileStatement, NAME } from '../files/statements.js'
+
+/** What a statement destroys: a column, a table with all its rows, or rows of a table. */
+export interface Destroyed {
+  /** `books` or `books.title`, as the statement calls it. */
+  readonly object: string
+  /** The same by the names that it had before the statements that were read. */
+  readonly was: string
+  readonly kind: 'column' | 'table' | 'rows'
+}
+
+const QUALIFIED = String.raw`${NAME}(?:\s*\.\s*${NAME})?`
+const ALTER = new RegExp(
+  String.raw`^alter\s+table\s+(?:if\s+exists\s+)?(?:only\s+)?(${QUALIFIED})\s*\*?\s+(.*)$`,
+  'isu',
+)
+
+/** What an action of `alter table`, or a whole statement, does to names. Read in this order. */
+interface Reading {
+  readonly pattern: RegExp
+  /** @param names what the pattern caught, without quotes */
+  readonly read: (names: readonly string[], ledger: Ledger, table: string) => readonly Destroyed[]
+}
+
+const reading = (pattern: string, read: Reading['read']): Reading => ({ pattern: new RegExp(pattern, 'isu'), read })
+
+const ACTIONS: readonly Reading[] = [
+  reading(String.raw`^drop\s+constraint\b`, () => []),
+  reading(String.raw`^drop\s+(?:column\s+)?(?:if\s+exists\s+)?(${NAME})`, ([column = ''], ledger, table) =>
+    ledger.drop(`${table}.${column}`, 'column'),
+  ),
+  reading(String.raw`^add\s+constraint\b`, () => []),
+  reading(String.raw`^add\s+(?:column\s+)?(?:if\s+not\s+exists\s+)?(${NAME})`, ([column = ''], ledger, table) =>
+    ledger.make(`${table}.${column}`),
+  ),
+  reading(String.raw`^rename\s+constraint\b`, () => []),
+  reading(String.raw`^rename\s+to\s+(${NAME})`, ([to = ''], ledger, table) => ledger.rename(table, to)),
+  reading(String.raw`^rename\s+(?:column\s+)?(${NAME})\s+to\s+(${NAME})`, ([from = '', to = ''], ledger, table) =>
+    ledger.rename(`${table}.${from}`, `${table}.${to}`),
+  ),
+]
+
+const STATEMENTS: readonly Reading[] = [
+  reading(
+    String.raw`^create\s+(?:unlogged\s+|temp\s+|temporary\s+)?table\s+(?:if\s+not\s+exists\s+)?(${QUALIFIED})`,
+    ([table = ''], ledger) => ledger.make(table),
+  ),
+  reading(String.raw`^drop\s+table\s+(?:if\s+exists\s+)?(${QUALIFIED}(?:\s*,\s*${QUALIFIED})*)`, (tables, ledger) =>
+    tables.flatMap((table) => ledger.drop(table, 'table')),
+  ),
+  reading(
+    String.raw`^truncate\s+(?:table\s+)?(?:only\s+)?(${QUALIFIED}(?:\s*,\s*(?:only\s+)?${QUALIFIED})*)`,
+    (tables, ledger) => tables.flatMap((table) => ledger.lose(table)),
+  ),
+  reading(String.raw`^delete\s+from\s+(?:only\s+)?(${QUALIFIED})`, ([table = ''], ledger) => ledger.lose(table)),
+]
+
+/** Who was called what when the reading began, and what has come since. */
+interface Ledger {
+  make(object: string): readonly Destroyed[]
+  rename(from: string, to: string): readonly Destroyed[]
+  drop(object: string, kind: Destroyed['kind']): readonly Destroyed[]
+  lose(table: string): readonly Destroyed[]
+}
+
+/** What statements say that they destroy, of all that was there before the first of them. */
+export function destroyedBy(statements: readonly FileStatement[]): readonly Destroyed[] {
+  const ledger = openLedger()
+  return statements.flatMap(({ text }) => readStatement(withoutComments(text), ledger))
+}
+
+function readStatement(text: string, ledger: Ledger): readonly Destroyed[] {
+  const [, target, actions] = ALTER.exec(text) ?? []
+  if (target !== undefined && actions !== undefined) {
+    const [table = ''] = namesIn(target)
+    return splitActions(actions).flatMap((action) => readBy(ACTIONS, action, { ledger, table }))
+  }
+  return readBy(STATEMENTS, text, { ledger, table: '' })
+}
+
+function readBy(
+  readings: readonly Reading[],
+  text: string,
+  { ledger, table }: { readonly ledger: Ledger; readonly table: string },
+): readonly Destroyed[] {
+  for (const { pattern, read } of readings) {
+    const found = pattern.exec(text)
+    if (found) return read(found.slice(1).flatMap(namesIn), ledger, table)
+  }
+  return []
+}
+
+function openLedger(): Ledger {
+  const fresh = new Set<string>()
+  const names = new Map<string, string>()
+  const tableOf = (object: string) => object.slice(0, Math.max(0, object.lastIndexOf('.')))
+  const before = (object: string): string => {
+    const known = names.get(object)
+    if (known !== undefined) return known
+    const table = tableOf(object)
+    return names.has(table) ? `${names.get(table)}${object.slice(table.length)}` : object
+  }
+  const destroyed = (object: string, kind: Destroyed['kind']) =>
+    fresh.has(object) || fresh.has(tableOf(object)) ? [] : [{ object, was: before(object), kind }]
+  return {
+    make(object) {
+      fresh.add(object)
+      return []
+    },
+    rename(from, to) {
+      const was = before(from)
+      if (fresh.has(from)) fresh.add(to)
+      names.set(to, was)
+      return []
+    },
+    drop: destroyed,
+    lose: (table) => destroyed(table, 'rows'),
+  }
+}
+
+/** The names in a list as the catalogue spells them; those of the schema `public` without it. */
+function namesIn(list: string): readonly string[] {
+  return [...list.matchAll(new RegExp(QUALIFIED, 'gu'))]
+    .map(([name]) =>
+      [...name.matchAll(new RegExp(NAME, 'gu'))]
+        .map(([part]) => (part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part.toLowerCase()))
+        .join('.')
+        .replace(/^public\./, ''),
+    )
+    .filter((name) => name !== 'only')
+}
+
+/** The actions of one `alter table`: commas within parentheses and quotes part nothing. */
+function splitActions(text: string): readonly string[] {
+  const parts: string[] = ['']
+  let depth = 0
+  for (const [token] of text.matchAll(/'(?:[^']|'')*'|"(?:[^"]|"")*"|[^]/g)) {
+    depth += token === '(' ? 1 : token === ')' ? -1 : 0
+    if (token === ',' && depth === 0) parts.push('')
+    else parts[parts.length - 1] += token
+  }
+  return parts.map((part) => part.trim())
+}
+
+function withoutComments(text: string): string {
+  return text
+    .replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\//g, (token) => (/^['"]/.test(token) ? token : ' '))
+    .trim()
+}

@@ -1,0 +1,22 @@
+import type { AppSpec } from '../../config/spec.js'
+import { openScratch } from '../../db/open.js'
+import { digestRows, type RowDigests, SPELLING } from '../../db/records/row-digests.js'
+import { type MigrationFolder, readMigrations } from '../files/files.js'
+import { onReplayed, runAll } from './scratch.js'
+
+/**
+ * Digests the rows that the migration files make, by running them in an empty embedded database.
+ * @throws MigrationError when a file cannot be read or run
+ */
+export async function digestMadeRows({ models }: AppSpec, directory: MigrationFolder): Promise<RowDigests> {
+  const files = await readMigrations(directory)
+  const scratch = await openScratch()
+  try {
+    return await onReplayed(scratch, files, async (session) => {
+      await runAll(session, SPELLING)
+      return digestRows(session, models)
+    })
+  } finally {
+    await scratch.close()
+  }
+}

@@ -1,0 +1,179 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import {
+  BOOKS,
+  BOOKS_MIGRATION,
+  BOOKS_MIGRATION_FILE,
+  makeProject,
+  type Outcome,
+  type Project,
+  runCli,
+} from '../support/cli.js'
+import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
+
+// Planning starts a database in memory, which takes seconds, and many on a busy machine.
+
+const CREATED = '0001_create_books'
+
+let project: Project
+let database: TestDatabase | undefined
+
+beforeEach(async () => {
+  project = await makeProject({ 'resources.yaml': BOOKS })
+  database = await openOnlyOnServer()
+})
+
+afterEach(async () => {
+  await database?.close()
+  await project.remove()
+})
+
+/** On a server when the tests have one, else on the embedded database of the project. */
+function migrate(...args: readonly string[]): Promise<Outcome> {
+  return runCli(['migrate', ...args], {
+    cwd: project.folder,
+    env: envOf(database),
+  })
+}
+
+const state = async () => {
+  const { code, stdout } = await migrate('status', '--json')
+  return { code, ...(JSON.parse(stdout) as object) }
+}
+
+describe('migrate', () => {
+  test('plans, writes, applies, reports and reverts a migration', async () => {
+    const planned = await migrate('plan', '--write', 'create_books', '--exit-code', '--json')
+    expect(planned).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`wrote ${join('migrations', `${CREATED}.sql`)}\n`),
+    })
+    expect(JSON.parse(planned.stdout)).toMatchObject({
+      schemaVersion: 1,
+      steps: [{ change: 'add', subject: 'books', safety: 'safe', sql: [expect.stringContaining('create table')] }],
+      refusals: [],
+      notes: [],
+    })
+    expect(await readFile(join(project.folder, BOOKS_MIGRATION_FILE), 'utf8')).toMatch(
+      /^-- up\n[^]*create table[^]*-- down\n/,
+    )
+    expect(await state()).toMatchObject({
+      code: 1,
+      ok: false,
+      migrations: [{ name: CREATED, state: 'pending', appliedAt: null }],
+    })
+
+    const up = await migrate('up')
+    expect(up).toMatchObject({ code: 0, stdout: '', stderr: expect.stringMatching(/^applied {2}0001_create_books/) })
+    expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing to apply') })
+    expect(await state()).toMatchObject({
+      code: 0,
+      ok: true,
+      migrations: [{ name: CREATED, state: 'applied' }],
+      differences: [],
+    })
+
+    const refused = await migrate('down')
+    expect(refused).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringContaining('= help: allow exactly this: --allow-destructive=books\n'),
+    })
+    expect(await state()).toMatchObject({ code: 0 })
+    expect(await migrate('down', '--allow-destructive=books')).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^reverted {2}0001_create_books/),
+    })
+    expect(await state()).toMatchObject({ code: 1, migrations: [{ state: 'pending' }] })
+    expect(await migrate('down')).toMatchObject({ code: 0, stderr: 'nothing to revert: no migration is applied\n' })
+    const again = await migrate('plan', '--write', 'again')
+    expect(again).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('nothing to migrate'),
+      stderr: expect.stringContaining('nothing was written'),
+    })
+  })
+
+  test('does not adopt what the next plan would undo, and prints what to write first', async () => {
+    // Nothing changes an embedded database by hand while its commands run.
+    if (!database) return
+    await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
+    await migrate('up')
+    await database.query({ text: `alter table books alter title set default 'none'`, values: [] })
+    expect(await migrate('adopt', 'books.title')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^error: resources\.yaml does not describe books\.title .*\n {2}= help: In models\.book\.fields\.title, write `default: "none"`; then adopt it again\n/,
+      ),
+    })
+    await project.write('resources.yaml', BOOKS.replace('max: 100 }', 'max: 100, default: "none" }'))
+    expect(await migrate('adopt', 'books.title')).toMatchObject({ code: 0 })
+    expect(await migrate('plan', '--exit-code')).toMatchObject({ code: 0 })
+  })
+
+  test('names a migration whose file was changed, and refuses to go on from it', async () => {
+    await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
+    await migrate('up')
+    await project.write(BOOKS_MIGRATION_FILE, `${BOOKS_MIGRATION}-- edited\n`)
+    const { code, stdout } = await migrate('status')
+    expect(code).toBe(1)
+    expect(stdout).toMatch(
+      /^STATUS +MIGRATION +APPLIED \(UTC\) +FILE\nchanged +0001_create_books +\S+ +changed on disk/,
+    )
+    expect(await migrate('up')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^error: .*0001_create_books.*\n {2}= help: /),
+    })
+  })
+
+  test('reports what the configuration needs and no migration makes', async () => {
+    await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
+    await migrate('up')
+    await project.write(
+      'resources.yaml',
+      BOOKS.replace('title: {', 'pages: { type: integer, nullable: true }\n      title: {'),
+    )
+    expect(await state()).toMatchObject({ code: 1, ok: false, differences: [expect.stringContaining('books.pages')] })
+  })
+
+  test.each([
+    ['--steps', '0'],
+    ['--steps', 'two'],
+  ])('refuses %s %s', async (...args) => {
+    expect(await migrate('down', ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining('number from 1') })
+  })
+})
+
+describe('migrate plan', () => {
+  test('plans and applies while a plugin still has the old names', async () => {
+    await project.write('resources.yaml', BOOKS.replace('version: 1\n', 'version: 1\nplugins: [./plugin.ts]\n'))
+    await project.write('plugin.ts', "throw new Error('a field that it reads is gone')\n")
+    expect(await migrate('plan', '--write', 'create_books')).toMatchObject({ code: 0 })
+    expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringContaining(CREATED) })
+    expect(await state()).toMatchObject({ code: 0 })
+  })
+
+  test('shows the steps, and opens no database', async () => {
+    const outcome = await runCli(['migrate', 'plan'], { cwd: project.folder, env: { DATABASE_URL: 'mysql://nowhere' } })
+    expect(outcome).toEqual({ code: 0, stdout: '  + add  books  table (id, title)\n\n1 safe, 0 risky\n', stderr: '' })
+  })
+
+  test('prints nothing but SQL with --sql, and refuses a name that is none', async () => {
+    const { code, stdout, stderr } = await migrate('plan', '--sql', '--write', '../books')
+    expect(stdout).toMatch(/^create table "books" \([^]*\);\n$/)
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/^error: .*no name/) })
+  })
+
+  test('writes nothing that would destroy values', async () => {
+    await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
+    await project.write(
+      'resources.yaml',
+      BOOKS.replace('title: { type: string', 'name: { type: string').replace('[title]', '[name]'),
+    )
+    const { code, stdout, stderr } = await migrate('plan', '--write', 'rename')
+    expect(code).toBe(1)
+    expect(stdout).toContain('books.title')
+    expect(stderr).toMatch(/^error: nothing was written: \d changes? cannot be made safely/)
+  })
+})

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import {
+  BOOKS,
+  BOOKS_MIGRATION,
+  BOOKS_MIGRATION_FILE,
+  makeProject,
+  type Project,
+  runCli,
+  startServe,
+} from '../support/cli.js'
+import { envOf, openOnlyOnServer } from '../support/database.js'
+
+const SECRET = 'postgres://app:s3cret-word@127.0.0.1:1/app'
+
+let project: Project
+
+beforeAll(async () => {
+  project = await makeProject({
+    'resources.yaml': BOOKS,
+    'other.yaml': BOOKS,
+    'two words.yaml': BOOKS,
+    [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
+  })
+})
+
+afterAll(() => project.remove())
+
+const run = async (text: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+  await project.write('.env', text)
+  return runCli(args, { cwd: project.folder, env: { SNIPPETCTL_ENV_FILE: '.env', ...env } })
+}
+
+const configurationOf = ({ stdout }: { readonly stdout: string }): string | undefined =>
+  /^(.+\.yaml): ok/m.exec(stdout)?.[1]
+
+describe('the command in development', () => {
+  test.each([
+    ['a value', 'SNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
+    ['a value with a comment, after other lines', '# ours\n\nA=1\nSNIPPETCTL_CONFIG = other.yaml # mine', 'other.yaml'],
+    ['quotes, spaces and Windows line ends', 'SNIPPETCTL_CONFIG="two words.yaml"\r\nB=2\r\n', 'two words.yaml'],
+    ['what a shell would take', "export SNIPPETCTL_CONFIG='other.yaml'\n", 'other.yaml'],
+    ['a value of several lines before it', 'A="one\n# two\n"\nSNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
+    ['nothing', '', 'resources.yaml'],
+  ])('reads %s in .env', async (_, text, configuration) => {
+    const outcome = await run(text, ['check'])
+    expect(configurationOf(outcome)).toBe(configuration)
+  })
+
+  test('lets the environment go before the file, and production read none', async () => {
+    const text = 'SNIPPETCTL_CONFIG=other.yaml\n'
+    const given = { SNIPPETCTL_CONFIG: 'two words.yaml' }
+    expect(configurationOf(await run(text, ['check'], given))).toBe('two words.yaml')
+    expect(configurationOf(await run(text, ['check'], { NODE_ENV: 'production' }))).toBe('resources.yaml')
+    expect(configurationOf(await run(text, ['check'], { SNIPPETCTL_ENV_FILE: '' }))).toBe('resources.yaml')
+    expect(await run('A B\n', ['check'], { NODE_ENV: 'production' })).toMatchObject({ code: 0 })
+  })
+
+  test.each([
+    [`A=1\n\n${SECRET}\n`, '.env:3: not NAME=value'],
+    [
+      `DATABASE_URL="${SECRET}\nB=2\n`,
+      '.env:1: the value has a quote that is not closed, or text after the closing quote',
+    ],
+    [`# a\nDATABASE_URL='${SECRET}' x\n`, '.env:2: the value has a quote that is not closed, or text after'],
+    [`1A=${SECRET}\n`, '.env:1: not NAME=value'],
+    ['A=1\nNODE_ENV=production\n', '.env:2: NODE_ENV is production, and in production no file of variables is read'],
+  ])('refuses %j, naming the line and no value', async (text, message) => {
+    const { code, stdout, stderr } = await run(text, ['check'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(`error: ${message}`)
+    expect(stderr).not.toContain('s3cret')
+  })
+
+  test('refuses a file that is named and not there', async () => {
+    const { code, stderr } = await run('', ['check'], { SNIPPETCTL_ENV_FILE: 'local.env' })
+    expect(code).toBe(2)
+    expect(stderr).toContain('cannot read `local.env`: there is no such file')
+  })
+
+  test('takes a directory for no file, unless it is named', async () => {
+    const other = await makeProject({ 'resources.yaml': BOOKS, '.env/pyvenv.cfg': '', 'local/a': '' })
+    const check = (env: Readonly<Record<string, string>>) => runCli(['check'], { cwd: other.folder, env })
+    expect(await check({ SNIPPETCTL_ENV_FILE: '.env' })).toMatchObject({ code: 0 })
+    const named = await check({ SNIPPETCTL_ENV_FILE: 'local' })
+    expect([named.code, named.stderr]).toEqual([2, expect.stringContaining('cannot read `local`: it is a directory')])
+    await other.remove()
+  })
+
+  test('shows help and completes whatever the file says', async () => {
+    expect(await run('A B\n', ['check', '--help'])).toMatchObject({ code: 0 })
+    expect(await run('A B\n', ['completion', 'bash'])).toMatchObject({ code: 0, stderr: '' })
+  })
+})
+
+test('doctor says which variables the file sets, or what is wrong with it, and no value', async () => {
+  const doctor = async (text: string) => (await run(text, ['doctor'], { PORT: '0' })).stdout
+  const said = await doctor(`DATABASE_URL=${SECRET}\nPORT=1\n`)
+  expect(said).toMatch(/^ok {2,}variables +\.env sets DATABASE_URL$/m)
+  expect(said).not.toContain('s3cret')
+  expect(await doctor('A B\n')).toMatch(/^fail +variables +\.env:1: not NAME=value$/m)
+})
+
+test('serve logs which variables the file sets, and is served with them', async () => {
+  const database = await openOnlyOnServer()
+  await project.write('.env', 'SNIPPETCTL_CONFIG=other.yaml\nSNIPPETCTL_ACCESS_LOG=off\n')
+  const env = { SNIPPETCTL_ENV_FILE: '.env', SNIPPETCTL_ACCESS_LOG: 'all', ...envOf(database) }
+  const serving = await startServe(['--migrate'], { cwd: project.folder, env })
+  expect(await serving.logged('env_file')).toMatchObject({
+    file: '.env',
+    variables: ['SNIPPETCTL_CONFIG'],
+    msg: '.env sets SNIPPETCTL_CONFIG',
+  })
+  expect(await serving.stop()).toMatchObject({ code: 0 })
+  await database?.close()
+})

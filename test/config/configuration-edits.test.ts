@@ -1,0 +1,288 @@
+import { describe, expect, test } from '@jest/globals'
+import { declareField, declareRename, declareResource, spellResource } from '../../src/index.js'
+import { checkText } from '../support/config.js'
+
+// What commands write into resources.yaml: `migrate adopt` a field, `add resource` a resource, `migrate plan --rename` a former name.
+const FILE = 'resources.yaml'
+const KEY = '      id: { type: bigint, primary_key: true }\n'
+
+const isRight = (text: string | undefined) => text !== undefined && !Array.isArray(checkText(text))
+
+describe('a field for a column that only the database has', () => {
+  const before = `version: 1\nmodels:\n  book:\n    fields:\n${KEY}`
+  const column = { table: 'book', name: 'tmp', type: 'text', collation: 'C', nullable: true, default: null }
+
+  test.each<[type: string, spelled: string]>([
+    ['text', 'type: text'],
+    ['character varying(40)', 'type: string, max: 40'],
+    ['character varying', 'type: string'],
+    ['integer', 'type: integer'],
+    ['bigint', 'type: bigint'],
+    ['numeric(12,2)', 'type: decimal, precision: 12, scale: 2'],
+    ['double precision', 'type: float'],
+    ['boolean', 'type: boolean'],
+    ['date', 'type: date'],
+    ['timestamp with time zone', 'type: timestamp'],
+    ['uuid', 'type: uuid'],
+    ['jsonb', 'type: json'],
+  ])('of the type %s is written in words of the file', (type, spelled) => {
+    const written = declareField(before, FILE, { ...column, type })
+    expect(written).toBe(`${before}      tmp: { ${spelled}, nullable: true, private: true }\n`)
+    expect(isRight(written)).toBe(true)
+  })
+
+  test.each<[type: string]>([
+    ['text[]'],
+    ['a text'],
+    ['bit(3)'],
+    ['character varying(40)[]'],
+    ['xcharacter varying(40)'],
+    ['xcharacter varying'],
+    ['xinteger'],
+    ['integer[]'],
+    ['xbigint'],
+    ['bigint[]'],
+    ['numeric'],
+    ['xnumeric(12,2)'],
+    ['numeric(12,2)[]'],
+    ['double precision[]'],
+    ['xdouble precision'],
+    ['boolean[]'],
+    ['xboolean'],
+    ['date[]'],
+    ['xdate'],
+    ['timestamp with time zone[]'],
+    ['xtimestamp with time zone'],
+    ['uuid[]'],
+    ['xuuid'],
+    ['jsonb[]'],
+    ['xjsonb'],
+  ])('of the type %s has no words', (type) => {
+    expect(declareField(before, FILE, { ...column, type })).toBeUndefined()
+  })
+
+  test.each<[type: string, sql: string, spelled: string]>([
+    ['date', 'now()', '{ function: now }'],
+    ['uuid', 'gen_random_uuid()', '{ function: uuid }'],
+    ['integer', '17', '17'],
+    ['integer', '-1', '-1'],
+    ['boolean', 'true', 'true'],
+    ['boolean', 'false', 'false'],
+    ['text', "'it''s \"so\"'::text", '"it\'s \\"so\\""'],
+    ['character varying(9)', "''::character varying", '""'],
+  ])('of the type %s with the default %s keeps it', (type, sql, spelled) => {
+    const written = declareField(before, FILE, { ...column, type, nullable: false, default: sql })
+    expect(written).toContain(`, default: ${spelled}, private: true }\n`)
+    expect(written).not.toContain('nullable')
+  })
+
+  test.each([
+    ['(now() + 1)'],
+    ['now() + 1'],
+    ["upper('a'::text)"],
+    ["'a'::text || 'b'::text"],
+    ["'a\\b'::text"],
+    ["'a'::citext"],
+    ["'a'::text[]"],
+    ["lower('a'::text)"],
+    ['x gen_random_uuid()'],
+    ['gen_random_uuid()::text'],
+    ['1.5'],
+    ['x1'],
+    ['truely'],
+  ])('with the default %s has no words', (sql) => {
+    expect(declareField(before, FILE, { ...column, default: sql })).toBeUndefined()
+  })
+
+  test.each<[type: string, collation: string | null, spelled: string]>([
+    ['text', null, 'type: text, collation: default, '],
+    ['text', 'de-x-icu', 'type: text, collation: de-x-icu, '],
+    ['character varying(9)', 'default', 'type: string, max: 9, collation: default, '],
+    ['integer', null, 'type: integer, nullable'],
+  ])('of the type %s with the collation %s says how it is ordered', (type, collation, spelled) => {
+    expect(declareField(before, FILE, { ...column, type, collation })).toContain(`tmp: { ${spelled}`)
+  })
+
+  test.each([['Tmp'], ['1st'], ['a b'], ['tmp-old']])('is not written when it is called %s', (name) => {
+    expect(declareField(before, FILE, { ...column, name })).toBeUndefined()
+  })
+
+  test('is not written when it needs a value that nothing gives', () => {
+    expect(declareField(before, FILE, { ...column, nullable: false })).toBeUndefined()
+  })
+
+  const added = 'tmp: { type: text, nullable: true, private: true }'
+
+  test.each<[what: string, before: string, after: string]>([
+    [
+      'behind the last field and its comment',
+      `version: 1\nmodels:\n  other:\n    fields:\n${KEY}  book:\n    fields:\n${KEY}      at: { type: date } # when\n\n  # more\nplugins: []\n`,
+      `version: 1\nmodels:\n  other:\n    fields:\n${KEY}  book:\n    fields:\n${KEY}      at: { type: date } # when\n      ${added}\n\n  # more\nplugins: []\n`,
+    ],
+    [
+      'behind a field of several lines',
+      `version: 1\nmodels:\n  book:\n    fields:\n${KEY}      at:\n        type: date\n\n    indexes: [[at]]\n`,
+      `version: 1\nmodels:\n  book:\n    fields:\n${KEY}      at:\n        type: date\n      ${added}\n\n    indexes: [[at]]\n`,
+    ],
+    [
+      'at the end of a file without a last line end',
+      `version: 1\nmodels:\n  book:\n    fields:\n${KEY}`.trimEnd(),
+      `version: 1\nmodels:\n  book:\n    fields:\n${KEY}      ${added}`,
+    ],
+    [
+      'within braces',
+      `version: 1\nmodels:\n  book: { fields: { id: { type: bigint, primary_key: true } } } # all\n`,
+      `version: 1\nmodels:\n  book: { fields: { id: { type: bigint, primary_key: true }, ${added} } } # all\n`,
+    ],
+    [
+      'to the model of the table, whatever that is called',
+      `version: 1\nmodels:\n  other:\n    fields:\n${KEY}  tome:\n    table: book\n    fields:\n${KEY}`,
+      `version: 1\nmodels:\n  other:\n    fields:\n${KEY}  tome:\n    table: book\n    fields:\n${KEY}      ${added}\n`,
+    ],
+  ])('is written %s, and every other character stays', (_what, text, after) => {
+    for (const mark of ['', '\ufeff']) expect(declareField(mark + text, FILE, column)).toBe(mark + after)
+    expect(isRight(after)).toBe(true)
+  })
+
+  test('is not written into a file that cannot be read, or that has no model for the table', () => {
+    expect(declareField(`${before}  - x`, FILE, column)).toBeUndefined()
+    expect(declareField(before, FILE, { ...column, table: 'other' })).toBeUndefined()
+  })
+})
+
+describe('a resource', () => {
+  const author = {
+    name: 'author',
+    table: 'authors',
+    path: '/authors/',
+    fields: [{ name: 'born', spelled: '{ type: date, nullable: true }' }],
+  }
+  const model = (indent: string) => spellResource(author).models.replace(/^/gm, indent)
+  const resource = (indent: string) => spellResource(author).resources.replace(/^/gm, indent)
+  const BOOK = `  book:\n    fields:\n${KEY}`
+
+  test('is spelled in lines that begin at the margin', () => {
+    expect(spellResource(author)).toEqual({
+      models: `author:\n  table: authors\n  fields:\n    id: { type: bigint, primary_key: true }\n    born: { type: date, nullable: true }`,
+      resources: `author:\n  model: author\n  path: /authors/`,
+    })
+  })
+
+  test.each<[what: string, before: string, after: string]>([
+    [
+      'at the ends of both mappings',
+      `version: 1\nmodels:\n${BOOK}\nresources:\n  book: { model: book, path: /books/ } # all\n`,
+      `version: 1\nmodels:\n${BOOK}\n${model('  ')}\n\nresources:\n  book: { model: book, path: /books/ } # all\n\n${resource('  ')}\n`,
+    ],
+    [
+      'as the first of either',
+      'version: 1\n\n\n',
+      `version: 1\n\nmodels:\n${model('  ')}\n\nresources:\n${resource('  ')}\n`,
+    ],
+    [
+      'into a file of nothing but comments',
+      '# ours\n',
+      `# ours\n\nmodels:\n${model('  ')}\n\nresources:\n${resource('  ')}\n`,
+    ],
+    [
+      'with the indentation of the others',
+      `version: 1\nmodels:\n    book:\n        fields:\n    ${KEY}resources:\n    book: { model: book, path: /books/ }`,
+      `version: 1\nmodels:\n    book:\n        fields:\n    ${KEY}\n${model('    ')}\nresources:\n    book: { model: book, path: /books/ }\n\n${resource('    ')}\n`,
+    ],
+    [
+      'before a comment that follows',
+      `version: 1\nmodels:\n${BOOK}# the rest\nplugins: []\n`,
+      `version: 1\nmodels:\n${BOOK}\n${model('  ')}\n# the rest\nplugins: []\n\nresources:\n${resource('  ')}\n`,
+    ],
+  ])('is written %s, and every other character stays', (_what, before, after) => {
+    for (const mark of ['', '\ufeff']) {
+      expect(declareResource(mark + before, FILE, author)).toBe(mark + after)
+      const windows = (text: string) => mark + text.replaceAll('\n', '\r\n')
+      expect(declareResource(windows(before), FILE, author)).toBe(windows(after))
+    }
+  })
+
+  test.each<[what: string, text: string]>([
+    ['cannot be read', `version: 1\nmodels:\n${BOOK}  - x\n`],
+    ['has a model of that name', `version: 1\nmodels:\n${BOOK.replace('book', 'author')}`],
+    ['has a resource of that name', `version: 1\nresources:\n  author: { model: book, path: /x/ }\n`],
+    [
+      'has its models on one line',
+      'version: 1\nmodels: { book: { fields: { id: { type: bigint, primary_key: true } } } }\n',
+    ],
+    ['has its models behind a bracket', 'version: 1\nmodels: {\n  book: { fields: { id: { type: bigint } } } }\n'],
+    ['has its resources on one line', `version: 1\nresources: { book: { model: book, path: /books/ } }\n`],
+    ['has no models in its models', 'version: 1\nmodels: {}\n'],
+  ])('is not written into a file that %s', (_what, text) => {
+    expect(declareResource(text, FILE, author)).toBeUndefined()
+  })
+})
+
+describe('a former name', () => {
+  const file = (models: string) => `version: 1 # one\nmodels:\n  other:\n    fields:\n${KEY}${models}`
+
+  test.each<[what: string, rename: string, before: string, after: string]>([
+    [
+      'of a field within braces',
+      'books.size:pages',
+      `  book:\n    table: books\n    fields:\n${KEY}      pages:   { type: integer,  minimum: 1 }   # how many\n`,
+      `  book:\n    table: books\n    fields:\n${KEY}      pages:   { renamed_from: size, type: integer,  minimum: 1 }   # how many\n`,
+    ],
+    [
+      'of a field within braces of several lines',
+      'book.size:pages',
+      `  book:\n    fields:\n${KEY}      pages: {\n        type: integer }\n`,
+      `  book:\n    fields:\n${KEY}      pages: {\n        renamed_from: size, type: integer }\n`,
+    ],
+    [
+      'of a field on a line of its own',
+      'book.size:pages',
+      `  book:\n    fields:\n${KEY}      pages: # many\n        # what it is\n        type: integer # whole\n`,
+      `  book:\n    fields:\n${KEY}      pages: # many\n        # what it is\n        renamed_from: size\n        type: integer # whole\n`,
+    ],
+    [
+      'of a table',
+      'tomes:books',
+      `  book: # all\n    table: books # here\n    fields:\n${KEY}`,
+      `  book: # all\n    renamed_from: tomes\n    table: books # here\n    fields:\n${KEY}`,
+    ],
+    [
+      'of a table that is called like its model',
+      'tomes:book',
+      `  book:\r\n    fields: { id: { type: bigint, primary_key: true } }\r\n`,
+      `  book:\r\n    renamed_from: tomes\r\n    fields: { id: { type: bigint, primary_key: true } }\r\n`,
+    ],
+    [
+      'of a table whose model is within braces',
+      'tomes:book',
+      '  book: { fields: { id: { type: bigint, primary_key: true } } }\n',
+      '  book: { renamed_from: tomes, fields: { id: { type: bigint, primary_key: true } } }\n',
+    ],
+  ])('%s is written, and every other character stays', (_what, rename, before, after) => {
+    for (const mark of ['', '\ufeff']) expect(declareRename(mark + file(before), FILE, rename)).toBe(mark + file(after))
+    expect(isRight(file(after))).toBe(true)
+  })
+
+  const models = `  book:\n    table: books\n    renamed_from: tomes\n    fields:\n${KEY}      pages: { type: date }\n      old: { type: date, renamed_from: x }\n`
+
+  test.each<[rename: string, message: string, help: string]>([
+    ['size', '`size` is no rename', 'table.old:new for a field, old:new for a table'],
+    ['books.size', '`books.size` is no rename', 'table.old:new for a field, old:new for a table'],
+    ['xBooks.size:pages', '`xBooks.size:pages` is no rename', 'table.old:new for a field, old:new for a table'],
+    ['books.size:pages!', '`books.size:pages!` is no rename', 'table.old:new for a field, old:new for a table'],
+    ['boks.size:pages', 'no model has the table `boks`', 'a table with a similar name exists: `books`'],
+    ['books.size:page', 'the model `book` has no field `page`', 'a field with a similar name exists: `pages`'],
+    ['tomes:boks', 'no model has the table `boks`', 'a table with a similar name exists: `books`'],
+    ['tomes:books', 'models.book has `renamed_from` already', 'change it there'],
+    ['books.size:old', 'models.book.fields.old has `renamed_from` already', 'change it there'],
+  ])('is refused: %s', (rename, message, help) => {
+    expect(declareRename(file(models), FILE, rename)).toEqual({ message, help: [help] })
+  })
+
+  test('is refused where the file cannot be read', () => {
+    expect(declareRename('models: [', FILE, 'a:b')).toEqual({
+      message: 'resources.yaml cannot be read',
+      help: ['run: snippetctl check'],
+    })
+  })
+})

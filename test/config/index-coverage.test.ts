@@ -1,0 +1,160 @@
+import { afterAll, describe, expect, test } from '@jest/globals'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadApplication } from '../../src/index.js'
+
+const folders: string[] = []
+afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))))
+
+/** What speaks against a configuration that works. */
+async function warningsOf(yaml: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'snippetctl-'))
+  folders.push(folder)
+  const file = join(folder, 'resources.yaml')
+  await writeFile(file, yaml)
+  const loaded = await loadApplication({ file, env: {} })
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics))
+  return loaded.warnings()
+}
+
+/** What the cases below have in common: a model whose indexes are on line 19, and a resource. */
+const config = (indexes: string, resource: string) => `version: 1
+models:
+  author:
+    fields: { id: { type: integer, primary_key: true } }
+  book:
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, max: 100 }
+      name: { type: string, max: 100, collation: und-x-icu }
+      notes: { type: text }
+      isbn: { type: string, max: 13, unique: true }
+      code: { type: string, max: 13, unique: true, nullable: true }
+      author: { type: belongs_to, model: author }
+      pages: { type: integer, nullable: true }
+      state: { type: choice, choices: [draft, published] }
+      year: { type: choice, choices: [${Array.from({ length: 21 }, (_, at) => `y${at}`).join(', ')}] }
+      lendable: { type: boolean }
+      read_on: { type: date }
+${indexes === '' ? '' : `    indexes: ${indexes}\n`}resources:
+  book: { model: book, path: /books/, ${resource} }
+`
+
+/** The line to write for each index that is missing, without what every help starts with. */
+const additions = async (indexes: string, resource: string) =>
+  (await warningsOf(config(indexes, resource)))
+    .filter(({ code }) => code === 'SC401')
+    .map(({ help: [line = ''] }) => line.replace(/^.*: `(.*)`$/, '$1'))
+
+describe('an index is missing', () => {
+  test.each([
+    ['for a filter', '', 'filterable: [title]', ['indexes: [[title, id]]']],
+    [
+      'for a filter, with the default order after it',
+      '',
+      'filterable: [title], default_order: [-id]',
+      ['indexes: [[title, id]]'],
+    ],
+    ['for an order', '', 'orderable: [pages]', ['indexes: [[pages, id]]']],
+    ['for a default order', '', 'default_order: [-pages, -title]', ['indexes: [[pages, title, id]]']],
+    ['for the part of a default order that runs one way', '', 'default_order: [-pages, title]', ['indexes: [[pages]]']],
+    ['for a range', '', 'filterable: { pages: [gte, lt] }', ['indexes: [[pages, id]]']],
+    ['for one of several values', '', 'filterable: { pages: [in] }', ['indexes: [[pages, id]]']],
+    ['for the beginning of a text', '', 'filterable: { title: [startswith] }', ['indexes: [[title, id]]']],
+    ['for a choice of many', '', 'filterable: [year]', ['indexes: [[year, id]]']],
+    ['for the order of a relation', '', 'orderable: [author]', ['indexes: [[author, id]]']],
+    ['for an order in which nulls are many', '', 'orderable: [code]', ['indexes: [[code, id]]']],
+    [
+      'for the order of a cursor',
+      '',
+      'orderable: [read_on], pagination: { style: cursor }',
+      ['indexes: [[read_on, id]]'],
+    ],
+    [
+      'for the filter of a list that is not paged',
+      '',
+      'filterable: [pages], pagination: { style: none }',
+      ['indexes: [[pages, id]]'],
+    ],
+    [
+      'where the one there is starts with another field',
+      '[[pages, title, id]]',
+      'orderable: [pages], filterable: [title]',
+      [
+        'indexes: [[pages, title, id], [pages, id], [title, id]]',
+        'indexes: [[pages, title, id], [pages, id], [title, id]]',
+      ],
+    ],
+    ['beside those below each other', '\n      - [title, id]', 'orderable: [title, pages]', ['- [pages, id]']],
+    [
+      'beside a unique one',
+      '[{ fields: [author, title], unique: true }]',
+      'orderable: [pages]',
+      ['indexes: [{ fields: [author, title], unique: true }, [pages, id]]'],
+    ],
+  ])('%s', async (_name, indexes, resource, lines) => {
+    expect(await additions(indexes, resource)).toEqual(lines)
+  })
+
+  test('once for an order, a default order and a filter that it serves together', async () => {
+    const warnings = await warningsOf(config('', 'filterable: [title], orderable: [title], default_order: [title]'))
+    expect(warnings.map(({ message }) => message)).toEqual([
+      'no index serves `ordering=title`: every page sorts the whole table',
+    ])
+  })
+
+  test('where it stands, at each of the resources that show the model', async () => {
+    const more = '  other:\n    model: book\n    path: /other/\n    filterable:\n      pages: [lt]\n'
+    const warnings = await warningsOf(`${config('', 'filterable: [title]')}${more}`)
+    expect(warnings).toMatchObject([
+      { code: 'SC401', severity: 'warning', range: { start: { line: 20, column: 52 } } },
+      { code: 'SC401', severity: 'warning', range: { start: { line: 25, column: 7 } } },
+    ])
+  })
+
+  test('which long values do not fit into', async () => {
+    const [warning] = await warningsOf(config('', 'orderable: [notes]'))
+    expect(warning?.help).toEqual([
+      'add under `models.book`: `indexes: [[notes, id]]`',
+      expect.stringMatching(/^give `notes` a `max` of at most 600 first: /),
+    ])
+  })
+})
+
+describe('nothing is said of', () => {
+  test.each([
+    ['a filter or order on the primary key', '', 'filterable: [id], orderable: [id]'],
+    ['a filter on a unique field, and its order', '', 'filterable: [isbn, code], orderable: [isbn]'],
+    ['a filter on a relation', '', 'filterable: [author]'],
+    ['a filter on few values', '', 'filterable: { state: [exact, in], lendable: [exact] }'],
+    ['a filter on null', '', 'filterable: { pages: [isnull] }'],
+    ['a filter that no index serves', '', 'filterable: { title: [contains, icontains], name: [startswith] }'],
+    ['an index that starts with the field of a filter', '[[pages, title]]', 'filterable: [pages]'],
+    ['the order of a list that is not paged', '', 'orderable: [pages], pagination: { style: none }'],
+    ['a resource without a list', '', 'operations: [create, retrieve], filterable: [pages]'],
+    ['an index that a filter on few values uses', '[[state, id]]', 'filterable: [state]'],
+    ['an index that a filter on null uses', '[[pages]]', 'filterable: { pages: [isnull] }'],
+    ['an index that a relation uses', '[[author, title]]', ''],
+    ['an index that must be unique', '[{ fields: [title, pages], unique: true }]', ''],
+  ])('%s', async (_name, indexes, resource) => {
+    expect(await warningsOf(config(indexes, resource))).toEqual([])
+  })
+})
+
+describe('an index is not needed', () => {
+  test.each([
+    ['that no list reads by', '[[pages, id]]', 'filterable: [title, isbn], orderable: [title]', '[pages, id]'],
+    ['whose lookups are others', '[[name]]', 'filterable: { name: [contains] }', '[name]'],
+    ['of a resource without a list', '[[pages]]', 'operations: [retrieve], orderable: [pages]', '[pages]'],
+    ['that is the start of another', '[[pages, id], [pages]]', 'orderable: [pages]', '[pages]'],
+    ['on a field that is unique', '[[isbn]]', 'filterable: [isbn]', '[isbn]'],
+    ['that a unique one starts with', '[[author], { fields: [author, title], unique: true }]', '', '[author]'],
+  ])('%s', async (_name, indexes, resource, index) => {
+    const warnings = (await warningsOf(config(indexes, resource))).filter(({ code }) => code === 'SC402')
+    expect(warnings.map(({ message }) => /`(\[.*?\])`/.exec(message)?.[1])).toEqual([index])
+    expect(warnings).toMatchObject([
+      { severity: 'warning', range: { start: { line: 19 } }, help: [expect.stringMatching(/^remove it/)] },
+    ])
+  })
+})

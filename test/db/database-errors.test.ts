@@ -1,0 +1,182 @@
+import { describe, expect, test } from '@jest/globals'
+import type { Guards } from '../../src/db/driver/blame.js'
+import { DatabaseRefused } from '../../src/db/database.js'
+import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from '../../src/db/driver/errors.js'
+import { Problem } from '../../src/problem.js'
+
+/** An error as the driver gives it. */
+const failure = (code: string | undefined, message = 'from the server', more: object = {}) =>
+  Object.assign(new Error(message), code === undefined ? {} : { code }, more)
+
+describe('a failure becomes the problem of its kind', () => {
+  test.each([
+    [
+      'unavailable',
+      ['08000', '08003', '08006', '08P01', '57P01', '57P02', '57P03', '53300', '53100', '53200', '58030'],
+    ],
+    ['unavailable', ['25006', '25P03', '28P01', '28000', '3D000', '40001', '40P01', '55P03']],
+    ['unavailable', ['42P01', '42703', '42501', '42804', '42846', '42883']],
+    ['unavailable', ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH']],
+    ['timeout', ['57014']],
+    ['conflict', ['23505', '23503', '23001', '23P01']],
+    ['validation', ['22001', '22003', '22021', '22P02', '22P05', '23502', '23514', '54000']],
+  ])('%s: %j', (type, codes) => {
+    for (const code of codes) {
+      const cause = failure(code)
+      expect(toProblem(cause)).toMatchObject({
+        type,
+        cause,
+        headers: type === 'unavailable' ? { 'Retry-After': '1' } : {},
+      })
+    }
+  })
+
+  test.each([
+    'Connection terminated unexpectedly',
+    'Connection terminated',
+    'Connection terminated due to connection timeout',
+    'Client has encountered a connection error and is not queryable',
+    'Client was closed and is not queryable',
+    'Query read timeout',
+    'timeout expired',
+    'timeout exceeded when trying to connect',
+    'Cannot use a pool after calling end on the pool',
+    'Received unexpected dataRow message from backend.',
+    'The server does not support SSL connections',
+    'There was an error establishing an SSL connection',
+    'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string',
+  ])('the driver says only: %s', (message) => {
+    expect(toProblem(failure(undefined, message))).toMatchObject({
+      type: 'unavailable',
+      headers: { 'Retry-After': '1' },
+    })
+  })
+
+  test('a socket file that is not there', () => {
+    expect(toProblem(failure('ENOENT', 'connect ENOENT /run/.s.PGSQL.5432', { syscall: 'connect' }))).toBeInstanceOf(
+      Problem,
+    )
+  })
+
+  test('names tables, constraints and SQL nowhere', () => {
+    const cause = failure('23505', 'duplicate key value violates unique constraint "books_title_key"', {
+      constraint: 'books_title_key',
+      table: 'books',
+    })
+    expect(String(toProblem(cause))).not.toContain('books')
+  })
+})
+
+test.each([
+  [failure('42601')],
+  [failure('XX000')],
+  [failure('22012')],
+  [failure('ENOENT', 'open config', { syscall: 'open' })],
+  [failure('EBADF', 'write', { syscall: 'write' })],
+  [failure(undefined, 'Cannot read properties of undefined')],
+  [new Problem('not_found')],
+  ['text'],
+  [undefined],
+])('%s stays as it is', (error) => {
+  expect(toProblem(error)).toBe(error)
+})
+
+const UNGUARDED: Guards = {
+  messages: new Map(),
+  table: 'books',
+  others: new Set(),
+  constraints: new Map(),
+  columns: () => [],
+  oversized: new Map(),
+  anyOversized: [],
+  required: new Map(),
+}
+
+describe('a constraint', () => {
+  const fault = { field: 'title', message: 'Title is taken' }
+  const guards = { ...UNGUARDED, constraints: new Map([['books_title_key', [fault]]]) }
+  const cause = failure('23505', 'duplicate', { constraint: 'books_title_key' })
+
+  test('that guards a declared field becomes its fault', () => {
+    expect(toProblem(cause, guards)).toMatchObject({
+      type: 'conflict',
+      message: 'Title is taken',
+      faults: [fault],
+    })
+  })
+
+  test('is also found behind the problem that a connection has thrown', () => {
+    expect(toProblem(toProblem(cause), guards)).toMatchObject({ type: 'conflict', faults: [fault], cause })
+  })
+
+  test('that nobody has declared gives no fault', () => {
+    const other = failure('23505', 'duplicate', { constraint: 'by_hand' })
+    expect(toProblem(other, guards)).toMatchObject({ type: 'conflict', faults: [] })
+  })
+})
+
+describe('a null that is refused', () => {
+  const fault = { field: 'title', message: 'Title is required' }
+  const guards = {
+    ...UNGUARDED,
+    required: new Map([
+      ['title', fault],
+      ['pin', undefined],
+    ]),
+  }
+
+  test.each([
+    ['title', 'validation', [fault]],
+    ['pin', 'validation', []],
+    ['by_hand', 'unavailable', []],
+  ])('in the column %s is of the kind %s', (column, type, faults) => {
+    const cause = failure('23502', 'null value', { column })
+    expect(toProblem(cause, guards)).toMatchObject({ type, faults, cause })
+    expect(toProblem(toProblem(cause), guards)).toMatchObject({ type, faults, cause })
+  })
+})
+
+describe('what a failure says about its connection', () => {
+  const QUESTIONS = { isBroken, isLost, isUnsent, isStale, isTransient }
+  test.each([
+    ['23505', []],
+    ['57014', []],
+    ['40001', ['isTransient']],
+    ['40P01', ['isTransient']],
+    ['26000', ['isBroken', 'isStale', 'isTransient']],
+    ['57P01', ['isBroken', 'isLost']],
+    ['08006', ['isBroken', 'isLost']],
+    ['ECONNRESET', ['isBroken', 'isLost']],
+    ['EPIPE', ['isBroken', 'isLost']],
+    ['ECONNREFUSED', ['isBroken']],
+    ['Connection terminated unexpectedly', ['isBroken', 'isLost']],
+    ['Query read timeout', ['isBroken']],
+    ['Client was closed and is not queryable', ['isBroken', 'isUnsent']],
+  ])('%s: %j', (codeOrMessage, expected) => {
+    const hasCode = !codeOrMessage.includes(' ')
+    const system = codeOrMessage.startsWith('E') ? { syscall: 'read' } : {}
+    const error = failure(hasCode ? codeOrMessage : undefined, codeOrMessage, system)
+    const answers = Object.entries(QUESTIONS).filter(([, question]) => question(error))
+    expect(answers.map(([name]) => name)).toEqual(expected)
+  })
+})
+
+describe('at start', () => {
+  test.each(['28P01', '28000', '3D000', 'DEPTH_ZERO_SELF_SIGNED_CERT'])('%s is a refusal', (code) => {
+    expect(toRefusal(failure(code))).toBeInstanceOf(DatabaseRefused)
+    expect(toRefusal(toProblem(failure(code)))).toBeInstanceOf(DatabaseRefused)
+  })
+
+  test.each(['57P03', '53300', 'ECONNREFUSED', 'ENOTFOUND', '42P01'])(
+    '%s is none, because waiting may help',
+    (code) => {
+      expect(toRefusal(failure(code))).toBeUndefined()
+    },
+  )
+
+  test('a refusal stays one, and a request that meets it hears that the database is not available', () => {
+    const refused = new DatabaseRefused('too old')
+    expect(toRefusal(toProblem(refused))).toBe(refused)
+    expect(toProblem(refused)).toMatchObject({ type: 'unavailable', cause: refused })
+  })
+})

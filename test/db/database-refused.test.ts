@@ -1,0 +1,142 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { afterAll, describe, expect, test } from '@jest/globals'
+import { openDatabase } from '../../src/db/open.js'
+import { openTestDatabase, testDatabaseKind } from '../support/database.js'
+
+const open = (url: string, environment = {}) => openDatabase({ url, directory: '' }, environment)
+const testWithServer = testDatabaseKind() === 'postgres' ? test : test.skip
+
+const closers: (() => unknown)[] = []
+afterAll(() => Promise.all(closers.map((close) => close())))
+
+/** A server that does with each connection what the test says. */
+async function listen(answer: (socket: Socket) => void): Promise<string> {
+  const server = createServer((socket) => answer(socket.on('error', () => undefined))).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closers.push(() => server.close())
+  return `postgres://user:secret@127.0.0.1:${(server.address() as AddressInfo).port}/books`
+}
+
+describe('a malformed URL is refused when it is opened, without its password', () => {
+  test.each([
+    ['', 'it is empty'],
+    ['localhost:5432', 'it does not start with postgres://'],
+    ['mysql://user:secret@host/books', 'it does not start with postgres://'],
+    ['postgres://user:secret@host:port/books', 'it cannot be read as a URL'],
+    ['postgres://user:sec@secret@ho st/books', 'there is a blank in it'],
+    ['postgres://user:secret@host:99999/books', 'it cannot be read as a URL'],
+    ['postgres://user:1/secret@host/books', 'there is an @ behind the host'],
+    ['postgres://user:1#secret@host/books', 'there is a # in it'],
+    ['postgres://host/books?sslrootcert=/secret', 'a file that it names cannot be read (ENOENT)'],
+    ['user:secret@host/books', 'it does not start with postgres://'],
+    ['mysql://host/books?password=secret', 'it does not start with postgres://'],
+  ])('%j: %s', async (url, reason) => {
+    const error = await open(url).catch((error: unknown) => error)
+    expect(error).toMatchObject({
+      name: 'DatabaseRefused',
+      message: `DATABASE_URL is malformed: ${reason}; it is not shown, because it may hold a password`,
+      cause: undefined,
+    })
+    expect(String((error as Error).stack)).not.toContain('secret')
+  })
+
+  test.each(['0', '-1', '1.5', 'ten', '', '1001'])('DATABASE_POOL=%s is refused too', async (pool) => {
+    const error = await open('postgres://host/books', { DATABASE_POOL: pool }).catch((error: unknown) => error)
+    expect(error).toMatchObject({ name: 'DatabaseRefused', message: expect.stringContaining(JSON.stringify(pool)) })
+  })
+})
+
+test('opening connects to nothing, and describes the server without the password', async () => {
+  const database = await open('postgres://user:secret@db.example:5433/books')
+  expect(database.description).toBe('PostgreSQL at db.example:5433, database books')
+  expect(database.whenPending).toBe('refuse')
+  await database.close()
+})
+
+describe('a probe', () => {
+  const probe = async (url: string) => {
+    const database = await open(url)
+    const error = await database.probe().catch((error: unknown) => error)
+    await database.close()
+    return error
+  }
+  const tooBusy = { type: 'unavailable', headers: { 'Retry-After': '1' } }
+
+  testWithServer.each([
+    [
+      'an unknown database',
+      (url: URL) => Object.assign(url, { pathname: '/missing' }),
+      'database "missing" does not exist',
+    ],
+    ['an unknown user', (url: URL) => Object.assign(url, { username: 'nobody' }), 'nobody'],
+  ])('is refused for %s', async (_what, change, message) => {
+    const known = await openTestDatabase()
+    const url = change(new URL(known.url ?? ''))
+    expect(await probe(url.href)).toMatchObject({ name: 'DatabaseRefused', message: expect.stringContaining(message) })
+    await known.close()
+  })
+
+  test('is refused for a wrong password, as the server says it', async () => {
+    const url = await listen((socket) =>
+      socket.once('data', () => socket.end(errorResponse('28P01', 'wrong password'))),
+    )
+    const error = await probe(url)
+    expect(error).toMatchObject({ name: 'DatabaseRefused', message: expect.stringContaining('wrong password') })
+    expect(String((error as Error).stack)).not.toContain('secret')
+  })
+
+  test('is refused for a server that is too old', async () => {
+    const url = await listen((socket) => {
+      socket.once('data', () => {
+        socket.write(Buffer.concat([message('R', int(0)), READY]))
+        socket.once('data', () => socket.write(Buffer.concat([version('PostgreSQL 13.22 on x86_64'), READY])))
+      })
+    })
+    expect(await probe(url)).toMatchObject({ name: 'DatabaseRefused', help: ['PostgreSQL 14 or newer is needed'] })
+  })
+
+  test('of a server that is not there may succeed later', async () => {
+    const url = await listen(() => undefined)
+    await closers.pop()?.()
+    expect(await probe(url)).toMatchObject(tooBusy)
+  })
+
+  test('of a server that is still starting may succeed later', async () => {
+    const url = await listen((socket) => socket.once('data', () => socket.end(errorResponse('57P03', 'starting up'))))
+    expect(await probe(url)).toMatchObject(tooBusy)
+  })
+
+  test('of a server that never answers ends', async () => {
+    const sockets: Socket[] = []
+    const url = await listen((socket) => sockets.push(socket))
+    expect(await probe(url)).toMatchObject(tooBusy)
+    for (const socket of sockets) socket.destroy()
+  })
+})
+
+// Just enough of PostgreSQL's protocol to be refused by.
+const int = (value: number) => Buffer.from([value >> 24, value >> 16, value >> 8, value])
+const message = (type: string, body: Buffer) => Buffer.concat([Buffer.from(type), int(body.length + 4), body])
+const READY = message('Z', Buffer.from('I'))
+
+function errorResponse(code: string, text: string): Buffer {
+  return message('E', Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${text}\0\0`))
+}
+
+function version(text: string): Buffer {
+  const field = Buffer.concat([
+    Buffer.from('version\0'),
+    int(0),
+    Buffer.alloc(2),
+    int(25),
+    Buffer.alloc(2),
+    int(-1),
+    Buffer.alloc(2),
+  ])
+  return Buffer.concat([
+    message('T', Buffer.concat([Buffer.from([0, 1]), field])),
+    message('D', Buffer.concat([Buffer.from([0, 1]), int(text.length), Buffer.from(text)])),
+    message('C', Buffer.from('SELECT 1\0')),
+  ])
+}

@@ -1,0 +1,149 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Database } from '../../src/db/database.js'
+import { openDatabase } from '../../src/db/open.js'
+import { type Api, startApi } from '../support/api.js'
+import type { Plugin } from '../../src/index.js'
+import { PLUGGED } from '../support/cli.js'
+import { testDatabaseKind } from '../support/database.js'
+import { type Cluster, createCluster, installedBinaries } from '../support/servers.js'
+
+const describeWithServers = testDatabaseKind() === 'postgres' && installedBinaries() ? describe : describe.skip
+
+const TABLE = `create table "books" ("id" bigint generated always as identity primary key, "title" varchar(100) not null);
+  insert into "books" ("title") values ('Dune')`
+const LAG = 300
+
+const plugin: Plugin = (app) =>
+  app.route('GET', '/locked/', 'locked', async (context) => {
+    const books = context.store(app.resource('book'))
+    const [first] = await books.lockMany([1n])
+    return { status: 200, body: [first !== undefined, (await books.lock(1n)) !== undefined] }
+  })
+
+describeWithServers('with a replica', () => {
+  let primary: Cluster
+  let replica: Cluster
+  let database: Database
+  let admin: Database
+  let follower: Database
+  let api: Api
+
+  beforeAll(async () => {
+    primary = createCluster()
+    await primary.start()
+    admin = await openDatabase({ url: primary.url, directory: '' }, {})
+    await admin.query({ text: TABLE, values: [] })
+    replica = primary.replicate()
+    await replica.start()
+    follower = await openDatabase({ url: replica.url, directory: '' }, {})
+    const env = { DATABASE_REPLICA_URL: replica.url, DATABASE_REPLICA_LAG: String(LAG) }
+    database = await openDatabase({ url: primary.url, directory: '' }, env)
+    api = await startApi(PLUGGED, { plugin, database })
+  })
+
+  afterEach(() => follower?.query({ text: 'select pg_wal_replay_resume()', values: [] }))
+
+  afterAll(async () => {
+    await api?.close()
+    await Promise.all([database, admin, follower].map((each) => each?.close()))
+    await replica?.remove()
+    await primary?.remove()
+  })
+
+  const titles = async (headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
+    const response = await api.fetch('/api/books/', { headers })
+    expect(response.status).toBe(200)
+    return ((await response.json()) as { title: string }[]).map(({ title }) => title)
+  }
+  /** Statements on the table of books that a server has answered, by its own count of scans. */
+  const scansOf = async (server: Database): Promise<number> => {
+    const text =
+      "select pg_stat_clear_snapshot(), sum(seq_scan + coalesce(idx_scan, 0)) from pg_stat_user_tables where relname = 'books'"
+    return Number((await server.query({ text, values: [] })).rows[0]?.[1])
+  }
+  const pause = () => follower.query({ text: 'select pg_wal_replay_pause()', values: [] })
+  /** Resolves once reads come from the replica. */
+  const untilItReads = async () => {
+    for (const before = await scansOf(follower); (await scansOf(follower)) === before; ) await titles()
+  }
+
+  test('it is what a GET reads, and what it read is what the primary has', async () => {
+    await untilItReads()
+    expect(await titles()).toEqual(['Dune'])
+    expect(database.description).toMatch(/^PostgreSQL at .*; reads from PostgreSQL at /)
+  })
+
+  test('a write is seen at once by who prefers the primary, and by others once the bound is over, though the replica stands still', async () => {
+    await untilItReads()
+    await pause()
+    const created = await api.send('POST', '/api/books/', { title: 'Emma' })
+    expect(created.status).toBe(201)
+    const acknowledged = performance.now()
+    const { id } = (await created.json()) as { id: number }
+    for (const prefer of ['read=primary', 'respond-async, READ = "primary"', 'read=primary; why=edit']) {
+      expect(await titles({ prefer })).toContain('Emma')
+    }
+    while (performance.now() - acknowledged < LAG) await titles()
+    expect(await titles()).toContain('Emma')
+    expect((await api.fetch(`/api/books/${id}/`)).status).toBe(200)
+    expect((await api.send('PATCH', `/api/books/${id}/`, {})).status).toBe(200)
+    expect((await api.fetch(`/api/books/${id}/`, { method: 'DELETE' })).status).toBe(204)
+  })
+
+  test('another preference is no reason to leave it', async () => {
+    await untilItReads()
+    const latest = async () => {
+      const text =
+        "select coalesce(max(query_start), '-infinity')::text from pg_stat_activity where query like '%books%' and pid <> pg_backend_pid()"
+      return (await follower.query({ text, values: [] })).rows[0]?.[0]
+    }
+    const before = await latest()
+    for (let asked = 0; asked < 100 && (await latest()) === before; asked++) await titles({ prefer: 'return=minimal' })
+    expect(await latest()).not.toBe(before)
+  })
+
+  test('records are locked by the primary alone, for a GET too', async () => {
+    await untilItReads()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => api.fetch('/api/locked/')))
+    const text = "select query from pg_stat_activity where query like '%for no key update%' and pid <> pg_backend_pid()"
+    expect((await follower.query({ text, values: [] })).rows).toEqual([])
+    for (const answer of answers) expect(await answer.json()).toEqual([true, true])
+  })
+
+  test('it is read again when it has caught up', async () => {
+    await pause()
+    await api.send('POST', '/api/books/', { title: 'Ilium' })
+    await follower.query({ text: 'select pg_wal_replay_resume()', values: [] })
+    await untilItReads()
+    expect(await titles()).toContain('Ilium')
+  })
+
+  test('no read fails while it is away', async () => {
+    await untilItReads()
+    await replica.stop()
+    for (let reads = 0; reads < 20; reads++) expect(await titles()).toContain('Dune')
+    await replica.start()
+    await untilItReads()
+  })
+})
+
+test('the embedded database has none', async () => {
+  const refused = openDatabase(
+    { url: undefined, directory: 'unused' },
+    { DATABASE_REPLICA_URL: 'postgres://replica/app' },
+  )
+  await expect(refused).rejects.toThrow('DATABASE_REPLICA_URL is set, and the embedded database has no replica')
+})
+
+test.each(['0', '49', '60001', '1.5', 'soon', ''])('a lag of %j is refused', async (given) => {
+  const env = { DATABASE_REPLICA_LAG: given }
+  await expect(openDatabase({ url: 'postgres://db/app', directory: '' }, env)).rejects.toThrow(
+    'DATABASE_REPLICA_LAG is',
+  )
+})
+
+test('a malformed URL is refused by the name of its variable, without the password', async () => {
+  const env = { DATABASE_REPLICA_URL: 'mysql://app:secret@db/app' }
+  const refused = openDatabase({ url: 'postgres://db/app', directory: '' }, env)
+  await expect(refused).rejects.toThrow(/^DATABASE_REPLICA_URL is malformed: (?!.*secret)/)
+})

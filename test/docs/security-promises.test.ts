@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from '@jest/globals'
+import { CAMPAIGN } from '../../torture/campaign.js'
+
+const page = readFileSync('SECURITY.md', 'utf8')
+const promises = page
+  .slice(page.indexOf('| Promise |'))
+  .split('\n')
+  .slice(2)
+  .filter((line) => line.startsWith('|'))
+  .map((line) => line.split('|').map((cell) => cell.trim()))
+  .map(([, promise = '', holders = '']) => ({ promise, holders: holders.split(', ') }))
+
+/** Parts of the names of the tests that hold a promise, by the file that SECURITY.md names. */
+const PROOFS: Readonly<Record<string, readonly string[]>> = {
+  'database-recovery': [
+    'never repeats a write that was cut, and says that it was not made when the server has said so',
+    'freezes, the request ends all the same',
+  ],
+  'requests-without-database': ['is answered %d without asking the database'],
+  'database-errors': ['names tables, constraints and SQL nowhere'],
+  'misbehaving-handlers': ['and the server goes on'],
+  'cli-serve-outage': ['answers 503 until it is there, then applies the migrations and serves'],
+  'cli-serve-drain': ['still takes requests for the drain delay'],
+  'cli-serve-workers': ['answers the requests under way in every worker before it stops'],
+  'http-protocol': ['is refused in the form of its path'],
+  'json-gate': ['is that of RFC 8259', 'agrees with JSON.parse about every value'],
+  'body-values': ['does not repeat a value that it refuses'],
+  'config-diagnostics': ['reports all of them at once, each at its line and column'],
+  'config-mutations': ['are accepted, or refused with places inside the file'],
+  'drop-needs-its-name': ['is refused before anything is applied'],
+  'serve-destroys-nothing': ['starts nothing, names them, and applies not even what is safe'],
+  package: ['lets no package run a script at installation', 'keeps every npm from running scripts', 'known advisories'],
+}
+
+/** Whether a file has a test of such a name, as a call that is made: not in a comment, and not skipped. */
+function hasTest(source: string, name: string): boolean {
+  return source.split('\n').some((line, at, lines) => {
+    if (!line.includes(name) || /^\s*(\/\/|\*)/.test(line)) return false
+    const call = lines.slice(Math.max(0, at - 1), at + 1).join(' ')
+    return !/\.(skip|todo)\b/.test(call) && /[\])\w]\(\s*['`"]/.test(call)
+  })
+}
+
+describe('the promises of SECURITY.md', () => {
+  test('are there', () => expect(promises.length).toBeGreaterThan(10))
+
+  test.each(promises)('$promise: is held by tests of these names, and by trials that run', ({ holders }) => {
+    for (const holder of holders) {
+      const [, file] = /^`test\/([\w-]+)`$/.exec(holder) ?? []
+      if (file === undefined) {
+        const trial = CAMPAIGN.find(({ id }) => id === holder)
+        // What a tier leaves out is said as a sentence; amounts are names with numbers.
+        expect(trial?.amount('nightly')).toMatch(/^\w+ (\d+|true)/)
+      } else {
+        const source = readFileSync(`test/${file}.test.ts`, 'utf8')
+        const proofs = PROOFS[file] ?? []
+        expect(proofs).not.toEqual([])
+        expect(proofs.filter((name) => !hasTest(source, name))).toEqual([])
+      }
+    }
+  })
+
+  test('are held by no test that the page does not name', () => {
+    const named = new Set(promises.flatMap(({ holders }) => holders))
+    expect(Object.keys(PROOFS).filter((file) => !named.has(`\`test/${file}\``))).toEqual([])
+  })
+})

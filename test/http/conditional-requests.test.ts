@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { type Api, startApi } from '../support/api.js'
+
+const CONFIG = `
+version: 1
+models:
+  book:
+    table: books
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, max: 100 }
+      extra: { type: json, nullable: true }
+      pages: { type: integer, default: 1 }
+resources:
+  book: { model: book, path: /books/, url: true }
+  draft: { model: book, path: /drafts/, concurrency: required }
+  panel: { model: book, path: /panel/, dialect: simple-rest, pagination: { count: exact } }
+`
+
+let api: Api
+let id: number
+let tag: string
+
+beforeAll(async () => {
+  api = await startApi(CONFIG)
+})
+afterAll(() => api.close())
+beforeEach(async () => {
+  const made = await api.send('POST', '/api/books/', { title: 'Ünïcode 😀', extra: { n: 1.0 } })
+  ;({ id } = (await made.json()) as { id: number })
+  tag = tagOf(made)
+})
+
+const tagOf = (answer: Response) => answer.headers.get('etag') ?? 'none'
+const read = (headers: Record<string, string> = {}) => api.fetch(`/api/books/${id}/`, { headers })
+const titleOf = async () => ((await (await read()).json()) as { title: string }).title
+const typeOf = async (answer: Response) => ((await answer.json()) as { type: string }).type
+
+describe('entity tags (promise 19)', () => {
+  test('are the same in every answer that has the record, and others for another record', async () => {
+    expect(tag).toMatch(/^"[A-Za-z0-9_-]{43}"$/)
+    expect(tagOf(await read())).toBe(tag)
+    const put = await api.send('PUT', `/api/books/${id}/`, { title: 'New', extra: null, pages: 2 })
+    expect(tagOf(put)).not.toBe(tag)
+    expect(tagOf(put)).toBe(tagOf(await read()))
+    const patched = await api.send('PATCH', `/api/books/${id}/`, { pages: 3 })
+    expect(tagOf(patched)).not.toBe(tagOf(put))
+    expect(tagOf(patched)).toBe(tagOf(await read()))
+  })
+
+  test.each([
+    ['the tag', () => tag, 304],
+    ['its weak form', () => `W/${tag}`, 304],
+    ['one of several', () => `"a,b", , ${tag}`, 304],
+    ['any', () => '*', 304],
+    ['another', () => '"other"', 200],
+    ['what is no tag', () => tag.slice(1), 200],
+    ['many others', () => Array(1000).fill('"abcdefg"').join(), 200],
+  ])('%s in If-None-Match is answered as it should be', async (_, value, status) => {
+    const answer = await read({ 'if-none-match': value() })
+    expect(answer.status).toBe(status)
+    expect(tagOf(answer)).toBe(tag)
+    expect(answer.headers.get('content-type')).toBe(status === 304 ? null : 'application/json')
+    expect((await answer.text()).length > 0).toBe(status === 200)
+  })
+})
+
+const CHANGES: readonly (readonly [string, unknown])[] = [
+  ['PUT', { title: 'New', extra: null, pages: 2 }],
+  ['PATCH', { title: 'New' }],
+  ['PATCH', { extra: { n: { deep: 1 } } }],
+  ['PATCH', {}],
+  ['DELETE', undefined],
+]
+
+describe.each(CHANGES)('%s %j', (method, body) => {
+  const change = (headers: Record<string, string>, path = `/api/books/${id}/`) => api.send(method, path, body, headers)
+
+  test.each([
+    ['If-Match with another tag', { 'if-match': `"${'A'.repeat(43)}"` }],
+    ['If-Match with a tag that cannot be ours', { 'if-match': '"1"' }],
+    ['If-None-Match with any', { 'if-none-match': '*' }],
+  ])('is refused for %s, and changes nothing', async (_, headers) => {
+    const answer = await change(headers)
+    expect(answer.status).toBe(412)
+    expect(await typeOf(answer)).toBe('/problems/precondition-failed')
+    expect(tagOf(await read())).toBe(tag)
+  })
+
+  test('is refused for the weak form of the tag, and for If-None-Match with the tag', async () => {
+    expect((await change({ 'if-match': `W/${tag}` })).status).toBe(412)
+    expect((await change({ 'if-none-match': tag })).status).toBe(412)
+    expect((await change({ 'if-match': tag, 'if-none-match': `"x", ${tag}` })).status).toBe(412)
+    expect(tagOf(await read())).toBe(tag)
+  })
+
+  test('is done for the tag among others', async () => {
+    expect((await change({ 'if-match': `"x", ${tag}` })).ok).toBe(true)
+  })
+
+  test('is done for any tag, and for a tag that the record does not have', async () => {
+    expect((await change({ 'if-match': '*', 'if-none-match': '"x"' })).ok).toBe(true)
+  })
+
+  test('is 404 for a record that is not there, whatever the condition', async () => {
+    expect((await change({ 'if-match': tag }, '/api/books/9999/')).status).toBe(404)
+    expect((await change({ 'if-match': '*' }, '/api/books/9999/')).status).toBe(404)
+  })
+
+  test('is refused for a header that holds no tags', async () => {
+    const answer = await change({ 'if-match': '5' })
+    expect(answer.status).toBe(400)
+    expect(await typeOf(answer)).toBe('/problems/malformed-request')
+  })
+
+  test('needs a version where the resource says so', async () => {
+    const path = `/api/drafts/${id}/`
+    const refused = await change({}, path)
+    expect(refused.status).toBe(428)
+    expect(await typeOf(refused)).toBe('/problems/precondition-required')
+    expect((await change({ 'if-match': tagOf(await api.fetch(path)) }, path)).ok).toBe(true)
+  })
+})
+
+test('a dialect in which DELETE answers the record judges the version, too', async () => {
+  const path = `/api/panel/${id}/`
+  const known = tagOf(await api.fetch(path))
+  expect((await api.send('DELETE', path, undefined, { 'if-match': '"x"' })).status).toBe(412)
+  expect((await api.send('DELETE', path, undefined, { 'if-match': known })).status).toBe(200)
+  expect((await api.send('DELETE', path, undefined, { 'if-match': known })).status).toBe(404)
+})
+
+test('of many who change the same version at once, exactly one does', async () => {
+  for (let round = 0; round < 5; round++) {
+    const known = tagOf(await read())
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        api.send('PATCH', `/api/books/${id}/`, { title: `${round}.${index}` }, { 'if-match': known }),
+      ),
+    )
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1)
+    expect(statuses.filter((status) => status === 412)).toHaveLength(9)
+    expect(await titleOf()).toBe(`${round}.${statuses.indexOf(200)}`)
+  }
+})

@@ -1,0 +1,335 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import type { Hooks, Plugin } from '../../src/index.js'
+import { type Api, startApi } from '../support/api.js'
+import { ddlOf, mistakesOf, specOf } from '../support/config.js'
+import { openTestDatabase, testDatabaseKind } from '../support/database.js'
+
+const MODELS = `
+version: 1
+models:
+  book:
+    table: books
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, max: 100, unique: true }
+      pages: { type: integer, default: 1 }
+`
+const CONFIG = `${MODELS}
+plugins: [./plugin.mjs]
+resources:
+  book: { model: book, path: /books/, idempotency: optional, bulk: [create] }
+  strict: { model: book, path: /strict/, idempotency: required, idempotency_hours: 1 }
+  plain: { model: book, path: /plain/ }
+mounts:
+  - { path: /admin-api }
+`
+
+const KEY = { 'idempotency-key': 'b7c1-4711' }
+const REPLAYED = 'idempotency-replayed'
+
+interface Document {
+  readonly paths: Readonly<
+    Record<
+      string,
+      {
+        readonly post: {
+          readonly parameters?: readonly { readonly name: string; readonly required?: boolean }[]
+          readonly responses: object
+        }
+      }
+    >
+  >
+}
+interface Book {
+  readonly title: string
+}
+const afterCreate = jest.fn<NonNullable<Hooks<Book>['afterCreate']>>()
+const afterCommit = jest.fn<NonNullable<Hooks<Book>['afterCommit']>>()
+
+const plugin: Plugin = (app) => {
+  app.hooks<Book>('book', { afterCreate, afterCommit })
+  app.action<{ by: number }>('book', 'grow', {
+    summary: 'Add pages',
+    input: { by: { type: 'integer' } },
+    output: 'record',
+    handle: async ({ context, id, record, input }) => {
+      await context.store(app.resource('book')).update(id, { pages: Number(record['pages']) + input.by })
+    },
+  })
+  app.action('book', 'touch', { summary: 'Do nothing', handle: () => undefined })
+}
+
+let api: Api
+beforeAll(async () => {
+  api = await startApi(CONFIG, { plugin, judge: true })
+})
+afterAll(() => api.close())
+beforeEach(async () => {
+  jest.resetAllMocks()
+  await api.database.query({ text: 'truncate books, snippetctl_answers restart identity', values: [] })
+})
+
+const post = (body: unknown, headers: Record<string, string> = KEY, path = '/api/books/') =>
+  api.send('POST', path, body, headers)
+const count = async (table: string) =>
+  Number((await api.database.query({ text: `select count(*)::text from ${table}`, values: [] })).rows[0]?.[0])
+const counts = async () => [await count('books'), await count('snippetctl_answers')]
+const problemOf = async (answer: Response) => {
+  const { type, detail } = (await answer.json()) as { type: string; detail: string }
+  return [answer.status, type.replace('/problems/', ''), detail] as const
+}
+
+describe('a creation that is sent again with its key', () => {
+  test('is answered as before, and makes nothing', async () => {
+    const first = await post({ title: 'One' })
+    const second = await post({ title: 'One' })
+    expect([first.status, second.status]).toEqual([201, 201])
+    expect([first.headers.get(REPLAYED), second.headers.get(REPLAYED)]).toEqual([null, 'true'])
+    for (const name of ['location', 'etag', 'content-type']) {
+      expect(second.headers.get(name)).toBe(first.headers.get(name))
+    }
+    expect(await second.text()).toBe(await first.text())
+    expect(await counts()).toEqual([1, 1])
+    expect(afterCreate).toHaveBeenCalledTimes(1)
+    expect(afterCommit).toHaveBeenCalledTimes(1)
+  })
+
+  test('is answered as before although the record has changed, and is gone', async () => {
+    const first = await (await post({ title: 'One' })).text()
+    await api.send('PATCH', '/api/books/1/', { pages: 9 })
+    expect(await (await post({ title: 'One' })).text()).toBe(first)
+    await api.fetch('/api/books/1/', { method: 'DELETE' })
+    expect(await (await post({ title: 'One' })).text()).toBe(first)
+  })
+
+  test('is the same with the key between double quotes', async () => {
+    await post({ title: 'One' })
+    expect((await post({ title: 'One' }, { 'idempotency-key': '"b7c1-4711"' })).headers.get(REPLAYED)).toBe('true')
+  })
+
+  test.each([
+    ['another body', '/api/books/', { title: 'Two' }],
+    ['another path', '/api/strict/', { title: 'One' }],
+    ['a mount', '/admin-api/books/', { title: 'One' }],
+    ['an action', '/api/books/1/touch/', {}],
+  ])('is 422 for %s, and does nothing', async (_, path, body) => {
+    await post({ title: 'One' })
+    expect(await problemOf(await post(body, KEY, path))).toEqual([
+      422,
+      'idempotency-key-reused',
+      'this Idempotency-Key was sent before with another request; a new request needs a new key',
+    ])
+    expect(await counts()).toEqual([1, 1])
+  })
+
+  test('is one row and one answer, however many are sent at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => post({ title: 'One' })))
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(201))
+    expect(new Set(await Promise.all(answers.map((answer) => answer.text()))).size).toBe(1)
+    expect(answers.filter(({ headers }) => headers.get(REPLAYED) === null)).toHaveLength(1)
+    expect(await counts()).toEqual([1, 1])
+  })
+})
+
+describe('a key', () => {
+  test.each([
+    ['nothing', ''],
+    ['a blank', 'a b'],
+    ['two keys', 'a, b'],
+    ['half of its quotes', '"a'],
+    ['characters beyond ASCII', 'ü'],
+    ['a character too many', 'x'.repeat(256)],
+  ])('of %s is refused by name', async (_, key) => {
+    const [status, type, detail] = await problemOf(await post({ title: 'One' }, { 'idempotency-key': key }))
+    expect([status, type]).toEqual([400, 'malformed-request'])
+    expect(detail).toMatch(/^Idempotency-Key must be one key of 1 to 255 visible ASCII characters/)
+    expect(await counts()).toEqual([0, 0])
+  })
+
+  test('may have 255 characters', async () => {
+    expect((await post({ title: 'One' }, { 'idempotency-key': '~'.repeat(255) })).status).toBe(201)
+  })
+
+  test('is asked for where the resource says so, and not elsewhere', async () => {
+    const [status, type, detail] = await problemOf(await post({ title: 'One' }, {}, '/api/strict/'))
+    expect([status, type]).toEqual([400, 'malformed-request'])
+    expect(detail).toMatch(/^a request here names itself by the header Idempotency-Key/)
+    expect((await post({ title: 'One' }, {})).status).toBe(201)
+    expect(await counts()).toEqual([1, 0])
+  })
+
+  test('means nothing where none is declared', async () => {
+    expect((await post({ title: 'One' }, KEY, '/api/plain/')).status).toBe(201)
+    expect((await post({ title: 'One' }, KEY, '/api/plain/')).status).toBe(409)
+    expect(await counts()).toEqual([1, 0])
+  })
+})
+
+test.each([
+  ['of one', { title: 1 }, 'title'],
+  ['of several', [{ title: 'Two' }, { title: 1 }], '1.title'],
+])(
+  'a body %s is judged before its key: what breaks a rule is told so, though another body has the key',
+  async (_, body, field) => {
+    expect((await post({ title: 'One' })).status).toBe(201)
+    const answer = await post(body)
+    expect(answer.status).toBe(400)
+    expect(await answer.json()).toHaveProperty(['errors', field])
+  },
+)
+
+describe('nothing is kept of a request', () => {
+  test.each([
+    ['whose body breaks a rule', { title: 1 }, 400],
+    ['whose value is taken', { title: 'Taken' }, 409],
+  ])('%s', async (_, body, status) => {
+    await post({ title: 'Taken' }, {})
+    expect((await post(body)).status).toBe(status)
+    expect(await counts()).toEqual([1, 0])
+    expect((await post({ title: 'One' })).headers.get(REPLAYED)).toBeNull()
+  })
+
+  test('whose hook fails after the record is written', async () => {
+    afterCreate.mockRejectedValueOnce(new Error('broken'))
+    expect((await post({ title: 'One' })).status).toBe(500)
+    expect(await counts()).toEqual([0, 0])
+    expect((await post({ title: 'One' })).status).toBe(201)
+    expect(await counts()).toEqual([1, 1])
+  })
+
+  const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
+  onServer('whose connection is killed before its commit', async () => {
+    const kill =
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
+    afterCreate.mockImplementationOnce(async () => void (await api.database.query({ text: kill, values: [] })))
+    expect((await post({ title: 'One' })).status).toBe(503)
+    expect(await counts()).toEqual([0, 0])
+    expect((await post({ title: 'One' })).headers.get(REPLAYED)).toBeNull()
+    expect(await counts()).toEqual([1, 1])
+  })
+
+  onServer('that waits too long for one with its key: it is told to come back', async () => {
+    let done = () => {}
+    const held = new Promise<void>((resolve) => (done = resolve))
+    afterCreate.mockImplementationOnce(() => held)
+    const first = post({ title: 'One' })
+    const second = await post({ title: 'One' })
+    done()
+    expect(second.headers.get('retry-after')).toBe('1')
+    expect((await problemOf(second)).slice(0, 2)).toEqual([409, 'request-in-progress'])
+    expect((await first).status).toBe(201)
+    expect((await post({ title: 'One' })).headers.get(REPLAYED)).toBe('true')
+  })
+})
+
+describe('time', () => {
+  const expire = () =>
+    api.database.query({ text: `update snippetctl_answers set expires_at = now() - interval '1 second'`, values: [] })
+
+  test.each([
+    ['/api/books/', 24],
+    ['/api/strict/', 1],
+  ])('is kept as long as the resource at %s says', async (path, hours) => {
+    await post({ title: 'One' }, KEY, path)
+    const text = 'select round(extract(epoch from expires_at - now()) / 3600)::text from snippetctl_answers'
+    expect((await api.database.query({ text, values: [] })).rows).toEqual([[String(hours)]])
+  })
+
+  test('makes a key new', async () => {
+    await post({ title: 'One' })
+    await expire()
+    const again = await post({ title: 'Two' })
+    expect([again.status, again.headers.get(REPLAYED)]).toEqual([201, null])
+    expect(await counts()).toEqual([2, 1])
+  })
+
+  test('removes answers a few at a time, whenever another is kept', async () => {
+    const many = `insert into snippetctl_answers (key, request, expires_at) select n::text, '', now() from generate_series(1, 15) n`
+    await api.database.query({ text: many, values: [] })
+    await expire()
+    await post({ title: 'One' })
+    expect(await counts()).toEqual([1, 6])
+    await post({ title: 'Two' }, { 'idempotency-key': 'other' })
+    expect(await counts()).toEqual([2, 2])
+  })
+})
+
+describe('an action', () => {
+  test('is done once for its key, with its answer', async () => {
+    await post({ title: 'One' }, {})
+    const grow = () => post({ by: 5 }, KEY, '/api/books/1/grow/')
+    expect(await (await grow()).json()).toEqual({ id: 1, title: 'One', pages: 6 })
+    const again = await grow()
+    expect(again.headers.get(REPLAYED)).toBe('true')
+    expect(await again.json()).toEqual({ id: 1, title: 'One', pages: 6 })
+    expect((await post({ by: 5 }, KEY, '/api/books/2/grow/')).status).toBe(422)
+  })
+
+  test('that answers nothing answers nothing again', async () => {
+    await post({ title: 'One' }, {})
+    const touch = () => api.fetch('/api/books/1/touch/', { method: 'POST', headers: KEY })
+    expect([(await touch()).status, (await touch()).status]).toEqual([204, 204])
+    expect((await touch()).headers.get(REPLAYED)).toBe('true')
+  })
+})
+
+test('two services on one database share the keys', async () => {
+  const other = await startApi(CONFIG, { plugin, database: api.database })
+  await post({ title: 'One' })
+  const again = await other.send('POST', '/api/books/', { title: 'One' }, KEY)
+  await other.close()
+  expect(again.headers.get(REPLAYED)).toBe('true')
+  expect(await counts()).toEqual([1, 1])
+})
+
+test('the document and OPTIONS tell of the keys', async () => {
+  const document = (await (await api.fetch('/openapi.json')).json()) as Document
+  const described = (path: string) => {
+    const { parameters = [], responses } = document.paths[path]?.post ?? { responses: {} }
+    const header = parameters.find(({ name }) => name === 'Idempotency-Key')
+    return header ? [header.required ?? false, '422' in responses] : ['none', '422' in responses]
+  }
+  expect(['/api/books/', '/api/strict/', '/api/books/{id}/grow/', '/api/plain/'].map(described)).toEqual([
+    [false, true],
+    [true, true],
+    [false, true],
+    ['none', false],
+  ])
+  expect(await (await api.fetch('/api/strict/', { method: 'OPTIONS' })).json()).toMatchObject({
+    idempotency: 'required',
+  })
+})
+
+describe('the table', () => {
+  const kept = (resources: string) => specOf(`${MODELS}resources:\n${resources}`).models.map(({ table }) => table)
+
+  test('is there where a resource needs it', () => {
+    expect(kept('  book: { model: book, path: /books/, idempotency: optional }\n')).toEqual([
+      'books',
+      'snippetctl_answers',
+    ])
+    expect(kept('  book: { model: book, path: /books/, idempotency: none }\n')).toEqual(['books'])
+  })
+
+  test.each([
+    ['a name', '  snippetctl_answers: { fields: { id: { type: bigint, primary_key: true } } }\n', '10:3 SC308'],
+    [
+      'a table',
+      '  a: { table: snippetctl_answers, fields: { id: { type: bigint, primary_key: true } } }\n',
+      '10:15 SC308',
+    ],
+  ])('is no model of the file, by %s', (_, model, mistake) => {
+    expect(mistakesOf(MODELS + model)).toEqual([mistake])
+  })
+
+  test('that is altered takes the requests with keys with it, and no others', async () => {
+    const spec = specOf(CONFIG)
+    const database = await openTestDatabase(ddlOf(spec))
+    const broken = await startApi(CONFIG, { plugin, database })
+    await database.query({ text: 'drop table snippetctl_answers', values: [] })
+    expect((await broken.send('POST', '/api/books/', { title: 'One' }, KEY)).status).toBe(503)
+    expect((await broken.send('POST', '/api/books/', { title: 'One' })).status).toBe(201)
+    await broken.close()
+    await database.close()
+  })
+})

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Api, startApi } from '../support/api.js'
+import { mistakesOf } from '../support/config.js'
+import { linksOf } from '../support/links.js'
+
+const LONGEST = 590
+
+const YAML = `version: 1
+api: { prefix: "" }
+models:
+  book:
+    table: books
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, max: ${LONGEST} }
+      blurb: { type: text, nullable: true }
+resources:
+  cursor: { model: book, path: /cursor/, filterable: { blurb: [exact] }, orderable: [title], pagination: { style: cursor, page_size: 1, count: none } }
+  page: { model: book, path: /page/, filterable: { blurb: [exact, in] }, pagination: { style: page_number, page_size: 1, max_page_size: 9 } }
+  window: { model: book, path: /window/, filterable: { blurb: [exact] }, pagination: { style: limit_offset, page_size: 1 } }
+  whole: { model: book, path: /whole/, filterable: { blurb: [exact] }, pagination: { style: none } }
+`
+
+// Characters whose escape is the longest, alike up to the last one, so that a cursor needs all of them.
+const TITLES = ['\u0001', '\u0002', 'é', '😀'].map((last) => '\u0001'.repeat(LONGEST - 1) + last)
+/** A quote may stand bare in a query, and takes three characters in a link. */
+const BLURB = "'".repeat(600)
+
+let api: Api
+beforeAll(async () => {
+  api = await startApi(YAML)
+  for (const title of TITLES) await api.send('POST', '/page/', { title, blurb: BLURB })
+})
+afterAll(() => api.close())
+
+/** The titles of all pages from one on, by the links of a relation. */
+const follow = async (start: string, rel: string): Promise<readonly string[]> => {
+  const titles: string[] = []
+  for (let path: string | undefined = start; path !== undefined; ) {
+    const response = await api.fetch(path)
+    expect(response.status).toBe(200)
+    for (const { title } of (await response.json()) as { title: string }[]) titles.push(title)
+    path = linksOf(response)[rel]
+    if (titles.length > 9) break
+  }
+  return titles
+}
+
+describe('a link can be asked for', () => {
+  test.each([
+    ['a cursor', '/cursor/?ordering=title', TITLES],
+    ['a cursor backwards', '/cursor/?ordering=-title', TITLES.toReversed()],
+    ['a cursor with a filter', `/cursor/?ordering=title&blurb=${BLURB}`, TITLES],
+    ['a page with a filter', `/page/?blurb=${BLURB}`, TITLES],
+    ['a window with a filter', `/window/?blurb=${BLURB}`, TITLES],
+  ])('however long the values in it: %s', async (_what, path, titles) => {
+    expect(await follow(path, 'next')).toEqual(titles)
+  })
+
+  test('backwards too', async () => {
+    const first = await api.fetch(`/cursor/?ordering=-title&blurb=${BLURB}`)
+    const second = await api.fetch(linksOf(first)['next'] ?? '')
+    expect(await follow(linksOf(second)['prev'] ?? '', 'next')).toEqual(TITLES.toReversed())
+  })
+
+  test('and a query from which none could be made is refused, naming what there is room for', async () => {
+    for (const path of ['cursor', 'page', 'window']) {
+      const response = await api.fetch(`/${path}/?blurb=${"'".repeat(2400)}`)
+      const detail = expect.stringMatching(/^the query takes 72\d\d characters in a link, and may take \d+/)
+      expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ detail })])
+    }
+    expect((await api.fetch(`/whole/?blurb=${"'".repeat(2400)}`)).status).toBe(200)
+  })
+
+  test('and the first and the last page are left out where four would be too long to receive', async () => {
+    const relations = async (path: string) => Object.keys(linksOf(await api.fetch(path)))
+    expect(await relations(`/page/?page=2&blurb=${BLURB}`)).toEqual(['first', 'prev', 'next', 'last'])
+    const many = Array.from({ length: 90 }, () => 'x'.repeat(50)).join()
+    expect(await relations(`/page/?page=2&blurb__in=${many},${BLURB}`)).toEqual(['prev', 'next'])
+  })
+})
+
+describe('a list with cursors is ordered by fields whose values fit into a link', () => {
+  const cursors = (fields: string, orderable: string, style = 'cursor') => `version: 1
+models:
+  book:
+    fields:
+      id: { type: bigint, primary_key: true }
+${fields}
+resources:
+  book: { model: book, path: /books/, orderable: [${orderable}], pagination: { style: ${style} } }
+`
+
+  test.each([
+    ['text without a length', '      a: { type: text }', 'a', ['8:51 SC311']],
+    ['a string without a length', '      a: { type: string, nullable: true }', 'id, a', ['8:55 SC311']],
+    ['a string that is too long', '      a: { type: string, max: 700 }', 'a', ['8:51 SC311']],
+    [
+      'strings that fit one by one',
+      '      a: { type: string, max: 400 }\n      b: { type: string, max: 400 }',
+      'a, b',
+      [],
+    ],
+    ['a number with very many digits', '      a: { type: decimal, precision: 900, scale: 2 }', 'a', ['8:51 SC311']],
+    ['strings that fit', '      a: { type: string, max: 300 }\n      b: { type: string, max: 250 }', 'a, b', []],
+  ])('%s', (_what, fields, orderable, expected) => {
+    expect(mistakesOf(cursors(fields, orderable))).toEqual(expected)
+    expect(mistakesOf(cursors(fields, orderable, 'page_number'))).toEqual([])
+  })
+
+  test('also in an order of its own', () => {
+    const text = cursors('      a: { type: text }', 'id').replace('orderable: [id]', 'default_order: [-a]')
+    expect(mistakesOf(text)).toEqual(['8:55 SC311'])
+  })
+
+  test('or in one of fields that are too long together, which a client is refused too', async () => {
+    const text = cursors('      a: { type: string, max: 400 }\n      b: { type: string, max: 400 }', 'a, b')
+    expect(mistakesOf(text.replace('orderable: [a, b]', 'default_order: [a, -b]'))).toEqual(['9:58 SC311'])
+    const lists = await startApi(text)
+    const statuses = ['a', '-b', 'a,b'].map(
+      async (order) => (await lists.fetch(`/api/books/?ordering=${order}`)).status,
+    )
+    expect(await Promise.all(statuses)).toEqual([200, 200, 400])
+    await lists.close()
+  })
+})

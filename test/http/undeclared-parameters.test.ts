@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Plugin } from '../../src/index.js'
+import { type Api, startApi } from '../support/api.js'
+
+const YAML = `version: 1
+plugins: [./plugin.mjs]
+models:
+  book:
+    table: books
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, max: 50 }
+resources:
+  book: { model: book, path: /books/, bulk: [create, partial_update], idempotency: optional }
+  lax: { model: book, path: /lax/, unknown_query: ignore }
+  panel: { model: book, path: /panel/, dialect: simple-rest }
+  own: { model: book, path: /own/ }
+`
+const plugin: Plugin = (app) => {
+  app.replace('own', 'retrieve', async () => ({ status: 200, body: {} }))
+}
+
+let api: Api
+beforeAll(async () => {
+  api = await startApi(YAML, { plugin })
+  expect((await api.send('POST', '/api/books/', { title: 'One' })).status).toBe(201)
+})
+afterAll(() => api.close())
+
+const send = async (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => {
+  const reply = await (body === undefined
+    ? api.fetch(path, { method, ...(headers && { headers }) })
+    : api.send(method, path, body, headers))
+  return { status: reply.status, text: await reply.text() }
+}
+const titles = async () => (await send('GET', '/api/books/')).text
+
+describe('what has no query parameters refuses any, before it does anything', () => {
+  test.each<[method: string, path: string, body: unknown]>([
+    ['GET', '/api/books/1/?x=1', undefined],
+    ['HEAD', '/api/books/1/?x=1', undefined],
+    ['POST', '/api/books/?x=1', { title: 'Two' }],
+    ['POST', '/api/books/?x=1', [{ title: 'Two' }]],
+    ['PATCH', '/api/books/?x=1', [{ id: 1, title: 'Two' }]],
+    ['PUT', '/api/books/1/?x=1', { title: 'Two' }],
+    ['PATCH', '/api/books/1/?x=1', { title: 'Two' }],
+    ['DELETE', '/api/books/1/?x=1', undefined],
+    ['DELETE', '/api/books/99/?x=1', undefined],
+    ['DELETE', '/api/books/1/?a&x', undefined],
+    ['GET', '/api/own/1/?x=1', undefined],
+  ])('%s %s', async (method, path, body) => {
+    const before = await titles()
+    const { status, text } = await send(method, path, body)
+    expect(status).toBe(400)
+    if (method !== 'HEAD')
+      expect(JSON.parse(text)).toMatchObject({
+        type: '/problems/invalid-query',
+        detail: `this takes no parameter \`${path.includes('?a') ? 'a' : 'x'}\`, nor any other`,
+      })
+    expect(await titles()).toBe(before)
+  })
+
+  test('and keeps no answer for the key of such a request', async () => {
+    const key = { 'idempotency-key': 'once' }
+    expect((await send('POST', '/api/books/?x=1', { title: 'Kept' }, key)).status).toBe(400)
+    expect((await send('POST', '/api/books/', { title: 'Kept' }, key)).status).toBe(201)
+  })
+
+  test.each([
+    ['=1', 'a query parameter has no name'],
+    ['%ff=1', 'is not percent-encoded UTF-8'],
+  ])('and what is no parameter: %s', async (search, says) => {
+    const { status, text } = await send('GET', `/api/books/1/?${search}`)
+    expect([status, text]).toEqual([400, expect.stringContaining(says)])
+  })
+})
+
+test.each([
+  ['GET', '/api/panel/1/?fields=id', 'fields'],
+  ['GET', '/api/panel/1/?x=1&expand=author', 'expand'],
+  ['PUT', '/api/panel/1/?fields=id', 'fields'],
+  ['DELETE', '/api/panel/1/?expand=author', 'expand'],
+  ['POST', '/api/panel/?fields=id', 'fields'],
+])('a record in a dialect refuses a selection, as its list does: %s %s', async (method, path, name) => {
+  const { status, text } = await send(
+    method,
+    path,
+    method === 'GET' || method === 'DELETE' ? undefined : { title: 'A' },
+  )
+  expect([status, text]).toEqual([400, expect.stringContaining(`this takes no parameter \`${name}\``)])
+  expect((await send('GET', `/api/panel/?${name}=id`)).status).toBe(400)
+})
+
+test.each([
+  ['nothing behind the question mark', '/api/books/1/?', '"title":"One"'],
+  ['separators alone', '/api/books/1/?&&', '"title":"One"'],
+  ['a resource that ignores unknown parameters', '/api/lax/1/?x=1', '"title":"One"'],
+  ['a dialect, whose clients send parameters to any address', '/api/panel/1/?x=1', '"title":"One"'],
+])('it leaves alone %s', async (_what, path, shows) => {
+  const { status, text } = await send('GET', path)
+  expect([status, text]).toEqual([200, expect.stringContaining(shows)])
+})

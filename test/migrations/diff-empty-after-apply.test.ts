@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { planMigration, writeMigration } from '../../src/migrations/plan/generate.js'
+import { migrateDown, migrateUp } from '../../src/migrations/run/run.js'
+import { schemaDifferences } from '../../src/migrations/drift/verify.js'
+import { openTestDatabase, type TestDatabase } from '../support/database.js'
+import { type Folder, makeFolder, specOf, tablesOf } from '../support/migrations.js'
+import { describeSchema } from '../support/schema-oracle.js'
+import { type Fields, type Schema, schemaPairs } from '../support/schema-pairs.js'
+
+/** `npm run test:pairs` says 1000. */
+const PAIRS = Number(process.env['SNIPPETCTL_PAIRS'] ?? 6)
+
+/** One field of a model, before and after. */
+const pairOf = (before: Fields, after: Fields): [readonly [Schema, Schema]] => {
+  const schemaOf = (fields: Fields): Schema => ({
+    models: {
+      author: { table: 'authors', fields: { id: { type: 'integer', primary_key: true }, ...fields }, indexes: [] },
+    },
+    dropped: [],
+  })
+  return [[schemaOf(before), schemaOf(after)]]
+}
+
+/** What random pairs have found. */
+const FOUND = [
+  pairOf({ ada: { type: 'string', max: 100 } }, { ada: { type: 'text', max: 50 } }),
+  pairOf({ ada: { type: 'string', max: 100 } }, { ada: { type: 'choice', choices: ['x', 'y'] } }),
+  pairOf({ ada: { type: 'string', max: 100 } }, { ada: { type: 'text', max: 100 } }),
+  pairOf({ ada: { type: 'float', maximum: 9 } }, { ada: { type: 'integer', maximum: 9 } }),
+  pairOf({ ada: { type: 'float', maximum: 9 } }, { bob: { type: 'integer', maximum: 9, renamed_from: 'ada' } }),
+  pairOf(
+    { ada: { type: 'belongs_to', model: 'author', on_delete: 'restrict', nullable: true } },
+    { ada: { type: 'integer', renamed_from: 'ada_id' } },
+  ),
+]
+
+let scratch: TestDatabase
+let database: TestDatabase
+
+beforeAll(async () => {
+  scratch = await openTestDatabase()
+  database = await openTestDatabase()
+})
+
+afterAll(async () => {
+  await scratch.close()
+  await database.close()
+})
+
+const plan = ({ models, dropped }: Schema, folder: Folder) =>
+  planMigration(specOf(models, dropped), folder.path, scratch)
+
+/** Plans, writes and applies what is missing. */
+async function migrateTo(schema: Schema, folder: Folder): Promise<void> {
+  const planned = await plan(schema, folder)
+  expect(planned.refusals).toEqual([])
+  if (planned.steps.length > 0) await writeMigration(planned, folder.path)
+  await migrateUp(database, folder.path, { allows: () => true })
+}
+
+/** What a database is that has only ever had one schema; it is empty again afterwards. */
+async function describeFresh(schema: Schema): Promise<string> {
+  const folder = await makeFolder()
+  await migrateTo(schema, folder)
+  const described = await describeSchema(database)
+  await empty(folder)
+  return described
+}
+
+/** Whatever the pair before left behind. */
+const RESET = 'drop schema public cascade; create schema public'
+
+async function empty(folder: Folder): Promise<void> {
+  await migrateDown(database, folder.path, { steps: 9, allows: () => true })
+  expect(await tablesOf(database)).toEqual([])
+}
+
+test('after applying what was planned nothing differs, neither for the planner nor for anybody else, and down leads back', async () => {
+  const property = fc.asyncProperty(schemaPairs, async ([from, to]) => {
+    await database.query({ text: RESET, values: [] })
+    const folder = await makeFolder()
+    await migrateTo(from, folder)
+    const before = await describeSchema(database)
+    await migrateTo(to, folder)
+    expect(await plan(to, folder)).toMatchObject({ steps: [], refusals: [], notes: [] })
+    expect(await schemaDifferences(specOf(to.models), database)).toEqual([])
+    const migrated = await describeSchema(database)
+    if ((await folder.names()).length > 1) await migrateDown(database, folder.path, { allows: () => true })
+    const back = await describeSchema(database)
+    await empty(folder)
+    expect(migrated).toBe(await describeFresh(to))
+    expect(back).toBe(Object.keys(from.models).length > 0 ? before : back)
+  })
+  await fc.assert(property, {
+    numRuns: PAIRS + FOUND.length,
+    examples: FOUND,
+    interruptAfterTimeLimit: 3_600_000,
+    markInterruptAsFailure: true,
+  })
+}, 4_000_000)

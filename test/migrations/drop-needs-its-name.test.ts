@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { destroyedBy } from '../../src/migrations/run/destruction.js'
+import { migrateDown, migrateUp, migrationStatus } from '../../src/migrations/run/run.js'
+import { splitStatements } from '../../src/migrations/files/statements.js'
+import { BOOKS, makeProject, type Outcome, type Project, runCli } from '../support/cli.js'
+import { envOf, openTestDatabase, type TestDatabase } from '../support/database.js'
+import { failureOf, makeFolder, tablesOf } from '../support/migrations.js'
+
+const MADE =
+  "-- up\ncreate table books (id int primary key, title text, size int);\ninsert into books values (1, 'a', 3), (2, 'b', null);\n-- down\ndrop table books;\n"
+const SAFE = '-- up\ncreate table more (id int);\n-- down\ndrop table more;\n'
+
+let database: TestDatabase
+
+beforeEach(async () => {
+  database = await openTestDatabase()
+})
+
+afterEach(() => database.close())
+
+describe('what a migration destroys', () => {
+  test.each<[sql: string, object: string, says: RegExp]>([
+    [
+      'alter table books drop column size;',
+      'books.size',
+      /^0003_less drops the column books\.size: 1 value is lost with it$/,
+    ],
+    ['alter table "books" drop "size";', 'books.size', /drops the column books\.size/],
+    [
+      'ALTER TABLE IF EXISTS public.books ADD x int, DROP IF EXISTS size;',
+      'books.size',
+      /drops the column books\.size/,
+    ],
+    ['drop table books;', 'books', /^0003_less drops the table books: 2 rows are lost with it$/],
+    ['/* ; */ truncate books;', 'books', /^0003_less deletes from the table books: 2 rows are in it$/],
+    ['delete from books where id = 1;', 'books', /deletes from the table books/],
+    ['alter table books rename size to pages; alter table books drop pages;', 'books.pages', /drops .* books\.pages/],
+    ["do $$ begin execute 'alter table books drop si' || 'ze'; end $$;", 'books.size', /drops the column books\.size$/],
+    ['create schema s; alter table books set schema s; drop schema s cascade;', 'books', /drops the table books$/],
+  ])('must be named: %s', async (sql, object, says) => {
+    const folder = await makeFolder({ '0001_books.sql': MADE })
+    await migrateUp(database, folder.path)
+    await folder.write('0002_more.sql', SAFE)
+    await folder.write('0003_less.sql', `-- up\n${sql}\n`)
+    const look = async () => (await database.query({ text: 'select * from books order by id', values: [] })).rows
+    const before = await look()
+    expect(await failureOf(migrateUp(database, folder.path))).toMatch(says)
+    expect(await failureOf(migrateUp(database, folder.path, { allows: (name) => name === 'others' }))).toMatch(says)
+    expect(await look()).toEqual(before)
+    const allows = (name: string) => name === object
+    expect((await migrateUp(database, folder.path, { allows })).at(-1)).toMatchObject({ name: '0003_less' })
+  })
+
+  test('is refused before anything is applied, also the safe part', async () => {
+    const folder = await makeFolder({ '0001_books.sql': MADE })
+    await migrateUp(database, folder.path)
+    await folder.write('0002_more.sql', SAFE)
+    await folder.write('0003_less.sql', '-- up\ncreate table other (id int);\nalter table books drop size;\n')
+    await failureOf(migrateUp(database, folder.path))
+    expect(await tablesOf(database)).toEqual(['books'])
+    expect((await migrationStatus(database, folder.path)).map(({ state }) => state)).toEqual([
+      'applied',
+      'pending',
+      'pending',
+    ])
+  })
+
+  test('is nothing in a database that is made anew by all of the files', async () => {
+    const files = {
+      '0001_books.sql': MADE,
+      '0002_less.sql': '-- up\nalter table books drop size;\ndrop table books;\n',
+    }
+    expect(await migrateUp(database, (await makeFolder(files)).path)).toHaveLength(2)
+  })
+
+  test('must be named on the way down too', async () => {
+    const folder = await makeFolder({ '0001_books.sql': MADE, '0002_more.sql': SAFE })
+    await migrateUp(database, folder.path)
+    expect(await failureOf(migrateDown(database, folder.path, { steps: 2, allows: (name) => name === 'more' }))).toBe(
+      '0001_books drops the table books: 2 rows are lost with it',
+    )
+    expect(await tablesOf(database)).toEqual(['books', 'more'])
+  })
+})
+
+test.each<[sql: string, objects: readonly string[]]>([
+  ['alter table a drop constraint b, alter c drop not null, alter column d drop default', []],
+  ['create table a (b int); alter table a drop b; drop table a', []],
+  ['alter table a add b int, add constraint x check (b > 1); alter table a drop b', []],
+  ['alter table a rename to b; drop table b', ['b']],
+  ['drop table if exists a, "B b", public.c cascade', ['a', 'B b', 'c']],
+  ["comment on table a is 'drop table a'; drop index a; drop view a", []],
+])('`%s` destroys %j', (sql, objects) => {
+  expect(destroyedBy(splitStatements(sql)).map(({ object }) => object)).toEqual(objects)
+})
+
+describe('the command', () => {
+  let project: Project
+
+  beforeEach(async () => {
+    project = await makeProject({ 'resources.yaml': BOOKS, 'migrations/0001_books.sql': MADE })
+  })
+
+  afterEach(() => project.remove())
+
+  const migrate = (...args: readonly string[]): Promise<Outcome> =>
+    runCli(['migrate', ...args], {
+      cwd: project.folder,
+      env: envOf(database),
+    })
+
+  test('refuses with exit 3 where there is no terminal, and names the flag that allows it (promise 11)', async () => {
+    await migrate('up')
+    await project.write('migrations/0002_less.sql', '-- up\nalter table books drop column size;\n')
+    expect(await migrate('up')).toEqual({
+      code: 3,
+      stdout: '',
+      stderr:
+        'error: data would be lost, and there is no terminal to ask: 0002_less drops the column books.size: 1 value is lost with it\n' +
+        '  = help: allow exactly this: --allow-destructive=books.size\n',
+    })
+    expect(await migrate('up', '--allow-destructive=books.title')).toMatchObject({ code: 3 })
+    expect(await migrate('up', '--allow-destructive=*')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('there is no word for all'),
+    })
+    expect(await migrate('up', '--allow-destructive=books.size')).toMatchObject({ code: 0 })
+  })
+})

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Api, startApi } from '../support/api.js'
+import { linksOf } from '../support/links.js'
+
+const YAML = `version: 1
+api: { prefix: "" }
+models:
+  event:
+    table: events
+    fields:
+      id: { type: bigint, primary_key: true }
+      at: { type: timestamp }
+      day: { type: date }
+      weight: { type: float }
+      price: { type: decimal, precision: 6, scale: 2 }
+resources:
+  event:
+    model: event
+    path: /events/
+    filterable: { at: [exact, lt], day: [exact, in], weight: [exact, lte], price: [exact, in] }
+    orderable: [at, day, weight, price]
+    pagination: { style: cursor, page_size: 1, count: none }
+`
+
+// Each in the order of PostgreSQL; the first three and the last three are what no request can store.
+const VALUES = {
+  at: [
+    ['-infinity', '-infinity'],
+    ['4713-01-01 00:00:00+00 BC', '4713-01-01 00:00:00+00 BC'],
+    ['0001-12-31 23:59:59.999999+00 BC', '0001-12-31 23:59:59.999999+00 BC'],
+    ['0001-01-01 00:00:00+00', '0001-01-01T00:00:00.000000Z'],
+    ['9999-12-31 23:59:59.999999+00', '9999-12-31T23:59:59.999999Z'],
+    ['10000-01-01 00:00:00+00', '10000-01-01 00:00:00+00'],
+    ['294276-12-31 23:59:59.5+00', '294276-12-31 23:59:59.5+00'],
+    ['infinity', 'infinity'],
+  ],
+  day: [
+    ['-infinity', '-infinity'],
+    ['4713-01-01 BC', '4713-01-01 BC'],
+    ['0001-02-29 BC', '0001-02-29 BC'],
+    ['0001-01-01', '0001-01-01'],
+    ['9999-12-31', '9999-12-31'],
+    ['12000-02-29', '12000-02-29'],
+    ['5874897-12-31', '5874897-12-31'],
+    ['infinity', 'infinity'],
+  ],
+  weight: [
+    ['-Infinity', '-Infinity'],
+    ['-1e308', -1e308],
+    ['-1', -1],
+    ['0', 0],
+    ['1', 1],
+    ['1e308', 1e308],
+    ['Infinity', 'Infinity'],
+    ['NaN', 'NaN'],
+  ],
+  price: [
+    ['-9999.99', '-9999.99'],
+    ['-1', '-1.00'],
+    ['0', '0.00'],
+    ['1', '1.00'],
+    ['2', '2.00'],
+    ['3', '3.00'],
+    ['NaN', 'NaN'],
+    ['NaN', 'NaN'],
+  ],
+} as const
+type Field = keyof typeof VALUES
+const FIELDS = Object.keys(VALUES) as Field[]
+
+let api: Api
+beforeAll(async () => {
+  api = await startApi(YAML, { judge: false })
+  const rows = VALUES.at.map((_, row) => `(${FIELDS.map((field) => `'${VALUES[field][row]?.[0]}'`).join(', ')})`)
+  await api.database.query({
+    text: `insert into events (at, day, weight, price) values ${rows.join(', ')}`,
+    values: [],
+  })
+})
+afterAll(() => api.close())
+
+type Event = Readonly<Record<string, unknown>>
+
+const shown = (field: Field) => VALUES[field].map(([, value]) => value)
+
+describe.each(FIELDS)('what other programs have stored as %s', (field) => {
+  test.each(['', '-'])('is answered and ordered as PostgreSQL does, page by page: %j', async (sign) => {
+    const found: unknown[] = []
+    for (let path: string | undefined = `/events/?ordering=${sign}${field}`; path !== undefined && found.length < 9; ) {
+      const response = await api.fetch(path)
+      expect(response.status).toBe(200)
+      found.push(...((await response.json()) as Event[]).map((event) => event[field]))
+      path = linksOf(response)['next']
+    }
+    expect(found).toEqual(sign === '' ? shown(field) : shown(field).toReversed())
+  })
+
+  test('is found by what is answered', async () => {
+    for (const value of shown(field)) {
+      const response = await api.fetch(`/events/?${field}=${encodeURIComponent(String(value))}`)
+      expect(((await response.json()) as Event[]).map((event) => event[field])).toEqual([value])
+    }
+  })
+})
+
+test('nothing of it can be sent in a body', async () => {
+  for (const id of [1, 8]) {
+    const event = (await (await api.fetch(`/events/${id}/`)).json()) as Event
+    const answer = (await (await api.send('PUT', `/events/${id}/`, event)).json()) as { errors: object }
+    const wrong = FIELDS.filter((field) => field !== 'price' || id === 8)
+    expect(Object.keys(answer.errors)).toEqual(wrong)
+  }
+})

@@ -1,0 +1,126 @@
+import { access, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { makeProject, type Outcome, type Project, runCli } from '../support/cli.js'
+import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
+import { onProjectDatabase, runSql } from '../support/existing.js'
+
+let project: Project
+let database: TestDatabase | undefined
+
+beforeEach(async () => {
+  project = await makeProject({})
+  database = await openOnlyOnServer()
+})
+
+afterEach(async () => {
+  await database?.close()
+  await project.remove()
+})
+
+const run = (...args: readonly string[]): Promise<Outcome> =>
+  runCli(args, { cwd: project.folder, env: envOf(database) })
+
+const given = (sql: string) => onProjectDatabase(project, database, (connection) => runSql(connection, sql))
+
+const configuration = () => readFile(join(project.folder, 'resources.yaml'), 'utf8')
+
+const TABLES = `
+  create table authors (id serial primary key, name varchar(80) not null, born timestamp);
+  create table books (id bigserial primary key, author_id integer not null references authors on delete cascade, isbn text unique);
+  -- Where answers are kept is no model of anybody's.
+  create table snippetctl_answers (id bigserial primary key, key text);`
+
+describe('introspect', () => {
+  test('prints models and writes nothing with --print', async () => {
+    await given(TABLES)
+    const { code, stdout, stderr } = await run('introspect', '--print', '--tables', 'authors')
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: `version: 1
+
+models:
+  # authors.born: no field: no field has the type timestamp without time zone
+  authors:
+    fields:
+      id:   { type: integer, primary_key: true }
+      name: { type: string, max: 80, collation: default }
+`,
+      stderr: 'left  authors.born: no field: no field has the type timestamp without time zone\n',
+    })
+    await expect(configuration()).rejects.toThrow('ENOENT')
+    await expect(access(join(project.folder, 'migrations'))).rejects.toThrow('ENOENT')
+  })
+
+  test('says a check whole or not at all', async () => {
+    await given(`create table codes (id serial primary key,
+      code text check (char_length(code) > 2 and code in ('abc', 'abcd')) check (char_length(code) < 10))`)
+    const { stdout, stderr } = await run('introspect', '--print')
+    expect(stdout).toContain('code: { type: text, max: 9, collation: default, nullable: true }')
+    expect(stderr).toMatch(/^left {2}codes\.code: the check codes_code_check stays as it is: .*\n$/)
+  })
+
+  test('adds to a file what it lacks, keeps every character of it, and shows nothing', async () => {
+    const before = `# ours
+version: 1
+models:
+  # people who write
+  writer:
+    table: authors
+    fields:
+      id: { type: integer, primary_key: true } # a counter
+      name: { type: string, max: 80, collation: default }
+# the end
+settings: {}
+`
+    await project.write('resources.yaml', before)
+    await given(TABLES)
+    const outcome = await run('introspect')
+    expect(outcome).toMatchObject({ code: 0, stderr: expect.stringContaining('wrote resources.yaml: 1 model more\n') })
+    expect(await configuration()).toBe(
+      before.replace(
+        '# the end',
+        `
+  books:
+    fields:
+      id:     { type: bigint, primary_key: true }
+      author: { type: belongs_to, model: writer, on_delete: cascade }
+      isbn:   { type: text, collation: default, nullable: true, unique: true }
+
+# the end`,
+      ),
+    )
+    expect(await run('migrate', 'status')).toMatchObject({ code: 0 })
+    // A second time there is nothing to add and nothing to record.
+    expect(await run('introspect')).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing to add') })
+  })
+
+  test.each([
+    ['a table that is not there', ['--tables', 'autors'], ['there is no table autors', 'There is: authors, books']],
+    ['a file that is none', [], ['resources.yaml:1:']],
+  ] as const)('refuses %s and writes nothing', async (_what, args, said) => {
+    await given(TABLES)
+    if (args.length === 0) await project.write('resources.yaml', 'models: 5\n')
+    const { code, stderr } = await run('introspect', ...args)
+    expect({ code, missing: said.filter((text) => !stderr.includes(text)) }).toEqual({ code: 2, missing: [] })
+    await expect(access(join(project.folder, 'migrations'))).rejects.toThrow('ENOENT')
+  })
+
+  test('writes the file anew with --force', async () => {
+    await project.write('resources.yaml', 'models: 5\n')
+    await given(TABLES)
+    expect(await run('introspect', '--force')).toMatchObject({ code: 0 })
+    expect(await configuration()).toMatch(/^version: 1\n\nmodels:\n/)
+  })
+
+  test('a change of the file afterwards is planned in the words of the database', async () => {
+    await given(TABLES)
+    expect(await run('introspect')).toMatchObject({ code: 0 })
+    await project.write('resources.yaml', (await configuration()).replace('type: text, ', 'type: text, max: 13, '))
+    const { stdout } = await run('migrate', 'plan', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({
+      steps: [{ change: 'add', subject: 'books.books_isbn_length' }],
+      refusals: [],
+    })
+  })
+})

@@ -1,0 +1,98 @@
+import { describe, expect, test } from '@jest/globals'
+import { readMigrations } from '../../src/migrations/files/files.js'
+import { splitStatements } from '../../src/migrations/files/statements.js'
+import { failureOf, makeFolder } from '../support/migrations.js'
+
+const UP = '-- up\nselect 1;\n'
+
+describe('a folder of migrations', () => {
+  test('is read in order, with the parts and the lines of each file', async () => {
+    const folder = await makeFolder({
+      'README.md': 'not a migration',
+      '0002_more.sql': UP,
+      '0001_books.sql':
+        '-- why\n-- up\n\ncreate table books (id int);\n-- note\nselect 1;\n\n-- down\ndrop table books;\n',
+    })
+    const [books, more, ...others] = await readMigrations(folder.path)
+    expect(books).toMatchObject({
+      name: '0001_books',
+      up: [
+        { text: 'create table books (id int)', line: 4 },
+        { text: 'select 1', line: 6 },
+      ],
+      down: [{ text: 'drop table books', line: 9 }],
+    })
+    expect(more).toMatchObject({ name: '0002_more', down: undefined })
+    expect(others).toEqual([])
+  })
+
+  test('may not be there yet', async () => {
+    const folder = await makeFolder()
+    expect(await readMigrations(`${folder.path}/none`)).toEqual([])
+  })
+
+  test.each<[what: string, files: Readonly<Record<string, string>>, says: string]>([
+    [
+      'a gap',
+      { '0001_a.sql': UP, '0003_b.sql': UP, '0004_c.sql': UP },
+      '0003_b.sql stands where number 0002 is missing: numbers start at 0001 and have no gaps',
+    ],
+    [
+      'a late start',
+      { '0002_a.sql': UP },
+      '0002_a.sql stands where number 0001 is missing: numbers start at 0001 and have no gaps',
+    ],
+    [
+      'a number twice',
+      { '0001_a.sql': UP, '0001_b.sql': UP },
+      '0001_a.sql and 0001_b.sql have the same number: the later one needs the next',
+    ],
+    [
+      'another name',
+      { 'Books.sql': UP },
+      'Books.sql is no name of a migration: 0001_create_books.sql is one, in lower case with four digits',
+    ],
+    [
+      'no up part',
+      { '0001_a.sql': 'select 1;\n' },
+      '0001_a.sql needs one line `-- up`, and after it at most one line `-- down`; it has: neither',
+    ],
+    [
+      'parts the wrong way round',
+      { '0001_a.sql': '-- down\n-- up\n' },
+      '0001_a.sql needs one line `-- up`, and after it at most one line `-- down`; it has: down up',
+    ],
+    [
+      'a statement before the parts',
+      { '0001_a.sql': `select 1;\n${UP}` },
+      '0001_a.sql:1: this statement stands before the line `-- up`',
+    ],
+    [
+      'the end of the transaction',
+      { '0001_a.sql': '-- up\nselect 1;\nCommit;\n' },
+      '0001_a.sql:3: `Commit` cannot stand here: a migration runs in one transaction of its own',
+    ],
+  ])('is refused for %s', async (_what, files, says) => {
+    const folder = await makeFolder(files)
+    expect(await failureOf(readMigrations(folder.path), folder)).toBe(says)
+  })
+})
+
+describe('SQL is split', () => {
+  test.each<[what: string, sql: string, texts: readonly string[]]>([
+    ['at semicolons', 'a;b ; ; c', ['a', 'b', 'c']],
+    ['outside strings', `select ';', E'\\';', "a;b", 'it''s;'; b`, [`select ';', E'\\';', "a;b", 'it''s;'`, 'b']],
+    ['outside comments', 'a -- ;\n, b; /* ; /* ; */ ; */ c', ['a -- ;\n, b', 'c']],
+    ['outside dollar quotes', 'do $a$ ; $$ ; $a$; b', ['do $a$ ; $$ ; $a$', 'b']],
+    ['outside parentheses', 'create rule r as do (a; b); c', ['create rule r as do (a; b)', 'c']],
+    [
+      'outside function bodies',
+      'create or replace function f() returns int begin atomic select case when true then 1 end; end; b',
+      ['create or replace function f() returns int begin atomic select case when true then 1 end; end', 'b'],
+    ],
+    ['though a quote stays open', "a; select 'b; c", ['a', "select 'b; c"]],
+    ['though a name holds a dollar', 'select a$b; c', ['select a$b', 'c']],
+  ])('%s', (_what, sql, texts) => {
+    expect(splitStatements(sql).map(({ text }) => text)).toEqual(texts)
+  })
+})

@@ -1,0 +1,83 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { once } from 'node:events'
+import { openDatabase } from '../../src/db/open.js'
+import { migrateUp, migrationStatus } from '../../src/migrations/run/run.js'
+import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../support/database.js'
+import { makeFolder, tablesOf } from '../support/migrations.js'
+import { buildMigrator, startMigrator, whileHeld } from '../support/migrators.js'
+
+let database: TestDatabase
+
+beforeEach(async () => {
+  database = await openTestDatabase()
+})
+
+afterEach(() => database.close())
+
+test('two that start together in one process apply each migration once', async () => {
+  const folder = await makeFolder({
+    '0001_one.sql': '-- up\ncreate table one (id int);\n',
+    '0002_two.sql': '-- up\ncreate table two (id int);\n',
+  })
+  const done = await Promise.all([migrateUp(database, folder.path), migrateUp(database, folder.path)])
+  expect(
+    done
+      .flat()
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual(['0001_one', '0002_two'])
+})
+
+// Two processes need a server outside of this one.
+const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
+
+onServer('migrators of one server', () => {
+  let program: string
+
+  beforeAll(async () => {
+    program = await buildMigrator()
+  })
+
+  test('of five processes all end well, and each migration is applied once', async () => {
+    const folder = await makeFolder({
+      '0001_one.sql': '-- up\ncreate table one (id int);\n',
+      '0002_two.sql': '-- up\ncreate table two (id int);\ninsert into one values (1);\n',
+    })
+    const children = Array.from({ length: 5 }, () => startMigrator(program, database.url ?? '', folder.path))
+    const ends = await Promise.all(children.map((child) => once(child, 'exit')))
+    expect(ends.map(([code]) => code as number)).toEqual([0, 0, 0, 0, 0])
+    expect(await tablesOf(database)).toEqual(['one', 'two'])
+    expect((await database.query({ text: 'select id::text from one', values: [] })).rows).toEqual([['1']])
+  })
+
+  test('one that waits for the other finds the work done', async () => {
+    const folder = await makeFolder({
+      '0001_one.sql': '-- up\nselect pg_advisory_xact_lock(1, 1);\ncreate table one (id int);\n',
+    })
+    const other = await openDatabase({ url: database.url, directory: '' }, {})
+    const both = () => Promise.all([migrateUp(database, folder.path), migrateUp(other, folder.path)])
+    try {
+      const asking = `select from pg_stat_activity where datname = current_database() and query ~ '^select pg_try_advisory'`
+      const waiting = `select from pg_locks where locktype = 'advisory' and not granted and database =
+        (select oid from pg_database where datname = current_database())`
+      const condition = `exists (${asking}) and exists (${waiting})`
+      const held = { lock: 'select pg_advisory_xact_lock(1, 1)', condition }
+      const done = await whileHeld(database, held, both)
+      expect(done.flat()).toMatchObject([{ name: '0001_one' }])
+    } finally {
+      await other.close()
+    }
+  })
+
+  test('one that meets a locked table waits for it', async () => {
+    const one = '-- up\ncreate table one (id int);\n'
+    await migrateUp(database, (await makeFolder({ '0001_one.sql': one })).path)
+    const folder = await makeFolder({ '0001_one.sql': one, '0002_more.sql': '-- up\nalter table one add more int;\n' })
+    const condition = `exists (select from pg_locks where not granted and relation = 'one'::regclass)`
+    const done = await whileHeld(database, { lock: 'select from one', condition }, () =>
+      migrateUp(database, folder.path),
+    )
+    expect(done).toMatchObject([{ name: '0002_more' }])
+    expect((await migrationStatus(database, folder.path)).map(({ state }) => state)).toEqual(['applied', 'applied'])
+  })
+})

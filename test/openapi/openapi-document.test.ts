@@ -1,0 +1,338 @@
+import { resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { type App, loadApplication, OPENAPI_VERSIONS, type PluginApp, renderOpenApi } from '../../src/index.js'
+import { type Api, SNIPPETS_FILE, startApi } from '../support/api.js'
+import { makeProject, PLUGGED, runCli } from '../support/cli.js'
+
+interface Operation {
+  readonly operationId: string
+  readonly tags: readonly string[]
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: object }[]
+  readonly responses: Readonly<Record<string, object>>
+}
+
+interface Document {
+  readonly openapi: string
+  readonly tags: readonly { readonly name: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, { readonly required?: readonly string[] }>> }
+}
+
+const LIBRARY = resolve('test/applications/library.yaml')
+const MARKET = resolve('test/applications/market.yaml')
+
+const loading = new Map<string, Promise<App>>()
+
+function load(file: string): Promise<App> {
+  const app = loading.get(file) ?? loadAnew(file)
+  loading.set(file, app)
+  return app
+}
+
+async function loadAnew(file: string): Promise<App> {
+  const loaded = await loadApplication({ file, env: {}, importModule: (path) => import(path) })
+  if (!loaded.ok) throw new Error(`${file} is not in order`)
+  return loaded.app
+}
+
+const documentOf = async (file: string, version: (typeof OPENAPI_VERSIONS)[number] = '3.1') =>
+  JSON.parse(renderOpenApi(await load(file), version)) as Document
+
+const operationsOf = ({ paths }: Document) => Object.values(paths).flatMap((path) => Object.values(path))
+
+const referencesOf = (document: Document) =>
+  [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, pointer = '']) => pointer)
+
+/** What a pointer such as `#/components/schemas/Book/properties/id` leads to. */
+const follow = (document: Document, pointer: string): unknown =>
+  pointer
+    .slice(2)
+    .split('/')
+    .reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], document)
+
+describe.each(
+  OPENAPI_VERSIONS.flatMap((version) => [LIBRARY, MARKET, SNIPPETS_FILE].map((file) => ({ version, file }))),
+)('the document of $file in OpenAPI $version', ({ version, file }) => {
+  test('has every route, and no other', async () => {
+    const { paths } = await documentOf(file, version)
+    const described = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    const routes = [...(await load(file)).routes].map(({ method, path }) => `${method} ${path}`)
+    const plain = (all: readonly string[]) => all.map((path) => path.replace(/(.)\/$/, '$1')).toSorted()
+    expect(plain(described)).toEqual(plain(routes))
+  })
+
+  test('names each operation once, and lists it under a tag that is there', async () => {
+    const document = await documentOf(file, version)
+    const ids = operationsOf(document).map(({ operationId }) => operationId)
+    expect(ids).toEqual([...new Set(ids)])
+    expect(ids.filter((id) => !/^[A-Za-z][A-Za-z0-9_]*$/.test(id))).toEqual([])
+    const tags = document.tags.map(({ name }) => name)
+    expect(tags).toEqual(expect.arrayContaining(operationsOf(document).flatMap((operation) => operation.tags)))
+  })
+
+  test('refers only to named components, and every one of them is there', async () => {
+    const document = await documentOf(file, version)
+    const pointers = referencesOf(document)
+    expect(pointers.length).toBeGreaterThan(10)
+    expect(pointers.filter((pointer) => !/^#\/components\/[a-z]+\/[A-Za-z0-9_-]+$/.test(pointer))).toEqual([])
+    expect(pointers.filter((pointer) => follow(document, pointer) === undefined)).toEqual([])
+  })
+
+  test('names every status, of which some generators cannot read a range', async () => {
+    const statuses = operationsOf(await documentOf(file, version)).flatMap(({ responses }) => Object.keys(responses))
+    expect(statuses.filter((status) => !/^(?:[2-5][0-9][0-9]|default)$/.test(status))).toEqual([])
+  })
+})
+
+describe('what a list takes', () => {
+  test('is what the document says, parameter by parameter', async () => {
+    const app = await load(LIBRARY)
+    const { paths } = await documentOf(LIBRARY)
+    for (const { spec, parseList } of app.resources.filter((each) => each.spec.unknownQuery === 'refuse')) {
+      const described = paths[spec.path]?.['get']?.parameters?.map(({ name }) => name) ?? []
+      let taken = ''
+      try {
+        parseList('no_such_parameter=1')
+      } catch (error) {
+        taken = String(error).replace(/.*allowed are /, '')
+      }
+      expect(described.toSorted()).toEqual(taken.split(', ').toSorted())
+    }
+  })
+})
+
+describe('schemas', () => {
+  test('say what each body needs, and nothing of what is private', async () => {
+    const { components } = await documentOf(LIBRARY)
+    const { Book, BookCreate, BookUpdate, BookPatch } = components.schemas
+    expect(Object.keys(components.schemas)).toEqual(expect.arrayContaining(['Author', 'Shelf', 'Problem']))
+    expect(BookCreate?.required).toEqual(['author', 'title'])
+    expect(BookUpdate?.required).toHaveLength(9)
+    expect(BookPatch?.required).toBeUndefined()
+    expect(Book).toMatchObject({
+      required: expect.arrayContaining(['url', 'id', 'isbn', 'created_at']),
+      properties: {
+        id: { type: 'integer', format: 'int64', readOnly: true },
+        author: { type: 'string', format: 'uri-reference' },
+        isbn: { type: ['string', 'null'], pattern: '^[0-9]{13}$' },
+        price: { type: 'string', format: 'decimal', examples: ['12.50'] },
+        state: { type: 'string', enum: ['draft', 'published'] },
+        created_at: { type: 'string', format: 'date-time', readOnly: true },
+      },
+    })
+    expect(BookCreate).toMatchObject({
+      propertyNames: { enum: expect.arrayContaining(['title', 'url', 'id', 'created_at']) },
+      properties: {
+        author: {
+          anyOf: [
+            { type: 'integer', format: 'int64' },
+            { type: 'string', format: 'uri-reference' },
+          ],
+        },
+        owner: { anyOf: [expect.anything(), expect.anything(), { type: 'null' }] },
+        title: { type: 'string', minLength: 1, maxLength: 100 },
+        price: { default: '9.90' },
+        access_code: { writeOnly: true },
+      },
+    })
+    expect(Object.keys((Book as { properties: object }).properties)).not.toContain('access_code')
+    expect(JSON.stringify(components)).not.toMatch(/shelf_mark|remark/)
+  })
+
+  test('hold their own examples and defaults', async () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    const judged: unknown[] = []
+    const judge = (part: unknown): void => {
+      if (typeof part !== 'object' || part === null) return
+      const { examples, default: standard } = part as { examples?: unknown[]; default?: unknown }
+      const values = [...(Array.isArray(examples) ? examples : []), ...(standard === undefined ? [] : [standard])]
+      if ('type' in part && values.length > 0 && typeof part.type !== 'object') {
+        judged.push(...values)
+        for (const value of values) expect([part, ajv.validate(part, value)]).toEqual([part, true])
+      }
+      Object.values(part).forEach(judge)
+    }
+    judge((await documentOf(LIBRARY)).components)
+    expect(judged.length).toBeGreaterThan(20)
+  })
+
+  test('have no word in 3.0 that only 3.1 knows', async () => {
+    const document = await documentOf(LIBRARY, '3.0')
+    const text = JSON.stringify(document)
+    expect(document.openapi).toBe('3.0.3')
+    expect(text).not.toMatch(/"type":\[|"type":"null"|"examples":\[|"identifier":|"const":/)
+    expect(document.components.schemas['Book']).toMatchObject({
+      properties: { isbn: { type: 'string', nullable: true }, price: { example: '12.50' } },
+    })
+  })
+})
+
+describe('a hand-written route', () => {
+  async function documentWith(plugin: (app: PluginApp) => void): Promise<Document> {
+    const project = await makeProject({ 'resources.yaml': PLUGGED, 'plugin.mjs': '' })
+    const file = resolve(project.folder, 'resources.yaml')
+    const loaded = await loadApplication({ file, env: {}, importModule: async () => ({ default: plugin }) })
+    await project.remove()
+    if (!loaded.ok) throw new Error(loaded.diagnostics.map(({ message }) => message).join())
+    return JSON.parse(renderOpenApi(loaded.app, '3.1')) as Document
+  }
+  const handle = () => ({ status: 200, body: {} })
+
+  test('has what its author says of it', async () => {
+    const { paths } = await documentWith((app) =>
+      app.route('POST', '/books/{id}/lend/', 'book-lend', handle, {
+        summary: 'Lend a book',
+        tag: 'lending',
+        params: { id: { description: 'The book.', schema: { type: 'integer' } } },
+        query: { days: { description: 'For how long.', schema: { type: 'integer', minimum: 1 } } },
+        body: { schema: { type: 'object' } },
+        responses: {
+          200: {
+            description: 'Lent.',
+            schema: { type: 'object' },
+            headers: { 'X-Days': { description: 'Days.', schema: {} } },
+          },
+          409: { description: 'Somebody has it.' },
+        },
+      }),
+    )
+    expect(Object.values(paths).find((path) => path['post']?.operationId === 'bookLend')?.['post']).toMatchObject({
+      summary: 'Lend a book',
+      tags: ['lending'],
+      parameters: [
+        { name: 'id', in: 'path', required: true, schema: { type: 'integer' } },
+        { name: 'days', in: 'query', schema: { type: 'integer', minimum: 1 } },
+      ],
+      requestBody: { required: true },
+      responses: {
+        200: { headers: { 'X-Days': expect.anything(), 'X-Request-Id': expect.anything() } },
+        409: { content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } },
+      },
+    })
+  })
+
+  test('is there when its author says nothing', async () => {
+    const { paths } = await documentWith((app) => app.route('GET', '/hello/', 'hello', handle))
+    const [operation] = Object.entries(paths).flatMap(([path, { get }]) => (path.endsWith('/hello/') ? [get] : []))
+    expect(operation).toMatchObject({ operationId: 'hello', summary: 'hello', tags: ['hello'] })
+    expect(Object.keys(operation?.responses ?? {})).toEqual(['200', '400', 'default'])
+  })
+
+  test('may refer into the schema of a resource: the document has what is there in place of the reference', async () => {
+    const title = { $ref: '#/components/schemas/Book/properties/title', description: 'Its title.' }
+    const document = await documentWith((app) =>
+      app.route('GET', '/titles/', 'titles', handle, {
+        summary: 'List the titles',
+        query: { like: { description: 'Which.', schema: title } },
+        responses: {
+          200: {
+            description: 'The titles.',
+            schema: { type: 'object', properties: { $ref: { type: 'string' }, all: { type: 'array', items: title } } },
+            example: { $ref: 'data' },
+          },
+        },
+      }),
+    )
+    const operation = operationsOf(document).find(({ operationId }) => operationId === 'titles')
+    const own = { ...Object(follow(document, title.$ref)), description: 'Its title.' }
+    expect(own).toMatchObject({ type: 'string' })
+    expect(operation).toMatchObject({
+      parameters: [{ name: 'like', schema: own }],
+      responses: {
+        200: {
+          content: {
+            'application/json': {
+              schema: { properties: { $ref: { type: 'string' }, all: { items: own } } },
+              example: { $ref: 'data' },
+            },
+          },
+        },
+      },
+    })
+    expect(referencesOf(document).filter((pointer) => pointer.split('/').length !== 4)).toEqual(['data'])
+  })
+
+  test.each(['#/components/schemas/Bok', '#/components/schemas/Book/properties/titel', '#/$defs/title', 'book.json'])(
+    'is refused with a reference to %s, which leads nowhere',
+    async ($ref) => {
+      const documented = documentWith((app) =>
+        app.route('GET', '/titles/', 'titles', handle, {
+          summary: 'List the titles',
+          responses: { 200: { description: 'The titles.', schema: { type: 'array', items: { $ref } } } },
+        }),
+      )
+      await expect(documented).rejects.toThrow(
+        `the description of the route \`titles\` is wrong: the reference ${$ref} leads nowhere`,
+      )
+    },
+  )
+
+  test.each([
+    [{ summary: '', responses: { 200: {} } }, "has the summary ''; it must be a text"],
+    [{ summary: 'A', responses: {} }, 'has the responses {}; they are named by status'],
+    [{ summary: 'A', responses: { ok: {} } }, 'they are named by status, 200 to 599'],
+    ['A route', 'has the summary undefined'],
+  ])('is refused with the description %j', async (description, fault) => {
+    const documented = documentWith((app) => app.route('GET', '/a/', 'a', handle, description as never))
+    await expect(documented).rejects.toThrow(fault)
+  })
+})
+
+describe('a service', () => {
+  let api: Api
+  beforeAll(async () => {
+    api = await startApi(LIBRARY)
+  })
+  afterAll(() => api.close())
+
+  test.each([
+    ['/openapi.json', '3.1'],
+    ['/openapi-3.0.json', '3.0'],
+  ] as const)('answers %s with its document in OpenAPI %s', async (path, version) => {
+    const answer = await api.fetch(path)
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json'])
+    expect(answer.headers.get('cache-control')).toBe('no-cache')
+    expect(await answer.text()).toBe(renderOpenApi(await load(LIBRARY), version))
+  })
+
+  test('sends it once to who keeps it', async () => {
+    const { headers } = await api.fetch('/openapi.json', { method: 'HEAD' })
+    const etag = headers.get('etag') ?? ''
+    expect(etag).toMatch(/^"[\w-]{27}"$/)
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const answer = await api.fetch('/openapi.json', { headers: { 'if-none-match': known } })
+      expect([known, answer.status, answer.headers.get('etag'), await answer.text()]).toEqual([known, 304, etag, ''])
+    }
+    expect((await api.fetch('/openapi.json', { headers: { 'if-none-match': '"other"' } })).status).toBe(200)
+    expect((await api.fetch('/openapi-3.0.json', { headers: { 'if-none-match': etag } })).status).toBe(200)
+  })
+
+  test('takes no other method there', async () => {
+    const answer = await api.send('POST', '/openapi.json', {})
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
+  })
+})
+
+describe('the command `openapi`', () => {
+  test('prints the document, and compares it with a file', async () => {
+    const { code, stdout } = await runCli(['openapi', '--version', '3.0', '--config', LIBRARY])
+    expect([code, stdout]).toEqual([0, renderOpenApi(await load(LIBRARY), '3.0')])
+    const text = renderOpenApi(await load(LIBRARY), '3.1')
+    const project = await makeProject({
+      'api.json': text.replaceAll('\n', '\r\n'),
+      'old.json': text.replace('Pages', 'P'),
+    })
+    const check = (file: string) => runCli(['openapi', '--config', LIBRARY, '--check', file], { cwd: project.folder })
+    expect(await check('api.json')).toEqual({ code: 0, stdout: '', stderr: 'api.json is up to date\n' })
+    const old = await check('old.json')
+    expect([old.code, old.stdout]).toEqual([1, ''])
+    expect(old.stderr).toMatch(
+      /^error: `old\.json` is out of date from line \d+ on\n.*snippetctl openapi > old\.json`\n$/,
+    )
+    expect(await check('none.json')).toMatchObject({ code: 2, stdout: '' })
+    await project.remove()
+  })
+})

@@ -1,0 +1,216 @@
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { type ImportModule, loadPlugins } from '../../src/plugins/load.js'
+
+let folder: string
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'plugins-')))
+})
+
+afterEach(() => rm(folder, { recursive: true }))
+
+type Files = Readonly<Record<string, string>>
+
+const write = async (files: Files): Promise<void> => {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await writeFile(join(folder, path), content)
+  }
+}
+
+const load = (paths: readonly string[], importModule?: ImportModule, patience?: number) =>
+  loadPlugins({ file: join(folder, 'resources.yaml'), plugins: paths }, importModule, patience)
+
+/** Loads one plugin and gives what it answers when it is called. */
+const run = async (path: string): Promise<unknown> => {
+  const { plugins, refusals } = await load([path])
+  expect(refusals).toEqual([])
+  return plugins.map(({ register }) => (register as () => unknown)())[0]
+}
+
+const refusalOf = async (path: string) => {
+  const { plugins, refusals } = await load([path])
+  expect(plugins).toEqual([])
+  return refusals.map(({ message }) => message).join('\n')
+}
+
+const compiled = () => readdir(join(folder, '.snippetctl', 'plugins'))
+
+describe('loading a plugin', () => {
+  test.each(['plugin.ts', 'plugin.mts', 'plugin.js', 'plugin.mjs'])(
+    'takes %s with the files that it imports',
+    async (name) => {
+      const importer = name.includes('ts')
+        ? "import { word } from './sub/word.js'"
+        : "import { word } from './sub/plain.mjs'"
+      await write({
+        [name]: `${importer}\nexport default () => word`,
+        'sub/word.ts': "export const word: string = 'typed'",
+        'sub/plain.mjs': "export const word = 'plain'",
+      })
+      expect(await run(`./${name}`)).toBe(name.includes('ts') ? 'typed' : 'plain')
+    },
+  )
+
+  test('takes several, in the order of the configuration', async () => {
+    await write({ 'b.ts': 'export default () => "b"', 'a.ts': 'export default () => "a"' })
+    const { plugins } = await load(['./b.ts', 'a.ts'])
+    expect(plugins.map(({ path }) => path)).toEqual(['./b.ts', 'a.ts'])
+  })
+
+  test('gives it the one framework that runs', async () => {
+    await write({ 'plugin.ts': "import { Problem } from 'snippetctl'\nexport default () => Problem" })
+    const { Problem } = await import('../../src/index.js')
+    expect(await run('./plugin.ts')).toBe(Problem)
+  })
+
+  test('lets it find its own files', async () => {
+    await write({
+      'p/plugin.ts': "import { where } from './deep/where.js'\nexport default () => [import.meta.url, where]",
+      'p/deep/where.ts': 'export const where: string = import.meta.url',
+    })
+    expect(await run('./p/plugin.ts')).toEqual([`file://${folder}/p/plugin.ts`, `file://${folder}/p/deep/where.ts`])
+  })
+})
+
+describe('editing a plugin', () => {
+  test('takes effect at the next start, also with an old time of change', async () => {
+    await write({ 'plugin.ts': 'export default () => 1' })
+    expect(await run('./plugin.ts')).toBe(1)
+    await write({ 'plugin.ts': 'export default () => 2' })
+    await utimes(join(folder, 'plugin.ts'), 0, 0)
+    expect(await run('./plugin.ts')).toBe(2)
+  })
+
+  test('takes effect in a file that it imports', async () => {
+    await write({
+      'plugin.ts': "export { word as default } from './word.js'",
+      'word.ts': 'export const word = () => 1',
+    })
+    expect(await run('./plugin.ts')).toBe(1)
+    await write({ 'word.ts': 'export const word = () => 2' })
+    expect(await run('./plugin.ts')).toBe(2)
+  })
+
+  test('is not undone by a compiled file that lies beside the source, or that the source comes to lie beside', async () => {
+    await write({
+      'plugin.ts': "export { word as default } from './word.js'",
+      'word.js': "export const word = () => 'js'",
+    })
+    expect(await run('./plugin.ts')).toBe('js')
+    await write({ 'word.ts': "export const word = () => 'ts'" })
+    expect(await run('./plugin.ts')).toBe('ts')
+  })
+
+  test('leaves no more than the result of the last two', async () => {
+    for (const version of [1, 2, 3, 4]) {
+      await write({ 'plugin.ts': `export default () => ${version}` })
+      expect(await run('./plugin.ts')).toBe(version)
+    }
+    expect((await compiled()).filter((name) => name.endsWith('.mjs'))).toHaveLength(2)
+  })
+
+  test('is the only thing that compiles it again', async () => {
+    await write({ 'plugin.ts': 'export default () => 1' })
+    await run('./plugin.ts')
+    const [note = ''] = (await compiled()).filter((name) => name.endsWith('.json'))
+    const before = await readFile(join(folder, '.snippetctl/plugins', note), 'utf8')
+    await writeFile(join(folder, '.snippetctl/plugins', note), `${before} `)
+    await run('./plugin.ts')
+    expect(await readFile(join(folder, '.snippetctl/plugins', note), 'utf8')).toBe(`${before} `)
+  })
+
+  test('is not needed when the compiled form was damaged', async () => {
+    await write({ 'plugin.ts': 'export default () => 1' })
+    await run('./plugin.ts')
+    for (const name of await compiled()) await writeFile(join(folder, '.snippetctl/plugins', name), '{')
+    expect(await run('./plugin.ts')).toBe(1)
+  })
+})
+
+describe('a plugin that cannot be loaded', () => {
+  test.each([
+    ['/etc/plugin.ts', 'the plugin `/etc/plugin.ts` is an absolute path'],
+    ['../plugin.ts', 'the plugin `../plugin.ts` lies outside of the folder of the configuration'],
+    ['./a/../../plugin.ts', 'lies outside'],
+    ['./plugin.py', 'not a file of a kind that can be loaded'],
+    ['./plugin', 'not a file of a kind that can be loaded'],
+    ['./nothing.ts', 'there is no plugin `./nothing.ts`'],
+    ['./folder.ts', 'the plugin `./folder.ts` is not a file'],
+  ])('is refused by its path: %s', async (path, message) => {
+    await write({ 'folder.ts/file': '', 'plugin.py': '', plugin: '' })
+    expect(await refusalOf(path)).toContain(message)
+  })
+
+  test('is refused with the file that has another extension', async () => {
+    await write({ 'plugins/a.ts': '' })
+    const { refusals } = await load(['./plugins/a.js'])
+    expect(refusals[0]?.help).toEqual(['a file with a similar name exists: `./plugins/a.ts`'])
+  })
+
+  test.each([
+    ['', 'exports nothing; its default export must be a function'],
+    [
+      'export const handle = () => 1; export const limit = 2',
+      'exports `handle` (function), `limit` (number); its default',
+    ],
+    ['export default { routes: [] }', 'exports `default` (object); its default'],
+    ['export default null', 'exports `default` (null); its default'],
+  ])('is refused by what it exports: %s', async (content, message) => {
+    await write({ 'plugin.ts': content })
+    expect(await refusalOf('./plugin.ts')).toContain(message)
+  })
+
+  test.each([
+    ['const a = 1\nconst = 2', 'plugin.ts:2:7: Expected identifier but found "="'],
+    ["\n import x from './nothing.js'\nexport default x", 'plugin.ts:2:16: Could not resolve "./nothing.js"'],
+    [
+      "const é = 'é'; import css from './style.css'\nexport default css",
+      'plugin.ts:1:32: plugins may import .ts, .mts, .js, .mjs, .cjs, .json and packages, not style.css',
+    ],
+    [
+      "import { PROBLEMS } from 'snippetctl/dist/src/problem.js'\nexport default PROBLEMS",
+      "plugin.ts:1:26: the framework's own files",
+    ],
+    ["import 'no-such-package-here'", 'the plugin `./plugin.ts` could not be loaded: Cannot find'],
+    ["throw new TypeError('no\\nway')", 'TypeError: no\nway'],
+    ["throw 'words'", 'the plugin `./plugin.ts` threw words while it was loaded'],
+    ['await Promise.reject(new Error("later"))', 'Error: later'],
+  ])('is refused by what it says: %j', async (content, message) => {
+    await write({ 'plugin.ts': content, 'style.css': '' })
+    expect(await refusalOf('./plugin.ts')).toContain(message)
+  })
+
+  test('is refused when it reaches into the framework by a path', async () => {
+    const { pathname } = new URL('../../src/problem.ts', import.meta.url)
+    await write({ 'plugin.ts': `import { Problem } from ${JSON.stringify(pathname)}\nexport default Problem` })
+    expect(await refusalOf('./plugin.ts')).toBe(
+      "plugin.ts:1:25: the framework's own files are not for plugins to import: import from 'snippetctl'",
+    )
+  })
+
+  test('is refused when it does not finish loading', async () => {
+    await write({ 'plugin.ts': 'export default () => 1' })
+    const never = new Promise(() => undefined)
+    const { refusals } = await load(['./plugin.ts'], () => never, 20)
+    expect(refusals).toEqual([
+      {
+        code: 'SC353',
+        part: 'value',
+        path: ['plugins', 0],
+        message: 'the plugin `./plugin.ts` did not load within 0.02 s',
+        help: ['something is awaited at the top of the module that does not come'],
+      },
+    ])
+  })
+
+  test('does not hide the others', async () => {
+    await write({ 'good.ts': 'export default () => 1', 'bad.ts': 'export const a = 1', 'worse.ts': 'const = ; }' })
+    const { plugins, refusals } = await load(['./bad.ts', './good.ts', './worse.ts', './none.ts'])
+    expect(plugins.map(({ path }) => path)).toEqual(['./good.ts'])
+    expect(new Set(refusals.map(({ path }) => path[1]))).toEqual(new Set([0, 2, 3]))
+  })
+})

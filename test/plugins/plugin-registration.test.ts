@@ -1,0 +1,182 @@
+import { resolve } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import { loadApplication, type PluginApp } from '../../src/index.js'
+import { makeProject, PLUGGED } from '../support/cli.js'
+
+/** What is wrong with an application whose one plugin is this function. */
+async function faultsOf(plugin: (app: PluginApp) => unknown): Promise<readonly string[]> {
+  const project = await makeProject({ 'resources.yaml': PLUGGED, 'plugin.mjs': '' })
+  const loaded = await loadApplication({
+    file: resolve(project.folder, 'resources.yaml'),
+    env: {},
+    importModule: async () => ({ default: plugin }),
+  })
+  await project.remove()
+  return loaded.ok ? [] : loaded.diagnostics.map(({ code, message }) => `${code} ${message}`)
+}
+
+const handle = () => ({ status: 200, body: {} })
+/** What no compiler holds. */
+const anything = (value: unknown) => value as never
+
+describe('a plugin is refused by its name', () => {
+  test.each<[string, (app: PluginApp) => unknown, string]>([
+    [
+      'a function that is async',
+      async (app) => app.route('GET', '/a/', 'a', handle),
+      'its function returned a promise',
+    ],
+    ['an async function that fails', () => Promise.reject(new Error('later')), 'its function returned a promise'],
+    ['a thenable', () => ({ then: () => {} }), 'its function returned a promise'],
+    [
+      'no handler',
+      (app) => app.route('GET', '/a/', 'a', anything(undefined)),
+      'the handler of the route `a` is undefined; it must be a function',
+    ],
+    [
+      'an object for a handler',
+      (app) => app.route('GET', '/a/', 'a', anything({ status: 200 })),
+      'the handler of the route `a` is { status: 200 }; it must be a function',
+    ],
+    [
+      'no function for the end',
+      (app) => app.onClose(anything('bye')),
+      "what onClose() runs is 'bye'; it must be a function",
+    ],
+    [
+      'options of a route that are none',
+      (app) => app.route('POST', '/a/', 'a', handle, undefined, anything({ crossite: true })),
+      'the options of the route `a` have the member `crossite`; a member with a similar name exists: `crossSite`',
+    ],
+    [
+      'an option of a mount that is a text',
+      (app) => app.mount('/a/', handle, { crossSite: anything('yes') }),
+      "the options of mount('/a/'): `crossSite` is 'yes'; it must be true or false",
+    ],
+    [
+      'no name',
+      (app) => app.route('GET', '/a/', anything(undefined), handle),
+      "the name of the route 'GET' '/a/' is undefined; it must be a text",
+    ],
+    ['an empty name', (app) => app.route('GET', '/a/', '', handle), "is ''; it must be a text"],
+    [
+      'no path',
+      (app) => app.route('GET', anything(undefined), 'a', handle),
+      'the path of the route `a` is undefined; it must start and end with a slash',
+    ],
+    [
+      'an action without a summary',
+      (app) => app.action('book', 'lend', anything({ handle })),
+      "the action 'lend' of `book`: `summary` is undefined; it must be a text",
+    ],
+    [
+      'an action of no method',
+      (app) => app.action('book', 'lend', { summary: 'a', method: anything('post'), handle }),
+      "`method` is 'post'; it must be one of GET, POST",
+    ],
+    [
+      'an action with an unknown member',
+      (app) => app.action('book', 'lend', anything({ summary: 'a', ouput: {}, handle })),
+      'has the member `ouput`; a member with a similar name exists: `output`',
+    ],
+    [
+      'an action that is called like no path',
+      (app) => app.action('book', 'Lend It', { summary: 'a', handle }),
+      "the action 'Lend It' of `book` needs a name of lower-case letters",
+    ],
+    [
+      'an action whose input is wrong',
+      (app) => app.action('book', 'lend', { summary: 'a', input: { days: { type: 'integr' } }, handle }),
+      'the input of the action `book-lend`: ',
+    ],
+    [
+      'an action whose input belongs to a table',
+      (app) => app.action('book', 'lend', { summary: 'a', input: { days: { type: 'integer', unique: true } }, handle }),
+      'the field `days` has an option that means nothing outside of a table',
+    ],
+    [
+      'an action that has no record to answer',
+      (app) => app.action('book', 'lend', { summary: 'a', on: 'collection', output: 'record', handle }),
+      'the action `book-lend` is done with no record',
+    ],
+    [
+      'an operation that there is not',
+      (app) => app.replace('book', anything('delete'), handle),
+      'the resource `book` has no operation `delete` to replace',
+    ],
+    [
+      'no replacement',
+      (app) => app.replace('book', 'list', anything({})),
+      'what replaces `list` of `book` is {}; it must be a function',
+    ],
+    ['hooks of no resource', (app) => app.hooks('bok', {}), 'no resource is named `bok`'],
+    ['no hooks', (app) => app.hooks('book', anything(null)), 'the hooks of `book` are null; they must be an object'],
+    [
+      'a hook of another name',
+      (app) => app.hooks('book', anything({ beforeCraete: handle })),
+      'the hooks of `book` have the member `beforeCraete`; a hook with a similar name exists: `beforeCreate`',
+    ],
+    [
+      'a hook that is no function',
+      (app) => app.hooks('book', { afterCommit: anything('log') }),
+      "the hooks of `book`: `afterCommit` is 'log'; it must be a function",
+    ],
+    ['a path that does not start with a slash', (app) => app.route('GET', 'a/', 'a', handle), "is 'a/'; it must start"],
+    [
+      'a path that does not end with a slash',
+      (app) => app.route('GET', '/a', 'a', handle),
+      "is '/a'; it must start and end",
+    ],
+    ['a doubled slash', (app) => app.route('GET', '//', 'a', handle), "is '//'; it must start"],
+    ['a doubled slash inside', (app) => app.route('GET', '/a//b/', 'a', handle), "is '/a//b/'; it must start"],
+    ['a dot', (app) => app.route('GET', '/./', 'a', handle), "is '/./'; it must start"],
+    ['two dots', (app) => app.mount('/a/../', () => {}), "the path of mount() is '/a/../'; it must start"],
+    [
+      'a mount of nothing',
+      (app) => app.mount('/a/', anything(null)),
+      'what is mounted at /a/ is null; it must be a function',
+    ],
+    [
+      'problems without a form',
+      (app) => app.problems('/a/', anything({})),
+      'what renders the problems at /a/ is {}; it must be a function',
+    ],
+    [
+      'a method that is none',
+      (app) => app.route(anything('FETCH'), '/a/', 'a', handle),
+      'the route `a` has the method FETCH',
+    ],
+    [
+      'a setting without a name',
+      (app) => app.setting(anything(undefined), {}, 1),
+      'the name of a setting is undefined; it must be a text',
+    ],
+    [
+      'a default that does not fit',
+      (app) => app.setting('size', { type: 'integer', minimum: 1 }, 0),
+      'the default of the setting `size` is 0: by its own schema {"type":"integer","minimum":1} it must be >= 1',
+    ],
+    ['a schema that is none', (app) => app.setting('size', { type: 'intger' }, 0), 'schema is invalid'],
+    ['a resource that is not there', (app) => app.resource('bok'), 'no resource is named `bok`'],
+  ])('for %s', async (_what, plugin, says) => {
+    const faults = await faultsOf(plugin)
+    expect(faults).toHaveLength(1)
+    expect(faults[0]).toMatch(/^SC353 the plugin `\.\/plugin\.mjs`: /)
+    expect(faults[0]).toContain(says)
+  })
+
+  test('when it registers something after its function has returned', async () => {
+    let late = (): void => {}
+    const faults = await faultsOf((app) => {
+      late = () => app.route('GET', '/a/', 'a', handle)
+    })
+    expect(faults).toEqual([])
+    expect(late).toThrow(
+      /^the plugin `\.\/plugin\.mjs` called route\(\) after its function had returned; everything is/,
+    )
+  })
+})
+
+test.each(['/', '/a/', '/a/{id}/', '/.a/b..c/'])('a plugin may have the path %s', async (path) => {
+  expect(await faultsOf((app) => app.route('GET', path, 'a', handle))).toEqual([])
+})

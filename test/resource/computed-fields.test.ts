@@ -1,0 +1,298 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { loadApplication, type Plugin } from '../../src/index.js'
+import type { Statement } from '../../src/db/database.js'
+import { type Api, startApi } from '../support/api.js'
+import { makeProject } from '../support/cli.js'
+import { ddlOf, mistakesOf, specOf } from '../support/config.js'
+import { openTestDatabase, type TestDatabase, watchDatabase } from '../support/database.js'
+import { linksOf } from '../support/links.js'
+
+const YAML = `version: 1
+plugins: [./plugin.mjs]
+models:
+  author:
+    table: authors
+    fields:
+      id: { type: integer, primary_key: true }
+      name: { type: string, max: 50 }
+  book:
+    table: books
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, max: 50 }
+      extra: { type: json, nullable: true }
+      author: { type: belongs_to, model: author, nullable: true }
+      pages: { type: integer, nullable: true }
+      secret: { type: string, default: hidden, private: true }
+    indexes: [[title, id]]
+resources:
+  author: { model: author, path: /authors/ }
+  book:
+    model: book
+    path: /books/
+    orderable: [title]
+    sparse_fields: true
+    expand: [author]
+    pagination: { style: cursor, page_size: 2 }
+    computed:
+      full_title: { from: [title, id], type: string }
+      sheets: { from: [pages], type: bigint, nullable: true }
+      letters: { from: [secret], type: integer, label: Letters of the secret }
+  hooked:
+    model: book
+    path: /hooked/
+    computed: { full_title: { from: [title, id], type: string } }
+  several:
+    model: book
+    path: /several/
+    bulk: [create, partial_update]
+    idempotency: optional
+    computed: { full_title: { from: [title, id], type: string } }
+  plain: { model: book, path: /plain/ }
+  panel: { model: book, path: /panel/, dialect: simple-rest, computed: { full_title: { from: [title, id], type: string } } }
+`
+
+interface Book {
+  readonly id: bigint
+  readonly title: string
+  readonly pages: number | null
+  readonly secret: string
+}
+
+/** What titles make the function throw, and answer what is no text. */
+const fullTitle = ({ title, id }: Book): unknown => {
+  if (title === 'broken') throw new Error('the binding is broken')
+  return title === 'odd' ? Promise.resolve(title) : `"${title}" no. ${id}`
+}
+
+const plugin: Plugin = (app) => {
+  app.compute<Book>('book', 'full_title', fullTitle)
+  app.compute<Book>('book', 'sheets', ({ pages }) => (pages === null ? null : 2n ** 60n + BigInt(pages)))
+  app.compute<Book>('book', 'letters', (values) => values.secret.length + Object.keys(values).length - 1)
+  app.compute<Book>('hooked', 'full_title', fullTitle)
+  app.compute<Book>('several', 'full_title', fullTitle)
+  app.compute<Book>('panel', 'full_title', fullTitle)
+  app.hooks('hooked', { afterCreate: () => undefined })
+}
+
+let database: TestDatabase
+let sent: readonly Statement[]
+let api: Api
+beforeAll(async () => {
+  database = await openTestDatabase(ddlOf(specOf(YAML)))
+  const watch = watchDatabase(database)
+  sent = watch.sent
+  api = await startApi(YAML, { database: watch.watched, plugin, judge: true })
+  await api.send('POST', '/api/authors/', { name: 'Ada' })
+  for (const title of ['One', 'Two', ',"full_title":'])
+    await api.send('POST', '/api/plain/', { title, author: 1, extra: { full_title: 1, a: 2 } })
+})
+afterAll(async () => {
+  await api.close()
+  await database.close()
+})
+
+const get = async (path: string, headers: Readonly<Record<string, string>> = {}) => {
+  const response = await api.fetch(path, { headers })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text }
+}
+const rowsIn = async (table: string) =>
+  Number((await database.query({ text: `select count(*) from ${table}`, values: [] })).rows[0]?.[0])
+
+const ONE = '"full_title":"\\"One\\" no. 1","sheets":null,"letters":6}'
+
+describe('computed fields stand at the end', () => {
+  test.each([
+    ['of one record', '/api/books/1/', `"pages":null,${ONE}`],
+    [
+      'of each record of a page',
+      '/api/books/?ordering=-title',
+      `,"full_title":"\\"Two\\" no. 2","sheets":null,"letters":6},{"id":1`,
+    ],
+    ['of a record that is hooked', '/api/hooked/1/', ',"full_title":"\\"One\\" no. 1"}'],
+    ['when they are asked for', '/api/books/1/?fields=letters,title', '{"title":"One","letters":6}'],
+    ['alone, when nothing else is asked for', '/api/books/1/?fields=full_title', '{"full_title":"\\"One\\" no. 1"}'],
+    ['of a list of which nothing else is asked for', '/api/books/?fields=letters', '[{"letters":6},{"letters":6}]'],
+    ['after related records', '/api/books/1/?expand=author', `"expanded":{"author":{"id":1,"name":"Ada"}},${ONE}`],
+  ])('%s', async (_what, path, text) => {
+    const answer = await get(path)
+    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining(text)])
+    expect(answer.text).not.toMatch(/"secret"|hidden/)
+  })
+
+  test('of what is created and changed, with every digit', async () => {
+    const made = await api.send('POST', '/api/books/', { title: 'New', pages: 3, full_title: 'ignored' })
+    const text = await made.text()
+    const { id } = JSON.parse(text) as { id: number }
+    expect([made.status, text]).toEqual([
+      201,
+      expect.stringContaining(`,"full_title":"\\"New\\" no. ${id}","sheets":1152921504606846979,`),
+    ])
+    const changed = await api.send('PATCH', `/api/books/${id}/`, { title: 'Newer' })
+    expect([changed.status, await changed.text()]).toEqual([200, expect.stringContaining(`"\\"Newer\\" no. ${id}"`)])
+    expect((await api.fetch(`/api/books/${id}/`, { method: 'DELETE' })).status).toBe(204)
+  })
+
+  test('of every page by its links', async () => {
+    const { next = '' } = linksOf(await get('/api/books/?ordering=-title'))
+    expect((await get(next)).text).toMatch(/^\[{"id":3,"title":",\\"full_title\\":",.*"letters":6}\]$/)
+  })
+
+  test('out of one statement, which reads what is needed and no more', async () => {
+    const from = sent.length
+    await get('/api/books/?fields=letters')
+    await get('/api/books/1/?fields=full_title')
+    expect(sent).toHaveLength(from + 2)
+    const [list, one] = sent.slice(from)
+    expect(list?.text).not.toMatch(/title|pages|extra/)
+    expect(one?.text).not.toMatch(/secret|pages|extra/)
+  })
+
+  test('and cost a resource without them nothing', async () => {
+    await get('/api/plain/1/')
+    const [document, ...others] = sent.at(-1)?.text.split('::text') ?? []
+    expect(document).toMatch(/^select \(select row_to_json\("@"\)$/)
+    expect(others).toHaveLength(1)
+  })
+})
+
+describe('the version of a record', () => {
+  test.each(['1', '3'])('is that of what is stored: of %s', async (id) => {
+    const computed = (await get(`/api/books/${id}/`)).headers.get('etag') ?? ''
+    expect(computed).toBe((await get(`/api/plain/${id}/`)).headers.get('etag'))
+    expect((await get(`/api/books/${id}/`, { 'if-none-match': computed })).status).toBe(304)
+    const change = (tag: string) => api.send('PATCH', `/api/books/${id}/`, {}, { 'if-match': tag })
+    expect((await change(computed)).headers.get('etag')).toBe(computed)
+    expect((await change('"x"')).status).toBe(412)
+  })
+})
+
+describe('a function that fails', () => {
+  test.each([
+    ['throws', 'broken', 'the computed field `full_title` of `book` (plugin ./plugin.mjs): the binding is broken'],
+    [
+      'answers no value of the type',
+      'odd',
+      'the computed field `full_title` of `book` (plugin ./plugin.mjs): it answered {}, which is no value of the type string',
+    ],
+  ])('because it %s is a 500 of which only the log tells, and nothing is written', async (_what, title, message) => {
+    const rows = await rowsIn('books')
+    const from = api.logged.length
+    const made = await api.send('POST', '/api/books/', { title })
+    expect([made.status, await made.text()]).toEqual([500, expect.not.stringMatching(/full_title|binding|plugin/)])
+    expect(api.logged.slice(from)).toContainEqual(
+      expect.objectContaining({ event: 'failure', cause: expect.objectContaining({ message }) }),
+    )
+    expect((await api.send('POST', '/api/hooked/', { title })).status).toBe(500)
+    expect((await api.send('PATCH', '/api/books/1/', { title })).status).toBe(500)
+    expect([await rowsIn('books'), (await get('/api/plain/1/')).text]).toEqual([rows, expect.stringContaining('"One"')])
+  })
+
+  test('undoes all that was done to several records', async () => {
+    const rows = await rowsIn('books')
+    const titles = ['fine', 'broken'].map((title) => ({ title }))
+    expect((await api.send('POST', '/api/several/', titles)).status).toBe(500)
+    const changes = titles.map(({ title }, place) => ({ id: place + 1, title }))
+    expect((await api.send('PATCH', '/api/several/', changes)).status).toBe(500)
+    expect([await rowsIn('books'), (await get('/api/plain/1/')).text]).toEqual([rows, expect.stringContaining('"One"')])
+  })
+
+  test('keeps what was to be deleted, where a dialect answers the record', async () => {
+    const made = await api.send('POST', '/api/plain/', { title: 'broken' })
+    const { id } = (await made.json()) as { id: number }
+    expect((await api.fetch(`/api/panel/${id}`, { method: 'DELETE' })).status).toBe(500)
+    expect((await api.fetch(`/api/plain/${id}/`, { method: 'DELETE' })).status).toBe(204)
+  })
+
+  test('is no half of a list', async () => {
+    await api.send('POST', '/api/plain/', { title: 'broken' })
+    const list = await get('/api/books/?page_size=50')
+    expect([list.status, list.headers.get('content-type')]).toEqual([500, 'application/problem+json'])
+    expect((await get('/api/books/?page_size=50&fields=id')).status).toBe(200)
+    await database.query({ text: `delete from books where title = 'broken'`, values: [] })
+  })
+})
+
+test('several records, and answers that are sent again, have them', async () => {
+  const key = { 'idempotency-key': 'one-that-was-made-for-this' }
+  const [first, second] = [
+    await api.send('POST', '/api/several/', [{ title: 'A' }, { title: 'B' }], key),
+    await api.send('POST', '/api/several/', [{ title: 'A' }, { title: 'B' }], key),
+  ]
+  const text = await first.text()
+  expect(text).toMatch(/"full_title":"\\"A\\" no\. \d+"}.*"full_title":"\\"B\\" no\. \d+"}/)
+  expect([second.status, await second.text()]).toEqual([201, text])
+})
+
+test('OPTIONS tells of them', async () => {
+  const options = await api.fetch('/api/books/', { method: 'OPTIONS' })
+  expect(await options.json()).toMatchObject({
+    fields: { letters: { type: 'integer', label: 'Letters of the secret', read_only: true, required: false } },
+  })
+})
+
+describe('the configuration', () => {
+  const withComputed = (computed: string) => YAML.replace(/ {4}computed:\n(?: {6}.*\n)+/, `    computed: ${computed}\n`)
+
+  test.each([
+    ['a name that a field has', '{ pages: { from: [id], type: string } }', '28:17 SC304'],
+    ['the name of the related records', '{ expanded: { from: [id], type: string } }', '28:17 SC304'],
+    ['a field that is not there', '{ a: { from: [titel], type: string } }', '28:29 SC305'],
+    ['a type that is none', '{ a: { from: [title], type: str } }', '28:43 SC204'],
+    ['a type that needs options', '{ a: { from: [title], type: choice } }', '28:43 SC204'],
+    ['a type that is not one word', '{ a: { from: [title], type: json } }', '28:43 SC204'],
+    ['no fields that it is made of', '{ a: { from: [], type: string } }', '28:28 SC207'],
+    ['no type', '{ a: { from: [title] } }', '28:17 SC202'],
+  ])('refuses %s', (_what, computed, mistake) => {
+    expect(mistakesOf(withComputed(computed))).toEqual([mistake])
+  })
+})
+
+describe('an application', () => {
+  const load = async (register: Plugin, text = YAML) => {
+    const { folder, remove } = await makeProject({ 'resources.yaml': text, 'plugin.mjs': '' })
+    const importModule = async () => ({ default: register })
+    const loaded = await loadApplication({ file: `${folder}/resources.yaml`, env: {}, importModule })
+    await remove()
+    return loaded.ok
+      ? []
+      : loaded.diagnostics.map(({ code, message, range }) => `${range.start.line} ${code} ${message}`)
+  }
+
+  test('does not start without a function for each of them', async () => {
+    const some: Plugin = (app) => app.compute('book', 'sheets', () => null)
+    expect(await load(some)).toEqual([
+      '29 SC355 no plugin computes `full_title` of `book`',
+      '31 SC355 no plugin computes `letters` of `book`',
+      '35 SC355 no plugin computes `full_title` of `hooked`',
+      '41 SC355 no plugin computes `full_title` of `several`',
+      '43 SC355 no plugin computes `full_title` of `panel`',
+    ])
+  })
+
+  test.each<[what: string, register: Plugin, message: string]>([
+    [
+      'a field that is not declared',
+      (app) => app.compute('book', 'sheet', () => 1),
+      'declares no computed field `sheet`; a computed field with a similar name exists: `sheets`',
+    ],
+    [
+      'a field of an unknown resource',
+      (app) => app.compute('boook', 'sheets', () => 1),
+      'no resource is named `boook`',
+    ],
+    [
+      'a field twice',
+      (app) => [1, 2].forEach(() => app.compute('book', 'sheets', () => 1)),
+      '`sheets` of `book` is computed already',
+    ],
+    [
+      'a field by no function',
+      (app) => app.compute('book', 'sheets', 5 as never),
+      'what computes `sheets` of `book` is 5; it must be a function',
+    ],
+  ])('refuses a plugin that computes %s', async (_what, register, message) => {
+    expect(await load(register)).toEqual([expect.stringContaining(message)])
+  })
+})

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Api, startApi } from '../support/api.js'
+import { linksOf } from '../support/links.js'
+import { shelvedBooks } from '../support/shelved.js'
+
+const ROWS = 57
+
+const YAML =
+  shelvedBooks(`  page:   { model: book, path: /page/, filterable: [shelf], orderable: [shelf, pages], pagination: { page_size: 7, max_offset: 30 } }
+  window: { model: book, path: /window/, filterable: [shelf], orderable: [shelf, pages], pagination: { style: limit_offset, page_size: 7, max_offset: 30 } }
+  exact:  { model: book, path: /exact/, pagination: { page_size: 10, max_offset: 30, count: exact } }
+  none:   { model: book, path: /none/, pagination: { page_size: 10, max_offset: 30, count: none } }
+`)
+
+let api: Api
+beforeAll(async () => {
+  api = await startApi(YAML)
+  await api.database.query({
+    text: `insert into books (shelf, pages) select 'shelf ' || n % 3, nullif(n * 7 % 11, 0) from generate_series(1, ${ROWS}) n`,
+    values: [],
+  })
+})
+afterAll(() => api.close())
+
+interface Page {
+  readonly ids: readonly number[]
+  readonly links: Readonly<Record<string, string>>
+}
+
+const read = async (path: string): Promise<Page> => {
+  const response = await api.fetch(path)
+  expect([path, response.status]).toEqual([path, 200])
+  const records = (await response.json()) as readonly { readonly id: number }[]
+  return { ids: records.map(({ id }) => id), links: linksOf(response) }
+}
+
+const follow = async (path: string, rel: 'next' | 'prev'): Promise<readonly Page[]> => {
+  const pages = [await read(path)]
+  for (let link = pages[0]?.links[rel]; link !== undefined; link = pages.at(-1)?.links[rel]) {
+    pages.push(await read(link))
+    expect(pages.length).toBeLessThan(ROWS)
+  }
+  return pages
+}
+
+const orders = ['', '?ordering=shelf', '?ordering=-shelf', '?ordering=pages', '?ordering=-pages', '?shelf=shelf+1']
+
+describe('the links of a list that is asked for by number', () => {
+  test.each(['/page/', '/window/'].flatMap((path) => orders.map((search) => path + search)))(
+    'lead through all of %s and back, past max_offset too',
+    async (path) => {
+      const { rows } = await api.database.query({
+        text: `select id from books ${path.includes('shelf=shelf') ? "where shelf = 'shelf 1'" : ''}`,
+        values: [],
+      })
+      const forwards = await follow(path, 'next')
+      const all = forwards.flatMap(({ ids }) => ids)
+      expect(new Set(all).size).toBe(rows.length)
+      expect(all).toHaveLength(rows.length)
+      expect(forwards.at(-1)?.links['next']).toBeUndefined()
+      const backwards = await follow(forwards.at(-2)?.links['next'] ?? '', 'prev')
+      expect(backwards.toReversed().flatMap(({ ids }) => ids)).toEqual(all)
+    },
+  )
+
+  test('carry a cursor beside the number, except where a page needs none', async () => {
+    const { links } = await read((await read('/page/?ordering=shelf&page=2')).links['next'] ?? '')
+    expect(Object.entries(links).map(([rel, url]) => [rel, url.replace(/cursor=[\w-]+/, 'cursor=…')])).toEqual([
+      ['first', '/page/?ordering=shelf&page=1&page_size=7'],
+      ['prev', '/page/?ordering=shelf&page=2&page_size=7&cursor=…'],
+      ['next', '/page/?ordering=shelf&page=4&page_size=7&cursor=…'],
+      ['last', '/page/?ordering=shelf&page=9&page_size=7'],
+    ])
+  })
+
+  test('skip nothing when records go meanwhile', async () => {
+    const first = await read('/page/?shelf=shelf+2')
+    await api.database.query({ text: 'delete from books where id = $1', values: [String(first.ids[0])] })
+    const second = await read(first.links['next'] ?? '')
+    await api.database.query({
+      text: `insert into books (id, shelf) overriding system value values ($1, 'shelf 2')`,
+      values: [String(first.ids[0])],
+    })
+    const all = (await follow('/page/?shelf=shelf+2', 'next')).flatMap(({ ids }) => ids)
+    expect(second.ids).toEqual(all.slice(7, 14))
+  })
+
+  test.each([
+    ['/page/?cursor=x', 'the parameter `cursor` is not one that this list gave; start again without it'],
+    [
+      '/page/?page=2&ordering=shelf&cursor={cursor}',
+      'the parameter `cursor` belongs to another `ordering`; start again without it',
+    ],
+  ])('refuse a cursor that is not theirs: %s', async (path, detail) => {
+    const { links } = await read('/page/')
+    const cursor = new URL(links['next'] ?? '', 'http://localhost').searchParams.get('cursor') ?? ''
+    const response = await api.fetch(path.replace('{cursor}', cursor))
+    expect([response.status, ((await response.json()) as { detail: string }).detail]).toEqual([400, detail])
+  })
+})
+
+describe('a page that is asked for by a number beyond max_offset', () => {
+  test.each([
+    ['/page/?page=6', 35],
+    ['/page/?page=9', 56],
+    ['/page/?page=2&page_size=31', 31],
+    ['/window/?offset=31', 31],
+    ['/window/?offset=56', 56],
+    ['/exact/?page=5', 40],
+    ['/none/?page=5', 40],
+    ['/page/?shelf=shelf+1&page=3&page_size=18', undefined],
+    ['/page/?page=10', undefined],
+    ['/window/?offset=57', undefined],
+    ['/page/?page=99999999999999999999', undefined],
+    ['/none/?page=7', undefined],
+    ['/exact/?page=7', undefined],
+  ])('%s is refused with the way on while it holds records, and empty behind the last', async (path, offset) => {
+    const response = await api.fetch(path)
+    const body = (await response.json()) as { readonly detail?: string }
+    if (offset === undefined) return expect([response.status, body]).toEqual([200, []])
+    expect([response.status, body.detail]).toEqual([
+      400,
+      `this page comes after ${offset} rows, and pages are found by number within 30 only; follow the links to the next page, whose \`cursor\` leads on at any depth, or narrow the list by a filter`,
+    ])
+  })
+
+  test.each(['/page/?page=5', '/window/?offset=30'])('%s is the last that is found so', async (path) => {
+    expect((await read(path)).ids).toHaveLength(7)
+  })
+})
