@@ -26,7 +26,8 @@ export default {
     '^snippetctl$': '<rootDir>/src/index.ts',
   },
   transform: {
-    '^.+\\.ts$': [
+    '/src/config/schema/shape-validator\\.ts$': '<rootDir>/scripts/jest/shape-transformer.mjs',
+    '\\.ts$': [
       '@swc/jest',
       {
         jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },

@@ -5,9 +5,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import standalone from 'ajv/dist/standalone/index.js'
 import { buildSync, transformSync } from 'esbuild'
+import { compileShape } from './compile-shape.mjs'
 
 /** What is imported by its path; everything else is theirs. The command and plugins share one instance of the framework. */
 const ENTRIES = ['cli/main.js', 'src/index.js', 'src/config/schema/editors.js']
@@ -20,7 +19,7 @@ const home = resolve(process.argv[2] ?? 'dist')
 if (ENTRIES.every((entry) => existsSync(join(home, entry)))) await bundle()
 
 async function bundle() {
-  await compileShape(join(home, 'src', 'config', 'schema'))
+  await writeShape(join(home, 'src', 'config', 'schema'))
   const before = scriptsIn(home)
   const { metafile } = buildSync({
     absWorkingDir: home,
@@ -63,15 +62,12 @@ function scriptsIn(folder) {
 }
 
 /** Puts the code that Ajv makes of the schema in place of the module that has Ajv make it. */
-async function compileShape(folder) {
+async function writeShape(folder) {
   const load = (name) => import(pathToFileURL(join(folder, name)).href)
   const { configSchema } = await load('schema.js')
-  const { SHAPE_OPTIONS } = await load('shape-validator.js')
-  const ajv = new Ajv2020({ ...SHAPE_OPTIONS, code: { source: true, esm: true } })
-  const written = standalone.default(ajv, ajv.compile(configSchema()))
-  const named = written.replace('export const validate =', 'export const validateShape =')
+  const { SHAPE_OPTIONS: options } = await load('shape-validator.js')
   // Nobody reads it, and every start does.
-  const { code } = transformSync(named, { minify: true, target: 'node20' })
+  const { code } = transformSync(compileShape({ configSchema, options }), { minify: true, target: 'node20' })
   writeFileSync(join(folder, 'shape-validator.js'), code)
   rmSync(join(folder, 'shape-validator.js.map'), { force: true })
 }

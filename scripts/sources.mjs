@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const HOME = fileURLToPath(new URL('..', import.meta.url))
-const SOURCES = ['src', 'cli', 'tsconfig.json', 'package-lock.json', 'scripts/bundle.mjs']
+const SOURCES = ['src', 'cli', 'tsconfig.json', 'package-lock.json', 'scripts/bundle.mjs', 'scripts/compile-shape.mjs']
 
 /** Every file that the compiled program depends on, in a fixed order. */
 export function sourcesOf(home) {
