@@ -24,6 +24,7 @@ export default {
   moduleNameMapper: {
     '^(\\.{1,2}/.*)\\.js$': '$1',
     '^snippetctl$': '<rootDir>/src/index.ts',
+    '^snippetctl/testing$': '<rootDir>/src/testing.ts',
   },
   transform: {
     '/src/config/schema/shape-validator\\.ts$': '<rootDir>/scripts/jest/shape-transformer.mjs',

@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander'
-import { DIAGNOSTICS } from '../src/index.js'
+import { DIAGNOSTICS } from '../src/internal.js'
 import { type CliContext, loadConfig } from './context.js'
 import { topicNames } from './project/topics.js'
 

@@ -10,7 +10,7 @@ import {
   loadSpec,
   type MigrationFolder,
   migrationFolder,
-} from '../src/index.js'
+} from '../src/internal.js'
 import { printFrames } from './diagnostics.js'
 import type { EnvFile } from './env-file.js'
 import { type ExitCode, Failure, Finished } from './failure.js'

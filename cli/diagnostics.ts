@@ -1,4 +1,4 @@
-import { type Diagnostic, renderDiagnostics, type Style } from '../src/index.js'
+import { type Diagnostic, renderDiagnostics, type Style } from '../src/internal.js'
 import type { Colors, Output } from './output.js'
 
 interface Judged {

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import { expectBriefWork } from '../src/index.js'
+import { expectBriefWork } from '../src/internal.js'
 import { addAdd } from './commands/add.js'
 import { addCheck } from './commands/check.js'
 import { addCompletion } from './commands/completion.js'

@@ -1,4 +1,4 @@
-import { type App, resourceAt, type Route } from '../src/index.js'
+import { type App, resourceAt, type Route } from '../src/internal.js'
 import { Failure } from './failure.js'
 import { similarHelp } from './similar.js'
 

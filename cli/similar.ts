@@ -1,4 +1,4 @@
-import { article, nearest } from '../src/index.js'
+import { article, nearest } from '../src/internal.js'
 
 interface Noun {
   readonly singular: string

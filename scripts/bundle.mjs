@@ -8,8 +8,8 @@ import { pathToFileURL } from 'node:url'
 import { buildSync, transformSync } from 'esbuild'
 import { compileShape } from './compile-shape.mjs'
 
-/** What is imported by its path; everything else is theirs. The command and plugins share one instance of the framework. */
-const ENTRIES = ['cli/main.js', 'src/index.js', 'src/config/schema/editors.js']
+/** The files that are imported by path; chunks hold the rest. The command, plugins and tests share one instance of the framework. */
+const ENTRIES = ['cli/main.js', 'src/index.js', 'src/testing.js', 'src/internal.js', 'src/config/schema/editors.js']
 const LOADED_WHEN_NEEDED = ['@electric-sql/pglite', 'esbuild', 'express', 'objection', 'prom-client']
 /** Another driver, which only somebody who installs it has. */
 const OPTIONAL = ['pg-native']

@@ -2,7 +2,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import spectralCore from '@stoplight/spectral-core'
 import spectralRulesets from '@stoplight/spectral-rulesets'
-import { loadApplication, OPENAPI_VERSIONS, renderOpenApi } from '../dist/src/index.js'
+import { loadApplication, OPENAPI_VERSIONS, renderOpenApi } from '../dist/src/internal.js'
 
 const CONFIGURATIONS =
   process.argv.length > 2 ? process.argv.slice(2) : ['resources.yaml', 'test/applications/library.yaml']

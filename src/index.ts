@@ -1,85 +1,270 @@
-/** The public face: what plugins, the command and tests may import. */
-export type { App } from './application.js'
-export { checkConfig } from './config/parse/check.js'
-export { declareField } from './config/edit/add-field.js'
-export { declareResource, spellResource, type UndeclaredResource } from './config/edit/add-resource.js'
-export { declareRename } from './config/edit/add-rename.js'
-export { configSchema } from './config/schema/schema.js'
-export { type Diagnostic, DIAGNOSTICS, renderDiagnostics, type Style, toGithub, toJson } from './config/diagnostic.js'
-export { readConfig } from './config/yaml/document.js'
-export type { AppSpec, ModelSpec, ResourceSpec } from './config/spec.js'
-export { article, nearest } from './config/words.js'
-export { dump, DUMP_FORMATS, type DumpFormatName } from './data/dump.js'
-export { DATA_FORMATS } from './data/file.js'
-export { type DataFault, UnreadableData } from './data/record.js'
-export { modelOf, seed, type SeedCounts, type Seeded } from './data/seed.js'
-export { copyRecords, CopyRefused } from './db/records/copy.js'
-export { restoreEmbedded } from './db/embedded/backup.js'
-export { type Database, DatabaseInUse, DatabaseRefused } from './db/database.js'
-export { type Explanation, explainRead, type Read } from './db/statements/explain.js'
-export { openCopy, openDatabase, openScratch, putAside } from './db/open.js'
-export { expectBriefWork } from './db/embedded/pglite.js'
-export { wrapDatabase } from './db/wrap.js'
-export type { Access, PlanStep } from './db/statements/plan-tree.js'
-export type { Store } from './db/records/store.js'
-export { FIELD_TYPES } from './fields/index.js'
-export { JsonText } from './fields/json-text.js'
-export { type Admin, openAdmin } from './health/admin.js'
-export { addMetrics, lastingMetrics, type Metrics } from './health/metrics.js'
-export { createMonitor, type Monitor } from './health/monitor.js'
-export { DRAINING, type Readiness } from './health/readiness.js'
-export { findTracing } from './health/tracing.js'
-export { startTestService, type TestService } from './for-tests.js'
-export type { Action } from './http/action.js'
-export type { ActionDescription } from './http/action-description.js'
-export type { Committed, Hooks } from './http/hooks.js'
-export { urlOf } from './http/server/listen.js'
-export type { OperationDescription, ResponseDescription, ValueDescription } from './http/operation.js'
-export type { Plugin, PluginApp } from './http/plugin.js'
-export type { Replacement } from './http/replacement.js'
-export {
-  type BodyPolicy,
-  type Context,
-  type Handler,
-  type Method,
-  type ProblemRenderer,
-  type Reply,
-  resourceAt,
-  type Route,
-  type Transaction,
-} from './http/route.js'
-export type { Trace } from './http/server/trace.js'
-export type { Json, JsonSchema } from './json.js'
+/**
+ * The plugin API: everything a plugin or a TypeScript migration can import from `snippetctl`. `docs/plugin-api.md` is generated from
+ * this file. Tests of a project import `snippetctl/testing` instead.
+ */
+
+/**
+ * The type of a plugin's default export: a function that registers routes, hooks and actions before the application serves.
+ * @example
+ * const plugin: Plugin = (app) => {
+ *   app.route('GET', '/ping/', 'ping', () => ({ status: 200, body: 'pong' }))
+ * }
+ * export default plugin
+ */
+export type { Plugin } from './http/plugin.js'
+
+/**
+ * The argument of a plugin. Pass it on to split a large plugin into functions.
+ * @example
+ * export function addReports(app: PluginApp): void {
+ *   const books = app.resource('book')
+ *   app.route('GET', '/reports/longest/', 'longest', () => ({ status: 200, body: books.members }))
+ * }
+ */
+export type { PluginApp } from './http/plugin.js'
+
+/**
+ * One request, as handlers see it. It gives access to the records of every resource.
+ * @example
+ * const userAgent = (context: Context): string => String(context.headers['user-agent'] ?? 'unknown')
+ */
+export type { Context } from './http/route.js'
+
+/**
+ * The context inside `context.transaction` and in hooks. Its stores share one transaction.
+ * @example
+ * const onCommit = (context: Transaction, notify: () => void): void => context.afterCommit(notify)
+ */
+export type { Transaction } from './http/route.js'
+
+/**
+ * A function that takes a request and returns its reply. Throw a `Problem` to reject the request.
+ * @example
+ * const ping: Handler = ({ requestId }) => ({ status: 200, body: { requestId } })
+ */
+export type { Handler } from './http/route.js'
+
+/**
+ * A response: a status and at most one of `body`, `text` and `stream`.
+ * @example
+ * const seeOther = (location: string): Reply => ({ status: 303, headers: { location } })
+ */
+export type { Reply } from './http/route.js'
+
+/**
+ * The methods that a route can have.
+ * @example
+ * const writing: readonly Method[] = ['POST', 'PUT', 'PATCH', 'DELETE']
+ */
+export type { Method } from './http/route.js'
+
+/**
+ * The limits within which `context.body` accepts a request body.
+ * @example
+ * const policy: BodyPolicy = { mediaTypes: ['application/json'], optional: false, limit: 100_000 }
+ */
+export type { BodyPolicy } from './http/route.js'
+
+/**
+ * The JSON object that `context.body` returns: the value of each member and its exact text.
+ * @example
+ * const quantity = (body: JsonBody): string => (body.keys.includes('quantity') ? body.source('quantity') : '1')
+ */
 export type { JsonBody } from './json-body.js'
-export { type LoadedApplication, type LoadedSpec, loadApplication, loadSpec } from './load.js'
-export { type IndexFindings, indexDifferences } from './migrations/drift/index-differences.js'
-export { messageDifferences } from './migrations/drift/message-differences.js'
-export { adoptDrift } from './migrations/introspect/adopt.js'
-export { ConsentNeeded, describeLoss, objectsOf } from './migrations/run/consent.js'
-export { type Drift, readDrift } from './migrations/drift/drift.js'
-export { type Introspected, introspect, writeIntrospected } from './migrations/introspect/introspect.js'
-export { MigrationError } from './migrations/files/error.js'
-export { type CountedPlan, countRows, wantsRows } from './migrations/plan/evidence.js'
-export { planAdditions, wantSameTables } from './migrations/plan/additions.js'
-export { type Plan as MigrationPlan, planMigration, writeMigration } from './migrations/plan/generate.js'
-export { digestMadeRows } from './migrations/run/made-rows.js'
-export { lockMeaning, measureMigration } from './migrations/run/measure.js'
-export { planConcurrently } from './migrations/plan/plan-concurrently.js'
-export { describeNewer, type MigrationStatus, newerIn } from './migrations/files/journal.js'
-export { type Done as MigrationDone, migrateDown, migrateUp, migrationStatus } from './migrations/run/run.js'
-export type { Step as MigrationStep } from './migrations/files/steps.js'
-export type { MigrationFolder } from './migrations/files/files.js'
-export { differencesFromLater, schemaDifferences } from './migrations/drift/verify.js'
-export { OPENAPI_VERSIONS, type OpenApiVersion, renderOpenApi } from './openapi/serve.js'
-export { pluginFiles } from './plugins/load.js'
-export { migrationFolder } from './plugins/migration-folder.js'
-export { type Fault, PluginProblem as Problem, PROBLEMS, type ProblemType } from './problem.js'
-export type { Computation } from './resource/computed.js'
-export type { Id, Row, Selection } from './resource/plan.js'
-export type { ListParameters } from './resource/query.js'
-export type { BodyMode } from './resource/body.js'
+
+/**
+ * An error response. Throw it from a handler, a hook or an action; its `type` decides the status.
+ * @example
+ * const requireTitle = (title: string): void => {
+ *   if (title === '') throw new Problem('conflict', 'The title is empty')
+ * }
+ */
+export { PluginProblem as Problem } from './problem.js'
+
+/**
+ * The types of problems, each with a status of its own.
+ * @example
+ * const typeOf = (locked: boolean): ProblemType => (locked ? 'conflict' : 'not_found')
+ */
+export type { ProblemType } from './problem.js'
+
+/**
+ * An error of one field of a body. The message is a whole sentence that begins with the field's label.
+ * @example
+ * const empty: Fault = { field: 'title', message: 'Title must not be empty' }
+ */
+export type { Fault } from './problem.js'
+
+/**
+ * Renders the body of every error below a path. Register it with `app.problems`.
+ * @example
+ * const legacy: ProblemRenderer = (problem) => ({ error: problem.message })
+ */
+export type { ProblemRenderer } from './http/route.js'
+
+/**
+ * A resource of `resources.yaml`, compiled: it parses ids, bodies and query strings by the rules of the file.
+ * @example
+ * const isId = (books: Resource, text: string): boolean => books.parseId(text) !== undefined
+ */
 export type { Resource } from './resource/resource.js'
-// All of it, because only so can the types that are written merge into it.
-export type * from './resource/typed.js'
-export { createService, type Service } from './service.js'
-export { renderTypes } from './types/render.js'
+
+/**
+ * The records of a resource. `context.store(resource)` returns one.
+ * @example
+ * const titleOf = async (books: Store<Row>, id: Id) => (await books.retrieve(id))?.['title']
+ */
+export type { Store } from './db/records/store.js'
+
+/**
+ * The value of a primary key: a bigint, a number or a string, as the field's type has it.
+ * @example
+ * const key = (id: Id): string => `book:${id}`
+ */
+export type { Id } from './resource/plan.js'
+
+/**
+ * A record by field name, where no types are generated for the application.
+ * @example
+ * const titles = (books: readonly Row[]) => books.map((book) => String(book['title']))
+ */
+export type { Row } from './resource/plan.js'
+
+/**
+ * The query parameters of a list as an object, for `resource.parseList`.
+ * @example
+ * const newest: ListParameters = { ordering: ['-created_at'], page_size: 10 }
+ */
+export type { ListParameters } from './resource/query.js'
+
+/**
+ * Any JSON value.
+ * @example
+ * const empty: Json = { items: [], next: null }
+ */
+export type { Json } from './json.js'
+
+/**
+ * A JSON Schema (2020-12), for settings and for descriptions of routes.
+ * @example
+ * const percentage: JsonSchema = { type: 'integer', minimum: 0, maximum: 100 }
+ */
+export type { JsonSchema } from './json.js'
+
+/**
+ * The value of a `json` field with its exact digits. Construct one to store numbers that JavaScript would round.
+ * @example
+ * const exact = new JsonText('{"total": 12345678901234567890}')
+ */
+export { JsonText } from './fields/json-text.js'
+
+/**
+ * An operation besides the generated ones, on a record or on the whole resource. Register it with `app.action`.
+ * @example
+ * const archive: Action = {
+ *   summary: 'Archive',
+ *   handle({ record }) {
+ *     if (record['lent']) throw new Problem('conflict', 'The book is lent')
+ *   },
+ * }
+ */
+export type { Action } from './http/action.js'
+
+/**
+ * Functions that run before and after the writes of a resource. Register them with `app.hooks`.
+ * @example
+ * const trimmed: Hooks<{ readonly title: string }> = {
+ *   beforeCreate: ({ values }) => ({ title: values.title?.trim() ?? '' }),
+ * }
+ */
+export type { Hooks } from './http/hooks.js'
+
+/**
+ * The argument of the hook `afterCommit`: a write that has been committed.
+ * @example
+ * const line = ({ operation, id }: Committed<Row>): string => `${operation} ${id}`
+ */
+export type { Committed } from './http/hooks.js'
+
+/**
+ * The function that computes a field declared under `computed`. Register it with `app.compute`.
+ * @example
+ * const fullName: Computation<{ readonly first: string; readonly last: string }> = ({ first, last }) => `${first} ${last}`
+ */
+export type { Computation } from './resource/computed.js'
+
+/**
+ * A function that replaces a generated operation; `generated()` runs the operation itself. Register it with `app.replace`.
+ * @example
+ * const keepFirst: Replacement<'destroy'> = async ({ id, generated }) => {
+ *   if (id === 1n) throw new Problem('conflict', 'The first book stays')
+ *   return generated()
+ * }
+ */
+export type { Replacement } from './http/replacement.js'
+
+/**
+ * The description of a hand-written route in the OpenAPI document.
+ * @example
+ * const described: OperationDescription = { summary: 'Ping', responses: { 200: { description: 'The service is up' } } }
+ */
+export type { OperationDescription } from './http/operation.js'
+
+/**
+ * The description of one status in an `OperationDescription`.
+ * @example
+ * const found: ResponseDescription = { description: 'The titles', schema: { type: 'array', items: { type: 'string' } } }
+ */
+export type { ResponseDescription } from './http/operation.js'
+
+/**
+ * The description of a query parameter or a header in an `OperationDescription`.
+ * @example
+ * const limit: ValueDescription = { description: 'How many titles', schema: { type: 'integer', maximum: 100 } }
+ */
+export type { ValueDescription } from './http/operation.js'
+
+/**
+ * The connection that a TypeScript migration works through. Values are the text that PostgreSQL prints and reads.
+ * @example
+ * export async function up(connection: Connection): Promise<void> {
+ *   await connection.query({ text: 'update books set lent = $1', values: ['false'] })
+ * }
+ */
+export type { Connection } from './db/database.js'
+
+/**
+ * The types of one application. `snippetctl types` writes a file that adds them to this interface.
+ * @example
+ * type IsTyped = Application extends { readonly resources: unknown } ? true : false
+ */
+// A star, because the types that are generated can only merge with an interface that is exported this way.
+export type * from './resource/application.js'
+
+/**
+ * The names of the resources of the application; any string where no types are generated.
+ * @example
+ * const audited: readonly ResourceName[] = ['book']
+ */
+export type { ResourceName } from './resource/typed.js'
+
+/**
+ * A stored record of a resource: private fields too.
+ * @example
+ * const label = (book: RecordOf<'book'>): string => String(book['title'])
+ */
+export type { RecordOf } from './resource/typed.js'
+
+/**
+ * The values that `store.create` takes.
+ * @example
+ * const dune: InsertOf<'book'> = { title: 'Dune' }
+ */
+export type { InsertOf } from './resource/typed.js'
+
+/**
+ * The values that `store.update` takes.
+ * @example
+ * const lent: ChangeOf<'book'> = { lent: true }
+ */
+export type { ChangeOf } from './resource/typed.js'

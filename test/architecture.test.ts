@@ -26,13 +26,18 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/settings.ts', 'src/plugins/', 'src/health/', 'src/explore/', 'src/openapi/', 'src/types/'],
   ['src/application.ts'],
   ['src/load.ts', 'src/service.ts'],
-  ['src/for-tests.ts'],
-  ['src/index.ts'],
+  ['src/index.ts', 'src/internal.ts', 'src/testing.ts'],
   ['cli/', 'src/snippets/'],
 ]
 
 /** The files of the first line are one layer, and may use each other. */
 const FOUNDATION = LAYERS[0] ?? []
+
+/** The files behind the names that `package.json` exports. */
+const FACES: Readonly<Record<string, string>> = {
+  snippetctl: 'src/index.ts',
+  'snippetctl/testing': 'src/testing.ts',
+}
 
 /** Where each package may be imported. A package that is not in the table has no home. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
@@ -69,6 +74,11 @@ const FORBIDDEN = [
     pattern: /snippet(?!ctl)/i,
     where: (path: string) => path.startsWith('src/') && !path.startsWith('src/snippets/'),
   },
+  {
+    what: "imports the framework by a path instead of 'snippetctl'",
+    pattern: /from '\.\.\//,
+    where: isUnder('src/snippets/'),
+  },
 ] as const
 
 function isUnder(place: string): (path: string) => boolean {
@@ -93,7 +103,8 @@ function importsOf(from: string, text: string, tree: Tree): Import[] {
   return written
     .filter((name) => !name.startsWith('node:'))
     .map((name) => {
-      if (name === 'snippetctl') return { from, to: 'src/index.ts', local: true }
+      const face = FACES[name]
+      if (face !== undefined) return { from, to: face, local: true }
       if (!name.startsWith('.')) return { from, to: packageOf(name), local: false }
       const path = posix.join(posix.dirname(from), name)
       const source = path.replace(/\.js$/, '.ts')
@@ -180,7 +191,8 @@ describe('the rules', () => {
       "import { readFile } from 'node:fs/promises'\nimport knex from 'knex'\nimport { at } from '../problem.js'\n",
     'src/index.ts': "export { at } from './problem.js'\n",
     'src/snippets/plugin.ts': "import { at } from 'snippetctl'\n// A snippet.\n",
-    'cli/main.ts': "import { at } from '../src/index.js'\nconsole.log(at)\nprocess.exit(1)\n",
+    'src/internal.ts': "export { at } from './problem.js'\n",
+    'cli/main.ts': "import { at } from '../src/internal.js'\nconsole.log(at)\nprocess.exit(1)\n",
   }
 
   const broken: readonly (readonly [rule: string, path: string, text: string, fault: string])[] = [
@@ -258,6 +270,12 @@ describe('the rules', () => {
       'cli/a.ts',
       'Object.create(given) as Database',
       'cli/a.ts:1 makes a database of another, instead of leaving it to wrap.ts, which passes on every argument',
+    ],
+    [
+      'an application that reaches into the framework',
+      'src/snippets/a.ts',
+      "import { at } from '../problem.js'",
+      "src/snippets/a.ts:1 imports the framework by a path instead of 'snippetctl'",
     ],
     ['console output', 'src/db/a.ts', "console.error('no')", 'src/db/a.ts:1 writes to the console'],
     [

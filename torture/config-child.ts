@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { createContext, type Lifecycle } from '../cli/context.js'
 import { createProgram } from '../cli/program.js'
-import { createService, loadApplication, openDatabase } from '../src/index.js'
+import { createService, loadApplication, openDatabase } from '../src/internal.js'
 import { createAll, wantedTables } from '../src/migrations/plan/sql.js'
 
 /** What a parent wants to know of one text. */

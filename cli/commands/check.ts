@@ -8,7 +8,7 @@ import {
   migrationStatus,
   toGithub,
   toJson,
-} from '../../src/index.js'
+} from '../../src/internal.js'
 import {
   type Application,
   type CliContext,

@@ -1,6 +1,6 @@
 import { extname, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import { dump as write, DUMP_FORMATS, type DumpFormatName, modelOf, UnreadableData } from '../../src/index.js'
+import { dump as write, DUMP_FORMATS, type DumpFormatName, modelOf, UnreadableData } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
 import { onExistingDatabase } from '../database/database.js'
 import { type ExitCode, Failure } from '../failure.js'

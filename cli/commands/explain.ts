@@ -8,7 +8,7 @@ import {
   type Read,
   type Resource,
   resourceAt,
-} from '../../src/index.js'
+} from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
 import { onExistingDatabase } from '../database/database.js'
 import { explainWord } from '../project/explain-words.js'

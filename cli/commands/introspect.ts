@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
-import { type Introspected, introspect, writeIntrospected } from '../../src/index.js'
+import { type Introspected, introspect, writeIntrospected } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { onExistingDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'

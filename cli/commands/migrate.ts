@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { migrateDown, type MigrationDone, migrationStatus, migrateUp, newerIn } from '../../src/index.js'
+import { migrateDown, type MigrationDone, migrationStatus, migrateUp, newerIn } from '../../src/internal.js'
 import { adopt, type AdoptOptions } from '../migrate/adopt.js'
 import { CONSENT_FLAG, CONSENT_TEXT, type ConsentOptions, parseConsent, withConsent } from '../migrate/consent.js'
 import { type CliContext, type CommonOptions, requireSpec } from '../context.js'

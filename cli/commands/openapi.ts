@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { OPENAPI_VERSIONS, type OpenApiVersion, renderOpenApi } from '../../src/index.js'
+import { OPENAPI_VERSIONS, type OpenApiVersion, renderOpenApi } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
 import type { ExitCode } from '../failure.js'
 import { compareFile } from '../project/compare-file.js'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Route } from '../../src/index.js'
+import type { Route } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { alignColumns, count } from '../output.js'

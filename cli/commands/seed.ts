@@ -10,7 +10,7 @@ import {
   type SeedCounts,
   type Seeded,
   UnreadableData,
-} from '../../src/index.js'
+} from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
 import { onExistingDatabase } from '../database/database.js'
 import { type ExitCode, Failure } from '../failure.js'

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { renderTypes } from '../../src/index.js'
+import { renderTypes } from '../../src/internal.js'
 import { compareFile } from '../project/compare-file.js'
 import { type CliContext, type CommonOptions, requireApplication, shownPath } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'

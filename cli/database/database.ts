@@ -5,7 +5,7 @@ import {
   DatabaseRefused,
   type MigrationFolder,
   openDatabase,
-} from '../../src/index.js'
+} from '../../src/internal.js'
 import { type CliContext, projectFolders } from '../context.js'
 import { embeddedOf, isThere } from './embedded.js'
 import { Failure } from '../failure.js'

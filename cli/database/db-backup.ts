@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { DatabaseInUse, restoreEmbedded } from '../../src/index.js'
+import { DatabaseInUse, restoreEmbedded } from '../../src/internal.js'
 import { askForBackup } from './backups.js'
 import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { inWordsOf, openProjectDatabase } from './database.js'

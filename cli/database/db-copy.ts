@@ -8,7 +8,7 @@ import {
   migrateUp,
   openDatabase,
   Problem,
-} from '../../src/index.js'
+} from '../../src/internal.js'
 import { type CliContext, type CommonOptions, projectFolders, requireSpec } from '../context.js'
 import { inWordsOf, openProjectDatabase, requireReachable } from './database.js'
 import { embeddedOf, requireThere } from './embedded.js'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { putAside } from '../../src/index.js'
+import { putAside } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { requireEmbedded } from './embedded.js'
 import { type ExitCode, Failure } from '../failure.js'

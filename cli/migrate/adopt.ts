@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { adoptDrift, declareField } from '../../src/index.js'
+import { adoptDrift, declareField } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
 import { onDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { ConsentNeeded, describeLoss, objectsOf } from '../../src/index.js'
+import { ConsentNeeded, describeLoss, objectsOf } from '../../src/internal.js'
 import type { CliContext } from '../context.js'
 import { Failure } from '../failure.js'
 

@@ -8,7 +8,7 @@ import {
   openCopy,
   openDatabase,
   openScratch,
-} from '../../src/index.js'
+} from '../../src/internal.js'
 import { type CliContext, projectFolders } from '../context.js'
 import { inWordsOf } from '../database/database.js'
 import { alignColumns } from '../output.js'

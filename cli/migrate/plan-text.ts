@@ -1,4 +1,4 @@
-import type { Access, Explanation, ModelSpec, PlanStep } from '../../src/index.js'
+import type { Access, Explanation, ModelSpec, PlanStep } from '../../src/internal.js'
 import { alignColumns, count, type Output } from '../output.js'
 
 /** An explanation as JSON; rows that are not known are null. */

@@ -15,7 +15,7 @@ import {
   planMigration,
   wantsRows,
   writeMigration,
-} from '../../src/index.js'
+} from '../../src/internal.js'
 import { type CliContext, type CommonOptions, projectFolders, requireSpec, shownPath } from '../context.js'
 import { hasDatabase, openReachable } from '../database/database.js'
 import { measure } from './measure.js'

@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { type Database, openScratch } from '../../src/index.js'
+import { type Database, openScratch } from '../../src/internal.js'
 import type { CliContext } from '../context.js'
 
 const VARIABLE = 'DATABASE_SCRATCH_URL'

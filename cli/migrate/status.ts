@@ -6,7 +6,7 @@ import {
   newerIn,
   readDrift,
   schemaDifferences,
-} from '../../src/index.js'
+} from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec } from '../context.js'
 import { onDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'

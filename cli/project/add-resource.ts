@@ -8,7 +8,7 @@ import {
   readConfig,
   spellResource,
   type UndeclaredResource,
-} from '../../src/index.js'
+} from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
 import { printFrames } from '../diagnostics.js'
 import { type ExitCode, Failure, Finished } from '../failure.js'

@@ -5,7 +5,7 @@ import {
   DatabaseRefused,
   migrationStatus,
   schemaDifferences,
-} from '../../src/index.js'
+} from '../../src/internal.js'
 import { type CliContext, projectFolders } from '../context.js'
 import { hasDatabase, openReachable } from '../database/database.js'
 import { Failure } from '../failure.js'

@@ -1,4 +1,4 @@
-import { DIAGNOSTICS, type JsonSchema, nearest } from '../../src/index.js'
+import { DIAGNOSTICS, type JsonSchema, nearest } from '../../src/internal.js'
 import type { CliContext } from '../context.js'
 import { Failure } from '../failure.js'
 import { alignColumns, type Output } from '../output.js'

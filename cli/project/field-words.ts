@@ -1,4 +1,4 @@
-import { FIELD_TYPES, type JsonSchema } from '../../src/index.js'
+import { FIELD_TYPES, type JsonSchema } from '../../src/internal.js'
 import { Failure } from '../failure.js'
 import { similarHelp } from '../similar.js'
 

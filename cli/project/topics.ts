@@ -1,4 +1,4 @@
-import { configSchema, type JsonSchema } from '../../src/index.js'
+import { configSchema, type JsonSchema } from '../../src/internal.js'
 
 /** A key of the configuration, as its schema tells of it. */
 export interface Topic {

@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type AppSpec, renderTypes } from '../../src/index.js'
+import { type AppSpec, renderTypes } from '../../src/internal.js'
 import type { Application } from '../context.js'
 
 /** Where the types of an application are, unless somebody names another file. */

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import type { App } from '../../src/index.js'
+import type { App } from '../../src/internal.js'
 import type { CliContext } from '../context.js'
 import type { Log } from './log.js'
 import { alignColumns, count } from '../output.js'

@@ -1,4 +1,4 @@
-import type { AppSpec, Database } from '../../src/index.js'
+import type { AppSpec, Database } from '../../src/internal.js'
 import { schemaServes } from './schema.js'
 
 /** Milliseconds between two looks at the schema. */

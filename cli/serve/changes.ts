@@ -1,4 +1,4 @@
-import type { AppSpec } from '../../src/index.js'
+import type { AppSpec } from '../../src/internal.js'
 
 /** More would not be read. */
 const MOST = 8

@@ -7,7 +7,7 @@ import {
   schemaDifferences,
   wantSameTables,
   writeMigration,
-} from '../../src/index.js'
+} from '../../src/internal.js'
 import { type CliContext, projectFolders, shownPath } from '../context.js'
 import { Failure } from '../failure.js'
 import type { Log } from './log.js'

@@ -1,4 +1,4 @@
-import { type Database, Problem, wrapDatabase } from '../../src/index.js'
+import { type Database, Problem, wrapDatabase } from '../../src/internal.js'
 
 /** A database that refuses every statement until it is opened; and the key. */
 export interface Gate {

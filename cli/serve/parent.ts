@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { EventEmitter, once } from 'node:events'
 import process from 'node:process'
-import type { Metrics } from '../../src/index.js'
+import type { Metrics } from '../../src/internal.js'
 import { Failure } from '../failure.js'
 
 /** What a worker process needs to know before it can serve. */

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import process from 'node:process'
-import type { AppSpec, Database } from '../../src/index.js'
+import type { AppSpec, Database } from '../../src/internal.js'
 import { announce, warnOfOpenHost } from './announce.js'
 import { type CliContext, requireSpec } from '../context.js'
 import { createCrew, type Crew } from './crew.js'

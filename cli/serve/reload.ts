@@ -10,7 +10,7 @@ import {
   pluginFiles,
   Problem,
   type Service,
-} from '../../src/index.js'
+} from '../../src/internal.js'
 import { awaitSchema } from './await-schema.js'
 import { changesBetween } from './changes.js'
 import {

@@ -13,7 +13,7 @@ import {
   objectsOf,
   Problem,
   schemaDifferences,
-} from '../../src/index.js'
+} from '../../src/internal.js'
 import { projectFolders } from '../context.js'
 import { Failure } from '../failure.js'
 import type { Log } from './log.js'

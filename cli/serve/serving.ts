@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { createService, type Database, findTracing, type Monitor } from '../../src/index.js'
+import { createService, type Database, findTracing, type Monitor } from '../../src/internal.js'
 import { refusedAddress } from '../address.js'
 import { announce, describeListening, warnOfOpenHost } from './announce.js'
 import { answerBackups } from '../database/backups.js'

@@ -1,4 +1,4 @@
-import { addMetrics, DRAINING, lastingMetrics, type Metrics, type Readiness } from '../../src/index.js'
+import { addMetrics, DRAINING, lastingMetrics, type Metrics, type Readiness } from '../../src/internal.js'
 import type { Log } from './log.js'
 import type { Stop } from './stop.js'
 import { type AdminOptions, listenForAdmin } from './watch.js'

@@ -1,4 +1,4 @@
-import { createMonitor, type Database, type Monitor, openAdmin } from '../../src/index.js'
+import { createMonitor, type Database, type Monitor, openAdmin } from '../../src/internal.js'
 import { refusedAddress } from '../address.js'
 import type { CliContext } from '../context.js'
 import type { Log } from './log.js'

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Metrics } from '../../src/index.js'
+import type { Metrics } from '../../src/internal.js'
 import { type Answer, isOurs, type Listening, type Orders, type Question, type Report } from './parent.js'
 
 /** How a process ended. */

@@ -1,4 +1,4 @@
-import { configSchema, FIELD_TYPES, type Json, type JsonSchema } from '../../src/index.js'
+import { configSchema, FIELD_TYPES, type Json, type JsonSchema } from '../../src/internal.js'
 import { ANY, type Example, type ExampleField, flow, readExample, type Step } from './example.js'
 import { code, codeBlock, table } from './markdown.js'
 

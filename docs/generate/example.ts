@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { stringify } from 'yaml'
-import { type AppSpec, checkConfig, type Json, readConfig } from '../../src/index.js'
+import { type AppSpec, checkConfig, type Json, readConfig } from '../../src/internal.js'
 
 type FieldSpec = AppSpec['models'][number]['fields'][number]
 

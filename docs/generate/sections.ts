@@ -1,5 +1,6 @@
 import { commandTables, exitCodes } from './commands.js'
 import { configKeys, exampleFile, fieldTypes, fieldTypesAtAGlance } from './configuration.js'
+import { pluginApi } from './plugin-api.js'
 import { diagnostics, dialects, limits, lookups, paginationStyles, problems } from './tables.js'
 
 /** What the pages take from the program itself, by the name that stands in their marks. */
@@ -16,6 +17,7 @@ const SECTIONS: Readonly<Record<string, () => string>> = {
   diagnostics,
   commands: commandTables,
   'exit codes': exitCodes,
+  'plugin api': pluginApi,
 }
 
 const MARKED = /(<!-- generated: (.+) -->\n)[^]*?(<!-- end of generated text -->)/g

@@ -1,4 +1,4 @@
-import { DIAGNOSTICS, FIELD_TYPES, PROBLEMS } from '../../src/index.js'
+import { DIAGNOSTICS, FIELD_TYPES, PROBLEMS } from '../../src/internal.js'
 import { DIALECTS } from '../../src/dialects/index.js'
 import { PAGINATION_STYLES } from '../../src/pagination/index.js'
 import { type Lookup, LOOKUPS } from '../../src/fields/field-type.js'

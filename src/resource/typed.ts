@@ -1,12 +1,7 @@
+import type { Application } from './application.js'
 import type { BodyMode } from './body.js'
 import type { Id, Row } from './plan.js'
 import type { ListParameters } from './query.js'
-
-/**
- * What `snippetctl types` has written of an application, by merging into this. As long as nothing is written, every name is taken and
- * records are rows of anything.
- */
-export interface Application {}
 
 type Resources = Application extends { readonly resources: infer All } ? All : never
 type Routes = Application extends { readonly routes: infer All } ? All : never

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { indexDifferences, loadApplication, migrateUp } from '../../src/index.js'
+import { indexDifferences, loadApplication, migrateUp } from '../../src/internal.js'
 import { makeProject, type Project, runCli } from '../support/cli.js'
 import { envOf, openTestDatabase, type TestDatabase } from '../support/database.js'
 

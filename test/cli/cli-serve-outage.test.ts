@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { openDatabase } from '../../src/index.js'
+import { openDatabase } from '../../src/internal.js'
 import {
   BOOKS,
   BOOKS_MIGRATION,

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { openDatabase } from '../../src/index.js'
+import { openDatabase } from '../../src/internal.js'
 import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from '../support/cli.js'
 
 const SECRET = 'S3cretMark'

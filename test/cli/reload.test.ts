@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from '@jest/globals'
-import { migrateUp } from '../../src/index.js'
+import { migrateUp } from '../../src/internal.js'
 import {
   BOOKS,
   BOOKS_MIGRATION,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
-import type { Diagnostic } from '../../src/index.js'
+import type { Diagnostic } from '../../src/internal.js'
 import { JOURNAL } from '../../src/migrations/files/journal.js'
 import { checkText, mistakesOf, specOf } from '../support/config.js'
 import { makeProject, type Project, runCli } from '../support/cli.js'

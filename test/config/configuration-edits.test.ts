@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { declareField, declareRename, declareResource, spellResource } from '../../src/index.js'
+import { declareField, declareRename, declareResource, spellResource } from '../../src/internal.js'
 import { checkText } from '../support/config.js'
 
 // What commands write into resources.yaml: `migrate adopt` a field, `add resource` a resource, `migrate plan --rename` a former name.

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, expect, test } from '@jest/globals'
-import { type Diagnostic, loadApplication } from '../../src/index.js'
+import { type Diagnostic, loadApplication } from '../../src/internal.js'
 
 // Configurations, and all that is said of each. SNIPPETCTL_DOCS=write writes it down anew; whoever does reads the difference.
 const FILE = resolve('test/fixtures/diagnostics.txt')

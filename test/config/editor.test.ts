@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { FIELD_TYPES } from '../../src/index.js'
+import { FIELD_TYPES } from '../../src/internal.js'
 import { BOOKS } from '../support/cli.js'
 
 interface Message {

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from '@jest/globals'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadApplication } from '../../src/index.js'
+import { loadApplication } from '../../src/internal.js'
 
 const folders: string[] = []
 afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))))

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { type Database, openDatabase } from '../../src/index.js'
+import { type Database, openDatabase } from '../../src/internal.js'
 import { type Api, SNIPPETS_FILE, startApi } from '../support/api.js'
 import type { TestDatabase } from '../support/database.js'
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { planMigration } from '../../src/index.js'
+import { planMigration } from '../../src/internal.js'
 import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from '../support/cli.js'
 import { specOf } from '../support/config.js'
 import { envOf, openOnlyOnServer, openTestDatabase, type TestDatabase, testDatabaseKind } from '../support/database.js'

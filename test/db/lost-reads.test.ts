@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
-import { type Database, openDatabase, type Plugin, type Store } from '../../src/index.js'
+import type { Plugin, Store } from '../../src/index.js'
+import { type Database, openDatabase } from '../../src/internal.js'
 import { type Api, startApi } from '../support/api.js'
 import { ddlOf, specOf } from '../support/config.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../support/database.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { messageDifferences } from '../../src/index.js'
+import { messageDifferences } from '../../src/internal.js'
 import { type Api, startApi } from '../support/api.js'
 import { checkText, mistakesOf, specOf } from '../support/config.js'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Statement } from '../../src/db/database.js'
-import { type Database, openDatabase } from '../../src/index.js'
+import { type Database, openDatabase } from '../../src/internal.js'
 import { type Api, startApi } from '../support/api.js'
 import { ddlOf, specOf } from '../support/config.js'
 import { openTestDatabase, type TestDatabase, watchDatabase } from '../support/database.js'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { loadApplication } from '../../src/index.js'
+import { loadApplication } from '../../src/internal.js'
 import { type Api, startApi } from '../support/api.js'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

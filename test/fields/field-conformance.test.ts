@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Example, FieldType, Lookup } from '../../src/fields/field-type.js'
-import { FIELD_TYPES, type Json } from '../../src/index.js'
+import type { Json } from '../../src/index.js'
+import { FIELD_TYPES } from '../../src/internal.js'
 import { type Api, startApi } from '../support/api.js'
 import { mistakesOf } from '../support/config.js'
 

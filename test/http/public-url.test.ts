@@ -1,11 +1,11 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { loadApplication } from '../../src/index.js'
+import { loadApplication } from '../../src/internal.js'
 import { type Api, startApi } from '../support/api.js'
 import { makeProject } from '../support/cli.js'
 import { openTestDatabase } from '../support/database.js'
 import { ddlOf, specOf } from '../support/config.js'
-import type { Database } from '../../src/index.js'
+import type { Database } from '../../src/internal.js'
 
 const yaml = (api: string) => `version: 1
 api: ${api}

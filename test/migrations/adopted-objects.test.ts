@@ -7,7 +7,7 @@ import {
   planMigration,
   readDrift,
   schemaDifferences,
-} from '../../src/index.js'
+} from '../../src/internal.js'
 import { BOOKS, BOOKS_MIGRATION } from '../support/cli.js'
 import { specOf } from '../support/config.js'
 import { openTestDatabase, type TestDatabase } from '../support/database.js'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { planMigration } from '../../src/index.js'
+import { planMigration } from '../../src/internal.js'
 import { openTestDatabase, type TestDatabase } from '../support/database.js'
 import { makeFolder, specOf } from '../support/migrations.js'
 

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { type App, loadApplication, OPENAPI_VERSIONS, type PluginApp, renderOpenApi } from '../../src/index.js'
+import type { PluginApp } from '../../src/index.js'
+import { type App, loadApplication, OPENAPI_VERSIONS, renderOpenApi } from '../../src/internal.js'
 import { type Api, SNIPPETS_FILE, startApi } from '../support/api.js'
 import { makeProject, PLUGGED, runCli } from '../support/cli.js'
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { beforeAll, expect, test } from '@jest/globals'
-import { loadApplication, OPENAPI_VERSIONS, renderOpenApi } from '../../src/index.js'
+import { loadApplication, OPENAPI_VERSIONS, renderOpenApi } from '../../src/internal.js'
 import { SNIPPETS_FILE } from '../support/api.js'
 
 type Schema = Readonly<Record<string, unknown>> & { readonly properties?: Readonly<Record<string, Schema>> }

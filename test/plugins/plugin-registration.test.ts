@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { loadApplication, type PluginApp } from '../../src/index.js'
+import type { PluginApp } from '../../src/index.js'
+import { loadApplication } from '../../src/internal.js'
 import { makeProject, PLUGGED } from '../support/cli.js'
 
 /** What is wrong with an application whose one plugin is this function. */

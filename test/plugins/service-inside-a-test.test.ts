@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterEach, expect, test } from '@jest/globals'
-import { startTestService, type TestService } from '../../src/index.js'
+import { startTestService, type TestService } from '../../src/testing.js'
 import { BOOKS, makeProject, type Project } from '../support/cli.js'
 import { openOnlyOnServer, type TestDatabase } from '../support/database.js'
 

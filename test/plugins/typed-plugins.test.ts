@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { loadApplication, renderTypes } from '../../src/index.js'
+import { loadApplication, renderTypes } from '../../src/internal.js'
 import { SNIPPETS_FILE } from '../support/api.js'
 import { makeProject } from '../support/cli.js'
 import { compileFiles } from '../support/compiler.js'

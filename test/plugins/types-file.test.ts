@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { FIELD_TYPES, JsonText, loadApplication, renderOpenApi, renderTypes } from '../../src/index.js'
+import { JsonText } from '../../src/index.js'
+import { FIELD_TYPES, loadApplication, renderOpenApi, renderTypes } from '../../src/internal.js'
 import { type Project, makeProject, runCli } from '../support/cli.js'
 
 /** A declaration of each type of field, and what stands for its values in a record and in what makes one. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { loadApplication, type Plugin } from '../../src/index.js'
+import type { Plugin } from '../../src/index.js'
+import { loadApplication } from '../../src/internal.js'
 import type { Statement } from '../../src/db/database.js'
 import { type Api, startApi } from '../support/api.js'
 import { makeProject } from '../support/cli.js'

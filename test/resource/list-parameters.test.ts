@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { type ListParameters, loadApplication } from '../../src/index.js'
+import type { ListParameters } from '../../src/index.js'
+import { loadApplication } from '../../src/internal.js'
 import { type Api, SNIPPETS_FILE, startApi } from '../support/api.js'
 import { makeProject } from '../support/cli.js'
 import { expectSound } from '../support/leaks.js'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { type App, renderOpenApi, resourceAt, type Route } from '../../src/index.js'
+import { type App, renderOpenApi, resourceAt, type Route } from '../../src/internal.js'
 import { SECURITY_HEADERS } from '../../src/http/server/headers.js'
 import { UNDECLARED } from '../../src/openapi/responses.js'
 import { UNREADABLE } from '../../src/openapi/written.js'

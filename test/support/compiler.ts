@@ -15,7 +15,10 @@ const OPTIONS = {
   rootDir: '/',
   types: ['node'],
   typeRoots: [resolve('node_modules', '@types')],
-  paths: { snippetctl: [resolve('dist', 'src', 'index.d.ts')] },
+  paths: {
+    snippetctl: [resolve('dist', 'src', 'index.d.ts')],
+    'snippetctl/testing': [resolve('dist', 'src', 'testing.d.ts')],
+  },
 }
 
 /** What the compiler says of these files under `strict`, a line for each mistake: `plugin.ts:3 Property …`. */

@@ -1,4 +1,4 @@
-import type { Database } from '../../src/index.js'
+import type { Database } from '../../src/internal.js'
 
 /** Books and their authors, at one prefix and at a mount for each dialect. */
 export const MOUNTED = `version: 1

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { median } from '../../bench/statistics.js'
-import { loadSpec } from '../../src/index.js'
+import { loadSpec } from '../../src/internal.js'
 import { createAll, wantedTables } from '../../src/migrations/plan/sql.js'
 import { runCli } from '../../test/support/cli.js'
 import { type Client, createClient } from '../client.js'

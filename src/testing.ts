@@ -1,3 +1,4 @@
+/** Helpers for the tests of a project: `import { startTestService } from 'snippetctl/testing'`. */
 import { dirname, join, resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { renderDiagnostics } from './config/diagnostic.js'
@@ -10,23 +11,32 @@ import { migrationFolder } from './plugins/migration-folder.js'
 import { createService } from './service.js'
 import type { Environment } from './settings.js'
 
-interface TestServiceOptions {
-  /** resources.yaml, whose `migrations` beside it make the tables; in the current folder when left out. */
+/**
+ * The options of `startTestService`.
+ * @example
+ * const options: TestServiceOptions = { file: 'test/resources.yaml', env: { SECRET: 'x' } }
+ */
+export interface TestServiceOptions {
+  /** The path of `resources.yaml`, by default the one in the current folder. The folder `migrations` beside it makes the tables. */
   readonly file?: string
-  /** An empty PostgreSQL database; left out, an embedded one that is gone at the end. */
+  /** The URL of an empty PostgreSQL database. By default, an embedded database that is deleted on `close`. */
   readonly databaseUrl?: string | undefined
-  /** What plugins and settings read; nothing when left out. */
+  /** The environment variables that settings and plugins read, by default none. */
   readonly env?: Environment
 }
 
-/** An application that serves, for as long as a test takes. */
+/**
+ * An application that runs inside a test.
+ * @example
+ * const statusOf = async (service: TestService, path: string) => (await service.fetch(path)).status
+ */
 export interface TestService {
   /** `http://127.0.0.1:<port>` */
   readonly url: string
   readonly database: Database
-  /** Asks the service: `fetch('/api/books/')`. */
+  /** Sends a request to the service: `fetch('/api/books/')`. */
   fetch(path: string, init?: RequestInit): Promise<Response>
-  /** Answers what is under way, and stops. */
+  /** Waits for the requests that are running and stops the service. */
   close(): Promise<void>
 }
 
@@ -36,9 +46,13 @@ const LOG: Log = {
 }
 
 /**
- * Starts an application inside a test, on a free port and on a database of its own, with all migrations applied. What fails
- * within a request goes to the error output.
- * @throws Error with every mistake of resources.yaml and its line; MigrationError; DatabaseRefused
+ * Starts an application inside a test, on a free port and a database of its own, with all migrations applied. Failed requests (500) are
+ * logged to standard error.
+ * @throws Error with every mistake in `resources.yaml` and its line; MigrationError; DatabaseRefused
+ * @example
+ * const service = await startTestService()
+ * const response = await service.fetch('/api/books/')
+ * await service.close()
  */
 export async function startTestService({
   file = 'resources.yaml',
@@ -60,7 +74,7 @@ export async function startTestService({
     return {
       url,
       database,
-      fetch: (asked, init) => fetch(url + asked, init),
+      fetch: (path, init) => fetch(url + path, init),
       close: async () => {
         await service.drain()
         await database.close()
