@@ -1,4 +1,5 @@
 import type { FieldSpec } from '../config/spec.js'
+import { featureParameters } from '../features/index.js'
 import type { Method } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
 import { type Exact, type Members, printJson, textOf } from './exact.js'
@@ -81,12 +82,12 @@ function lookup({ resources }: Explored, { target }: FieldSpec, id: string): Htm
     target && resources.find(({ spec }) => spec.model.name === target.model && spec.operations.includes('list'))
   const size = found && sizeParameter(found.spec)
   if (!found || size === undefined) return undefined
-  const { path, model, filters, search } = found.spec
+  const { path, model, filters } = found.spec
   const byLookup = filters.flatMap(({ field, lookups }) =>
     lookups.filter((one) => one === 'icontains' || one === 'startswith').map((one) => `${field.name}__${one}`),
   )
-  const searched = search.length > 0 ? ['search'] : byLookup
+  const finding = featureParameters(found.spec, 'list').find(({ findsText }) => findsText)
   const url = `${path}?${size}=10`
   const key = model.primaryKey.name
-  return html`<datalist id="${id}" data-path="${url}" data-key="${key}" data-search="${searched[0]}"></datalist>`
+  return html`<datalist id="${id}" data-path="${url}" data-key="${key}" data-search="${finding?.name ?? byLookup[0]}"></datalist>`
 }

@@ -1,4 +1,6 @@
 import type { FilterSpec, ResourceSpec } from '../config/spec.js'
+import type { QueryParameter } from '../features/feature.js'
+import { featureParameters } from '../features/index.js'
 import type { Lookup } from '../fields/field-type.js'
 import type { Resource } from '../resource/resource.js'
 import { type Html, html } from './html.js'
@@ -28,19 +30,20 @@ export function orderedUrl({ spec }: Resource, search: string, ordering: string)
 
 /** The form that filters and orders a list; nothing for a list that takes neither, and for one whose dialect says it otherwise. */
 export function queryForm(resource: Resource, search: string): Html | undefined {
-  const { filters, search: searched, orderable, path, dialect } = resource.spec
-  if (dialect || (filters.length === 0 && searched.length === 0 && orderable.length === 0)) return undefined
+  const { filters, orderable, path, dialect } = resource.spec
+  const featured = featureParameters(resource.spec, 'list').filter(({ hint }) => hint !== undefined)
+  if (dialect || (filters.length === 0 && featured.length === 0 && orderable.length === 0)) return undefined
   const query = new URLSearchParams(search)
   const fields = filters.flatMap((filter) => filter.lookups.map((lookup) => filterInput(filter, lookup, query)))
   return html`<form class="query" method="get" action="${ROOT + path}" role="search" aria-label="Filter and order">
-${searched.length > 0 && searchInput(resource, query)}${fields}${orderable.length > 0 && orderInput(resource, query)}
+${featured.map((each) => parameterInput(each, query))}${fields}${orderable.length > 0 && orderInput(resource, query)}
 <span class="actions"><button>Apply</button>${search !== '' && html` <a class="button plain" href="${ROOT + path}">Clear</a>`}</span>
 </form>`
 }
 
-function searchInput({ spec }: Resource, query: URLSearchParams): Html {
-  const names = spec.search.map(({ name }) => name).join(', ')
-  return html`<span><label for="search">search</label><input id="search" name="search" type="search" value="${query.get('search') ?? ''}" placeholder="words in ${names}" autocomplete="off"></span>`
+function parameterInput({ name, hint, findsText }: QueryParameter, query: URLSearchParams): Html {
+  const type = findsText && html` type="search"`
+  return html`<span><label for="${name}">${name}</label><input id="${name}" name="${name}"${type} value="${query.get(name) ?? ''}" placeholder="${hint}" autocomplete="off"></span>`
 }
 
 const WORDS: Partial<Record<Lookup, string>> = { in: 'one, another', isnull: '' }

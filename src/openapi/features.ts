@@ -7,6 +7,7 @@ import {
   type ResourceSpec,
 } from '../config/spec.js'
 import type { ListDescription } from '../dialects/dialect.js'
+import { featureParameters } from '../features/index.js'
 import type { ValueDescription } from '../http/operation.js'
 import { refusesParameters, refusesSelection } from '../http/parameters.js'
 import type { NullsPlace } from '../pagination/paginator.js'
@@ -14,10 +15,9 @@ import { lookupsOf, mostValuesOf, sortableBy } from '../resource/dialect-list.js
 import { compileFilters } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
 import { MOST_EXPANDED, pathsOf } from '../resource/selection.js'
-import { LONGEST_SEARCH } from '../resource/search.js'
 import type { FieldSchemas } from './field-schema.js'
 import type { Part } from './part.js'
-import { filterParameter, listParameter, ONCE, repeated } from './query-parameters.js'
+import { filterParameter, listParameter, ONCE, queryParameter, repeated } from './query-parameters.js'
 import { headersNamed } from './responses.js'
 
 /** The operation of a resource that is described, and what it may ask about. */
@@ -55,16 +55,10 @@ const filtering: Feature = ({ resource: { spec }, operation, schemas }) =>
       }
     : {}
 
-const searching: Feature = ({ resource: { spec }, operation }) => {
-  const { dialect } = spec
-  // A search that is a part of another parameter is described with that parameter.
-  const name = dialect ? describeDialect(spec)?.filters && dialect.search : 'search'
-  if (operation !== 'list' || spec.search.length === 0 || name === undefined) return {}
-  const names = spec.search.map(({ name }) => `\`${name}\``).join(', ')
-  const description = `Only records in which every word, in either case, stands somewhere in one of ${names}.`
-  return {
-    parameters: [{ name, in: 'query', description, schema: { type: 'string', maxLength: LONGEST_SEARCH } }],
-  }
+const featured: Feature = ({ resource: { spec }, operation }) => {
+  // Where a dialect has its filters in one parameter, those of features are parts of it, and described with it.
+  if (spec.dialect && !describeDialect(spec)?.filters) return {}
+  return { parameters: featureParameters(spec, operation).map(queryParameter) }
 }
 
 const selecting: Feature = ({ resource: { spec, members, selectable }, operation, partial }) => {
@@ -230,11 +224,11 @@ const constraints: Feature = ({ canConflict }) => ({ refusals: canConflict ? [40
 
 const database: Feature = () => ({ refusals: [503] })
 
-/** Everything that adds to the generated operations. What is new for resources is a function and a name here. */
+/** Everything that adds to the generated operations; what features of resources add is `featured`. */
 export const FEATURES: readonly Feature[] = [
   addressing,
   filtering,
-  searching,
+  featured,
   selecting,
   ordering,
   paging,

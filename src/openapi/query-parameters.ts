@@ -1,3 +1,4 @@
+import type { QueryParameter } from '../features/feature.js'
 import type { Lookup } from '../fields/field-type.js'
 import type { JsonSchema } from '../json.js'
 import { type Filter, MOST_VALUES } from '../resource/filter.js'
@@ -30,6 +31,12 @@ export function filterParameter(
   if (lookup === 'in') return listParameter(parameter, description, schema, { maxItems: MOST_VALUES })
   const given: JsonSchema = lookup === 'isnull' ? { type: 'boolean' } : schema
   return { name: parameter, in: 'query', description, schema: given }
+}
+
+/** The parameter of a feature. */
+export function queryParameter({ name, description, schema }: QueryParameter): Part {
+  const between = schema['type'] === 'array' ? { style: 'form', explode: false } : {}
+  return { name, in: 'query', description, ...between, schema }
 }
 
 /** A name that is given twice is refused. */

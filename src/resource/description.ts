@@ -1,4 +1,5 @@
 import type { FieldSpec, ResourceSpec } from '../config/spec.js'
+import { featureOptions } from '../features/index.js'
 import type { Json } from '../json.js'
 import { describedSchema } from './field-schema.js'
 import { compileFilters } from './filter.js'
@@ -6,7 +7,7 @@ import { pathsOf } from './selection.js'
 
 /** What clients can know of a resource before they ask for records: its operations, its fields with their rules, and what lists take. */
 export function describeResource(spec: ResourceSpec): Json {
-  const { name, operations, model, filters, search, sparseFields, expand, computed, orderable, pagination } = spec
+  const { name, operations, model, filters, sparseFields, expand, computed, orderable, pagination } = spec
   const { dialect, idempotency, bulk } = spec
   const stored = model.fields.filter((field) => !field.private)
   const fields = [...stored, ...computed.map(({ field }) => field)]
@@ -22,9 +23,9 @@ export function describeResource(spec: ResourceSpec): Json {
     ...(bulk.operations.length > 0 && { bulk: [...bulk.operations], bulk_max: bulk.max }),
     // A dialect has parameters of its own.
     ...(dialect && { dialect: dialect.name }),
+    ...featureOptions(spec),
     ...(lists && {
       filters: filters.length === 0 ? [] : [...compileFilters(spec).keys()],
-      ...(search.length > 0 && { search: search.map((field) => field.name) }),
       ordering: orderable.map((field) => field.name),
       pagination: [...pagination.style.parameters],
     }),

@@ -1,6 +1,7 @@
 import { orderBy, totalOrder } from '../config/indexes/coverage.js'
 import type { FieldSpec, OrderSpec, ResourceSpec } from '../config/spec.js'
 import type { Comparison, Dialect, Given, Sorting, Vocabulary, Window } from '../dialects/dialect.js'
+import { type FeaturePlans, featureParameters } from '../features/index.js'
 import type { Lookup } from '../fields/field-type.js'
 import { offsetPage } from '../pagination/by-offset.js'
 import type { Ordered, PageRequest, Parameters } from '../pagination/paginator.js'
@@ -11,7 +12,6 @@ import { keepRecent, type ListRequest, refuseLong, spellLinks } from './list.js'
 import type { LinkReader } from './links.js'
 import type { Condition } from './plan.js'
 import { type Pair, parsePairs, quote } from './query.js'
-import { compileSearch } from './search.js'
 
 /** Records that a client can ask for by their ids at once. */
 const MOST_IDS = 1_000
@@ -28,14 +28,15 @@ export function compileDialectList(
 ): (search: string) => ListRequest {
   const { model, pagination, unknownQuery } = spec
   const lookups = lookupsOf(spec)
-  const own = spec.search.length > 0 && dialect.search !== undefined ? [dialect.search] : []
+  const featured = featureParameters(spec, 'list')
+  const own = featured.map(({ name }) => name)
+  const searching = featured.find(({ name }) => name === dialect.search)
   const words: Vocabulary = {
     key: model.primaryKey.name,
     isField: (name) => lookups.has(name),
-    searches: own.length > 0,
+    searches: searching !== undefined,
     sizes: pagination,
   }
-  const readSearch = compileSearch(spec)
   const readSorting = compileSorting(spec)
   const allowed = `allowed are ${[...dialect.paging, ...dialect.parameters, ...own].join(', ')}, and filters on ${[...lookups.keys()].join(', ')}`
   const unpaged = { offset: 0n, size: dialect.unpaged === 'everything' ? undefined : pagination.pageSize }
@@ -64,7 +65,8 @@ export function compileDialectList(
     const given = gather(pairs)
     const asked = dialect.read(given, words)
     const where = asked.comparisons.flatMap(readCondition)
-    const search = asked.search === undefined ? undefined : readSearch(dialect.search ?? '', asked.search)
+    const features: FeaturePlans = {}
+    if (asked.search !== undefined) searching?.read(asked.search, features)
     const order = readSorting(asked.sorting)
     const ids = where.find(({ field, lookup }) => field === model.primaryKey && (lookup === 'in' || lookup === 'exact'))
     const window = asked.window ?? unpaged
@@ -73,7 +75,7 @@ export function compileDialectList(
     const kept = spellKept(pairs, dialect)
     refuseLong(kept, page.linkLength)
     const { start, limit, keyset } = page
-    const plan = Object.freeze({ where, search, order, start, limit, keyset, total } as const)
+    const plan = Object.freeze({ ...features, where, order, start, limit, keyset, total } as const)
     const links: ListRequest['links'] = (edges) => spellLinks(kept, page.links(edges))
     return { plan, links, cut: { window, paged: asked.window?.size !== undefined } }
   })

@@ -1,5 +1,6 @@
 import type { ResourceSpec } from '../config/spec.js'
 import type { Listed, Window } from '../dialects/dialect.js'
+import { type FeaturePlans, featureParameters } from '../features/index.js'
 import { LONGEST_LINK, type PageLinks, type Rel } from '../pagination/paginator.js'
 import { Problem } from '../problem.js'
 import { compileFilters } from './filter.js'
@@ -7,7 +8,6 @@ import { compileOrder } from './order.js'
 import type { LinkReader } from './links.js'
 import type { ListPage, ListPlan } from './plan.js'
 import { parseQuery, type Query, quote } from './query.js'
-import { compileSearch } from './search.js'
 import type { SelectionReader } from './selection.js'
 
 /** A request for a list, understood: what to ask of the store, and where its neighbours are. */
@@ -28,8 +28,8 @@ export function compileList(
   const readOrder = compileOrder(spec)
   const { style } = spec.pagination
   const ordering = spec.orderable.length > 0 ? ['ordering'] : []
-  const readSearch = spec.search.length > 0 ? compileSearch(spec) : undefined
-  const own = [...style.parameters, ...ordering, ...(readSearch ? ['search'] : []), ...(selecting?.parameters ?? [])]
+  const featured = featureParameters(spec, 'list')
+  const own = [...style.parameters, ...ordering, ...featured.map(({ name }) => name), ...(selecting?.parameters ?? [])]
   const known: ReadonlySet<string> = new Set([...own, ...filters.keys()])
   const allowed = known.size === 0 ? 'it takes none' : `allowed are ${[...known].join(', ')}`
 
@@ -48,14 +48,26 @@ export function compileList(
       }
     }
     const where = [...query].flatMap(([name, text]) => filters.get(name)?.read(text) ?? [])
-    const searched = query.get('search')
-    const search = searched === undefined ? undefined : readSearch?.('search', searched)
+    const asked: FeaturePlans = {}
+    for (const parameter of featured) {
+      const text = query.get(parameter.name)
+      if (text !== undefined) parameter.read(text, asked)
+    }
     const selection = selecting?.read(query)
     const order = readOrder(ordering.length > 0 ? query.get('ordering') : undefined)
     const { start, limit, keyset, links, linkLength } = style.read(query, order, spec.pagination)
     const kept = spellKept(query, isKept)
     refuseLong(kept, linkLength)
-    const plan = Object.freeze({ where, search, selection, order, start, limit, keyset, total: spec.pagination.count })
+    const plan = Object.freeze({
+      ...asked,
+      where,
+      selection,
+      order,
+      start,
+      limit,
+      keyset,
+      total: spec.pagination.count,
+    })
     return { plan, links: (page) => spellLinks(kept, links(page)) }
   }
 

@@ -1,4 +1,5 @@
 import type { ExpansionSpec, FieldSpec, OrderSpec } from '../config/spec.js'
+import type { FeaturePlans } from '../features/index.js'
 import type { Lookup } from '../fields/field-type.js'
 import type { PageEdges, PageStart } from '../pagination/paginator.js'
 
@@ -22,12 +23,6 @@ export interface Condition {
   readonly value: unknown
 }
 
-/** Each of the words stands somewhere in one of the fields, in either case. */
-export interface Search {
-  readonly fields: readonly FieldSpec[]
-  readonly words: readonly string[]
-}
-
 /** What a client asks to see of records, where that is not just what answers show. */
 export interface Selection {
   /** The same for the same selection, and for no other. */
@@ -39,10 +34,8 @@ export interface Selection {
 }
 
 /** What a request for a list asks of the store. `order` ends with the primary key. */
-export interface ListPlan {
+export interface ListPlan extends Readonly<FeaturePlans> {
   readonly where: readonly Condition[]
-  /** Left out where nothing is searched for. */
-  readonly search?: Search | undefined
   /** Left out where records are shown whole. Rows always are. */
   readonly selection?: Selection | undefined
   readonly order: readonly OrderSpec[]

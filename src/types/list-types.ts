@@ -1,4 +1,5 @@
 import type { FieldSpec } from '../config/spec.js'
+import { featureParameters } from '../features/index.js'
 import type { Lookup } from '../fields/field-type.js'
 import { compileFilters } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
@@ -17,7 +18,7 @@ export function listParameters({ spec, members, selectable }: Resource): readonl
       name: parameter,
       type: compared(field, lookup, field.name in spec.links),
     })),
-    ...(spec.search.length > 0 ? [{ name: 'search', type: 'string' }] : []),
+    ...featureParameters(spec, 'list').map(({ name, typescript }) => ({ name, type: typescript })),
     ...(selectable && spec.sparseFields ? [someOf('fields', members)] : []),
     ...(selectable && paths.length > 0 ? [someOf('expand', paths)] : []),
     ...(orders.length > 0 ? [someOf('ordering', orders)] : []),

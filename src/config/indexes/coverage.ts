@@ -1,5 +1,5 @@
 import type { NullsPlace } from '../../pagination/paginator.js'
-import type { FieldSpec, ModelSpec, OrderSpec } from '../spec.js'
+import type { FieldSpec, ModelSpec, OrderSpec } from '../core-spec.js'
 
 /** What a list asks of an index: fields compared for equality, and then an order. */
 export interface Wanted {

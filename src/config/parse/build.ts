@@ -1,3 +1,5 @@
+import type { Build } from '../../features/feature.js'
+import type { FeatureSpecs } from '../../features/index.js'
 import { dialectOf } from '../../dialects/index.js'
 import type { Lookup } from '../../fields/field-type.js'
 import { fieldType } from '../../fields/index.js'
@@ -8,6 +10,7 @@ import { orderBy } from '../indexes/coverage.js'
 import { columnOf, type Drafts, type FieldDraft, isRelation, type ModelDraft, optionsOf } from './drafts.js'
 import { type ApiPlace, buildMount } from './build-mounts.js'
 import { buildExpand, type Declared } from './build-expand.js'
+import type { FeatureBuilds } from './check-resources.js'
 import { operationsOf } from './operations.js'
 import { DEFAULTS } from '../schema/schema.js'
 import {
@@ -39,7 +42,11 @@ import type {
 } from '../schema/yaml-shape.js'
 
 /** The spec that a configuration without mistakes is. */
-export const buildSpec = (yaml: ConfigYaml, drafts: Drafts, file: string): AppSpec => {
+export const buildSpec = (
+  yaml: ConfigYaml,
+  { drafts, features }: { readonly drafts: Drafts; readonly features: FeatureBuilds },
+  file: string,
+): AppSpec => {
   const api = buildApi(yaml.api ?? {})
   const declared = yaml.models ?? {}
   const tables = new Map(Object.entries(declared).map(([name, model]) => [name, model.table ?? name]))
@@ -53,6 +60,7 @@ export const buildSpec = (yaml: ConfigYaml, drafts: Drafts, file: string): AppSp
       model: need(byName.get(resource.model)),
       api,
       declared: { resources: shown, models: byName },
+      features: need(features.get(name)),
     }),
   )
   const mounts = (yaml.mounts ?? []).map((mount) => buildMount(mount, resources, api))
@@ -163,14 +171,24 @@ const targetOf = ({ model = '', on_delete }: FieldYaml, { drafts, tables }: Mode
   onDelete: on_delete ?? DEFAULTS.on_delete,
 })
 
+interface ResourceContext {
+  readonly model: ModelSpec
+  readonly api: ApiPlace
+  readonly declared: Declared
+  readonly features: readonly Build<object>[]
+}
+
 const buildResource = (
   name: string,
   yaml: ResourceYaml,
-  { model, api, declared }: { readonly model: ModelSpec; readonly api: ApiPlace; readonly declared: Declared },
+  { model, api, declared, features }: ResourceContext,
 ): ResourceSpec => {
   const field = (wanted: string) => need(model.fields.find((each) => each.name === wanted))
   const nulls = { ...yaml.nulls }
+  // Each feature builds its part of them.
+  const featured = Object.assign({}, ...features.map((build) => build({ field }))) as FeatureSpecs
   return {
+    ...featured,
     name,
     mounted: undefined,
     model,
@@ -178,7 +196,6 @@ const buildResource = (
     path: api.prefix + yaml.path,
     operations: operationsOf(yaml),
     filters: filtersOf(yaml, field),
-    search: (yaml.search ?? []).map(field),
     orderable: (yaml.orderable ?? []).map(field),
     defaultOrder: (yaml.default_order ?? []).map((term) => {
       const name = term.replace(/^-/, '')

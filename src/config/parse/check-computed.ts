@@ -1,4 +1,4 @@
-import { checkFieldName } from './check-models.js'
+import { checkFieldName } from './field-names.js'
 import type { ModelDraft } from './drafts.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'

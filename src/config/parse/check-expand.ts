@@ -1,5 +1,5 @@
 import type { Json } from '../../json.js'
-import { checkFieldName } from './check-models.js'
+import { checkFieldName } from './field-names.js'
 import type { LinkContext } from './check-links.js'
 import { isRelation, type ModelDraft, whyHidden } from './drafts.js'
 import type { Path } from '../yaml/located.js'

@@ -1,4 +1,4 @@
-import { checkFieldName } from './check-models.js'
+import { checkFieldName } from './field-names.js'
 import { type Drafts, isRelation, type ModelDraft, whyHidden } from './drafts.js'
 import type { Report } from './report.js'
 import { offers, type ResourceDraft } from './resource-drafts.js'

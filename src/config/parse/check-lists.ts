@@ -1,70 +1,35 @@
-import { DIALECTS } from '../../dialects/index.js'
-import type { FieldType } from '../../fields/field-type.js'
-import { FIELD_TYPES } from '../../fields/index.js'
+import { FEATURES } from '../../features/index.js'
 import type { Json } from '../../json.js'
 import { PAGINATION_STYLES, paginationStyle } from '../../pagination/index.js'
-import { checkFieldName } from './check-models.js'
-import { type Drafts, type FieldDraft, type ModelDraft, optionsOf, whyHidden } from './drafts.js'
+import { checkFieldName, checkUsable, type FieldUse } from './field-names.js'
+import { type Drafts, type FieldDraft, type ModelDraft, optionsOf } from './drafts.js'
 import type { Path } from '../yaml/located.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
 import { nameOf, show } from '../words.js'
 import { itemsOf, membersOf, type ResourceYaml } from '../schema/yaml-shape.js'
 
-/** Reports a field that lists must not be filtered or ordered by; whether it can be used. */
-const checkUsable = (
-  model: ModelDraft,
-  name: string,
-  at: Path,
-  { report, use, part }: { report: Report; use: string; part?: 'key' },
-): FieldDraft | undefined => {
-  if (!checkFieldName(model, name, { path: at, ...(part === undefined ? {} : { part }) }, report)) return undefined
-  const field = model.fields.get(name)
-  if (field === undefined) return undefined
-  const reason = whyHidden(field) ?? WITHOUT[use]?.(field)
-  if (reason === undefined) return field
-  report.add({
-    code: 'SC311',
-    path: at,
-    ...(part === undefined ? {} : { part }),
-    message: `lists cannot be ${use} by ${show(name)}: ${reason}`,
-    ...(use === 'searched' && { help: [SEARCHABLE] }),
-  })
-  return undefined
+const FILTERED: FieldUse = {
+  used: 'filtered',
+  whyNot: ({ type }) => (type.lookups.length === 0 ? `the type \`${type.name}\` has no lookups` : undefined),
 }
 
-/** What has words is what can be compared as text. */
-const isText = (type: FieldType): boolean => type.lookups.includes('icontains')
-
-const SEARCHABLE = `fields are searched that answers show, of the type: ${FIELD_TYPES.filter(isText)
-  .map(({ name }) => `\`${name}\``)
-  .join(', ')}`
-
-const WITHOUT: Readonly<Record<string, (field: FieldDraft) => string | undefined>> = {
-  filtered: ({ type }) => (type.lookups.length === 0 ? `the type \`${type.name}\` has no lookups` : undefined),
-  searched: ({ type }) => (isText(type) ? undefined : `the type \`${type.name}\` holds no text`),
-  ordered: ({ type }) => (type.orderable ? undefined : `the type \`${type.name}\` has no order`),
+const ORDERED: FieldUse = {
+  used: 'ordered',
+  whyNot: ({ type }) => (type.orderable ? undefined : `the type \`${type.name}\` has no order`),
 }
 
 /** The parameters that lists of any style use themselves. */
 const RESERVED = new Set(['ordering', ...PAGINATION_STYLES.flatMap(({ parameters }) => parameters)])
-/** Those of a search, in every dialect. */
-const SEARCHES = new Set(['search', ...DIALECTS.flatMap(({ search }) => search ?? [])])
 
 const isSelecting = ({ sparse_fields, expand }: ResourceYaml, name: string): boolean =>
   (name === 'fields' && sparse_fields === true) || (name === 'expand' && expand !== undefined)
 
-/** Reports what lists must not be searched in. */
-export const checkSearch = ({ path, yaml }: ResourceDraft, model: ModelDraft, report: Report): void => {
-  for (const [index, name] of itemsOf(yaml.search).entries()) {
-    const at = [...path, 'search', index]
-    if (!report.isSpoiled(at)) checkUsable(model, String(name), at, { report, use: 'searched' })
-  }
-}
-
 /** Reports what is wrong with the filters of a resource. */
-export const checkFilters = ({ path, yaml }: ResourceDraft, model: ModelDraft, report: Report): void => {
+export const checkFilters = (resource: ResourceDraft, model: ModelDraft, report: Report): void => {
+  const { path, yaml } = resource
   const at = [...path, 'filterable']
+  const reserved = new Set([...RESERVED, ...FEATURES.flatMap((feature) => feature.reserves?.(resource) ?? [])])
   const given = yaml.filterable as Json | undefined
   const short = Array.isArray(given)
   const entries: readonly (readonly [string, readonly string[]])[] = short
@@ -74,9 +39,9 @@ export const checkFilters = ({ path, yaml }: ResourceDraft, model: ModelDraft, r
     const place = [...at, short ? position : name]
     if (report.isSpoiled(place)) continue
     const part = short ? {} : ({ part: 'key' } as const)
-    const field = checkUsable(model, name, place, { report, use: 'filtered', ...part })
+    const field = checkUsable(model, name, { path: place, ...part }, { report, use: FILTERED })
     if (field === undefined) continue
-    if (RESERVED.has(name) || (yaml.search !== undefined && SEARCHES.has(name)) || isSelecting(yaml, name))
+    if (reserved.has(name) || isSelecting(yaml, name))
       report.add({
         code: 'SC313',
         path: place,
@@ -117,12 +82,12 @@ const checkParameter = (
 /** Reports what is wrong with the orders that a resource allows, and with its own. */
 export const checkOrders = (resource: ResourceDraft, model: ModelDraft, models: Drafts, report: Report): void => {
   const { path, yaml } = resource
-  const use = { report, use: 'ordered' }
+  const use = { report, use: ORDERED }
   const outgrows = linkMeasure(resource, models, report)
   const key = model.key === undefined ? [] : [model.key]
   for (const [index, name] of itemsOf(yaml.orderable).entries()) {
     const at = [...path, 'orderable', index]
-    const field = report.isSpoiled(at) ? undefined : checkUsable(model, String(name), at, use)
+    const field = report.isSpoiled(at) ? undefined : checkUsable(model, String(name), { path: at }, use)
     if (field !== undefined && outgrows([...key, field]))
       report.add({ ...OUTGROWN, path: at, message: outgrown(field) })
   }
@@ -132,7 +97,7 @@ export const checkOrders = (resource: ResourceDraft, model: ModelDraft, models: 
     const at = [...path, 'default_order', index]
     if (report.isSpoiled(at)) continue
     const name = String(term).replace(/^-/, '')
-    const field = checkUsable(model, name, at, use)
+    const field = checkUsable(model, name, { path: at }, use)
     if (seen.has(name)) report.add({ code: 'SC316', path: at, message: `${show(name)} stands twice in one order` })
     else if (field !== undefined && outgrows([...order, field]))
       report.add({ ...OUTGROWN, path: at, message: outgrown(field) })

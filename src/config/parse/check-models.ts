@@ -2,10 +2,11 @@ import type { Json } from '../../json.js'
 import { ANSWERS } from './answers-model.js'
 import { checkField, createJudge } from './check-fields.js'
 import { checkFormerFields, checkFormerTables } from './check-former.js'
+import { checkFieldName } from './field-names.js'
 import { columnOf, type Drafts, type ModelDraft } from './drafts.js'
-import { findValue, type Path } from '../yaml/located.js'
+import { findValue } from '../yaml/located.js'
 import type { Report } from './report.js'
-import { show, suggest } from '../words.js'
+import { show } from '../words.js'
 import { type IndexYaml, itemsOf, membersOf } from '../schema/yaml-shape.js'
 
 const LONGEST_NAME = 63
@@ -145,17 +146,4 @@ const checkMessageTexts = (root: Json, model: ModelDraft, report: Report): void 
     if (report.isSpoiled([...path, name]) || String(text).trim() !== '') continue
     report.add({ code: 'SC207', path: [...path, name], message: `${show(name)} must not be empty text` })
   }
-}
-
-/** Reports a field that the model does not have; whether it has it. */
-export const checkFieldName = (
-  model: ModelDraft,
-  name: string,
-  place: { readonly path: Path; readonly part?: 'key' },
-  report: Report,
-): boolean => {
-  if (model.fields.has(name)) return true
-  const message = `the model ${show(model.name)} has no field ${show(name)}`
-  report.add({ ...place, code: 'SC305', message, help: suggest(name, [...model.fields.keys()], 'field') })
-  return false
 }

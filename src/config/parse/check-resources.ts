@@ -1,11 +1,13 @@
 import type { Json } from '../../json.js'
+import type { Build } from '../../features/feature.js'
+import { FEATURES } from '../../features/index.js'
 import { checkBulk } from './check-bulk.js'
 import { checkComputed } from './check-computed.js'
 import { checkConcurrency } from './check-concurrency.js'
 import { checkExpand } from './check-expand.js'
 import { checkIdempotency } from './check-idempotency.js'
 import { checkLinks, checkUrl } from './check-links.js'
-import { checkFilters, checkNulls, checkOrders, checkSearch } from './check-lists.js'
+import { checkFilters, checkNulls, checkOrders } from './check-lists.js'
 import { checkDialect, checkMounts } from './check-mounts.js'
 import type { Drafts, FieldDraft } from './drafts.js'
 import type { Report } from './report.js'
@@ -14,12 +16,20 @@ import { DEFAULTS } from '../schema/schema.js'
 import { show, suggest } from '../words.js'
 import { membersOf, type PaginationYaml } from '../schema/yaml-shape.js'
 
-/** Reports what is wrong with the resources, as far as their shape and that of the models allow. */
-export const checkResources = (root: Json, models: Drafts, report: Report): void => {
+/** How the features of each resource are built, by its name. */
+export type FeatureBuilds = ReadonlyMap<string, readonly Build<object>[]>
+
+/**
+ * Reports what is wrong with the resources, as far as their shape and that of the models allow.
+ * @returns how their features are built, for a configuration without mistakes
+ */
+export const checkResources = (root: Json, models: Drafts, report: Report): FeatureBuilds => {
   const resources = draftResources(root, models, report)
   checkPaths(resources, report)
   checkWritable(resources, report)
   checkMounts(root, report)
+  const scope = { resources, models, report }
+  const builds = new Map<string, readonly Build<object>[]>()
   for (const resource of resources) {
     checkModelName(resource, models, report)
     checkOperations(resource, report)
@@ -28,16 +38,20 @@ export const checkResources = (root: Json, models: Drafts, report: Report): void
     checkConcurrency(resource, report)
     checkIdempotency(resource, report)
     checkBulk(resource, report)
+    builds.set(
+      resource.name,
+      FEATURES.map((feature) => feature.parse(resource, scope)),
+    )
     if (resource.model === undefined) continue
     checkFilters(resource, resource.model, report)
-    checkSearch(resource, resource.model, report)
     checkOrders(resource, resource.model, models, report)
     checkNulls(resource, resource.model, report)
     checkUrl(resource, resource.model, report)
-    checkLinks(resource, resource.model, { resources, models, report })
+    checkLinks(resource, resource.model, scope)
     checkComputed(resource, resource.model, report)
-    checkExpand(resource, resource.model, { resources, models, report })
+    checkExpand(resource, resource.model, scope)
   }
+  return builds
 }
 
 const checkPaths = (resources: readonly ResourceDraft[], report: Report): void => {

@@ -26,13 +26,13 @@ export const checkConfig = (document: ConfigDocument): AppSpec | Diagnostic[] =>
   checkProxies(document.value, report)
   const models = draftModels(document.value, report)
   checkModels(document.value, models, report)
-  checkResources(document.value, models, report)
+  const features = checkResources(document.value, models, report)
   const diagnostics = report.diagnostics()
   if (diagnostics.length > 0) return diagnostics
   const given = document.value as unknown as ConfigYaml
   const value = withAnswers(given)
   const drafts = value === given ? models : draftModels(value as unknown as Json, report)
-  const spec = buildSpec(value, drafts, resolve(document.file))
+  const spec = buildSpec(value, { drafts, features }, resolve(document.file))
   checkMessages(spec, report)
   const misplaced = report.diagnostics()
   return misplaced.length > 0 ? misplaced : spec

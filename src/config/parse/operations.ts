@@ -1,4 +1,4 @@
-import { OPERATIONS, READS, type Operation } from '../spec.js'
+import { OPERATIONS, READS, type Operation } from '../core-spec.js'
 import type { ResourceYaml } from '../schema/yaml-shape.js'
 
 /** What a resource offers, in the order of the list of all operations. */

@@ -3,7 +3,7 @@ import type { Drafts, ModelDraft } from './drafts.js'
 import { findValue, type Path } from '../yaml/located.js'
 import { operationsOf } from './operations.js'
 import type { Report } from './report.js'
-import type { Operation } from '../spec.js'
+import type { Operation } from '../core-spec.js'
 import { membersOf, type ResourceYaml } from '../schema/yaml-shape.js'
 
 /** A resource as far as it is known. */
@@ -14,7 +14,9 @@ export interface ResourceDraft {
   readonly yaml: ResourceYaml
   /** undefined when it is not declared, or cannot be read. */
   readonly model: ModelDraft | undefined
-  has(key: keyof ResourceYaml): boolean
+  has(key: string): boolean
+  /** What stands under a key of a feature; undefined when nothing does. */
+  given(key: string): Json | undefined
 }
 
 /** The declared resources, each as far as its shape allows. */
@@ -29,6 +31,7 @@ const draft = (name: string, json: Json, models: Drafts, report: Report): Resour
     path,
     yaml: members as unknown as ResourceYaml,
     model: typeof members['model'] === 'string' ? models.get(members['model']) : undefined,
+    given: (key) => members[key],
     has: (key) => members[key] !== undefined && !report.isSpoiled([...path, key]),
   }
 }

@@ -2,8 +2,6 @@ import type { JsonSchema } from '../../json.js'
 import { FIELD_TYPES } from '../../fields/index.js'
 import { doc, flag, listOf, mapping, named } from './parts.js'
 
-/** Each word is compared with each of them. */
-const MOST_SEARCHED = 10
 const MOST_COMPUTED = 50
 /** Types of which a value is one word of JSON, and that mean something without options. */
 const COMPUTED_TYPES = FIELD_TYPES.filter(({ orderable, required = [] }) => orderable && required.length === 0)
@@ -13,11 +11,6 @@ const RELATIONS_HINT = 'an expansion is a relation, or up to three between dots,
 
 /** The schemas of what a resource says of how its records are looked for and shown. */
 export const readingSchemas = (): Readonly<Record<string, JsonSchema>> => ({
-  search: doc(
-    listOf({}, { maxItems: MOST_SEARCHED }),
-    'The fields of text in which `search` looks for words.',
-    'search: [title, blurb]',
-  ),
   sparse_fields: flag('Whether `fields` asks for some of the members of records, in lists and of one record.'),
   expand: doc(
     expandSchema(),

@@ -1,3 +1,4 @@
+import { featureKeys } from '../../features/index.js'
 import { LOOKUPS } from '../../fields/field-type.js'
 import type { JsonSchema } from '../../json.js'
 import { PAGINATION_STYLES } from '../../pagination/index.js'
@@ -122,6 +123,7 @@ const resourceSchema = (): JsonSchema =>
         'Whether changes and deletions must say, by `If-Match`, which version of the record they are meant for.',
         'concurrency: required',
       ),
+      ...featureKeys(),
       ...readingSchemas(),
       ...writeKeys(),
       url: flag('Whether each object starts with its own `url`.'),

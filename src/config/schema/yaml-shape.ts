@@ -1,7 +1,7 @@
 import type { Lookup } from '../../fields/field-type.js'
 import type { Json } from '../../json.js'
 import type { NullsPlace } from '../../pagination/paginator.js'
-import type { BulkOperation, CountMode, Operation, RelationSpec } from '../spec.js'
+import type { BulkOperation, CountMode, Operation, RelationSpec } from '../core-spec.js'
 
 /** What a field of the right shape is in YAML; the options of its type stand beside these. */
 export interface FieldYaml {
@@ -59,7 +59,6 @@ export interface ResourceYaml {
   readonly model: string
   readonly path: string
   readonly filterable?: readonly string[] | Readonly<Record<string, readonly Lookup[]>>
-  readonly search?: readonly string[]
   readonly orderable?: readonly string[]
   readonly default_order?: readonly string[]
   readonly nulls?: Readonly<Record<string, NullsPlace>>

@@ -2,7 +2,8 @@ import type { FieldSpec, OrderSpec } from '../../config/spec.js'
 import type { Lookup } from '../../fields/field-type.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { type Cell, writeCell } from '../../fields/cell.js'
-import type { Condition, ListPlan, Search } from '../../resource/plan.js'
+import type { Search } from '../../features/search.js'
+import type { Condition, ListPlan } from '../../resource/plan.js'
 import { cellColumn } from './forms.js'
 
 /** Numbers the parameters of one statement; each knows how its value is read from the plan that the statement serves. */

@@ -1,0 +1,204 @@
+import type { Dialect } from '../dialects/dialect.js'
+import type { FieldType, Lookup } from '../fields/field-type.js'
+import type { Json } from '../json.js'
+import type { NullsPlace, Ordered, PageSizes, PaginationStyle } from '../pagination/paginator.js'
+
+export interface ApiSpec {
+  readonly prefix: string
+  readonly title: string
+  /** Of the resources that name none. */
+  readonly dialect: string
+  /** Whether there are pages for people; `development` is everywhere but in production. */
+  readonly explore: boolean | 'development'
+  /** The hosts that are answered for; any if empty. */
+  readonly hosts: readonly string[]
+  /** The most bytes that any body may have. */
+  readonly maxBody: number
+  /** Under which clients reach the service, without a slash at the end. */
+  readonly publicUrl: string | undefined
+  /** Addresses, and ranges of them, of proxies that may say it for a request. */
+  readonly trustedProxies: readonly string[]
+  /** undefined: scripts of other origins read nothing. */
+  readonly cors: CorsSpec | undefined
+}
+
+export interface CorsSpec {
+  /** As browsers send them; `*` is all of them, and stands alone. */
+  readonly origins: readonly string[]
+  readonly credentials: boolean
+  /** Seconds. */
+  readonly maxAge: number
+  /** Request headers that are allowed besides the service's own. */
+  readonly headers: readonly string[]
+}
+
+export interface ModelSpec {
+  readonly name: string
+  readonly table: string
+  /** What the table was called before. */
+  readonly renamedFrom: string | undefined
+  /** Fields that the model had, and whose values may go. */
+  readonly dropped: readonly string[]
+  /** In YAML order. */
+  readonly fields: readonly FieldSpec[]
+  readonly primaryKey: FieldSpec
+  readonly indexes: readonly IndexSpec[]
+  /** What clients read when a constraint refuses a change, by its name in the database. */
+  readonly messages: Readonly<Record<string, string>>
+}
+
+/** `default:` of a field: a literal in its JSON form, or one of a fixed set of functions. */
+export type DefaultSpec = { readonly literal: Json } | { readonly call: 'now' | 'uuid' }
+
+export interface FieldSpec {
+  readonly name: string
+  /** The field's name, but `<name>_id` for a relation. */
+  readonly column: string
+  /** What the field was called before. */
+  readonly renamedFrom: string | undefined
+  readonly label: string
+  readonly type: FieldType
+  /** Only the options that the type declares. For belongs_to the target is in `target`. */
+  readonly options: object
+  readonly primaryKey: boolean
+  readonly nullable: boolean
+  readonly unique: boolean
+  readonly default: DefaultSpec | undefined
+  readonly auto: 'on_create' | 'on_update' | undefined
+  /** In answers, never taken from a body. True for primary keys that the server assigns and for `auto`. */
+  readonly readOnly: boolean
+  /** Taken from a body, never in answers. */
+  readonly writeOnly: boolean
+  /** Neither: storage only. */
+  readonly private: boolean
+  /** Replaces the message of every broken rule. */
+  readonly message: string | undefined
+  /** Of a relation. */
+  readonly target: RelationSpec | undefined
+}
+
+/** Whether answers show the field. */
+export const isShown = (field: FieldSpec): boolean => !field.private && !field.writeOnly
+
+export interface RelationSpec {
+  readonly model: string
+  readonly table: string
+  readonly column: string
+  readonly onDelete: 'restrict' | 'cascade' | 'set_null'
+}
+
+export interface IndexSpec {
+  readonly columns: readonly string[]
+  readonly unique: boolean
+  /** What clients read when the values are taken, in place of the usual words. */
+  readonly message?: string | undefined
+}
+
+export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'partial_update', 'destroy'] as const
+export type Operation = (typeof OPERATIONS)[number]
+
+/** What answers records as they are, and changes nothing. */
+export const READS = ['list', 'retrieve'] as const satisfies readonly Operation[]
+
+/** Whether an operation answers records as they are, and changes nothing. */
+export const isReading = (operation: Operation): boolean => (READS as readonly Operation[]).includes(operation)
+
+/** The operations that can be done to several records with one request. */
+export const BULK_OPERATIONS = ['create', 'partial_update', 'destroy'] as const satisfies readonly Operation[]
+export type BulkOperation = (typeof BULK_OPERATIONS)[number]
+
+export interface BulkSpec {
+  readonly operations: readonly BulkOperation[]
+  /** How many records one request may be about. */
+  readonly max: number
+}
+
+export interface OrderSpec extends Ordered {
+  readonly field: FieldSpec
+}
+
+export interface FilterSpec {
+  readonly field: FieldSpec
+  readonly lookups: readonly Lookup[]
+}
+
+export type CountMode = 'exact' | 'capped' | 'none'
+
+export interface PaginationSpec extends PageSizes {
+  readonly style: PaginationStyle
+  readonly count: CountMode
+  readonly envelope: 'none' | 'results'
+}
+
+/** The member of answers that holds related records. */
+export const EXPANDED = 'expanded'
+
+/** A related record that an answer can hold, and those that this one can hold. */
+export interface ExpansionSpec {
+  /** As clients name it: the fields that lead to it, between dots. */
+  readonly path: string
+  /** The last of them, of the model that refers to the record. */
+  readonly field: FieldSpec
+  /** As what the record is shown. */
+  readonly resource: string
+  readonly model: ModelSpec
+  /** What is shown of it, in order. */
+  readonly fields: readonly FieldSpec[]
+  /** As of the resource. */
+  readonly url: boolean
+  readonly links: Readonly<Record<string, string>>
+  readonly expand: readonly ExpansionSpec[]
+}
+
+export interface IdempotencySpec {
+  /** Whether there must be a key. */
+  readonly required: boolean
+  /** How long answers are kept. */
+  readonly hours: number
+}
+
+/** A field of answers that is stored nowhere. */
+export interface ComputedSpec {
+  readonly field: FieldSpec
+  /** The stored fields that it is made of, hidden ones perhaps. */
+  readonly from: readonly FieldSpec[]
+}
+
+/** What every resource says of itself; the features add what they make of their keys. */
+export interface CoreSpec {
+  readonly name: string
+  /** The name of the resource that this one is at a mount; undefined for one of the file. */
+  readonly mounted: string | undefined
+  readonly model: ModelSpec
+  /** The most bytes that a body may have. */
+  readonly maxBody: number
+  /** With the API prefix; starts and ends with a slash. */
+  readonly path: string
+  readonly operations: readonly Operation[]
+  readonly filters: readonly FilterSpec[]
+  readonly orderable: readonly FieldSpec[]
+  /** Without the primary key that is appended to every ordering. */
+  readonly defaultOrder: readonly OrderSpec[]
+  /** Where nulls of a field come, by its name; as PostgreSQL has them for any other. */
+  readonly nulls: Readonly<Record<string, NullsPlace>>
+  readonly pagination: PaginationSpec
+  readonly unknownQuery: 'refuse' | 'ignore'
+  /** undefined: lists are what `pagination` says. */
+  readonly dialect: Dialect | undefined
+  /** Whether changes must name the version that they are meant for. */
+  readonly concurrency: 'optional' | 'required'
+  /** Whether clients may ask for some of the members of records. */
+  readonly sparseFields: boolean
+  /** The related records that clients can ask for. */
+  readonly expand: readonly ExpansionSpec[]
+  /** How requests with an `Idempotency-Key` are answered; undefined where the header means nothing. */
+  readonly idempotency: IdempotencySpec | undefined
+  /** What can be done to several records at once. */
+  readonly bulk: BulkSpec
+  /** What answers show besides, in order; code of a plugin makes it. */
+  readonly computed: readonly ComputedSpec[]
+  /** Whether each object starts with its own `url`. */
+  readonly url: boolean
+  /** Relation fields shown as links: field name to route name. */
+  readonly links: Readonly<Record<string, string>>
+}

@@ -1,0 +1,44 @@
+import type { Path } from '../yaml/located.js'
+import { show, suggest } from '../words.js'
+import { type FieldDraft, type ModelDraft, whyHidden } from './drafts.js'
+import type { Report } from './report.js'
+
+/** Where a configuration names a field. */
+export interface NamePlace {
+  readonly path: Path
+  readonly part?: 'key'
+}
+
+/** Reports a field that the model does not have; whether it has it. */
+export const checkFieldName = (model: ModelDraft, name: string, place: NamePlace, report: Report): boolean => {
+  if (model.fields.has(name)) return true
+  const message = `the model ${show(model.name)} has no field ${show(name)}`
+  report.add({ ...place, code: 'SC305', message, help: suggest(name, [...model.fields.keys()], 'field') })
+  return false
+}
+
+/** How lists use fields. */
+export interface FieldUse {
+  /** In messages: `lists cannot be filtered by`. */
+  readonly used: string
+  /** Why the type of a field rules it out; undefined when it does not. */
+  whyNot(field: FieldDraft): string | undefined
+  readonly help?: string
+}
+
+/** Reports a field that lists must not use so. @returns the field, if they may */
+export const checkUsable = (
+  model: ModelDraft,
+  name: string,
+  place: NamePlace,
+  { use: { used, whyNot, help }, report }: { readonly use: FieldUse; readonly report: Report },
+): FieldDraft | undefined => {
+  if (!checkFieldName(model, name, place, report)) return undefined
+  const field = model.fields.get(name)
+  if (field === undefined) return undefined
+  const reason = whyHidden(field) ?? whyNot(field)
+  if (reason === undefined) return field
+  const message = `lists cannot be ${used} by ${show(name)}: ${reason}`
+  report.add({ ...place, code: 'SC311', message, ...(help !== undefined && { help: [help] }) })
+  return undefined
+}

@@ -1,0 +1,102 @@
+import type { FieldSpec } from '../config/core-spec.js'
+import { checkUsable, type FieldUse } from '../config/parse/field-names.js'
+import { doc, listOf } from '../config/schema/parts.js'
+import { itemsOf } from '../config/schema/yaml-shape.js'
+import { DIALECTS } from '../dialects/index.js'
+import type { FieldType } from '../fields/field-type.js'
+import { FIELD_TYPES } from '../fields/index.js'
+import { Problem } from '../problem.js'
+import { quote } from '../resource/query.js'
+import type { Feature } from './feature.js'
+
+export interface SearchSpec {
+  /** The fields that lists are searched in; none where they are not. */
+  readonly search: readonly FieldSpec[]
+}
+
+export interface SearchPlan {
+  /** Left out where nothing is searched for. */
+  search?: Search | undefined
+}
+
+/** Each of the words stands somewhere in one of the fields, in either case. */
+export interface Search {
+  readonly fields: readonly FieldSpec[]
+  readonly words: readonly string[]
+}
+
+/** Each word is compared with each field. */
+const MAX_FIELDS = 10
+const MAX_CHARACTERS = 200
+const MAX_WORDS = 10
+
+/** What has words is what can be compared as text. */
+const isText = (type: FieldType): boolean => type.lookups.includes('icontains')
+
+const SEARCHED: FieldUse = {
+  used: 'searched',
+  whyNot: ({ type }) => (isText(type) ? undefined : `the type \`${type.name}\` holds no text`),
+  help: `fields are searched that answers show, of the type: ${FIELD_TYPES.filter(isText)
+    .map(({ name }) => `\`${name}\``)
+    .join(', ')}`,
+}
+
+/** `search: [title, blurb]`: lists take words, and show the records that have all of them in these fields. */
+export const search: Feature<SearchSpec, SearchPlan> = {
+  keys: {
+    search: doc(
+      listOf({}, { maxItems: MAX_FIELDS }),
+      'The fields of text in which `search` looks for words.',
+      'search: [title, blurb]',
+    ),
+  },
+
+  parse({ path, model, given }, { report }) {
+    const names = itemsOf(given('search')).map(String)
+    for (const [index, name] of names.entries()) {
+      const at = [...path, 'search', index]
+      if (model && !report.isSpoiled(at)) checkUsable(model, name, { path: at }, { report, use: SEARCHED })
+    }
+    return ({ field }) => ({ search: names.map(field) })
+  },
+
+  reserves: ({ given }) =>
+    given('search') === undefined ? [] : ['search', ...DIALECTS.flatMap((dialect) => dialect.search ?? [])],
+
+  parameters({ search: fields, dialect }) {
+    const name = dialect ? dialect.search : 'search'
+    if (fields.length === 0 || name === undefined) return []
+    const names = fields.map((field) => field.name)
+    return [
+      {
+        name,
+        on: ['list'],
+        description: `Only records in which every word, in either case, stands somewhere in one of ${names.map((each) => `\`${each}\``).join(', ')}.`,
+        schema: { type: 'string', maxLength: MAX_CHARACTERS },
+        typescript: 'string',
+        hint: `words in ${names.join(', ')}`,
+        findsText: true,
+        read(text, plan) {
+          plan.search = readWords(name, text, fields)
+        },
+      },
+    ]
+  },
+
+  options: ({ search: fields, operations, dialect }) =>
+    fields.length > 0 && operations.includes('list') && dialect === undefined
+      ? { search: fields.map(({ name }) => name) }
+      : {},
+}
+
+/** @returns undefined when there is no word in the text, so that every record matches */
+function readWords(parameter: string, text: string, fields: readonly FieldSpec[]): Search | undefined {
+  const name = quote(parameter)
+  if ([...text].length > MAX_CHARACTERS)
+    throw new Problem('invalid_query', `${name} takes at most ${MAX_CHARACTERS} characters`)
+  if (fields.some(({ type, options }) => type.parse(text, options) === undefined))
+    throw new Problem('invalid_query', `the value of ${name} is no text that a field could hold`)
+  const words = [...new Set(text.split(/\s+/u).filter((word) => word !== ''))]
+  if (words.length > MAX_WORDS) throw new Problem('invalid_query', `${name} takes at most ${MAX_WORDS} words`)
+  return words.length === 0 ? undefined : { fields, words }
+}
