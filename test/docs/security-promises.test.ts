@@ -13,24 +13,28 @@ const promises = page
 
 /** Parts of the names of the tests that hold a promise, by the file that SECURITY.md names. */
 const PROOFS: Readonly<Record<string, readonly string[]>> = {
-  'database-recovery': [
+  'db/database-recovery': [
     'never repeats a write that was cut, and says that it was not made when the server has said so',
     'freezes, the request ends all the same',
   ],
-  'requests-without-database': ['is answered %d without asking the database'],
-  'database-errors': ['names tables, constraints and SQL nowhere'],
-  'misbehaving-handlers': ['and the server goes on'],
-  'cli-serve-outage': ['answers 503 until it is there, then applies the migrations and serves'],
-  'cli-serve-drain': ['still takes requests for the drain delay'],
-  'cli-serve-workers': ['answers the requests under way in every worker before it stops'],
-  'http-protocol': ['is refused in the form of its path'],
-  'json-gate': ['is that of RFC 8259', 'agrees with JSON.parse about every value'],
-  'body-values': ['does not repeat a value that it refuses'],
-  'config-diagnostics': ['reports all of them at once, each at its line and column'],
-  'config-mutations': ['are accepted, or refused with places inside the file'],
-  'drop-needs-its-name': ['is refused before anything is applied'],
-  'serve-destroys-nothing': ['starts nothing, names them, and applies not even what is safe'],
-  package: ['lets no package run a script at installation', 'keeps every npm from running scripts', 'known advisories'],
+  'http/requests-without-database': ['is answered %d without asking the database'],
+  'db/database-errors': ['names tables, constraints and SQL nowhere'],
+  'http/misbehaving-handlers': ['and the server goes on'],
+  'cli/cli-serve-outage': ['answers 503 until it is there, then applies the migrations and serves'],
+  'cli/cli-serve-drain': ['still takes requests for the drain delay'],
+  'cli/cli-serve-workers': ['answers the requests under way in every worker before it stops'],
+  'http/http-protocol': ['is refused in the form of its path'],
+  'http/json-gate': ['is that of RFC 8259', 'agrees with JSON.parse about every value'],
+  'fields/body-values': ['does not repeat a value that it refuses'],
+  'config/config-diagnostics': ['reports all of them at once, each at its line and column'],
+  'config/config-mutations': ['are accepted, or refused with places inside the file'],
+  'migrations/drop-needs-its-name': ['is refused before anything is applied'],
+  'migrations/serve-destroys-nothing': ['starts nothing, names them, and applies not even what is safe'],
+  'cli/package': [
+    'lets no package run a script at installation',
+    'keeps every npm from running scripts',
+    'known advisories',
+  ],
 }
 
 /** Whether a file has a test of such a name, as a call that is made: not in a comment, and not skipped. */
@@ -47,7 +51,7 @@ describe('the promises of SECURITY.md', () => {
 
   test.each(promises)('$promise: is held by tests of these names, and by trials that run', ({ holders }) => {
     for (const holder of holders) {
-      const [, file] = /^`test\/([\w-]+)`$/.exec(holder) ?? []
+      const [, file] = /^`test\/([\w/-]+)`$/.exec(holder) ?? []
       if (file === undefined) {
         const trial = CAMPAIGN.find(({ id }) => id === holder)
         // What a tier leaves out is said as a sentence; amounts are names with numbers.
