@@ -6,7 +6,7 @@ import { actionRoute } from './http/action.js'
 import { type Close, type Closing, closeOnce } from './http/server/closing.js'
 import type { PluginApp } from './http/plugin.js'
 import type { Mount } from './http/server/fallback.js'
-import { replaced } from './http/replacement.js'
+import type { AnyReplacement } from './http/replacement.js'
 import { type FindPlace, METHODS } from './http/route.js'
 import { RouteClash, RouteTable } from './http/routes.js'
 import { type Additions, NO_ADDITIONS, viewset } from './http/viewset.js'
@@ -180,8 +180,12 @@ export function compileApp(
           const other = before.replacements.get(operation)
           if (other)
             throw new RouteClash(`two plugins replace \`${operation}\` of \`${name}\`: ${other.source} and ${source}`)
-          const instead = replaced(each, operation, replacement)
-          const replacements = new Map(before.replacements).set(operation, { instead, source, place })
+          const replacements = new Map(before.replacements).set(operation, {
+            // It is given what the operation of this name reads.
+            replacement: replacement as unknown as AnyReplacement,
+            source,
+            place,
+          })
           additions.set(each, { ...before, replacements })
         }
       },

@@ -9,8 +9,9 @@ import type { CompileSchema } from '../resource/validator.js'
 import { compileInput } from '../resource/input.js'
 import { compileValues } from '../resource/values.js'
 import type { ActionDescription } from './action-description.js'
-import { notFound, readId } from './actions.js'
-import { readAsked } from './idempotency.js'
+import { compileEndpoint } from './middleware/index.js'
+import type { Operation } from './operations/operation.js'
+import { notFound, readId } from './operations/request.js'
 import type { BodyPolicy, Context, Method, Reply, Route, Transaction } from './route.js'
 
 interface Call<Given extends Context, Input> {
@@ -86,35 +87,49 @@ export function actionRoute(
   const path = `${at}${name}/`
   const policy = method === 'GET' ? undefined : policyFor(input ?? [], spec.maxBody)
   const read = inputReader(input, { policy }, compile)
-  const { idempotency } = spec
-  const readKey =
-    idempotency && method === 'POST' ? readAsked({ idempotency, path, policy: input && policy }) : undefined
-  const reply = replier(resource, what, output, compile)
-  // The kinds of actions differ in what they are told of their calls; this tells all that any of them is promised.
+  const { run, reply } = responder(resource, what, output, compile)
+  // The kinds of actions differ in the types of their calls; this call has every member that any of them declares.
   const handle = action.handle as (call: AnyCall) => unknown
 
-  const perform = async (context: Transaction, id: Id | undefined, given: Row): Promise<Reply> => {
-    const store = context.store(resource)
-    const find = method === 'GET' ? store.retrieve : store.lock
-    const record = id === undefined ? undefined : ((await find(id)) ?? notFound())
-    return reply(await handle({ context, id, record, input: given } as AnyCall), context, id)
+  const operation: Operation<ActionInput, ActionResult> = {
+    name,
+    method,
+    on: on === 'record' ? 'item' : 'collection',
+    body: input && policy,
+    async read(context) {
+      const given = await read(context)
+      return { given, id: on === 'record' ? readId(resource, context) : undefined }
+    },
+    async run({ given, id }, context) {
+      const store = context.store(resource)
+      const find = method === 'GET' ? store.retrieve : store.lock
+      const record = id === undefined ? undefined : ((await find(id)) ?? notFound())
+      return run(await handle({ context, id, record, input: given } as AnyCall), context, id)
+    },
+    reply,
   }
   return {
     name: `${spec.name}-${name}`,
     method,
     path,
     action: { resource, on, summary, input, output },
-    handle: async (context) => {
-      const asked = await readKey?.(context)
-      const given = await read(context)
-      const id = on === 'record' ? readId(resource, context) : undefined
-      if (method === 'GET') return perform(context as Transaction, id, given)
-      return context.transaction(
-        (inside) => (asked ? inside.once(asked, () => perform(inside, id, given)) : perform(inside, id, given)),
-        { isolation },
-      )
-    },
+    handle: compileEndpoint({
+      resource,
+      operation,
+      path,
+      respondsJson: false,
+      checkQuery: undefined,
+      idempotency: method === 'POST' ? spec.idempotency : undefined,
+      replacement: undefined,
+      transaction: method === 'GET' ? undefined : { isolation },
+      hooks: [],
+    }),
   }
+}
+
+interface ActionInput {
+  readonly given: Row
+  readonly id: Id | undefined
 }
 
 const NOTHING: Row = Object.freeze({})
@@ -139,27 +154,36 @@ function inputReader(
   return async (context) => input.body(await context.body(policy))
 }
 
-/** What an action answers is held to what it declares, so that documents and types can be relied on. */
-function replier(resource: Resource, what: string, output: ActionDescription['output'], compile: CompileSchema) {
+/** What an action returned, and the record afterwards, where that is its output. */
+interface ActionResult {
+  readonly returned: unknown
+  readonly text: string | undefined
+}
+
+/** Validates what an action returns against its declared output, so that clients can rely on documents and types. */
+function responder(resource: Resource, what: string, output: ActionDescription['output'], compile: CompileSchema) {
   const judge = typeof output === 'object' ? compileValues(output, what, compile) : undefined
 
-  return async (answer: unknown, context: Context, id: Id | undefined): Promise<Reply> => {
-    if (output === 'record' && id !== undefined) {
-      const text = await context.documents(resource).retrieve(id)
-      return { status: 200, text: text ?? fail(`${what} destroyed the record that it answers`) }
-    }
+  const run = async (returned: unknown, context: Context, id: Id | undefined): Promise<ActionResult> => {
+    if (output !== 'record' || id === undefined) return { returned, text: undefined }
+    const text = await context.documents(resource).retrieve(id)
+    return { returned, text: text ?? fail(`${what} destroyed the record that it answers`) }
+  }
+  const reply = ({ returned, text }: ActionResult): Reply => {
+    if (text !== undefined) return { status: 200, text }
     if (judge === undefined) {
-      return answer === undefined ? { status: 204 } : fail(`${what} answered something, and declares no output`)
+      return returned === undefined ? { status: 204 } : fail(`${what} answered something, and declares no output`)
     }
-    if (typeof answer !== 'object' || answer === null) fail(`${what} answered no object`)
+    if (typeof returned !== 'object' || returned === null) fail(`${what} answered no object`)
     try {
-      return { status: 200, body: { ...emptied(output), ...judge(answer) } }
+      return { status: 200, body: { ...emptied(output), ...judge(returned) } }
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       const faults = error.faults.map(({ message }) => message).join('; ')
       throw new Error(`${what} answered what its output does not declare: ${faults || error.message}`, { cause: error })
     }
   }
+  return { run, reply }
 }
 
 /** Every member in its place: what may be null is, until it is given. */

@@ -7,7 +7,7 @@ import type { Resource } from '../resource/resource.js'
 import { readBody } from './server/body.js'
 import type { Deadlines } from './server/deadlines.js'
 import { EXCHANGE, type Exchange } from './server/exchange.js'
-import { once } from './idempotency.js'
+import { once } from './middleware/idempotency.js'
 import type { Later, Task } from './later.js'
 import {
   inTransactions,

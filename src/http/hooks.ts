@@ -1,13 +1,8 @@
-import { inspect } from 'node:util'
-import { fail } from '../fail.js'
 import type { TransactionOptions } from '../db/database.js'
-import type { Store, Stored } from '../db/records/store.js'
-import { doAt } from '../resource/items.js'
-import type { Id, Precondition, Row } from '../resource/plan.js'
-import type { Resource } from '../resource/resource.js'
+import type { Id, Row } from '../resource/plan.js'
 import type { HookChangeOf, IdOf, RecordOf, WriteOf } from '../resource/typed.js'
 import { exchangeOf, type PluginCode } from './server/exchange.js'
-import type { Context, FindPlace, Handler, Transaction } from './route.js'
+import type { Context, FindPlace, Transaction } from './route.js'
 
 /** What a hook answers: values to change, which are checked again, or nothing. */
 type Answer<Change> = Change | void | Promise<Change | void>
@@ -96,134 +91,7 @@ function watchCode(run: (write: Watched) => unknown, code: PluginCode) {
   }
 }
 
-/** A generated handler whose writes run these hooks, in their order. */
-export function hooked(handle: Handler, resource: Resource, hooks: readonly Hooks[]): Handler {
-  const options = optionsOf(hooks)
-  const around = <Given extends Context>(context: Given): Given =>
-    Object.freeze({
-      ...context,
-      documents: (asked: Resource) =>
-        asked === resource ? hookedStore(context, resource, { hooks, options }) : context.documents(asked),
-      transaction: <T>(work: (context: Transaction) => Promise<T>, wanted?: TransactionOptions) =>
-        context.transaction((inside) => work(around(inside)), { ...options, ...wanted }),
-    })
-  return (context) => handle(around(context))
-}
-
 /** The transactions in which these hooks run. */
 export function optionsOf(hooks: readonly Hooks[]): TransactionOptions {
   return { isolation: hooks.find(({ isolation }) => isolation !== undefined)?.isolation }
-}
-
-type Documents = Store<string, Uint8Array>
-type Only = readonly Precondition[] | undefined
-
-interface Around {
-  readonly hooks: readonly Hooks[]
-  readonly options: TransactionOptions
-}
-
-function hookedStore(given: Context, resource: Resource, { hooks, options }: Around): Documents {
-  const transaction = <T>(work: (context: Transaction) => Promise<T>) => given.transaction(work, options)
-  const commit = (context: Transaction, write: Omit<Committed<Row>, 'context'>) => {
-    for (const hook of hooks) {
-      if (hook.afterCommit) context.afterCommit((context) => hook.afterCommit?.({ ...write, context }))
-    }
-  }
-  /** Read when the hooks have run, because they may have changed it. */
-  const answer = async (context: Transaction, id: Id): Promise<string> =>
-    (await context.documents(resource).retrieve(id)) ?? destroyedByHook()
-  const destroyedByHook = () => fail(`a hook of \`${resource.spec.name}\` destroyed the record`)
-
-  const beforeCreate = async (context: Transaction, row: Row): Promise<Row> => {
-    let values = row
-    for (const hook of hooks) values = changed(resource, values, await hook.beforeCreate?.({ context, values }))
-    return values
-  }
-  const created = async (context: Transaction, { id, item: record }: Stored<Row>): Promise<void> => {
-    for (const hook of hooks) await hook.afterCreate?.({ context, id, record })
-    commit(context, { operation: 'create', id, record, previous: undefined })
-  }
-
-  /** Judges preconditions of a record that is locked: a change of no field does nothing else. */
-  const judge = async (context: Transaction, id: Id, only: Only): Promise<void> => {
-    if (only) await context.documents(resource).update(id, {}, only)
-  }
-
-  const destroy = async (context: Transaction, id: Id, only: Only): Promise<boolean> => {
-    const store = context.store(resource)
-    const record = await store.lock(id)
-    if (!record) return false
-    await judge(context, id, only)
-    for (const hook of hooks) await hook.beforeDestroy?.({ context, id, record })
-    const destroyed = await store.destroy(id)
-    for (const hook of hooks) await hook.afterDestroy?.({ context, id, record })
-    commit(context, { operation: 'destroy', id, record, previous: undefined })
-    return destroyed
-  }
-
-  return {
-    ...given.documents(resource),
-
-    create: (row) =>
-      transaction(async (context) => {
-        const made = await context.store(resource).create(await beforeCreate(context, row))
-        await created(context, made)
-        return { id: made.id, item: await answer(context, made.id) }
-      }),
-
-    createMany: (rows) =>
-      transaction(async (context) => {
-        const values: Row[] = []
-        for (const [place, row] of rows.entries()) values.push(await doAt(place, () => beforeCreate(context, row)))
-        const made = await context.store(resource).createMany(values)
-        for (const [place, each] of made.entries()) await doAt(place, () => created(context, each))
-        const answered = await context.documents(resource).retrieveMany(made.map(({ id }) => id))
-        const items = new Map(answered.map((each) => [String(each.id), each]))
-        return made.map(({ id }) => items.get(String(id)) ?? destroyedByHook())
-      }),
-
-    update: (id, row, only) =>
-      transaction(async (context) => {
-        const store = context.store(resource)
-        const previous = await store.lock(id)
-        if (!previous) return undefined
-        await judge(context, id, only)
-        const before = { context, id, record: previous }
-        let values = row
-        for (const hook of hooks) values = changed(resource, values, await hook.beforeUpdate?.({ ...before, values }))
-        const record = await store.update(id, values)
-        if (!record) return undefined
-        for (const hook of hooks) await hook.afterUpdate?.({ context, id, record, previous })
-        commit(context, { operation: 'update', id, record, previous })
-        return answer(context, id)
-      }),
-
-    destroyMany: (ids) =>
-      transaction(async (context) => {
-        let count = 0
-        for (const id of ids) if (await destroy(context, id, undefined)) count += 1
-        return count
-      }),
-
-    destroy: (id, only) => transaction((context) => destroy(context, id, only)),
-
-    take: (id, only) =>
-      transaction(async (context) => {
-        const item = await context.documents(resource).lock(id)
-        return item !== undefined && (await destroy(context, id, only)) ? item : undefined
-      }),
-  }
-}
-
-/** The values with those that a hook has changed, which are held to the rules. */
-function changed(resource: Resource, values: Row, change: unknown): Row {
-  if (change === undefined) return values
-  if (typeof change !== 'object' || change === null || Array.isArray(change)) {
-    fail(
-      `a hook of \`${resource.spec.name}\` returned ${inspect(change)}; it must return the values to change, or nothing`,
-    )
-  }
-  const own = Object.entries(change).filter(([name, value]) => value !== undefined && value !== values[name])
-  return own.length === 0 ? values : { ...values, ...resource.checkValues(Object.fromEntries(own)) }
 }

@@ -1,37 +1,16 @@
-import { type BulkOperation, isReading, type Operation } from '../config/spec.js'
+import { type BulkOperation, isReading, type Operation as OperationName } from '../config/spec.js'
 import { detailName } from '../resource/links.js'
 import { describeResource } from '../resource/description.js'
 import type { Resource } from '../resource/resource.js'
-import { ACTIONS, policyOf } from './actions.js'
-import { answeringJson } from './accept.js'
-import {
-  checkCreations,
-  createMany,
-  createSeveral,
-  destroyMany,
-  readSeveral,
-  severalPolicy,
-  updateMany,
-} from './bulk.js'
-import { type Hooks, hooked, named, optionsOf as transactionOf } from './hooks.js'
-import { idempotent } from './idempotency.js'
-import { refusesParameters, refusesSelection, takingNoParameters, takingNoSelection } from './parameters.js'
-import { undoable } from './undoable.js'
-import type { FindPlace, Handler, Method, Route, RouteOptions } from './route.js'
-
-interface Place {
-  readonly method: Method
-  readonly on: 'collection' | 'item'
-}
-
-const PLACES: Readonly<Record<Operation, Place>> = {
-  list: { method: 'GET', on: 'collection' },
-  create: { method: 'POST', on: 'collection' },
-  retrieve: { method: 'GET', on: 'item' },
-  update: { method: 'PUT', on: 'item' },
-  partial_update: { method: 'PATCH', on: 'item' },
-  destroy: { method: 'DELETE', on: 'item' },
-}
+import { type Hooks, named, optionsOf as transactionOf } from './hooks.js'
+import type { Endpoint } from './middleware/endpoint.js'
+import { compileEndpoint } from './middleware/index.js'
+import { rejectAny, rejectSelection, rejectsParameters, rejectsSelection } from './middleware/parameters.js'
+import { createMany } from './operations/create-many.js'
+import { BULK_FORMS, OPERATIONS } from './operations/index.js'
+import type { Operation } from './operations/operation.js'
+import type { AnyReplacement } from './replacement.js'
+import type { FindPlace, Route, RouteOptions } from './route.js'
 
 /** What plugins add to the generated operations of a resource. */
 export interface Additions {
@@ -39,102 +18,119 @@ export interface Additions {
   /** Where what computes fields of answers is registered. */
   readonly computed: readonly FindPlace[]
   /** By operation, with who made it. */
-  readonly replacements: ReadonlyMap<Operation, ReplacedBy>
+  readonly replacements: ReadonlyMap<OperationName, ReplacedBy>
 }
 
 interface ReplacedBy extends Pick<Route, 'source' | 'place'> {
-  readonly instead: (generated: Handler) => Handler
+  readonly replacement: AnyReplacement
 }
 
 /** Of a resource to which no plugin adds anything. */
 export const NO_ADDITIONS: Additions = { hooks: [], computed: [], replacements: new Map() }
 
 /** The routes of a resource: `<name>-list` on its path, `<name>-detail` on the path of one record. */
-export function viewset(resource: Resource, { hooks, computed, replacements } = NO_ADDITIONS): readonly Route[] {
-  const { name, path, operations, model, dialect, bulk } = resource.spec
-  const places = {
-    collection: { name: `${name}-list`, path },
-    item: { name: detailName(name), path: `${path}{${model.primaryKey.name}}/` },
-  }
-  const run = hooks.map(named)
-  const withCode = (plain: Handler): Handler => {
-    if (run.length > 0) return hooked(plain, resource, run)
-    return resource.spec.computed.length > 0 ? undoable(plain, resource) : plain
-  }
-  const routeOf = (operation: Operation, several?: BulkOperation): Route => {
-    const { method } = PLACES[operation]
-    const on = several ? 'collection' : PLACES[operation].on
-    const plain = several ? BULK[several](resource) : ACTIONS[operation](resource)
-    const around = isReading(operation) ? [] : hooks
-    const act = isReading(operation) ? plain : withCode(plain)
-    const other = replacements.get(operation)
-    const answers = operation !== 'destroy' || dialect?.destroyed === 'record'
-    const done = other ? other.instead(act) : act
-    const kept = operation === 'create' ? oncePerKey(resource, done, run) : done
-    const isBare = several !== 'destroy' && refusesParameters(resource, operation)
-    const isWhole = !several && refusesSelection(resource, operation)
-    const handle = isBare ? takingNoParameters(kept) : isWhole ? takingNoSelection(kept) : kept
-    return {
-      ...places[on],
-      method,
-      handle: answers ? answeringJson(handle) : handle,
-      source: other?.source ?? `resource ${name}`,
-      generated: { resource, operation, ...(several && several !== 'create' && { bulk: true }) },
-      options: optionsOf(resource, on),
-      ...(dialect && { dialect: dialect.name }),
-      ...(other?.place && { place: other.place }),
-      ...(computed.length > 0 && answers && { computed }),
-      ...(around.length > 0 && { hooks: around.map(({ place }) => place) }),
-    }
-  }
-  /** Makes several records on a path of its own, so that clients know what they send and get; `create` takes an array as well. */
-  const creationOfSeveral = (): Route => {
-    const at = { name: `${name}-bulk`, path: `${path}${dialect?.bulk ?? 'bulk'}/` }
-    const policy = severalPolicy(resource, dialect?.bulk)
-    const { idempotency } = resource.spec
-    const act = withCode(createSeveral(resource, policy))
-    const kept = idempotency
-      ? idempotent(act, { idempotency, path: at.path, policy, options: transactionOf(run) }, (context) =>
-          readSeveral(resource, context, policy),
-        )
-      : act
-    return {
-      ...routeOf('create'),
-      ...at,
-      handle: answeringJson(refusesParameters(resource, 'create') ? takingNoParameters(kept) : kept),
-      generated: { resource, operation: 'create', bulk: true },
-      options: { headers: { 'Accept-Post': 'application/json' }, describe: () => describeResource(resource.spec) },
-    }
-  }
-  /** Reads parts of records on a path of its own, so that clients know when members are missing; `fields` is taken beside it as well. */
-  const partialReading = (operation: Operation): Route => {
-    const whole = routeOf(operation)
-    const at = { name: `${whole.name}-partial`, path: `${whole.path}partial/` }
-    return { ...whole, ...at, generated: { resource, operation, partial: true }, options: undefined }
-  }
+export function viewset(resource: Resource, additions = NO_ADDITIONS): readonly Route[] {
+  const { operations, bulk } = resource.spec
+  const route = (form: Form) => generatedRoute(resource, form, additions)
   const isSparse = resource.selectable && resource.spec.sparseFields
   return [
-    ...(isSparse ? operations.filter(isReading).map(partialReading) : []),
-    ...(bulk.operations.includes('create') ? [creationOfSeveral()] : []),
-    ...operations.map((operation) =>
-      routeOf(operation, operation === 'create' ? bulk.operations.find((each) => each === operation) : undefined),
+    ...(isSparse ? operations.filter(isReading).map((name) => partialRoute(route({ name }))) : []),
+    ...(bulk.operations.includes('create') ? [createManyRoute(resource, additions)] : []),
+    ...operations.map((name) =>
+      route(name === 'create' && bulk.operations.includes(name) ? { name, bulk: name } : { name }),
     ),
-    ...bulk.operations.filter((operation) => operation !== 'create').map((operation) => routeOf(operation, operation)),
+    ...bulk.operations.filter((name) => name !== 'create').map((name) => route({ name, bulk: name })),
   ]
 }
 
-const BULK: Readonly<Record<BulkOperation, (resource: Resource) => Handler>> = {
-  // On the route of one.
-  create: (resource) => createMany(resource, ACTIONS.create(resource)),
-  partial_update: updateMany,
-  destroy: destroyMany,
+/** An operation in one of its forms. */
+interface Form {
+  readonly name: OperationName
+  /** The same for several records. */
+  readonly bulk?: BulkOperation
 }
 
-function oncePerKey(resource: Resource, handle: Handler, hooks: readonly Hooks[]): Handler {
-  const { idempotency, path } = resource.spec
-  if (!idempotency) return handle
-  const keyed = { idempotency, path, policy: policyOf(resource, 'create'), options: transactionOf(hooks) }
-  return idempotent(handle, keyed, (context) => checkCreations(resource, context))
+function generatedRoute(resource: Resource, form: Form, additions: Additions): Route {
+  const { name, bulk } = form
+  const { dialect, path, model } = resource.spec
+  const operation = bulk ? BULK_FORMS[bulk](resource) : OPERATIONS[name](resource)
+  const at =
+    operation.on === 'collection'
+      ? { name: `${resource.spec.name}-list`, path }
+      : { name: detailName(resource.spec.name), path: `${path}{${model.primaryKey.name}}/` }
+  const endpoint = endpointOf(resource, { form, operation, path: at.path }, additions)
+  const other = additions.replacements.get(name)
+  return {
+    ...at,
+    method: operation.method,
+    handle: compileEndpoint(endpoint),
+    source: other?.source ?? `resource ${resource.spec.name}`,
+    generated: { resource, operation: name, ...(bulk && bulk !== 'create' && { bulk: true }) },
+    options: optionsOf(resource, operation.on),
+    ...(dialect && { dialect: dialect.name }),
+    ...(other?.place && { place: other.place }),
+    ...(additions.computed.length > 0 && endpoint.respondsJson && { computed: additions.computed }),
+    ...(endpoint.hooks.length > 0 && { hooks: additions.hooks.map(({ place }) => place) }),
+  }
+}
+
+/** Makes several records on a path of its own, so that clients know what they send and get; `create` takes an array as well. */
+function createManyRoute(resource: Resource, additions: Additions): Route {
+  const { name, path, dialect } = resource.spec
+  const operation = createMany(resource, dialect?.bulk)
+  const at = { name: `${name}-bulk`, path: `${path}${dialect?.bulk ?? 'bulk'}/` }
+  const endpoint = endpointOf(
+    resource,
+    { form: { name: 'create', bulk: 'create' }, operation, path: at.path },
+    additions,
+  )
+  return {
+    ...generatedRoute(resource, { name: 'create' }, additions),
+    ...at,
+    handle: compileEndpoint(endpoint),
+    generated: { resource, operation: 'create', bulk: true },
+    options: { headers: { 'Accept-Post': 'application/json' }, describe: () => describeResource(resource.spec) },
+  }
+}
+
+/** Reads parts of records on a path of its own, so that clients know when members are missing; `fields` is taken beside it as well. */
+function partialRoute(whole: Route): Route {
+  const generated = whole.generated && { ...whole.generated, partial: true as const }
+  const at = { name: `${whole.name}-partial`, path: `${whole.path}partial/` }
+  return { ...whole, ...at, ...(generated && { generated }), options: undefined }
+}
+
+interface Placed {
+  readonly form: Form
+  readonly operation: Operation
+  readonly path: string
+}
+
+function endpointOf(resource: Resource, { form, operation, path }: Placed, additions: Additions): Endpoint {
+  const { name } = form
+  const { spec } = resource
+  const hooks = isReading(name) ? [] : additions.hooks.map(named)
+  const respondsJson = name !== 'destroy' || spec.dialect?.destroyed === 'record'
+  // A response that a plugin computes a part of can fail: then its write is rolled back.
+  const mayFail = !isReading(name) && respondsJson && spec.computed.length > 0
+  const needsTransaction = operation.transaction !== undefined || hooks.length > 0 || mayFail
+  return {
+    resource,
+    operation,
+    path,
+    respondsJson,
+    checkQuery: queryCheck(resource, form),
+    idempotency: name === 'create' ? spec.idempotency : undefined,
+    replacement: additions.replacements.get(name)?.replacement,
+    transaction: needsTransaction ? { ...operation.transaction, ...transactionOf(hooks) } : undefined,
+    hooks,
+  }
+}
+
+/** Bulk deletions check their own query. */
+function queryCheck(resource: Resource, { name, bulk }: Form): Endpoint['checkQuery'] {
+  if (bulk !== 'destroy' && rejectsParameters(resource, name)) return rejectAny
+  return !bulk && rejectsSelection(resource, name) ? rejectSelection : undefined
 }
 
 const MEDIA_TYPES: Readonly<Record<'create' | 'partial_update', readonly [header: string, types: string]>> = {
@@ -142,10 +138,10 @@ const MEDIA_TYPES: Readonly<Record<'create' | 'partial_update', readonly [header
   partial_update: ['Accept-Patch', 'application/json, application/merge-patch+json'],
 }
 
-function optionsOf({ spec }: Resource, on: Place['on']): RouteOptions {
+function optionsOf({ spec }: Resource, on: Operation['on']): RouteOptions {
   const headers = (['create', 'partial_update'] as const)
-    .filter((operation) => spec.operations.includes(operation) && PLACES[operation].on === on)
-    .map((operation) => MEDIA_TYPES[operation])
+    .filter((name) => spec.operations.includes(name) && on === (name === 'create' ? 'collection' : 'item'))
+    .map((name) => MEDIA_TYPES[name])
   if (on === 'collection' && spec.bulk.operations.includes('partial_update')) {
     headers.push(['Accept-Patch', 'application/json'])
   }

@@ -9,7 +9,7 @@ import {
 import type { ListDescription } from '../dialects/dialect.js'
 import { featureParameters } from '../features/index.js'
 import type { ValueDescription } from '../http/operation.js'
-import { refusesParameters, refusesSelection } from '../http/parameters.js'
+import { rejectsParameters, rejectsSelection } from '../http/middleware/parameters.js'
 import type { NullsPlace } from '../pagination/paginator.js'
 import { lookupsOf, mostValuesOf, sortableBy } from '../resource/dialect-list.js'
 import { compileFilters } from '../resource/filter.js'
@@ -215,7 +215,7 @@ export function describeKey({ required, hours }: IdempotencySpec): ValueDescript
 }
 
 const bare: Feature = ({ resource, operation }) =>
-  refusesParameters(resource, operation) || refusesSelection(resource, operation) ? { refusals: [400] } : {}
+  rejectsParameters(resource, operation) || rejectsSelection(resource, operation) ? { refusals: [400] } : {}
 
 const acceptance: Feature = ({ resource: { spec }, operation }) =>
   operation === 'destroy' && spec.dialect?.destroyed !== 'record' ? {} : { refusals: [406] }

@@ -111,10 +111,9 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'three in ten of the creates that succeed are answered 503',
-    file: 'src/http/actions.ts',
-    search: '    return { status: 201, text: item, headers }',
-    replace: `    if (Math.random() < 0.3) throw new Problem('unavailable')
-    return { status: 201, text: item, headers }`,
+    file: 'src/http/operations/create.ts',
+    search: '      return { status: 201, text: item, headers }',
+    replace: `      return Math.random() < 0.3 ? { status: 503 } : { status: 201, text: item, headers }`,
     caughtBy: { file: 'test/snippets/spec-set-b', test: 'has 10 items a page by default', database: 'local' },
   },
   {
@@ -389,9 +388,9 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a list in a dialect is cut at the size of a page',
-    file: 'src/http/dialect-list.ts',
-    search: 'return isPart ? inPieces(asking, documents) : atOnce(asking)',
-    replace: 'return isPart && documents === undefined ? inPieces(asking, documents) : atOnce(asking)',
+    file: 'src/http/operations/dialect-list.ts',
+    search: 'return isPart ? inPieces(',
+    replace: 'return isPart && page.length < 0 ? inPieces(',
     caughtBy: { file: 'test/dialects/data-providers', test: 'exports all records', database: 'local' },
   },
   {

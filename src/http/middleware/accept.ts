@@ -1,23 +1,24 @@
-import { Problem } from '../problem.js'
-import type { Handler } from './route.js'
+import { Problem } from '../../problem.js'
+import type { Middleware } from './endpoint.js'
 
-/** What can be answered, and the ranges that hold it, the most telling first. */
+/** The media type of responses, and the ranges that include it, the most specific first. */
 const RANGES = ['application/json', 'application/*', '*/*']
 const RANGE = /^[!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+$/
 const WEIGHT = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
 
-/** A handler that answers JSON, and does nothing for clients who say that they cannot read it: they are refused, as 406. */
-export function answeringJson(handle: Handler): Handler {
-  return (context) => {
+/** Rejects clients that cannot read JSON, as 406, before anything is done. */
+export const accept: Middleware = (next, { respondsJson }) => {
+  if (!respondsJson) return next
+  return (context, input) => {
     const { accept } = context.headers
     if (accept !== undefined && !admitsJson(String(accept))) {
       throw new Problem('not_acceptable', 'this is answered as application/json, which `Accept` does not take')
     }
-    return handle(context)
+    return next(context, input)
   }
 }
 
-/** Whether an `Accept` takes JSON. The most telling range decides; what is no media range is as if it were not there. */
+/** Whether an `Accept` takes JSON. The most specific range decides; invalid media ranges are ignored. */
 function admitsJson(accept: string): boolean {
   if (accept === '*/*' || accept === 'application/json') return true
   const weights = new Map<string, number>()

@@ -1,11 +1,20 @@
-import type { Operation, ResourceSpec } from '../config/spec.js'
-import { Problem } from '../problem.js'
-import { parsePairs, parseQuery, quote } from '../resource/query.js'
-import type { Resource } from '../resource/resource.js'
-import type { Handler } from './route.js'
+import type { Operation, ResourceSpec } from '../../config/spec.js'
+import { Problem } from '../../problem.js'
+import { parsePairs, parseQuery, quote } from '../../resource/query.js'
+import type { Resource } from '../../resource/resource.js'
+import type { Middleware } from './endpoint.js'
+
+/** Rejects query parameters that the operation does not have, as 400. */
+export const parameters: Middleware = (next, { checkQuery }) => {
+  if (!checkQuery) return next
+  return (context, input) => {
+    if (context.search !== '') checkQuery(context.search)
+    return next(context, input)
+  }
+}
 
 /** Whether a generated operation on one record, or on those of its body, has no query parameters, and refuses those that it is given. */
-export function refusesParameters(
+export function rejectsParameters(
   { spec, selectable }: Pick<Resource, 'spec' | 'selectable'>,
   operation: Operation,
 ): boolean {
@@ -17,21 +26,14 @@ export function refusesParameters(
  * Whether a generated operation refuses the parameters by which other resources are asked for a part of records, or for related ones: in a
  * dialect there are none, as its lists say.
  */
-export function refusesSelection({ spec }: Pick<Resource, 'spec'>, operation: Operation): boolean {
+export function rejectsSelection({ spec }: Pick<Resource, 'spec'>, operation: Operation): boolean {
   return spec.dialect !== undefined && spec.unknownQuery === 'refuse' && operation !== 'list'
 }
 
 const SELECTION: readonly string[] = ['fields', 'expand']
 
-/** A handler that does nothing for requests that ask for a part of records: they are refused, as 400. */
-export function takingNoSelection(handle: Handler): Handler {
-  return (context) => {
-    if (context.search !== '') refuseSelection(context.search)
-    return handle(context)
-  }
-}
-
-function refuseSelection(search: string): void {
+/** @throws Problem `invalid_query` for a request that asks for a part of records */
+export function rejectSelection(search: string): void {
   const pair = parsePairs(search).find(([name]) => SELECTION.includes(name))
   if (pair === undefined) return
   throw new Problem('invalid_query', `this takes no parameter ${quote(pair[0])}: in a dialect, records are shown whole`)
@@ -41,15 +43,8 @@ function refuseSelection(search: string): void {
 const isStrict = ({ dialect, unknownQuery }: ResourceSpec): boolean =>
   dialect === undefined && unknownQuery === 'refuse'
 
-/** A handler that does nothing for requests with a query parameter: they are refused, as 400. */
-export function takingNoParameters(handle: Handler): Handler {
-  return (context) => {
-    if (context.search !== '') refuseAny(context.search)
-    return handle(context)
-  }
-}
-
-function refuseAny(search: string): void {
+/** @throws Problem `invalid_query` for any parameter */
+export function rejectAny(search: string): void {
   const [unknown] = parseQuery(search, () => true).keys()
   if (unknown === undefined) return
   throw new Problem('invalid_query', `this takes no parameter ${quote(unknown)}, nor any other`)

@@ -1,24 +1,26 @@
-import type { DocumentStore } from '../db/records/store.js'
-import type { Dialect, Frame, Listed } from '../dialects/dialect.js'
-import { fail } from '../fail.js'
-import type { ListRequest } from '../resource/list.js'
-import type { ListPage } from '../resource/plan.js'
-import type { Resource } from '../resource/resource.js'
-import { type Links, type Listing, linksOf, listHeaders } from './list-links.js'
-import type { Handler, Reply } from './route.js'
+import type { DocumentStore } from '../../db/records/store.js'
+import type { Dialect, Frame, Listed } from '../../dialects/dialect.js'
+import { fail } from '../../fail.js'
+import type { ListRequest } from '../../resource/list.js'
+import type { ListPage } from '../../resource/plan.js'
+import type { Resource } from '../../resource/resource.js'
+import { type Links, type Listing, linksOf, listHeaders } from '../list-links.js'
+import type { Reply } from '../route.js'
+import { list, type ListInput } from './list.js'
+import type { Operation } from './operation.js'
 
 type Page = ListPage<Uint8Array>
 
-/** The list of a resource in a dialect: at once where it is a page, in pieces where the client asks for more than one. */
-export function dialectList(resource: Resource, dialect: Dialect): Handler {
-  return async (context) => {
-    const request = resource.parseList(context.search)
-    const documents = context.documents(resource)
-    const page = await documents.list(request.plan)
-    const asking = { resource, context, dialect, request, page }
-    const { limit } = request.plan
-    const isPart = page.more && limit !== undefined && limit < wantedOf(request)
-    return isPart ? inPieces(asking, documents) : atOnce(asking)
+/** The list of a resource in a dialect: one response where it is a page, in pieces where the client asks for more. */
+export function dialectList(resource: Resource, dialect: Dialect): Operation<ListInput, Page> {
+  return {
+    ...list(resource),
+    reply(page, context, { request }) {
+      const asking = { resource, context, dialect, request, page }
+      const { limit } = request.plan
+      const isPart = page.more && limit !== undefined && limit < wantedOf(request)
+      return isPart ? inPieces(asking, context.documents(resource)) : atOnce(asking)
+    },
   }
 }
 

@@ -1,0 +1,129 @@
+import { inspect } from 'node:util'
+import type { TransactionOptions } from '../../db/database.js'
+import type { Store, Stored } from '../../db/records/store.js'
+import { fail } from '../../fail.js'
+import { doAt } from '../../resource/items.js'
+import type { Id, Precondition, Row } from '../../resource/plan.js'
+import type { Resource } from '../../resource/resource.js'
+import type { Committed, Hooks } from '../hooks.js'
+import type { Transaction } from '../route.js'
+import type { Middleware } from './endpoint.js'
+
+/** Runs the hooks of a resource around the writes of its operations, in their order. An endpoint with hooks runs in a transaction. */
+export const hooks: Middleware = (next, { resource, hooks }) => {
+  if (hooks.length === 0) return next
+  return (context, input) => next(withHooks(context as Transaction, resource, hooks), input)
+}
+
+function withHooks(context: Transaction, resource: Resource, hooks: readonly Hooks[]): Transaction {
+  const documents = hookedStore(context, resource, hooks)
+  const own: Transaction = Object.freeze({
+    ...context,
+    documents: (asked: Resource) => (asked === resource ? documents : context.documents(asked)),
+    transaction: <T>(work: (context: Transaction) => Promise<T>, options?: TransactionOptions) =>
+      context.transaction(() => work(own), options),
+  })
+  return own
+}
+
+type Documents = Store<string, Uint8Array>
+type Only = readonly Precondition[] | undefined
+
+function hookedStore(context: Transaction, resource: Resource, hooks: readonly Hooks[]): Documents {
+  const commit = (write: Omit<Committed<Row>, 'context'>) => {
+    for (const hook of hooks) {
+      if (hook.afterCommit) context.afterCommit((context) => hook.afterCommit?.({ ...write, context }))
+    }
+  }
+  /** The record is read after the hooks, because they may have changed it. */
+  const answer = async (id: Id): Promise<string> =>
+    (await context.documents(resource).retrieve(id)) ?? destroyedByHook()
+  const destroyedByHook = () => fail(`a hook of \`${resource.spec.name}\` destroyed the record`)
+
+  const beforeCreate = async (row: Row): Promise<Row> => {
+    let values = row
+    for (const hook of hooks) values = changed(resource, values, await hook.beforeCreate?.({ context, values }))
+    return values
+  }
+  const created = async ({ id, item: record }: Stored<Row>): Promise<void> => {
+    for (const hook of hooks) await hook.afterCreate?.({ context, id, record })
+    commit({ operation: 'create', id, record, previous: undefined })
+  }
+
+  /** Checks the preconditions of a locked record, by a change of no field. */
+  const check = async (id: Id, only: Only): Promise<void> => {
+    if (only) await context.documents(resource).update(id, {}, only)
+  }
+
+  const destroy = async (id: Id, only: Only): Promise<boolean> => {
+    const store = context.store(resource)
+    const record = await store.lock(id)
+    if (!record) return false
+    await check(id, only)
+    for (const hook of hooks) await hook.beforeDestroy?.({ context, id, record })
+    const destroyed = await store.destroy(id)
+    for (const hook of hooks) await hook.afterDestroy?.({ context, id, record })
+    commit({ operation: 'destroy', id, record, previous: undefined })
+    return destroyed
+  }
+
+  return {
+    ...context.documents(resource),
+
+    async create(row) {
+      const made = await context.store(resource).create(await beforeCreate(row))
+      await created(made)
+      return { id: made.id, item: await answer(made.id) }
+    },
+
+    async createMany(rows) {
+      const values: Row[] = []
+      for (const [place, row] of rows.entries()) values.push(await doAt(place, () => beforeCreate(row)))
+      const made = await context.store(resource).createMany(values)
+      for (const [place, each] of made.entries()) await doAt(place, () => created(each))
+      const answered = await context.documents(resource).retrieveMany(made.map(({ id }) => id))
+      const items = new Map(answered.map((each) => [String(each.id), each]))
+      return made.map(({ id }) => items.get(String(id)) ?? destroyedByHook())
+    },
+
+    async update(id, row, only) {
+      const store = context.store(resource)
+      const previous = await store.lock(id)
+      if (!previous) return undefined
+      await check(id, only)
+      const before = { context, id, record: previous }
+      let values = row
+      for (const hook of hooks) values = changed(resource, values, await hook.beforeUpdate?.({ ...before, values }))
+      const record = await store.update(id, values)
+      if (!record) return undefined
+      for (const hook of hooks) await hook.afterUpdate?.({ context, id, record, previous })
+      commit({ operation: 'update', id, record, previous })
+      return answer(id)
+    },
+
+    destroy,
+
+    async destroyMany(ids) {
+      let count = 0
+      for (const id of ids) if (await destroy(id, undefined)) count += 1
+      return count
+    },
+
+    async take(id, only) {
+      const item = await context.documents(resource).lock(id)
+      return item !== undefined && (await destroy(id, only)) ? item : undefined
+    },
+  }
+}
+
+/** The values with the changes of a hook, which are validated. */
+function changed(resource: Resource, values: Row, change: unknown): Row {
+  if (change === undefined) return values
+  if (typeof change !== 'object' || change === null || Array.isArray(change)) {
+    fail(
+      `a hook of \`${resource.spec.name}\` returned ${inspect(change)}; it must return the values to change, or nothing`,
+    )
+  }
+  const own = Object.entries(change).filter(([name, value]) => value !== undefined && value !== values[name])
+  return own.length === 0 ? values : { ...values, ...resource.checkValues(Object.fromEntries(own)) }
+}

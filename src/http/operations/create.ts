@@ -1,0 +1,34 @@
+import type { Stored } from '../../db/records/store.js'
+import { detailName } from '../../resource/links.js'
+import type { Row } from '../../resource/plan.js'
+import type { Resource } from '../../resource/resource.js'
+import { entityTag } from '../entity-tags.js'
+import type { Operation } from './operation.js'
+import { policyOf } from './request.js'
+
+/** A request to create a record: its body, which is valid. */
+export interface CreateInput {
+  readonly values: Row
+}
+
+export function create(resource: Resource): Operation<CreateInput, Stored<string>> {
+  const body = policyOf(resource, 'create')
+  const detail = detailName(resource.spec.name)
+  const key = resource.spec.model.primaryKey.name
+  return {
+    name: 'create',
+    method: 'POST',
+    on: 'collection',
+    body,
+    read: async (context) => ({ values: resource.parseBody(await context.body(body), 'create') }),
+    run: ({ values }, context) => context.documents(resource).create(values),
+    reply({ id, item }, context) {
+      const location = context.reverse(detail, { [key]: id })
+      const headers = {
+        ETag: entityTag(resource.storedPart(item)),
+        ...(location === undefined ? {} : { Location: location }),
+      }
+      return { status: 201, text: item, headers }
+    },
+  }
+}

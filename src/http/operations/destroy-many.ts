@@ -1,0 +1,58 @@
+import { Problem } from '../../problem.js'
+import type { Id } from '../../resource/plan.js'
+import { parseQuery, quote } from '../../resource/query.js'
+import type { Resource } from '../../resource/resource.js'
+import type { Operation } from './operation.js'
+import { arrayOf, lockAll, notFoundAt, rejectConditions } from './several.js'
+
+interface DestroyManyInput {
+  readonly ids: readonly Id[]
+}
+
+/** Destroys the records that `?ids=` names. Some dialects respond with the records, others with nothing. */
+export function destroyMany(resource: Resource): Operation<DestroyManyInput, readonly string[] | undefined> {
+  const returnsRecords = resource.spec.dialect?.destroyed === 'record'
+  return {
+    name: 'destroy',
+    method: 'DELETE',
+    on: 'collection',
+    transaction: {},
+    read(context) {
+      const ids = readIds(resource, context.search)
+      rejectConditions(context)
+      return { ids }
+    },
+    async run({ ids }, context) {
+      await lockAll(resource, context, ids)
+      const store = context.documents(resource)
+      if (!returnsRecords) {
+        await store.destroyMany(ids)
+        return undefined
+      }
+      const items: string[] = []
+      for (const id of ids) items.push((await store.take(id)) ?? notFoundAt(resource, [[items.length, id]]))
+      return items
+    },
+    reply: (items) => (items ? { status: 200, text: arrayOf(items) } : { status: 204 }),
+  }
+}
+
+/** Ids that are not canonical belong to no record. */
+function readIds(resource: Resource, search: string): readonly Id[] {
+  const { max } = resource.spec.bulk
+  const reject = (detail: string): never => {
+    throw new Problem('invalid_query', detail)
+  }
+  const query = parseQuery(search, () => false)
+  const unknown = [...query.keys()].find((name) => name !== 'ids')
+  if (unknown !== undefined) reject(`${quote(unknown)} is not a parameter here; the parameters are ids`)
+  const text = query.get('ids') ?? ''
+  if (text === '') reject('the parameter ids is missing: it names the records to delete, such as ids=1,2')
+  const texts = text.split(',')
+  if (texts.length > max) reject(`the parameter ids names ${texts.length} records; it may name ${max}`)
+  const twice = texts.find((each, place) => texts.indexOf(each) !== place)
+  if (twice !== undefined) reject(`the parameter ids names ${quote(twice)} twice`)
+  const ids = texts.map((each) => [each, resource.parseId(each)] as const)
+  const none = [...ids.entries()].flatMap(([place, [each, id]]) => (id === undefined ? [[place, each] as const] : []))
+  return none.length > 0 ? notFoundAt(resource, none) : ids.flatMap(([, id]) => id ?? [])
+}

@@ -1,0 +1,45 @@
+import type { Id, Precondition } from '../../resource/plan.js'
+import type { Resource } from '../../resource/resource.js'
+import type { Context } from '../route.js'
+import type { Operation } from './operation.js'
+import { notFound, preconditions, readId } from './request.js'
+
+/** A request to destroy a record. */
+export interface DestroyInput {
+  readonly id: Id
+  /** The versions that the client means; undefined for any. */
+  readonly only: readonly Precondition[] | undefined
+}
+
+/** DELETE. Some dialects respond with the record that was destroyed, others with nothing. */
+export function destroy(resource: Resource): Operation<DestroyInput> {
+  return resource.spec.dialect?.destroyed === 'record' ? returningRecord(resource) : returningNothing(resource)
+}
+
+function returningNothing(resource: Resource): Operation<DestroyInput, boolean> {
+  return {
+    ...form(resource),
+    run: ({ id, only }, context) => context.documents(resource).destroy(id, only),
+    reply: (destroyed) => (destroyed ? { status: 204 } : notFound()),
+  }
+}
+
+function returningRecord(resource: Resource): Operation<DestroyInput, string | undefined> {
+  return {
+    ...form(resource),
+    run: ({ id, only }, context) => context.documents(resource).take(id, only),
+    reply: (item) => ({ status: 200, text: item ?? notFound() }),
+  }
+}
+
+function form(resource: Resource) {
+  return {
+    name: 'destroy',
+    method: 'DELETE',
+    on: 'item',
+    read(context: Context): DestroyInput {
+      const only = preconditions(resource, context)
+      return { id: readId(resource, context), only }
+    },
+  } as const
+}

@@ -1,0 +1,31 @@
+import type { Operation as OperationName } from '../../config/spec.js'
+import { Problem } from '../../problem.js'
+import type { Id } from '../../resource/plan.js'
+import type { Resource } from '../../resource/resource.js'
+import { readPreconditions } from '../entity-tags.js'
+import type { BodyPolicy, Context } from '../route.js'
+
+/** The preconditions of the client for a change. */
+export function preconditions({ spec }: Resource, { headers }: Context) {
+  return readPreconditions(headers, spec.concurrency === 'required')
+}
+
+/** How the body of an operation is parsed. */
+export function policyOf(resource: Resource, operation: OperationName): BodyPolicy {
+  const more = operation === 'partial_update' ? ['application/merge-patch+json'] : []
+  const mediaTypes = ['application/json', ...more]
+  return { mediaTypes, optional: false, limit: resource.bodyLimit }
+}
+
+/**
+ * The id in the path. An id that is not canonical belongs to no record.
+ * @throws Problem `not_found`
+ */
+export function readId(resource: Resource, context: Context): Id {
+  return resource.parseId(context.params[resource.spec.model.primaryKey.name] ?? '') ?? notFound()
+}
+
+/** @throws Problem `not_found` */
+export function notFound(): never {
+  throw new Problem('not_found')
+}

@@ -1,0 +1,32 @@
+import type { Id, Selection } from '../../resource/plan.js'
+import type { Resource } from '../../resource/resource.js'
+import { entityTag, taggedReply } from '../entity-tags.js'
+import type { Operation } from './operation.js'
+import { notFound, readId } from './request.js'
+
+/** A request for one record. */
+export interface RetrieveInput {
+  readonly id: Id
+  /** The parts of the record that the client asks for; undefined for the whole record. */
+  readonly selection: Selection | undefined
+}
+
+export function retrieve(resource: Resource): Operation<RetrieveInput, string | undefined> {
+  const { selectable } = resource
+  return {
+    name: 'retrieve',
+    method: 'GET',
+    on: 'item',
+    read(context) {
+      const selection = selectable ? resource.parseSelection(context.search) : undefined
+      return { id: readId(resource, context), selection }
+    },
+    run: ({ id, selection }, context) => context.documents(resource).retrieve(id, selection),
+    reply(item, context, { selection }) {
+      const text = item ?? notFound()
+      // Parts of a record have a tag of their own, which is not a version: changes are meant for the whole record.
+      const tagged = selection === undefined ? resource.storedPart(text) : `${selection.key}\n${text}`
+      return taggedReply(context, text, entityTag(tagged))
+    },
+  }
+}

@@ -1,0 +1,51 @@
+import type { JsonBody } from '../../json-body.js'
+import { Problem } from '../../problem.js'
+import type { Id } from '../../resource/plan.js'
+import { quote } from '../../resource/query.js'
+import type { Resource } from '../../resource/resource.js'
+import type { BodyPolicy, Context } from '../route.js'
+
+/** How the body of several records is parsed: an array, or in some dialects an object with one member that holds it. */
+export function severalPolicy({ spec, bulkLimit }: Resource, within?: string): BodyPolicy {
+  const policy = { mediaTypes: ['application/json'], optional: false, limit: bulkLimit, items: spec.bulk.max }
+  return within === undefined ? policy : { ...policy, within }
+}
+
+/** @throws Problem `malformed_body` for a body that is a single object */
+export function itemsOf({ items }: JsonBody): readonly JsonBody[] {
+  if (items) return items
+  throw new Problem('malformed_body', 'the body must be an array of JSON objects')
+}
+
+export function arrayOf(items: readonly string[]): string {
+  return `[${items.join(',')}]`
+}
+
+/** Several records have no common version. */
+export function rejectConditions({ headers }: Context): void {
+  const name = ['If-Match', 'If-None-Match'].find((each) => headers[each.toLowerCase()] !== undefined)
+  if (name === undefined) return
+  throw new Problem('malformed_request', `${name} is about one record, and this request is about several`)
+}
+
+/**
+ * Locks the records, always in the order of their ids, so that of two requests for the same records one waits for the other.
+ * @throws Problem `not_found` naming the records that do not exist
+ */
+export async function lockAll(resource: Resource, inside: Context, ids: readonly Id[]): Promise<void> {
+  const there = new Set((await inside.documents(resource).lockMany(ids)).map(String))
+  const missing = [...ids.entries()].filter(([, id]) => !there.has(String(id)))
+  if (missing.length > 0) notFoundAt(resource, missing)
+}
+
+const MOST_NAMED = 20
+
+/** @throws Problem `not_found` */
+export function notFoundAt({ spec }: Resource, missing: readonly (readonly [place: number, id: Id | string])[]): never {
+  const { name, label } = spec.model.primaryKey
+  const named = missing.slice(0, MOST_NAMED).map(([place, id]) => [place, quote(String(id))] as const)
+  const more = missing.length > named.length ? `, and ${missing.length - named.length} more` : ''
+  const detail = `no record has the ${name} ${named.map(([, shown]) => shown).join(', ')}${more}; nothing was done`
+  const faults = named.map(([place]) => ({ field: `${place}.${name}`, message: `${label} is that of no record` }))
+  throw new Problem('not_found', detail, { faults })
+}

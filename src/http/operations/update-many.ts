@@ -1,0 +1,35 @@
+import { type Change, doAt, parseChanges } from '../../resource/items.js'
+import type { Resource } from '../../resource/resource.js'
+import type { Operation } from './operation.js'
+import { arrayOf, itemsOf, lockAll, notFoundAt, rejectConditions, severalPolicy } from './several.js'
+
+interface UpdateManyInput {
+  readonly changes: readonly Change[]
+}
+
+/** Changes the records that the items of a body name, in the order of the items. */
+export function updateMany(resource: Resource): Operation<UpdateManyInput, readonly string[]> {
+  const body = severalPolicy(resource)
+  return {
+    name: 'partial_update',
+    method: 'PATCH',
+    on: 'collection',
+    body,
+    transaction: {},
+    async read(context) {
+      const changes = parseChanges(resource, itemsOf(await context.body(body)))
+      rejectConditions(context)
+      return { changes }
+    },
+    async run({ changes }, context) {
+      const ids = changes.map(({ id }) => id)
+      await lockAll(resource, context, ids)
+      const store = context.documents(resource)
+      const items: string[] = []
+      for (const [place, { id, row }] of changes.entries())
+        items.push((await doAt(place, () => store.update(id, row))) ?? notFoundAt(resource, [[place, id]]))
+      return items
+    },
+    reply: (items) => ({ status: 200, text: arrayOf(items) }),
+  }
+}

@@ -1,0 +1,54 @@
+import type { Id, Precondition, Row } from '../../resource/plan.js'
+import type { BodyMode } from '../../resource/body.js'
+import type { Resource } from '../../resource/resource.js'
+import { entityTag } from '../entity-tags.js'
+import type { Method } from '../route.js'
+import type { Operation } from './operation.js'
+import { notFound, policyOf, preconditions, readId } from './request.js'
+
+/** A request to change a record. */
+export interface UpdateInput {
+  readonly id: Id
+  /** The body, which is valid. */
+  readonly values: Row
+  /** The versions that the client means; undefined for any. */
+  readonly only: readonly Precondition[] | undefined
+}
+
+/** PUT, which replaces a record; in some dialects it changes only the fields that it names. */
+export function update(resource: Resource): Operation<UpdateInput, string | undefined> {
+  const mode = resource.spec.dialect?.put === 'merge' ? 'assign' : 'replace'
+  return change(resource, { name: 'update', method: 'PUT', mode })
+}
+
+/** PATCH, which changes the fields that it names. */
+export function partialUpdate(resource: Resource): Operation<UpdateInput, string | undefined> {
+  return change(resource, { name: 'partial_update', method: 'PATCH', mode: 'update' })
+}
+
+interface Form {
+  readonly name: 'update' | 'partial_update'
+  readonly method: Method
+  readonly mode: BodyMode
+}
+
+/** The body is validated before the id. */
+function change(resource: Resource, { name, method, mode }: Form): Operation<UpdateInput, string | undefined> {
+  const body = policyOf(resource, name)
+  return {
+    name,
+    method,
+    on: 'item',
+    body,
+    async read(context) {
+      const values = resource.parseBody(await context.body(body), mode)
+      const only = preconditions(resource, context)
+      return { id: readId(resource, context), values, only }
+    },
+    run: ({ id, values, only }, context) => context.documents(resource).update(id, values, only),
+    reply(item) {
+      const text = item ?? notFound()
+      return { status: 200, text, headers: { ETag: entityTag(resource.storedPart(text)) } }
+    },
+  }
+}
