@@ -38,6 +38,7 @@ const DECLARED: readonly string[] = [
 const LAYERS: readonly (readonly string[])[] = [
   ['src/problem.ts', 'src/fail.ts', 'src/json.ts', 'src/json-body.ts', 'src/json-scanner.ts', 'src/remember.ts'],
   ['src/fields/'],
+  ['src/lookups/'],
   ['src/pagination/'],
   ['src/dialects/'],
   DECLARED,

@@ -1,4 +1,5 @@
 import { configSchema, FIELD_TYPES, type Json, type JsonSchema } from '../../src/internal.js'
+import { lookupsOfType } from '../../src/lookups/index.js'
 import { ANY, type Example, type ExampleField, flow, readExample, type Step } from './example.js'
 import { code, codeBlock, table } from './markdown.js'
 
@@ -150,7 +151,9 @@ export function fieldTypes(): string {
     const facts = [
       `Example: ${code(flow(field.yaml))}, kept as ${code(columnOf(field))}`,
       `In JSON: ${code(sent)}${sent === answered ? '' : `, answered as ${code(answered)}`}; in handlers: ${code(type.typescript)}`,
-      `Lookups: ${type.lookups.map(code).join(', ')}`,
+      `Lookups: ${lookupsOfType(type)
+        .map(({ name }) => code(name))
+        .join(', ')}`,
     ]
     const options = Object.keys(type.options).map((option) => [
       code(option),

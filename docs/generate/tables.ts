@@ -1,7 +1,7 @@
 import { DIAGNOSTICS, FIELD_TYPES, PROBLEMS } from '../../src/internal.js'
 import { DIALECTS } from '../../src/dialects/index.js'
 import { PAGINATION_STYLES } from '../../src/pagination/index.js'
-import { type Lookup, LOOKUPS } from '../../src/fields/field-type.js'
+import { LOOKUPS, parameterOf } from '../../src/lookups/index.js'
 import { DEFAULT_LIMITS, type Limits } from '../../src/http/server/limits.js'
 import { code, table } from './markdown.js'
 
@@ -48,26 +48,10 @@ export function problems(): string {
   return table(['Status', '`type`', '`title`', 'When'], rows)
 }
 
-const MEANINGS: Readonly<Record<Lookup, string>> = {
-  exact: 'is the value',
-  ne: 'is another than the value, or null',
-  in: 'is one of up to 100 values between commas; inside a value, a comma is written `\\,` and a backslash `\\\\`',
-  gt: 'is greater',
-  gte: 'is greater or equal',
-  lt: 'is less',
-  lte: 'is less or equal',
-  contains: 'has the text somewhere, case by case',
-  icontains:
-    'has the text somewhere, `A`–`Z` being the same as `a`–`z`; other letters are compared as they are, unless the field has a `collation`',
-  startswith: 'begins with the text, case by case',
-  istartswith: 'begins with the text, `A`–`Z` being the same as `a`–`z`',
-  isnull: '`true`: is null; `false`: is not',
-}
-
 export function lookups(): string {
   const rows = LOOKUPS.map((lookup) => {
-    const types = FIELD_TYPES.filter((type) => type.lookups.includes(lookup)).map(({ name }) => code(name))
-    return [code(lookup), code(lookup === 'exact' ? 'title=' : `title__${lookup}=`), MEANINGS[lookup], types.join(' ')]
+    const types = FIELD_TYPES.filter((type) => lookup.isOffered(type)).map(({ name }) => code(name))
+    return [code(lookup.name), code(`${parameterOf('title', lookup)}=`), lookup.meaning, types.join(' ')]
   })
   return table(['Lookup', 'Parameter', 'The field …', 'Types'], rows)
 }

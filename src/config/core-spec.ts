@@ -1,5 +1,6 @@
 import type { Dialect } from '../dialects/dialect.js'
-import type { FieldType, Lookup } from '../fields/field-type.js'
+import type { FieldType } from '../fields/field-type.js'
+import type { Lookup } from '../lookups/lookup.js'
 import type { Json } from '../json.js'
 import type { NullsPlace, Ordered, PageSizes, PaginationStyle } from '../pagination/paginator.js'
 

@@ -1,5 +1,17 @@
-import type { Lookup } from '../fields/field-type.js'
+import type { Lookup } from '../lookups/lookup.js'
 import type { Json } from '../json.js'
+import { contains } from '../lookups/contains.js'
+import { exact } from '../lookups/exact.js'
+import { gt } from '../lookups/gt.js'
+import { gte } from '../lookups/gte.js'
+import { icontains } from '../lookups/icontains.js'
+import { isIn } from '../lookups/in.js'
+import { isnull } from '../lookups/isnull.js'
+import { istartswith } from '../lookups/istartswith.js'
+import { lt } from '../lookups/lt.js'
+import { lte } from '../lookups/lte.js'
+import { ne } from '../lookups/ne.js'
+import { startswith } from '../lookups/startswith.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { describeCount, readCount } from '../pagination/paginator.js'
 import type { Fault } from '../problem.js'
@@ -12,19 +24,19 @@ const OWN = ['s', 'filter', 'sort']
 
 /** What stands after `$`. */
 const OPERATORS: ReadonlyMap<string, readonly Lookup[]> = new Map([
-  ['$eq', ['exact']],
-  ['$ne', ['ne']],
-  ['$in', ['in']],
-  ['$gt', ['gt']],
-  ['$gte', ['gte']],
-  ['$lt', ['lt']],
-  ['$lte', ['lte']],
-  ['$cont', ['contains']],
-  ['$contL', ['icontains']],
-  ['$starts', ['startswith']],
-  ['$startsL', ['istartswith']],
-  ['$isnull', ['isnull']],
-  ['$notnull', ['isnull']],
+  ['$eq', [exact]],
+  ['$ne', [ne]],
+  ['$in', [isIn]],
+  ['$gt', [gt]],
+  ['$gte', [gte]],
+  ['$lt', [lt]],
+  ['$lte', [lte]],
+  ['$cont', [contains]],
+  ['$contL', [icontains]],
+  ['$starts', [startswith]],
+  ['$startsL', [istartswith]],
+  ['$isnull', [isnull]],
+  ['$notnull', [isnull]],
 ])
 
 export const crud: Dialect = {

@@ -1,4 +1,4 @@
-import type { Lookup } from '../fields/field-type.js'
+import type { Lookup } from '../lookups/lookup.js'
 import type { Json, JsonSchema } from '../json.js'
 import type { PageSizes, ParameterDescription } from '../pagination/paginator.js'
 import type { Fault } from '../problem.js'

@@ -1,4 +1,13 @@
 import type { JsonSchema } from '../json.js'
+import { contains } from '../lookups/contains.js'
+import { exact } from '../lookups/exact.js'
+import { gt } from '../lookups/gt.js'
+import { gte } from '../lookups/gte.js'
+import { icontains } from '../lookups/icontains.js'
+import { isnull } from '../lookups/isnull.js'
+import { lt } from '../lookups/lt.js'
+import { lte } from '../lookups/lte.js'
+import { ne } from '../lookups/ne.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { describeCount, readCount } from '../pagination/paginator.js'
 import { COUNT, estimable, namesParameter, objectOf, orderParameter } from './description.js'
@@ -11,13 +20,13 @@ const SEARCH = 'q'
 
 /** A name ends with its comparison: `price_gte`. */
 const SUFFIXES: LookupWords = new Map([
-  ['_gte', ['gte']],
-  ['_lte', ['lte']],
-  ['_gt', ['gt']],
-  ['_lt', ['lt']],
-  ['_like', ['icontains', 'contains']],
-  ['_ne', ['ne']],
-  ['_isnull', ['isnull']],
+  ['_gte', [gte]],
+  ['_lte', [lte]],
+  ['_gt', [gt]],
+  ['_lt', [lt]],
+  ['_like', [icontains, contains]],
+  ['_ne', [ne]],
+  ['_isnull', [isnull]],
 ])
 
 export const jsonServer: Dialect = {
@@ -54,7 +63,7 @@ export const jsonServer: Dialect = {
       namesParameter('_order', 'Which way each of them goes.', ['asc', 'desc', 'ASC', 'DESC']),
     ],
     filters: (field) => [
-      { name: field, lookups: ['exact'] },
+      { name: field, lookups: [exact] },
       ...[...SUFFIXES].map(([suffix, lookups]) => ({ name: field + suffix, lookups })),
     ],
     frame: (data) => ({
@@ -76,9 +85,9 @@ export const jsonServer: Dialect = {
 const PAGE: JsonSchema = { ...COUNT, type: ['integer', 'null'] }
 
 function interpret(name: string, { key, isField }: Vocabulary): Pick<Comparison, 'field' | 'lookups'> {
-  if (name === 'ids' && !isField(name)) return { field: key, lookups: ['exact'] }
+  if (name === 'ids' && !isField(name)) return { field: key, lookups: [exact] }
   const suffix = isField(name) ? undefined : [...SUFFIXES.keys()].find((each) => name.endsWith(each))
-  if (suffix === undefined) return { field: name, lookups: ['exact'] }
+  if (suffix === undefined) return { field: name, lookups: [exact] }
   return { field: name.slice(0, -suffix.length), lookups: SUFFIXES.get(suffix) ?? [] }
 }
 

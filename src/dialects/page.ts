@@ -1,4 +1,4 @@
-import { LOOKUPS } from '../fields/field-type.js'
+import { LOOKUPS, parameterOf } from '../lookups/index.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { describeCount, readCount } from '../pagination/paginator.js'
 import { COUNT, envelopeOf, NEIGHBOUR, orderParameter } from './description.js'
@@ -49,8 +49,7 @@ export const page: Dialect = {
       CURSOR,
       orderParameter('ordering', fields),
     ],
-    filters: (field) =>
-      LOOKUPS.map((lookup) => ({ name: lookup === 'exact' ? field : `${field}__${lookup}`, lookups: [lookup] })),
+    filters: (field) => LOOKUPS.map((lookup) => ({ name: parameterOf(field, lookup), lookups: [lookup] })),
     frame: (results) => envelopeOf({ count: COUNT, next: NEIGHBOUR, previous: NEIGHBOUR, results }),
   }),
   put: 'replace',

@@ -1,6 +1,8 @@
-import { type Lookup, LOOKUPS } from '../fields/field-type.js'
 import type { Json } from '../json.js'
 import { faultOfJson } from '../json-body.js'
+import { exact } from '../lookups/exact.js'
+import { lookupNamed } from '../lookups/index.js'
+import type { Lookup } from '../lookups/lookup.js'
 import { readCount, type PageSizes, type ParameterDescription } from '../pagination/paginator.js'
 import { Problem } from '../problem.js'
 import type { Comparison, Given, Vocabulary } from './dialect.js'
@@ -48,9 +50,9 @@ export function byLookup(
   { isField }: Pick<Vocabulary, 'isField'>,
 ): Pick<Comparison, 'field' | 'lookups'> {
   const at = name.lastIndexOf('__')
-  const lookup = LOOKUPS.find((each) => each === name.slice(at + 2))
+  const lookup = lookupNamed(name.slice(at + 2))
   return at < 0 || lookup === undefined || isField(name)
-    ? { field: name, lookups: ['exact'] }
+    ? { field: name, lookups: [exact] }
     : { field: name.slice(0, at), lookups: [lookup] }
 }
 

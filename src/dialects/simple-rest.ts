@@ -1,4 +1,5 @@
 import type { Json } from '../json.js'
+import { isnull } from '../lookups/isnull.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { textParameter } from './description.js'
 import type { Comparison, Dialect, Listed, Sorting, Vocabulary, Window } from './dialect.js'
@@ -64,7 +65,7 @@ function readFilter(members: Members, words: Vocabulary): readonly Comparison[] 
   return members.map(([name, json]) => {
     const parameter = `filter.${name}`
     // null asks for records without a value.
-    if (json === null) return { parameter, field: name, lookups: ['isnull'], values: ['true'] }
+    if (json === null) return { parameter, field: name, lookups: [isnull], values: ['true'] }
     const values = (Array.isArray(json) ? (json as readonly Json[]) : [json]).map(textOf)
     if (values.includes(undefined))
       throw refused(parameter, 'must be text, a number, true, false, null or a list of such')

@@ -2,6 +2,7 @@ import type { FieldSpec } from '../config/spec.js'
 import { featureParameters } from '../features/index.js'
 import type { Method } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
+import { parameterOf } from '../lookups/index.js'
 import { type Exact, type Members, printJson, textOf } from './exact.js'
 import { type Html, html } from './html.js'
 import { inputOf } from './input.js'
@@ -84,7 +85,7 @@ function lookup({ resources }: Explored, { target }: FieldSpec, id: string): Htm
   if (!found || size === undefined) return undefined
   const { path, model, filters } = found.spec
   const byLookup = filters.flatMap(({ field, lookups }) =>
-    lookups.filter((one) => one === 'icontains' || one === 'startswith').map((one) => `${field.name}__${one}`),
+    lookups.filter(({ proposes }) => proposes).map((lookup) => parameterOf(field.name, lookup)),
   )
   const finding = featureParameters(found.spec, 'list').find(({ findsText }) => findsText)
   const url = `${path}?${size}=10`

@@ -1,7 +1,9 @@
 import type { FilterSpec, ResourceSpec } from '../config/spec.js'
 import type { QueryParameter } from '../features/feature.js'
 import { featureParameters } from '../features/index.js'
-import type { Lookup } from '../fields/field-type.js'
+import { exact } from '../lookups/exact.js'
+import { parameterOf } from '../lookups/index.js'
+import type { Lookup } from '../lookups/lookup.js'
 import type { Resource } from '../resource/resource.js'
 import { type Html, html } from './html.js'
 import { inputOf } from './input.js'
@@ -46,18 +48,16 @@ function parameterInput({ name, hint, findsText }: QueryParameter, query: URLSea
   return html`<span><label for="${name}">${name}</label><input id="${name}" name="${name}"${type} value="${query.get(name) ?? ''}" placeholder="${hint}" autocomplete="off"></span>`
 }
 
-const WORDS: Partial<Record<Lookup, string>> = { in: 'one, another', isnull: '' }
-
 function filterInput({ field }: FilterSpec, lookup: Lookup, query: URLSearchParams): Html {
-  const name = lookup === 'exact' ? field.name : `${field.name}__${lookup}`
+  const name = parameterOf(field.name, lookup)
   const value = query.get(name) ?? ''
   const { kind, choices } = inputOf(field)
-  const options =
-    lookup === 'isnull' || kind === 'boolean' ? ['true', 'false'] : lookup === 'exact' ? choices : undefined
+  const listed = kind === 'boolean' || lookup === exact ? choices : undefined
+  const options = lookup.operand.choices ?? listed
   const id = `filter-${name}`
   const control = options
     ? html`<select id="${id}" name="${name}">${selectOptions(['', ...options], value)}</select>`
-    : html`<input id="${id}" name="${name}" value="${value}" placeholder="${WORDS[lookup] ?? ''}" autocomplete="off">`
+    : html`<input id="${id}" name="${name}" value="${value}" placeholder="${lookup.operand.placeholder ?? ''}" autocomplete="off">`
   return html`<span><label for="${id}">${name}</label>${control}</span>`
 }
 

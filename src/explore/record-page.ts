@@ -1,3 +1,4 @@
+import { exact } from '../lookups/exact.js'
 import type { Resource } from '../resource/resource.js'
 import { whole } from './cell.js'
 import { type Exact, isMembers, type Members, textOf } from './exact.js'
@@ -28,7 +29,7 @@ export function referring({ resources }: Explored, { spec }: Resource, record: M
   if (id === undefined) return undefined
   const links = resources.flatMap((other) =>
     other.spec.filters
-      .filter(({ field, lookups }) => field.target?.model === spec.model.name && lookups.includes('exact'))
+      .filter(({ field, lookups }) => field.target?.model === spec.model.name && lookups.includes(exact))
       .map(({ field }) => {
         const url = `${other.spec.path}?${new URLSearchParams([[field.name, textOf(id)]])}`
         return html`<li><a href="${ROOT + url}">${other.spec.name}</a> <span class="dim">by ${field.name}</span></li>`

@@ -31,7 +31,7 @@ const MAX_CHARACTERS = 200
 const MAX_WORDS = 10
 
 /** What has words is what can be compared as text. */
-const isText = (type: FieldType): boolean => type.lookups.includes('icontains')
+const isText = (type: FieldType): boolean => type.comparisons.includes('text')
 
 const SEARCHED: FieldUse = {
   used: 'searched',

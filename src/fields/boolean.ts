@@ -6,7 +6,7 @@ export const boolean: FieldType<boolean> = {
   summary: 'True or false.',
   options: {},
   typescript: 'boolean',
-  lookups: ['exact', 'ne', 'isnull'],
+  comparisons: ['equality'],
   orderable: true,
   key: false,
   examples: [

@@ -4,7 +4,7 @@ import type { FieldType } from './field-type.js'
 export type Cell = string | null
 
 /** What a value belongs to: a type, and the options it was declared with. */
-interface Typed {
+export interface Typed {
   readonly type: FieldType
   readonly options: object
 }
@@ -17,4 +17,9 @@ export function readCell({ type, options }: Typed, cell: Cell | undefined): unkn
 /** The cell of a field's value. */
 export function writeCell({ type, options }: Typed, value: unknown): Cell {
   return value == null ? null : type.write(value, options)
+}
+
+/** PostgreSQL's text form of an array. */
+export function arrayLiteral(items: readonly string[]): string {
+  return `{${items.map((item) => `"${item.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`
 }

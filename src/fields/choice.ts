@@ -24,7 +24,7 @@ export const choice: FieldType<string, ChoiceOptions> = {
   required: ['choices'],
   typescript: 'string',
   typescriptOf: ({ choices }) => choices.map((each) => JSON.stringify(each)).join(' | '),
-  lookups: ['exact', 'ne', 'in', 'isnull'],
+  comparisons: ['equality', 'membership'],
   orderable: true,
   key: false,
   examples: [

@@ -9,7 +9,7 @@ export const date: FieldType<string> = {
   summary: 'A day of the calendar, from 0001-01-01 to 9999-12-31.',
   options: {},
   typescript: 'string',
-  lookups: ORDERED,
+  comparisons: ORDERED,
   orderable: true,
   key: false,
   examples: [

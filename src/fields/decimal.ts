@@ -60,7 +60,7 @@ export const decimal: FieldType<string, DecimalOptions> = {
   },
   required: ['precision', 'scale'],
   typescript: 'string',
-  lookups: ORDERED,
+  comparisons: ORDERED,
   orderable: true,
   key: false,
   examples: [

@@ -1,21 +1,7 @@
 import type { Json, JsonSchema } from '../json.js'
 
-/** The comparisons a filter can make; the list of all there are. */
-export const LOOKUPS = [
-  'exact',
-  'ne',
-  'in',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'contains',
-  'icontains',
-  'startswith',
-  'istartswith',
-  'isnull',
-] as const
-export type Lookup = (typeof LOOKUPS)[number]
+/** How values of a type can be compared. Lookups say which of these they need; every type can be compared with null. */
+export type ComparisonKind = 'equality' | 'membership' | 'order' | 'text'
 
 /**
  * One rule of a field: what JSON Schema says of it, what the database enforces, and what the client reads.
@@ -65,7 +51,7 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   readonly typescript: string
   /** The same of a field, where its options say more. */
   typescriptOf?(options: Options): string
-  readonly lookups: readonly Lookup[]
+  readonly comparisons: readonly ComparisonKind[]
   readonly orderable: boolean
   /** Whether the type can be a primary key: one canonical text form, safe in a path without escaping. */
   readonly key: boolean

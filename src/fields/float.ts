@@ -44,7 +44,7 @@ export const float: FieldType<number, FloatOptions> = {
   options: { minimum: { type: 'number' }, maximum: { type: 'number' } },
   documented: () => ({ format: 'double' }),
   typescript: 'number',
-  lookups: ORDERED,
+  comparisons: ORDERED,
   orderable: true,
   key: false,
   examples: [

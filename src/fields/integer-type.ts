@@ -1,6 +1,6 @@
 import type { Json } from '../json.js'
 import { canonicalInteger, exactInteger, LONGEST_INTEGER, rangeMessage, rangeRule } from './exact-number.js'
-import type { FieldType, Lookup, Rule } from './field-type.js'
+import type { ComparisonKind, FieldType, Rule } from './field-type.js'
 
 /** The options of `integer` and `bigint`. Digits in a string where YAML or JSON would lose some. */
 export interface IntegerOptions {
@@ -13,8 +13,8 @@ interface Range {
   readonly maximum: bigint
 }
 
-/** The lookups of everything that has an order and is not text. */
-export const ORDERED: readonly Lookup[] = ['exact', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull']
+/** The comparisons of everything that has an order and is not text. */
+export const ORDERED: readonly ComparisonKind[] = ['equality', 'membership', 'order']
 
 const BOUND = { anyOf: [{ type: 'integer' }, { type: 'string', pattern: '^(0|-?[1-9][0-9]*)$' }] }
 
@@ -65,7 +65,7 @@ const rules = (options: IntegerOptions, limits: Range, cast: string): readonly R
 export const integerType = (cast: string, limits: Range) =>
   ({
     options: { minimum: BOUND, maximum: BOUND },
-    lookups: ORDERED,
+    comparisons: ORDERED,
     orderable: true,
     key: true,
     column: () => cast,

@@ -16,7 +16,7 @@ export const json: FieldType<JsonText> = {
     'spelling of numbers being PostgreSQL’s.',
   options: {},
   typescript: 'JsonText',
-  lookups: ['isnull'],
+  comparisons: [],
   orderable: false,
   key: false,
   examples: [

@@ -18,7 +18,7 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
   documented: ({ key }) => key.documented?.({}) ?? {},
   typescript: 'bigint | number | string',
   typescriptOf: ({ key }) => key.typescript,
-  lookups: ['exact', 'ne', 'in', 'isnull'],
+  comparisons: ['equality', 'membership'],
   orderable: true,
   key: false,
   // A value needs a record to point at; the key's own type has the examples.

@@ -1,6 +1,6 @@
 import type { Json, JsonSchema } from '../json.js'
 import { remember } from '../remember.js'
-import type { FieldType, Lookup, Rule } from './field-type.js'
+import type { ComparisonKind, FieldType, Rule } from './field-type.js'
 import { isStorable } from './formats.js'
 import { checkPattern, matcherOf, translatePattern } from './pattern.js'
 import type { Matcher } from './pattern-matcher.js'
@@ -78,7 +78,7 @@ const conflicts = ({ min = 0, max, pattern }: TextOptions) => {
   ]
 }
 
-const LOOKUPS: readonly Lookup[] = ['exact', 'ne', 'in', 'contains', 'icontains', 'startswith', 'istartswith', 'isnull']
+const TEXTUAL: readonly ComparisonKind[] = ['equality', 'membership', 'text']
 
 /** Everything that `string` and `text` share; they differ in whether the column's type holds the maximum. */
 export const textType = (holdsMaximum: boolean) =>
@@ -90,7 +90,7 @@ export const textType = (holdsMaximum: boolean) =>
       collation: COLLATION,
     },
     typescript: 'string',
-    lookups: LOOKUPS,
+    comparisons: TEXTUAL,
     orderable: true,
     key: false,
     rules(options) {

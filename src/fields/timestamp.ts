@@ -11,7 +11,7 @@ export const timestamp: FieldType<string> = {
     'the point (2026-11-21T10:00:00.000000Z).',
   options: {},
   typescript: 'string',
-  lookups: ORDERED,
+  comparisons: ORDERED,
   orderable: true,
   key: false,
   examples: [

@@ -7,7 +7,7 @@ export const uuid: FieldType<string> = {
   summary: 'A UUID (RFC 9562). Either case is taken; the answer is lower case.',
   options: {},
   typescript: 'string',
-  lookups: ['exact', 'ne', 'in', 'isnull'],
+  comparisons: ['equality', 'membership'],
   orderable: true,
   key: true,
   examples: [

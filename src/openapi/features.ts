@@ -10,6 +10,9 @@ import type { ListDescription } from '../dialects/dialect.js'
 import { featureParameters } from '../features/index.js'
 import type { ValueDescription } from '../http/operation.js'
 import { rejectsParameters, rejectsSelection } from '../http/middleware/parameters.js'
+import { exact } from '../lookups/exact.js'
+import { isIn } from '../lookups/in.js'
+import { VALUES } from '../lookups/operands.js'
 import type { NullsPlace } from '../pagination/paginator.js'
 import { lookupsOf, mostValuesOf, sortableBy } from '../resource/dialect-list.js'
 import { compileFilters } from '../resource/filter.js'
@@ -145,8 +148,8 @@ function dialectFilters(spec: ResourceSpec, { filters }: ListDescription, schema
       const lookup = meant.find((each) => lookups.has(each))
       if (lookup === undefined) return []
       const described = filterParameter({ parameter: name, field, lookup }, schemas, field.name in spec.links)
-      const isRepeated = lookup === 'in' || (lookup === 'exact' && lookups.has('in'))
-      return [isRepeated ? repeated(described, mostValuesOf(spec, field)) : described]
+      const list = lookup === exact && lookups.has(isIn) ? VALUES.list : lookup.operand.list
+      return [list ? repeated(described, list.limits(mostValuesOf(spec, field))) : described]
     }),
   )
 }

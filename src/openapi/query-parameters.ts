@@ -1,24 +1,9 @@
 import type { QueryParameter } from '../features/feature.js'
-import type { Lookup } from '../fields/field-type.js'
 import type { JsonSchema } from '../json.js'
-import { type Filter, MOST_VALUES } from '../resource/filter.js'
+import { MAX_VALUES } from '../lookups/operands.js'
+import type { Filter } from '../resource/filter.js'
 import { type FieldSchemas, LINK } from './field-schema.js'
 import type { Part } from './part.js'
-
-const COMPARISONS: Readonly<Record<Lookup, string>> = {
-  exact: 'is this',
-  ne: 'is another than this, or empty',
-  in: 'is one of these',
-  gt: 'is more than this',
-  gte: 'is this or more',
-  lt: 'is less than this',
-  lte: 'is this or less',
-  contains: 'has this in it',
-  icontains: 'has this in it, in either case',
-  startswith: 'starts with this',
-  istartswith: 'starts with this, in either case',
-  isnull: 'is empty, or is not',
-}
 
 /** The parameter that compares a field. */
 export function filterParameter(
@@ -26,11 +11,12 @@ export function filterParameter(
   schemas: FieldSchemas,
   link: boolean,
 ): Part {
-  const description = `Only records whose \`${field.name}\` ${COMPARISONS[lookup]}.`
-  const schema = link ? { anyOf: [schemas.compared(field), LINK] } : schemas.compared(field)
-  if (lookup === 'in') return listParameter(parameter, description, schema, { maxItems: MOST_VALUES })
-  const given: JsonSchema = lookup === 'isnull' ? { type: 'boolean' } : schema
-  return { name: parameter, in: 'query', description, schema: given }
+  const { operand } = lookup
+  const description = `Only records whose \`${field.name}\` ${lookup.description}.`
+  const value = schemas.compared(field)
+  const schema = operand.schema(link ? { anyOf: [value, LINK] } : value)
+  if (operand.list) return listParameter(parameter, description, schema, operand.list.limits(MAX_VALUES))
+  return { name: parameter, in: 'query', description, schema }
 }
 
 /** The parameter of a feature. */
@@ -43,6 +29,7 @@ export function queryParameter({ name, description, schema }: QueryParameter): P
 export const ONCE = { uniqueItems: true } as const
 
 interface ListLimits {
+  readonly minItems?: number
   readonly maxItems?: number
   readonly uniqueItems?: true
 }
@@ -54,7 +41,7 @@ export function listParameter(name: string, description: string, items: JsonSche
 }
 
 /** The parameter of one value, or of several between commas, as one that is given once for each value. */
-export function repeated({ schema, ...described }: Part, maxItems: number): Part {
+export function repeated({ schema, ...described }: Part, limits: ListLimits): Part {
   const { items = schema } = schema as JsonSchema
-  return { ...described, style: 'form', explode: true, schema: { type: 'array', items, minItems: 1, maxItems } }
+  return { ...described, style: 'form', explode: true, schema: { type: 'array', items, minItems: 1, ...limits } }
 }

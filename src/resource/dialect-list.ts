@@ -2,12 +2,16 @@ import { orderBy, totalOrder } from '../config/indexes/coverage.js'
 import type { FieldSpec, OrderSpec, ResourceSpec } from '../config/spec.js'
 import type { Comparison, Dialect, Given, Sorting, Vocabulary, Window } from '../dialects/dialect.js'
 import { type FeaturePlans, featureParameters } from '../features/index.js'
-import type { Lookup } from '../fields/field-type.js'
+import { exact } from '../lookups/exact.js'
+import { isIn } from '../lookups/in.js'
+import type { Lookup } from '../lookups/lookup.js'
+import { ne } from '../lookups/ne.js'
+import { MAX_VALUES, parseValues } from '../lookups/operands.js'
 import { offsetPage } from '../pagination/by-offset.js'
 import type { Ordered, PageRequest, Parameters } from '../pagination/paginator.js'
 import { refused } from '../dialects/parameters.js'
 import { Problem } from '../problem.js'
-import { MOST_VALUES, readFlag, readValue, readValues } from './filter.js'
+import { operandSource } from './filter.js'
 import { keepRecent, type ListRequest, refuseLong, spellLinks } from './list.js'
 import type { LinkReader } from './links.js'
 import type { Condition } from './plan.js'
@@ -55,7 +59,7 @@ export function compileDialectList(
     if (unknownQuery === 'ignore') return []
     const name = quote(comparison.parameter)
     if (offered === undefined) throw new Problem('invalid_query', `this list takes no parameter ${name}; ${allowed}`)
-    const known = [...offered.lookups].join(', ')
+    const known = [...offered.lookups].map(({ name }) => name).join(', ')
     const field = quote(comparison.field)
     throw new Problem('invalid_query', `this list has no comparison ${name}; those of ${field} are ${known}`)
   }
@@ -68,7 +72,7 @@ export function compileDialectList(
     const features: FeaturePlans = {}
     if (asked.search !== undefined) searching?.read(asked.search, features)
     const order = readSorting(asked.sorting)
-    const ids = where.find(({ field, lookup }) => field === model.primaryKey && (lookup === 'in' || lookup === 'exact'))
+    const ids = where.find(({ field, lookup }) => field === model.primaryKey && (lookup === isIn || lookup === exact))
     const window = asked.window ?? unpaged
     const isWhole = asked.window === undefined && ids !== undefined
     const page = isWhole ? WHOLE : cut({ spec, dialect, window, cursor: given.get('cursor')?.[0], order })
@@ -124,7 +128,7 @@ interface Offered {
 
 /** What lists can be filtered by. One value and several of them cost the same, and a record can always be named by its id. */
 export function lookupsOf({ filters, model: { primaryKey } }: ResourceSpec): ReadonlyMap<string, Offered> {
-  const equal: readonly Lookup[] = ['exact', 'in']
+  const equal: readonly Lookup[] = [exact, isIn]
   const declared = filters.map(({ field, lookups }): [string, Offered] => {
     const more = lookups.some((each) => equal.includes(each)) || field === primaryKey ? equal : []
     return [field.name, { field, lookups: new Set([...more, ...lookups]) }]
@@ -134,7 +138,7 @@ export function lookupsOf({ filters, model: { primaryKey } }: ResourceSpec): Rea
 
 /** How many values of a field one parameter of a dialect takes. */
 export function mostValuesOf({ model: { primaryKey } }: ResourceSpec, field: FieldSpec): number {
-  return field === primaryKey ? MOST_IDS : MOST_VALUES
+  return field === primaryKey ? MOST_IDS : MAX_VALUES
 }
 
 interface Meant {
@@ -148,16 +152,17 @@ function toConditions(
   { parameter, values }: Comparison,
   { field, lookup, most, readLink }: Meant,
 ): readonly Condition[] {
-  const compared = { parameter, field, readLink }
   const texts = [...new Set(values)]
   const [text = '', ...others] = texts
-  if (lookup === 'in' || (lookup === 'exact' && texts.length !== 1))
-    return [{ field, lookup: 'in', value: readValues(compared, texts, most) }]
+  const source = operandSource({ parameter, field, readLink, maxValues: most })
+  if (lookup === exact && texts.length !== 1) return [{ field, lookup: isIn, value: parseValues(texts, source) }]
   // What is none of several values is not the first, nor the second.
-  if (lookup === 'ne') return readValues(compared, texts).map((value) => ({ field, lookup, value }))
+  if (lookup === ne)
+    return parseValues(texts, operandSource({ parameter, field, readLink })).map((value) => ({ field, lookup, value }))
+  const { operand } = lookup
+  if (operand.list) return [{ field, lookup, value: operand.list.parse(values, source) }]
   if (others.length > 0) throw new Problem('invalid_query', `the parameter ${quote(parameter)} takes one value`)
-  const read = lookup === 'isnull' ? readFlag(parameter, text) : readValue(compared, text)
-  return [{ field, lookup, value: read }]
+  return [{ field, lookup, value: operand.parse(text, source) }]
 }
 
 /** The primary key can always be ordered by: its index is there. */

@@ -37,7 +37,7 @@ export function compileList(
   const isIgnored = (name: string) => spec.unknownQuery === 'ignore' && !known.has(name)
 
   const lists = new Set([...ordering, ...(selecting?.parameters ?? [])])
-  const isList = (name: string) => lists.has(name) || filters.get(name)?.lookup === 'in'
+  const isList = (name: string) => lists.has(name) || filters.get(name)?.lookup.operand.list !== undefined
 
   const read = (text: string): ListRequest => {
     const query = parseQuery(text, isIgnored, isList)

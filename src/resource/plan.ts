@@ -1,6 +1,6 @@
 import type { ExpansionSpec, FieldSpec, OrderSpec } from '../config/spec.js'
 import type { FeaturePlans } from '../features/index.js'
-import type { Lookup } from '../fields/field-type.js'
+import type { Lookup } from '../lookups/lookup.js'
 import type { PageEdges, PageStart } from '../pagination/paginator.js'
 
 /** The value of a primary key as handlers see it. */
@@ -16,7 +16,7 @@ export interface Precondition {
   readonly wanted: boolean
 }
 
-/** One comparison of a list. `value` is a value of the field's type, a list of them for `in`, a boolean for `isnull`. */
+/** One comparison of a list. `value` is what the operand of the lookup parses to. */
 export interface Condition {
   readonly field: FieldSpec
   readonly lookup: Lookup

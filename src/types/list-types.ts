@@ -1,6 +1,6 @@
 import type { FieldSpec } from '../config/spec.js'
 import { featureParameters } from '../features/index.js'
-import type { Lookup } from '../fields/field-type.js'
+import type { Lookup } from '../lookups/lookup.js'
 import { compileFilters } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
 import { pathsOf } from '../resource/selection.js'
@@ -33,8 +33,6 @@ function someOf(name: string, names: readonly string[]): Member {
 }
 
 function compared(field: FieldSpec, lookup: Lookup, link: boolean): string {
-  if (lookup === 'isnull') return 'boolean'
   const value = spellValue({ ...field, nullable: false })
-  const type = link ? `${value} | string` : value
-  return lookup === 'in' ? `readonly (${type})[]` : type
+  return lookup.operand.typescript(link ? `${value} | string` : value)
 }

@@ -8,6 +8,7 @@ import {
   toJson,
   toLine,
 } from '../../src/config/diagnostic.js'
+import { exact } from '../../src/lookups/exact.js'
 import { nearest } from '../../src/config/words.js'
 import { checkText, mistakesOf, specOf } from '../support/config.js'
 
@@ -509,7 +510,7 @@ resources:
     expect(book?.primaryKey).toBe(fieldOf('key'))
     expect(book?.indexes).toEqual([{ columns: ['author_id', 'state'], unique: true }])
     expect(books?.model).toBe(book)
-    expect(books?.filters).toEqual([{ field: fieldOf('author'), lookups: ['exact'] }])
+    expect(books?.filters).toEqual([{ field: fieldOf('author'), lookups: [exact] }])
     expect(books?.defaultOrder).toEqual([{ field: fieldOf('seen_at'), descending: true }])
     expect(books).toMatchObject({ operations: ['list', 'retrieve'], links: { author: 'author-detail' } })
   })

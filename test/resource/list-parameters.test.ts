@@ -188,7 +188,7 @@ describe('a handler asks with values', () => {
   ])('%# and they arrive as they are', async (asked, meant) => {
     const { plan } = await parse(asked)
     const where = plan.where.map(({ field, lookup, value }) => [
-      lookup === 'exact' ? field.name : `${field.name}__${lookup}`,
+      lookup.name === 'exact' ? field.name : `${field.name}__${lookup.name}`,
       value,
     ])
     expect(Object.fromEntries(where)).toEqual(meant)

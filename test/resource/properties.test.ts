@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { Lookup } from '../../src/fields/field-type.js'
 import { JsonText } from '../../src/fields/json-text.js'
 import { RouteTable } from '../../src/http/routes.js'
 import { fieldType, FIELD_TYPES } from '../../src/fields/index.js'
@@ -31,7 +30,9 @@ const LOOKUPS = {
   done: ['exact', 'ne', 'isnull'],
   day: ['exact', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull'],
   weight: ['exact', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull'],
-} as const satisfies Readonly<Record<string, readonly Lookup[]>>
+} as const
+
+type Lookup = (typeof LOOKUPS)[keyof typeof LOOKUPS][number]
 
 const resource = (name: string, pagination: string, more = '') =>
   `  ${name}: { model: item, path: /${name}/, orderable: ${JSON.stringify(ORDERABLE)}, filterable: ${JSON.stringify(LOOKUPS)}, pagination: ${pagination}${more} }\n`

@@ -118,9 +118,9 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a filter for one value finds the others',
-    file: 'src/db/statements/where.ts',
-    search: '  exact: (column, parameter) => `${column} = ${parameter}`,',
-    replace: '  exact: (column, parameter) => `${column} <> ${parameter}`,',
+    file: 'src/lookups/exact.ts',
+    search: "  sql: comparing('='),",
+    replace: "  sql: comparing('<>'),",
     caughtBy: { file: 'test/snippets/spec-set-b', test: 'filters on language', database: 'local' },
   },
   {

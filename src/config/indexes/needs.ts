@@ -1,4 +1,4 @@
-import type { Lookup } from '../../fields/field-type.js'
+import { exact } from '../../lookups/exact.js'
 import { totalOrder, uniformStart, type Wanted } from './coverage.js'
 import type { FieldSpec, FilterSpec, OrderSpec, ResourceSpec } from '../spec.js'
 
@@ -14,40 +14,6 @@ export interface Need {
   /** The fields of the index that serves it best. */
   readonly best: readonly FieldSpec[]
 }
-
-/** A filter on so few values leaves so many rows that walking along the order finds a page at once. */
-const FEW_VALUES = 20
-
-/**
- * What an index does for a lookup: it is needed, so that the filter does not read the whole table; it is of use, but the
- * list does without; or no index that can be declared here helps.
- */
-export type Help = 'needed' | 'useful' | 'none'
-
-const byValue = ({ type, options }: FieldSpec): Help =>
-  (type.values?.(options) ?? Number.POSITIVE_INFINITY) <= FEW_VALUES ? 'useful' : 'needed'
-const always = (): Help => 'needed'
-const never = (): Help => 'none'
-
-const HELP: Readonly<Record<Lookup, (field: FieldSpec) => Help>> = {
-  exact: byValue,
-  in: byValue,
-  gt: always,
-  gte: always,
-  lt: always,
-  lte: always,
-  // The beginning of a text is a range only where texts are ordered by code point.
-  startswith: ({ type, options }) => (type.column(options).endsWith('collate "C"') ? 'needed' : 'none'),
-  isnull: () => 'useful',
-  contains: never,
-  icontains: never,
-  istartswith: never,
-  // It leaves out one value of many, so that walking along the order finds a page.
-  ne: never,
-}
-
-/** What an index on a field does for a lookup of it. */
-export const helpOf = (field: FieldSpec, lookup: Lookup): Help => HELP[lookup](field)
 
 /** Everything that the lists of a resource need. A list that is not paged is for tables that stay small, and sorts them. */
 export function needsOf(resource: ResourceSpec): readonly Need[] {
@@ -72,10 +38,10 @@ function ordering(
 }
 
 function filtering(resource: ResourceSpec, { field, lookups }: FilterSpec, place: number): readonly Need[] {
-  if (!lookups.some((lookup) => helpOf(field, lookup) === 'needed')) return []
+  if (!lookups.some((lookup) => lookup.index(field) === 'needed')) return []
   const { model, defaultOrder } = resource
   // What an index has after a range is in no order any more; after one value it is.
-  const order = lookups.includes('exact') ? uniformStart(totalOrder(model, defaultOrder)) : totalOrder(model, [])
+  const order = lookups.includes(exact) ? uniformStart(totalOrder(model, defaultOrder)) : totalOrder(model, [])
   const after = order.map((each) => each.field).filter((each) => each !== field)
   const wanted = { equal: [field], order: [] }
   return [{ resource, use: 'filterable', place, field, wanted, best: [field, ...after] }]
@@ -85,7 +51,7 @@ function filtering(resource: ResourceSpec, { field, lookups }: FilterSpec, place
 export function columnsInUse(resource: ResourceSpec): readonly string[] {
   if (!resource.operations.includes('list')) return []
   const { model, orderable, defaultOrder, filters } = resource
-  const filtered = filters.filter(({ field, lookups }) => lookups.some((lookup) => helpOf(field, lookup) !== 'none'))
+  const filtered = filters.filter(({ field, lookups }) => lookups.some((lookup) => lookup.index(field) !== 'none'))
   const fields = [...orderable, totalOrder(model, defaultOrder)[0]?.field, ...filtered.map(({ field }) => field)]
   return fields.flatMap((field) => field?.column ?? [])
 }

@@ -1,7 +1,9 @@
 import type { Build } from '../../features/feature.js'
 import type { FeatureSpecs } from '../../features/index.js'
 import { dialectOf } from '../../dialects/index.js'
-import type { Lookup } from '../../fields/field-type.js'
+import { fail } from '../../fail.js'
+import { exact } from '../../lookups/exact.js'
+import { lookupNamed } from '../../lookups/index.js'
 import { fieldType } from '../../fields/index.js'
 import { paginationStyle } from '../../pagination/index.js'
 import { ANSWERS } from './answers-model.js'
@@ -251,10 +253,12 @@ const buildComputed = (
 })
 
 const filtersOf = ({ filterable = [] }: ResourceYaml, field: (name: string) => FieldSpec): readonly FilterSpec[] => {
-  const lookups: Readonly<Record<string, readonly Lookup[]>> = Array.isArray(filterable)
-    ? Object.fromEntries((filterable as readonly string[]).map((name) => [name, ['exact'] as const]))
-    : (filterable as Readonly<Record<string, readonly Lookup[]>>)
-  return Object.entries(lookups).map(([name, each]) => ({ field: field(name), lookups: each }))
+  if (Array.isArray(filterable))
+    return (filterable as readonly string[]).map((name) => ({ field: field(name), lookups: [exact] }))
+  return Object.entries(filterable as Readonly<Record<string, readonly string[]>>).map(([name, lookups]) => ({
+    field: field(name),
+    lookups: lookups.map((each) => lookupNamed(each) ?? fail(`a lookup that was never checked: ${each}`)),
+  }))
 }
 
 const paginationOf = (given: PaginationYaml): PaginationSpec => {

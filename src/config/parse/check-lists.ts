@@ -1,5 +1,6 @@
 import { FEATURES } from '../../features/index.js'
 import type { Json } from '../../json.js'
+import { lookupsOfType } from '../../lookups/index.js'
 import { PAGINATION_STYLES, paginationStyle } from '../../pagination/index.js'
 import { checkFieldName, checkUsable, type FieldUse } from './field-names.js'
 import { type Drafts, type FieldDraft, type ModelDraft, optionsOf } from './drafts.js'
@@ -11,7 +12,7 @@ import { itemsOf, membersOf, type ResourceYaml } from '../schema/yaml-shape.js'
 
 const FILTERED: FieldUse = {
   used: 'filtered',
-  whyNot: ({ type }) => (type.lookups.length === 0 ? `the type \`${type.name}\` has no lookups` : undefined),
+  whyNot: () => undefined,
 }
 
 const ORDERED: FieldUse = {
@@ -49,14 +50,15 @@ export const checkFilters = (resource: ResourceDraft, model: ModelDraft, report:
         message: `a filter cannot be called ${show(name)}: lists use that parameter`,
       })
     checkParameter(name, entries, { path: place, report, ...part })
+    const offered = lookupsOfType(field.type).map((lookup) => lookup.name)
     for (const [index, lookup] of lookups.entries()) {
-      if ((field.type.lookups as readonly string[]).includes(lookup)) continue
+      if (offered.includes(lookup)) continue
       const message = `the type \`${field.type.name}\` of ${show(name)} has no lookup \`${lookup}\``
       report.add({
         code: 'SC312',
         path: short ? place : [...place, index],
         message,
-        help: [`its lookups: ${field.type.lookups.join(', ')}`],
+        help: [`its lookups: ${offered.join(', ')}`],
       })
     }
   }

@@ -1,5 +1,5 @@
 import { featureKeys } from '../../features/index.js'
-import { LOOKUPS } from '../../fields/field-type.js'
+import { LOOKUPS } from '../../lookups/index.js'
 import type { JsonSchema } from '../../json.js'
 import { PAGINATION_STYLES } from '../../pagination/index.js'
 import { modelSchema } from './models.js'
@@ -32,7 +32,7 @@ const PATH_HINT = 'a path starts and ends with a slash; its segments are lower-c
 const PLUGIN_HINT = 'a plugin is a file relative to this one, such as `./src/books/plugin.ts`'
 
 const filterableSchema = (): JsonSchema => {
-  const lookups = listOf({ enum: LOOKUPS })
+  const lookups = listOf({ enum: LOOKUPS.map(({ name }) => name) })
   const long = { type: 'object', additionalProperties: lookups }
   return { type: ['array', 'object'], if: { type: 'array' }, then: listOf({}, { minItems: 0 }), else: long }
 }

@@ -1,4 +1,3 @@
-import type { Lookup } from '../../fields/field-type.js'
 import type { Json } from '../../json.js'
 import type { NullsPlace } from '../../pagination/paginator.js'
 import type { BulkOperation, CountMode, Operation, RelationSpec } from '../core-spec.js'
@@ -58,7 +57,7 @@ export interface ComputedYaml {
 export interface ResourceYaml {
   readonly model: string
   readonly path: string
-  readonly filterable?: readonly string[] | Readonly<Record<string, readonly Lookup[]>>
+  readonly filterable?: readonly string[] | Readonly<Record<string, readonly string[]>>
   readonly orderable?: readonly string[]
   readonly default_order?: readonly string[]
   readonly nulls?: Readonly<Record<string, NullsPlace>>

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { ModelSpec } from '../../config/spec.js'
 import { suggest } from '../../config/words.js'
-import { readCell } from '../../fields/cell.js'
+import { arrayLiteral, readCell } from '../../fields/cell.js'
 import { remember } from '../../remember.js'
 import type { Id, Row } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
@@ -9,7 +9,6 @@ import type { Connection } from '../database.js'
 import { toReadFailure } from '../driver/errors.js'
 import { knexOn, StatementFailed } from '../knex.js'
 import { defineModels, FIELDS, type Models, relationKey, valueKey } from './models.js'
-import { arrayLiteral } from '../statements/where.js'
 
 /**
  * The records with these ids, in their order, a missing one left out. The relations that are named, by dotted paths

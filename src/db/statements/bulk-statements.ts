@@ -1,9 +1,8 @@
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
-import { type Cell, writeCell } from '../../fields/cell.js'
+import { arrayLiteral, type Cell, writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
-import { arrayLiteral } from './where.js'
 
 /** The statements about several records. Their texts are as many as there are requests, so that none is kept. */
 export interface BulkStatements {

@@ -1,6 +1,6 @@
 import type { JsonMergePatch } from '../../fields/json-text.js'
 import type { JsonObject } from '../../json-body.js'
-import { arrayLiteral } from './where.js'
+import { arrayLiteral } from '../../fields/cell.js'
 
 /** PostgreSQL functions take no more arguments, and each member is two. */
 const MOST_MEMBERS = 50

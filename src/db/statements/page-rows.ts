@@ -21,8 +21,8 @@ export function isFar(plan: Pick<ListPlan, 'start'>): boolean {
 /** The order of a list, in which nulls have a place of their own only where the list can have any beside other values. */
 export function neededOrder({ order, where }: Pick<ListPlan, 'order' | 'where'>): readonly OrderSpec[] {
   if (order.every(({ nulls }) => nulls === undefined)) return order
-  // All comparisons but `ne` are true of nulls alone, or of none.
-  const compared = new Set(where.filter(({ lookup }) => lookup !== 'ne').map(({ field }) => field))
+  // Other comparisons hold for nulls alone, or for no nulls.
+  const compared = new Set(where.filter(({ lookup }) => !lookup.mixesNulls).map(({ field }) => field))
   return order.map((each) => (compared.has(each.field) ? withoutPlace(each) : each))
 }
 

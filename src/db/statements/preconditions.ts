@@ -1,6 +1,5 @@
-import type { Cell } from '../../fields/cell.js'
+import { arrayLiteral, type Cell } from '../../fields/cell.js'
 import type { Precondition } from '../../resource/plan.js'
-import { arrayLiteral } from './where.js'
 
 /**
  * The SQL of preconditions, as more of a `where`: PostgreSQL judges them of the row that it changes, after it has waited for whoever else

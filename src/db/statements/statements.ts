@@ -4,6 +4,7 @@ import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { type Cell, writeCell } from '../../fields/cell.js'
 import { JsonMergePatch } from '../../fields/json-text.js'
 import { identifier } from '../../fields/sql-literal.js'
+import { exact } from '../../lookups/exact.js'
 import { remember } from '../../remember.js'
 import type { ListPlan, Precondition, Row, Selection } from '../../resource/plan.js'
 import { type BulkStatements, compileBulkStatements } from './bulk-statements.js'
@@ -215,7 +216,7 @@ function isPage(plan: ListPlan): boolean {
 function isQuick(model: ModelSpec, plan: ListPlan): boolean {
   if (!isPage(plan) || plan.search || plan.selection?.expand.length) return false
   const equal = plan.where.map(({ field }) => field)
-  return plan.where.every(({ lookup }) => lookup === 'exact') && isCovered(model, { equal, order: plan.order })
+  return plan.where.every(({ lookup }) => lookup === exact) && isCovered(model, { equal, order: plan.order })
 }
 
 /** All that the text of a plan's statements depends on. */
@@ -223,8 +224,8 @@ function shapeOf(plan: ListPlan): string {
   const { where, search, order, start, limit, keyset, total } = plan
   let shape = `${total} ${limit === undefined} ${keyset} ${shapeOfStart(start)}`
   for (const { field, lookup, value } of where) {
-    shape += ` ${field.name}.${lookup}`
-    if (lookup === 'isnull') shape += String(value)
+    shape += ` ${field.name}.${lookup.name}`
+    if (lookup.shape) shape += lookup.shape(value)
   }
   if (search) shape += ` search${search.words.length}`
   for (const { field, descending, nulls } of order) {

@@ -1,0 +1,13 @@
+import type { Lookup } from './lookup.js'
+import { TEXT } from './operands.js'
+import { matching } from './sql.js'
+
+export const contains: Lookup<string> = {
+  name: 'contains',
+  isOffered: ({ comparisons }) => comparisons.includes('text'),
+  operand: TEXT,
+  sql: matching('like', (text) => `%${text}%`),
+  index: () => 'none',
+  meaning: 'has the text somewhere, case by case',
+  description: 'has this in it',
+}

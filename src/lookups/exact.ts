@@ -1,0 +1,14 @@
+import type { Lookup } from './lookup.js'
+import { VALUE } from './operands.js'
+import { comparing, helpForValues } from './sql.js'
+
+/** The lookup of a parameter that has the name of the field alone. */
+export const exact: Lookup = {
+  name: 'exact',
+  isOffered: ({ comparisons }) => comparisons.includes('equality'),
+  operand: VALUE,
+  sql: comparing('='),
+  index: helpForValues,
+  meaning: 'is the value',
+  description: 'is this',
+}

@@ -1,0 +1,13 @@
+import type { Lookup } from './lookup.js'
+import { VALUE } from './operands.js'
+import { comparing } from './sql.js'
+
+export const gt: Lookup = {
+  name: 'gt',
+  isOffered: ({ comparisons }) => comparisons.includes('order'),
+  operand: VALUE,
+  sql: comparing('>'),
+  index: () => 'needed',
+  meaning: 'is greater',
+  description: 'is more than this',
+}

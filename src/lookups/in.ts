@@ -1,0 +1,15 @@
+import { arrayLiteral } from '../fields/cell.js'
+import type { Lookup } from './lookup.js'
+import { MAX_VALUES, VALUES } from './operands.js'
+import { helpForValues } from './sql.js'
+
+export const isIn: Lookup<readonly unknown[]> = {
+  name: 'in',
+  isOffered: ({ comparisons }) => comparisons.includes('membership'),
+  operand: VALUES,
+  sql: (column, { bind, field: { type, options } }) =>
+    `${column} = any(${bind((values) => arrayLiteral(values.map((value) => type.write(value, options))))})`,
+  index: helpForValues,
+  meaning: `is one of up to ${MAX_VALUES} values between commas; inside a value, a comma is written \`\\,\` and a backslash \`\\\\\``,
+  description: 'is one of these',
+}

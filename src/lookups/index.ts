@@ -1,0 +1,45 @@
+import type { FieldType } from '../fields/field-type.js'
+import { contains } from './contains.js'
+import { exact } from './exact.js'
+import { gt } from './gt.js'
+import { gte } from './gte.js'
+import { icontains } from './icontains.js'
+import { isIn } from './in.js'
+import { isnull } from './isnull.js'
+import { istartswith } from './istartswith.js'
+import type { Lookup } from './lookup.js'
+import { lt } from './lt.js'
+import { lte } from './lte.js'
+import { ne } from './ne.js'
+import { startswith } from './startswith.js'
+
+/** Every lookup there is. A new one is a file and a line here. */
+export const LOOKUPS: readonly Lookup[] = [
+  exact,
+  ne,
+  isIn,
+  gt,
+  gte,
+  lt,
+  lte,
+  contains,
+  icontains,
+  startswith,
+  istartswith,
+  isnull,
+]
+
+/** The lookup with a name; undefined when there is none. */
+export function lookupNamed(name: string): Lookup | undefined {
+  return LOOKUPS.find((lookup) => lookup.name === name)
+}
+
+/** The lookups that fields of a type offer. */
+export function lookupsOfType(type: FieldType): readonly Lookup[] {
+  return LOOKUPS.filter((lookup) => lookup.isOffered(type))
+}
+
+/** The query parameter of a lookup: `language` compares for equality, every other lookup is spelled out. */
+export function parameterOf(field: string, lookup: Lookup): string {
+  return lookup === exact ? field : `${field}__${lookup.name}`
+}

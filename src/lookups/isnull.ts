@@ -1,0 +1,13 @@
+import type { Lookup } from './lookup.js'
+import { FLAG } from './operands.js'
+
+export const isnull: Lookup<boolean> = {
+  name: 'isnull',
+  isOffered: () => true,
+  operand: FLAG,
+  sql: (column, { value }) => `${column} is ${value ? 'null' : 'not null'}`,
+  shape: String,
+  index: () => 'useful',
+  meaning: '`true`: is null; `false`: is not',
+  description: 'is empty, or is not',
+}

@@ -1,0 +1,13 @@
+import type { Lookup } from './lookup.js'
+import { TEXT } from './operands.js'
+import { matching } from './sql.js'
+
+export const istartswith: Lookup<string> = {
+  name: 'istartswith',
+  isOffered: ({ comparisons }) => comparisons.includes('text'),
+  operand: TEXT,
+  sql: matching('ilike', (text) => `${text}%`),
+  index: () => 'none',
+  meaning: 'begins with the text, `A`–`Z` being the same as `a`–`z`',
+  description: 'starts with this, in either case',
+}

@@ -1,0 +1,13 @@
+import type { Lookup } from './lookup.js'
+import { VALUE } from './operands.js'
+import { comparing } from './sql.js'
+
+export const lt: Lookup = {
+  name: 'lt',
+  isOffered: ({ comparisons }) => comparisons.includes('order'),
+  operand: VALUE,
+  sql: comparing('<'),
+  index: () => 'needed',
+  meaning: 'is less',
+  description: 'is less than this',
+}

@@ -1,0 +1,13 @@
+import type { Lookup } from './lookup.js'
+import { VALUE } from './operands.js'
+import { comparing } from './sql.js'
+
+export const lte: Lookup = {
+  name: 'lte',
+  isOffered: ({ comparisons }) => comparisons.includes('order'),
+  operand: VALUE,
+  sql: comparing('<='),
+  index: () => 'needed',
+  meaning: 'is less or equal',
+  description: 'is this or less',
+}

@@ -1,0 +1,16 @@
+import type { Lookup } from './lookup.js'
+import { VALUE } from './operands.js'
+import { comparing } from './sql.js'
+
+/** A record without a value has another one. */
+export const ne: Lookup = {
+  name: 'ne',
+  isOffered: ({ comparisons }) => comparisons.includes('equality'),
+  operand: VALUE,
+  sql: comparing('is distinct from'),
+  mixesNulls: true,
+  // It excludes one value of many, so walking along the order finds a page.
+  index: () => 'none',
+  meaning: 'is another than the value, or null',
+  description: 'is another than this, or empty',
+}

@@ -1,0 +1,28 @@
+import { type Typed, writeCell } from '../fields/cell.js'
+import type { Bound, IndexHelp } from './lookup.js'
+
+/** A comparison of a column with one value of its field. */
+export function comparing(operator: string): (column: string, operand: Bound<unknown>) => string {
+  return (column, { bind, field }) => `${column} ${operator} ${bind((value) => writeCell(field, value))}`
+}
+
+/** A match of a text column with a pattern. */
+export function matching(
+  operator: 'like' | 'ilike',
+  pattern: (escaped: string) => string,
+): (column: string, operand: Bound<string>) => string {
+  return (column, { bind }) => `${column} ${operator} ${bind((text) => pattern(escapePattern(text)))}`
+}
+
+/** A text in which `%`, `_` and the backslash mean themselves. */
+export function escapePattern(text: string): string {
+  return text.replaceAll(/[\\%_]/g, '\\$&')
+}
+
+/** A filter on a field of at most this many values leaves so many rows that walking along the order finds a page soon. */
+const FEW_VALUES = 20
+
+/** What an index does for a filter on some values of a field. */
+export function helpForValues({ type, options }: Typed): IndexHelp {
+  return (type.values?.(options) ?? Number.POSITIVE_INFINITY) <= FEW_VALUES ? 'useful' : 'needed'
+}
