@@ -73,72 +73,102 @@ export function limitTransaction(milliseconds: number): Limit {
   return { signal: ending.signal, enforce, commits() {}, done() {}, end: () => clearTimeout(timer) }
 }
 
-type Write<Given extends readonly unknown[], Result> = (...given: Given) => Promise<Result>
-
-/** Whether something was changed, by what a write was given and what came of it. */
-type HasChanged<Given extends readonly unknown[], Result> = (result: Result, ...given: Given) => boolean
-
 /** Creates records in a transaction of their own. */
 export interface Transactional<Item, Key, Insert> {
   readonly resource: Resource
   createMany(rows: readonly Insert[]): Promise<readonly Stored<Item, Key>[]>
 }
 
-/** Gives a store that creates more records than one statement can in a transaction, which ends at a deadline. */
+/** Returns a store that creates more records than one statement can in a transaction, which ends at a deadline. */
 export function inTransactions<Item, Items, Key, Insert, Change>(
   store: Store<Item, Items, Key, Insert, Change>,
-  { resource, createMany }: Transactional<Item, Key, Insert>,
+  transactional: Transactional<Item, Key, Insert>,
 ): Store<Item, Items, Key, Insert, Change> {
-  const most = rowsPerStatement(resource.spec.model)
-  return { ...store, createMany: (rows) => (rows.length > most ? createMany(rows) : store.createMany(rows)) }
+  return {
+    ...store,
+    createMany: (rows) => (fitsOneStatement(transactional, rows) ? store : transactional).createMany(rows),
+  }
 }
 
-/** Gives a store whose writes, outside of a transaction, its request waits for past its deadline: what was sent may be done. */
+function fitsOneStatement(
+  { resource }: Pick<Transactional<unknown, never, never>, 'resource'>,
+  rows: readonly unknown[],
+) {
+  return rows.length <= rowsPerStatement(resource.spec.model)
+}
+
+/** Returns stores whose writes, outside of a transaction, their request waits for past its deadline: a statement that was sent may be done. */
 export function watchStores(exchange: Exchange, enforce: Enforce) {
-  const known = new Map<object, unknown>()
+  // A request mostly uses one store, so that only the last one is kept.
+  let last: object | undefined
+  let lastWatched: unknown
   return <Item, Items, Key, Insert, Change extends object>(
     store: Store<Item, Items, Key, Insert, Change>,
     transactional: Transactional<Item, Key, Insert>,
   ): Store<Item, Items, Key, Insert, Change> => {
-    const found = known.get(store) as typeof store | undefined
-    if (found) return found
-    const watched = inTransactions(watchWrites(exchange, enforce, store), transactional)
-    known.set(store, watched)
+    if (last === store) return lastWatched as typeof store
+    const watched = watchWrites({ exchange, enforce }, store, transactional)
+    last = store
+    lastWatched = watched
     return watched
   }
 }
 
+interface Watch {
+  readonly exchange: Exchange
+  readonly enforce: Enforce
+}
+
+/** Written out and without a spread: it is made for every request that writes. */
 function watchWrites<Item, Items, Key, Insert, Change extends object>(
-  exchange: Exchange,
-  enforce: Enforce,
+  watch: Watch,
   store: Store<Item, Items, Key, Insert, Change>,
+  transactional: Transactional<Item, Key, Insert>,
 ): Store<Item, Items, Key, Insert, Change> {
-  const watch =
-    <Given extends readonly unknown[], Result>(
-      write: Write<Given, Result>,
-      hasChanged: HasChanged<Given, Result>,
-    ): Write<Given, Result> =>
-    async (...given) => {
-      refuseLate(exchange, enforce)
-      exchange.writes += 1
-      try {
-        const result = await write(...given)
-        if (hasChanged(result, ...given)) exchange.stored = true
-        return result
-      } catch (error) {
-        if (isUnknown(error)) exchange.stored = true
-        throw error
-      } finally {
-        exchange.writes -= 1
-      }
-    }
   return {
-    ...store,
-    create: watch(store.create, () => true),
-    createMany: watch(store.createMany, (made) => made.length > 0),
-    update: watch(store.update, (item, _id, row) => item !== undefined && Object.keys(row).length > 0),
-    destroy: watch(store.destroy, (destroyed) => destroyed),
-    destroyMany: watch(store.destroyMany, (count) => count > 0),
-    take: watch(store.take, (item) => item !== undefined),
+    list: store.list,
+    batches: store.batches,
+    retrieve: store.retrieve,
+    retrieveMany: store.retrieveMany,
+    lock: store.lock,
+    lockMany: store.lockMany,
+    create: (row) => watched(watch, () => store.create(row), isThere),
+    createMany: (rows) =>
+      fitsOneStatement(transactional, rows)
+        ? watched(watch, () => store.createMany(rows), isNotEmpty)
+        : transactional.createMany(rows),
+    update: (id, row, only) =>
+      watched(
+        watch,
+        () => store.update(id, row, only),
+        (item) => item !== undefined && Object.keys(row).length > 0,
+      ),
+    destroy: (id, only) => watched(watch, () => store.destroy(id, only), Boolean),
+    destroyMany: (ids) => watched(watch, () => store.destroyMany(ids), isPositive),
+    take: (id, only) => watched(watch, () => store.take(id, only), isThere),
   }
 }
+
+/** Runs a write. `hasChanged` tells from its result whether something was changed. */
+async function watched<Result>(
+  { exchange, enforce }: Watch,
+  write: () => Promise<Result>,
+  hasChanged: (result: Result) => boolean,
+): Promise<Result> {
+  refuseLate(exchange, enforce)
+  exchange.writes += 1
+  try {
+    const result = await write()
+    if (hasChanged(result)) exchange.stored = true
+    return result
+  } catch (error) {
+    if (isUnknown(error)) exchange.stored = true
+    throw error
+  } finally {
+    exchange.writes -= 1
+  }
+}
+
+const isThere = (result: unknown): boolean => result !== undefined
+const isPositive = (count: number): boolean => count > 0
+const isNotEmpty = ({ length }: readonly unknown[]): boolean => length > 0

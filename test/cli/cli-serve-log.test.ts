@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { get } from 'node:http'
 import { resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { makeProject, PLUGGED, type Project, type Serving, startServe } from '../support/cli.js'
@@ -119,6 +120,15 @@ describe('the log of serve', () => {
     await fetch(`${url}/nowhere/${'b'.repeat(5000)}?q=swordfish`)
     expect((await logged('request'))['path']).toMatch(/^\/nowhere\/b{991}\.\.\.$/)
     expect((await stop()).stdout).not.toContain('swordfish')
+  })
+
+  test('writes entries about requests as JSON.stringify does, whatever the path contains', async () => {
+    const { url, logged, output } = await start()
+    const path = String.raw`/nowhere/"quoted"\back\u0041`
+    get(url, { path })
+    const entry = await logged('request')
+    expect(entry['path']).toBe(path)
+    expect(output.stdout).toContain(`${JSON.stringify(entry)}\n`)
   })
 
   test('writes out characters that command a terminal or end a line', async () => {

@@ -50,5 +50,9 @@ export function cancelStatement(client: pg.ClientBase): void {
 /** Ends a connection at once: a farewell would wait for a server that may be frozen, or for a network that swallows it. */
 export function cutConnection(client: pg.PoolClient): void {
   client.release(true)
+  cutStream(client)
+}
+
+export function cutStream(client: pg.ClientBase): void {
   ;(client as unknown as Session).connection.stream.destroy()
 }

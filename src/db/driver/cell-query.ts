@@ -1,4 +1,3 @@
-import type { EventEmitter } from 'node:events'
 import type { Writable } from 'node:stream'
 import pg from 'pg'
 import { serialize } from 'pg-protocol'
@@ -48,8 +47,12 @@ const END = Buffer.concat([serialize.execute(), serialize.sync()])
 
 const EMPTY: Answer = { rows: [], columns: [], count: 0, command: '' }
 
-// The driver takes queries of a user's own, as its cursors are; on a pipelined connection only those that derive from its own.
-const DriverQuery = pg.Query as unknown as new (text: string) => EventEmitter
+/**
+ * The driver accepts custom queries, such as its cursors; on a pipelined connection it requires instances of its own class. Its constructor
+ * would prepare to parse results, at a noticeable cost for each statement, so that only its prototype is used.
+ */
+const DriverQuery = function () {} as unknown as new () => object
+DriverQuery.prototype = pg.Query.prototype
 
 /**
  * A statement on its way. The driver's own query finds out the type of every cell and makes a parser for each, every time; here
@@ -59,8 +62,6 @@ export class CellQuery extends DriverQuery {
   readonly text: string
   readonly name: string | undefined
   readonly values: readonly (string | null)[]
-  /** Read by the driver, which gives up all that is on its way on a pipelined connection. On others, `send` watches the clock. */
-  readonly query_timeout: number | undefined
   callback: Settle
   readonly #gather: boolean
   readonly #raw: number | undefined
@@ -70,12 +71,11 @@ export class CellQuery extends DriverQuery {
   #columns: Result['columns'] = []
   #bytes: Uint8Array | undefined
 
-  constructor({ text, values, name, raw }: Statement, { patience, prepare, gather = false }: Sending, settle: Settle) {
-    super('')
+  constructor({ text, values, name, raw }: Statement, { prepare, gather = false }: Sending, settle: Settle) {
+    super()
     this.text = text
     this.values = values
     this.name = prepare ? name : undefined
-    this.query_timeout = gather ? patience : undefined
     this.callback = settle
     this.#gather = gather
     this.#raw = raw

@@ -6,45 +6,82 @@ import { isBroken } from './errors.js'
 import { NOT_REPLICATED, SILENCE } from './outcome.js'
 import type { RowClient } from './row-messages.js'
 
-/** Milliseconds in which the server may say what became of a statement that it was asked to cancel. */
-const CANCEL_PATIENCE = 1_000
+/** How long the server may take to report the outcome of a canceled statement, in ms. */
+const CANCEL_TIMEOUT_MS = 1_000
+/** How often the statements under way are checked, in ms. */
+const CHECK_INTERVAL_MS = 50
 
 /**
- * What came of a statement. With an error too, `answer` is what the server had said before it.
+ * Receives the outcome of a statement. After an error too, `answer` holds what the server had sent before it.
  * @param spent whether the connection must not be used again
  */
-type Told = (error: Error | null, answer: Answer, spent: boolean) => void
+type Settle = (error: Error | null, answer: Answer, spent: boolean) => void
 
-/**
- * Sends a statement on one connection of the driver. When the server is silent for too long, it is asked to cancel the statement, and its answer
- * is waited for a little longer: only the server knows what became of it.
- */
-export function send(client: pg.ClientBase, statement: Statement, sending: Sending, tell: Told): void {
-  const { patience } = sending
-  let timer: NodeJS.Timeout | undefined
-  let over = false
-  let canceled = false
-  const query = new CellQuery(statement, sending, (error, answer) => {
-    if (over) return
-    over = true
-    clearTimeout(timer)
-    const failure = error ?? (isUnreplicated(client) ? new Error(NOT_REPLICATED) : null)
-    tell(failure, answer, canceled || (error !== null && isBroken(error)))
-  })
-  const later = (milliseconds: number, act: () => void): void => {
-    // A process that was stopped or busy finds its timers due before it has read what came meanwhile.
-    timer = setTimeout(() => setImmediate(() => !over && act()), milliseconds)
-  }
-  if (patience !== undefined)
-    later(patience, () => {
-      canceled = true
-      cancelStatement(client)
-      later(CANCEL_PATIENCE, () => query.callback(new Error(SILENCE), query.answer))
-    })
-  client.query(query)
+/** Sends a statement on one connection of the driver. */
+export type Send = (client: pg.ClientBase, statement: Statement, settle: Settle) => void
+
+interface Sent {
+  readonly client: pg.ClientBase
+  readonly query: CellQuery
+  /** When the server has been silent for too long. */
+  due: number
+  canceled: boolean
 }
 
-/** Whether the server has said of a commit that no standby has it, since it was last asked. */
+/**
+ * When the server is silent for too long, it is asked to cancel the statement, and its answer is awaited a little longer: only the server knows
+ * the outcome. One interval checks all statements: a timer for each would be a noticeable part of the cost of a small statement.
+ */
+export function createSend(sending: Sending): Send {
+  const { patience } = sending
+  const underWay = new Set<Sent>()
+  let interval: NodeJS.Timeout | undefined
+
+  const giveUp = (now: number): void => {
+    for (const sent of underWay) {
+      const { client, query, due, canceled } = sent
+      if (due > now) continue
+      if (canceled) {
+        query.callback(new Error(SILENCE), query.answer)
+        continue
+      }
+      sent.canceled = true
+      sent.due = performance.now() + CANCEL_TIMEOUT_MS
+      cancelStatement(client)
+    }
+  }
+
+  const check = (): void => {
+    const now = performance.now()
+    let isDue = false
+    for (const { due } of underWay) isDue ||= due <= now
+    // A process that was suspended or busy runs its timers before it reads the answers that have arrived.
+    if (isDue) setImmediate(giveUp, now)
+    if (underWay.size > 0) return
+    clearInterval(interval)
+    interval = undefined
+  }
+
+  return (client, statement, settle) => {
+    const query = new CellQuery(statement, sending, (error, answer) => {
+      if (isSettled) return
+      isSettled = true
+      underWay.delete(sent)
+      const failure = error ?? (isUnreplicated(client) ? new Error(NOT_REPLICATED) : null)
+      settle(failure, answer, sent.canceled || (error !== null && isBroken(error)))
+    })
+    let isSettled = false
+    const sent: Sent = { client, query, due: Infinity, canceled: false }
+    if (patience !== undefined) {
+      sent.due = performance.now() + patience
+      underWay.add(sent)
+      interval ??= setInterval(check, CHECK_INTERVAL_MS).unref()
+    }
+    client.query(query)
+  }
+}
+
+/** Whether the server has reported, since the last call, that a commit reached no standby. */
 function isUnreplicated(client: pg.ClientBase): boolean {
   const { notices } = client as RowClient
   if (!notices.unreplicated) return false

@@ -1,16 +1,16 @@
 import type pg from 'pg'
 import { cancelStatement, cutConnection } from './cancel.js'
-import type { Answer, Sending } from './cell-query.js'
+import type { Answer } from './cell-query.js'
 import type { Connection, Statement } from '../database.js'
 import { toProblem } from './errors.js'
 import { isDoubtful, toOutcome } from './outcome.js'
-import { send } from './send.js'
+import type { Send } from './send.js'
 
 /** Ends a transaction that is not being committed yet: it is rolled back, and fails for this reason. */
 export type End = (reason: Error) => void
 
 export interface TransactionParts {
-  readonly sending: Sending
+  readonly send: Send
   readonly begin: string
   /** The ends of all transactions that are under way. */
   readonly ends: Set<End>
@@ -25,7 +25,7 @@ export interface TransactionParts {
 export function runTransaction<T>(
   client: pg.PoolClient,
   work: (connection: Connection) => Promise<T>,
-  { sending, begin, ends, signal, enforce }: TransactionParts,
+  { send, begin, ends, signal, enforce }: TransactionParts,
 ): Promise<T> {
   let phase: 'open' | 'closing' | 'over' = 'open'
   let spent = false
@@ -37,7 +37,7 @@ export function runTransaction<T>(
   const ask = (statement: Statement): Promise<Answer> =>
     new Promise((resolve, reject) => {
       asking += 1
-      send(client, statement, sending, (error, answer, isSpent) => {
+      send(client, statement, (error, answer, isSpent) => {
         asking -= 1
         spent ||= isSpent
         // Once the server has said that it has committed, nothing undoes that.

@@ -14,9 +14,10 @@ export interface Line {
   held: number
   /** Milliseconds for which a connection is used, a moving average. */
   time: number
-  readonly waiters: Chain<Waiter>
-  /** For the line of a statement or route: itself and the lines of its records, as far as they are ready. */
-  readonly ready: Chain<Line>
+  /** Made for the first that waits, because most lines of records never have any. */
+  waiters: Chain<Waiter> | undefined
+  /** For the line of a statement or route: itself and the lines of its records, as far as they are ready. Made when one of them is. */
+  ready: Chain<Line> | undefined
   /** Its place among the ready lines of a statement or route. */
   place: Link<Line> | undefined
   /** Its place in the queue of its group, which only lines of statements and routes have. */
@@ -82,9 +83,9 @@ export function createLines() {
 
   /** Records come and go; what was learned about statements is worth keeping. */
   function forgetIfIdle(line: Line): void {
-    const { group, key, outer, held, waiters, inner } = line
+    const { group, key, outer, held, inner } = line
     const lines = outer ? group.records : group.lines
-    if (held > 0 || waiters.length > 0 || inner > 0 || lines.get(key) !== line) return
+    if (held > 0 || hasWaiters(line) || inner > 0 || lines.get(key) !== line) return
     if (!outer && lines.size <= MOST_IDLE) return
     lines.delete(key)
     if (!outer) return
@@ -108,13 +109,18 @@ function newLine({ group, key, lines, outer }: NewLine): Line {
     inner: 0,
     held: 0,
     time: UNKNOWN,
-    waiters: createChain(),
-    ready: createChain(),
+    waiters: undefined,
+    ready: undefined,
     place: undefined,
     queued: undefined,
   }
   lines.set(key, line)
   return line
+}
+
+/** Whether work waits in a line. */
+export function hasWaiters({ waiters }: Line): boolean {
+  return waiters !== undefined && waiters.length > 0
 }
 
 /** Learns from the milliseconds for which a connection was used. */

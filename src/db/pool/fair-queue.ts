@@ -2,7 +2,7 @@ import { Problem } from '../../problem.js'
 import { createAdmission } from './admission.js'
 import { append, createChain, remove } from './chain.js'
 import type { Share } from '../database.js'
-import { createLines, type Group, learn, type Line, type Turn, type Waiter } from './fair-lines.js'
+import { createLines, type Group, hasWaiters, learn, type Line, type Turn, type Waiter } from './fair-lines.js'
 
 /** Grants the connections of a pool so that no resource, statement or record takes all of them, nor the whole queue. */
 export interface FairQueue {
@@ -67,7 +67,8 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
   }
 
   function wait(line: Line, turn: Turn, follows: boolean): () => void {
-    const { group, waiters } = line
+    const { group } = line
+    const waiters = (line.waiters ??= createChain())
     const room = 2 * admission.places() - arrivals.length
     if (!follows && (group.waiting >= room || 4 * waiters.length >= 3 * room)) {
       lines.forgetIfIdle(line)
@@ -99,9 +100,9 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
   /** Puts a line, its outer line and its group at the end of their queues when they become ready, and takes them out when they no longer are. */
   function settle(line: Line): void {
     const { group, outer = line } = line
-    const isReady = line.waiters.length > 0 && (outer === line || line.held === 0)
-    line.place = isReady ? (line.place ?? append(outer.ready, line)) : remove(line.place)
-    outer.queued = outer.ready.length > 0 ? (outer.queued ?? append(group.queue, outer)) : remove(outer.queued)
+    const isReady = hasWaiters(line) && (outer === line || line.held === 0)
+    line.place = isReady ? (line.place ?? append((outer.ready ??= createChain()), line)) : remove(line.place)
+    outer.queued = outer.ready?.first ? (outer.queued ?? append(group.queue, outer)) : remove(outer.queued)
     group.queued = group.queue.length > 0 ? (group.queued ?? append(queued, group)) : remove(group.queued)
   }
 
@@ -130,7 +131,7 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
   function nextIn(group: Group): Line | undefined {
     if (!admits(group)) return undefined
     for (let at = group.queue.first; at; at = at.after) {
-      const line = at.value.ready.first?.value
+      const line = at.value.ready?.first?.value
       if (line && permits(line)) return line
     }
     return undefined
@@ -139,7 +140,7 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
   function dispatch(): void {
     while (used < connections && arrivals.length > 0) {
       const line = choose()
-      const waiter = line?.waiters.first?.value
+      const waiter = line?.waiters?.first?.value
       if (!waiter) return admission.rest()
       hold(waiter.line, 1)
       takeOut(waiter)
@@ -164,8 +165,7 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
   return {
     enter(work, turn) {
       const line = lines.find(work)
-      if (line.waiters.length > 0 || used >= connections || !permits(line))
-        return wait(line, turn, work.follows === true)
+      if (hasWaiters(line) || used >= connections || !permits(line)) return wait(line, turn, work.follows === true)
       hold(line, 1)
       turn(null, line)
       return undefined
@@ -177,7 +177,7 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
         learn(line.group, time)
       }
       // The next change of a record may go on.
-      if (line.waiters.length > 0) settle(line)
+      if (hasWaiters(line)) settle(line)
       if (arrivals.length > 0) dispatch()
       lines.forgetIfIdle(line)
     },

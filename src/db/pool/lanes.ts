@@ -2,7 +2,9 @@ import type pg from 'pg'
 import { createAdmission } from './admission.js'
 import { type Answer, CellQuery, type Sending } from '../driver/cell-query.js'
 import type { Statement } from '../database.js'
+import { cutStream } from '../driver/cancel.js'
 import { isBroken } from '../driver/errors.js'
+import { SILENCE } from '../driver/outcome.js'
 import { RowClient } from '../driver/row-messages.js'
 
 /** Connections on which quick reads follow each other without waiting for answers. */
@@ -47,6 +49,8 @@ export class LaneStalled extends Error {
 
 /** A statement without its answer. */
 interface Pending {
+  readonly query: CellQuery
+  readonly sent: number
   readonly giveUp: () => void
   /** How often it was found to be the next that is answered. */
   looks: number
@@ -109,6 +113,7 @@ export function openLanes({ client: config, most, prepare, sending: common }: La
       const [first, ...behind] = lane.pending
       if (!first) continue
       busy = true
+      if (isLost(first)) setImmediate(cutIfLost, lane, first)
       first.looks += 1
       if (first.looks < LOOKS) continue
       lane.stalled = true
@@ -119,12 +124,21 @@ export function openLanes({ client: config, most, prepare, sending: common }: La
     watch = undefined
   }
 
+  function isLost({ sent }: Pending): boolean {
+    return sending.patience !== undefined && performance.now() - sent >= sending.patience
+  }
+
+  /** A process that was suspended runs its timers before it reads the answers that have arrived, hence the second look. */
+  function cutIfLost(lane: Lane, first: Pending): void {
+    if (!lane.pending.has(first)) return
+    first.query.callback(new Error(SILENCE), first.query.answer)
+    cutStream(lane.client)
+  }
+
   function ask(lane: Lane, statement: Statement): Promise<TimedAnswer> {
     watch ??= setInterval(look, BETWEEN).unref()
     return new Promise((resolve, reject) => {
       const sent = performance.now()
-      const pending = { giveUp: () => reject(new LaneStalled('a statement before it takes long', true)), looks: 0 }
-      lane.pending.add(pending)
       const query = new CellQuery(statement, sending, (error, answer) => {
         lane.pending.delete(pending)
         lane.stalled &&= lane.pending.size > 0
@@ -133,6 +147,9 @@ export function openLanes({ client: config, most, prepare, sending: common }: La
         if (error) reject(error)
         else resolve({ ...answer, time: lane.answered - since })
       })
+      const giveUp = () => reject(new LaneStalled('a statement before it takes long', true))
+      const pending: Pending = { query, sent, giveUp, looks: 0 }
+      lane.pending.add(pending)
       lane.client.query(query)
     })
   }

@@ -6,6 +6,7 @@ import type { Connection, Database, Result, Share, SharedTransactionOptions, Sta
 import { isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from '../driver/errors.js'
 import type { Line } from './fair-lines.js'
 import { createFairQueue } from './fair-queue.js'
+import { createHandover } from './handover.js'
 import { makeKnex } from '../knex.js'
 import { type Lanes, LaneStalled, type LanesOptions, openLanes, type TimedAnswer } from './lanes.js'
 import { toOutcome } from '../driver/outcome.js'
@@ -13,7 +14,7 @@ import { createPace } from './pace.js'
 import { driverTypes } from '../driver/parsers.js'
 import type { Sending } from '../driver/cell-query.js'
 import { RowClient } from '../driver/row-messages.js'
-import { send } from '../driver/send.js'
+import { createSend } from '../driver/send.js'
 import { type End, runTransaction } from '../driver/transaction.js'
 
 interface PooledOptions extends Pick<Database, 'description' | 'whenPending' | 'concurrent'> {
@@ -48,23 +49,31 @@ export function poolDatabase({
   // Without listeners a dropped connection would end the process, whether it is idle or in use.
   pool.on('error', ignore)
   pool.on('connect', (client) => client.on('error', ignore))
-  const queue = createFairQueue({ connections: pool.options.max, patience: config.connectionTimeoutMillis ?? Infinity })
+  const send = createSend(sending)
+  const queue = createFairQueue({
+    connections: pool.options.max,
+    patience: config.connectionTimeoutMillis ?? Infinity,
+  })
+
+  const handover = createHandover(pool)
 
   /** With callbacks, because each promise on the way of every statement costs more than what it does. */
   function once(statement: Statement): Promise<TimedAnswer> {
     return new Promise((resolve, reject) => {
       queue.enter(statement, (rejected, granted) => {
         if (rejected) return reject(rejected)
-        pool.connect((refused, client) => {
+        handover.take((refused, client) => {
           if (!client) {
             queue.leave(granted)
             return reject(toProblem(refused ?? new Error('the pool gave no connection')))
           }
           const sent = performance.now()
-          send(client, statement, sending, (error, answer, isSpent) => {
+          send(client, statement, (error, answer, isSpent) => {
             const time = performance.now() - sent
-            client.release(isSpent)
-            queue.leave(granted, time)
+            if (error || isSpent) {
+              client.release(isSpent)
+              queue.leave(granted, time)
+            } else handover.offer(client, () => queue.leave(granted, time))
             if (error) reject(error)
             else resolve({ ...answer, time })
           })
@@ -113,7 +122,7 @@ export function poolDatabase({
     work: (connection: Connection) => Promise<T>,
     { isolation, signal, enforce, share }: SharedTransactionOptions = {},
   ): Promise<T> {
-    const parts = { sending, begin: BEGIN[isolation ?? 'default'], ends, signal, enforce }
+    const parts = { send, begin: BEGIN[isolation ?? 'default'], ends, signal, enforce }
     for (let reruns = 0; ; reruns++) {
       // Who was let in is not turned away after a deadlock.
       const granted = await enter({ ...share, follows: reruns > 0 }, signal)
