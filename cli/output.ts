@@ -1,42 +1,41 @@
 import type { Writable } from 'node:stream'
 import picocolors from 'picocolors'
-import { type Offer, offerTo } from './serve/offer.js'
+import { createLossyWriter, type LossyWriter } from './serve/lossy-writer.js'
 
 export type Colors = ReturnType<typeof picocolors.createColors>
 
-/** One of the two streams of the command, with its own answer to "is this a terminal?" and "may it be coloured?". */
+/** stdout or stderr, each with its own decisions about terminal and colours. */
 export interface Output {
   readonly terminal: boolean
   readonly colors: Colors
-  /** Writes the text and ends the line; whoever has stopped reading misses it. */
+  /** Writes a line, unless the stream is closed. */
   line(text?: string): void
-  /** Writes the text and waits for a slow reader; answers whether there still is one. */
+  /** Writes the text and waits for a slow reader. Resolves to false if the stream is closed. */
   write(text: string): Promise<boolean>
-  /** For lines that come for as long as the process runs. */
-  readonly offer: Offer
+  /** For the log of a server, which must not wait for a slow reader. */
+  readonly lossy: LossyWriter
 }
 
-/** What decides about colour: `FORCE_COLOR` first, then the flag, the two customs, and the terminal. */
-export interface ColorWishes {
+/** Colours depend on `FORCE_COLOR`, then the flag, `NO_COLOR` and `TERM`, then on whether the stream is a terminal. */
+export interface ColorOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly noColor: boolean
 }
 
-/** Wraps a stream of the process; colour is decided here, once. */
-export function createOutput(stream: Writable & { readonly isTTY?: boolean }, wishes: ColorWishes): Output {
+export function createOutput(stream: Writable & { readonly isTTY?: boolean }, options: ColorOptions): Output {
   const terminal = stream.isTTY === true
   return Object.freeze({
     terminal,
-    colors: picocolors.createColors(isColored(terminal, wishes)),
+    colors: picocolors.createColors(isColored(terminal, options)),
     line: (text = '') => {
       if (stream.writable) stream.write(`${text}\n`)
     },
     write: (text: string) => writeTo(stream, text),
-    offer: offerTo(stream),
+    lossy: createLossyWriter(stream),
   })
 }
 
-/** A stream that fails ends the wait as well; what that means is decided where its errors are listened for. */
+/** Also resolves when the stream fails; the `error` listener of the stream decides what that means. */
 function writeTo(stream: Writable, text: string): Promise<boolean> {
   return new Promise((resolve) => {
     if (!stream.writable) return resolve(false)
@@ -44,7 +43,7 @@ function writeTo(stream: Writable, text: string): Promise<boolean> {
   })
 }
 
-function isColored(terminal: boolean, { env, noColor }: ColorWishes): boolean {
+function isColored(terminal: boolean, { env, noColor }: ColorOptions): boolean {
   const forced = env['FORCE_COLOR']
   if (forced !== undefined && forced !== '' && forced !== '0') return true
   return terminal && !noColor && !env['NO_COLOR'] && env['TERM'] !== 'dumb'

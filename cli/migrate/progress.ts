@@ -18,7 +18,7 @@ const CLEAR = '\r\u001b[K'
 export function createProgress({ err }: CliContext, total: number): Progress {
   let shownAt = performance.now() - PAUSE + PATIENCE
   let shown = false
-  const draw = (text: string) => err.offer.write(`${CLEAR}${text}`)
+  const draw = (text: string) => err.lossy.write(`${CLEAR}${text}`)
   return {
     at(done, detail) {
       const now = performance.now()

@@ -7,23 +7,22 @@ import type { Listening } from './parent.js'
 
 interface Announcement {
   readonly listening: Listening
-  /** The description of the database. */
   readonly database: string
-  /** How many worker processes serve; undefined when this one does. */
+  /** The number of worker processes; undefined if this process serves. */
   readonly workers?: number
   readonly log: Log
-  /** Whether people get a banner on stderr. */
+  /** Whether to print a banner on stderr. */
   readonly banner: boolean
 }
 
-/** What there is to say of an application that listens. */
+/** Summarizes a listening application for the banner and the log. */
 export function describeListening(url: string, { resources, routes, pages }: App): Listening {
   const all = [...routes]
   const example = all.find(({ method, path }) => method === 'GET' && !path.includes('{'))?.path
   return { url, resources: resources.length, routes: all.length, example, explore: pages !== undefined }
 }
 
-/** Says where the server listens, once it does: a banner for people, one line of the log for machines. */
+/** Reports where the server listens: as a banner at a terminal, else as one log line. */
 export function announce(context: CliContext, { listening, database, workers, log, banner }: Announcement): void {
   const { example, explore, ...facts } = listening
   const { url, resources, routes } = facts
@@ -54,13 +53,13 @@ export function announce(context: CliContext, { listening, database, workers, lo
   line()
 }
 
-/** There is no authentication yet, so an address that others can reach deserves a word. */
+/** Warns about an address that other machines can reach, because there is no authentication yet. */
 export function warnOfOpenHost(host: string, log: Log): void {
   if (isLoopback(host)) return
   log.warn({
     event: 'open_host',
     host,
-    msg: `listening on ${host}: no authentication is set, whoever reaches it may read and write`,
+    msg: `listening on ${host} without authentication: anyone who can reach it can read and write`,
   })
 }
 

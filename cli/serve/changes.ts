@@ -1,9 +1,9 @@
 import type { AppSpec } from '../../src/internal.js'
 
-/** More would not be read. */
-const MOST = 8
+/** A longer list would not be read. */
+const MAX_CHANGES = 8
 
-/** What a configuration has that the one before it had not, what it has no more, and what it has in another form, by name. */
+/** Lists what was added (`+`), removed (`-`) and changed (`~`) between two configurations, by name. */
 export function changesBetween(before: AppSpec, now: AppSpec): readonly string[] {
   const changes = [
     ...compare('model', modelsOf(before), modelsOf(now)),
@@ -11,13 +11,15 @@ export function changesBetween(before: AppSpec, now: AppSpec): readonly string[]
     ...compare('resource', resourcesOf(before), resourcesOf(now)),
     ...compare('plugin', pluginsOf(before), pluginsOf(now)),
   ]
-  return changes.length > MOST ? [...changes.slice(0, MOST), `and ${changes.length - MOST} more`] : changes
+  return changes.length > MAX_CHANGES
+    ? [...changes.slice(0, MAX_CHANGES), `and ${changes.length - MAX_CHANGES} more`]
+    : changes
 }
 
-/** Things by name, each as a text that says all of it. */
-type Things = ReadonlyMap<string, string>
+/** The definitions of one kind by name, each as JSON. */
+type Definitions = ReadonlyMap<string, string>
 
-function compare(kind: string, before: Things, now: Things): readonly string[] {
+function compare(kind: string, before: Definitions, now: Definitions): readonly string[] {
   const known = [...now].filter(([name]) => before.has(name))
   return [
     ...[...now.keys()].filter((name) => !before.has(name)).map((name) => `+ ${kind} ${name}`),
@@ -26,25 +28,25 @@ function compare(kind: string, before: Things, now: Things): readonly string[] {
   ]
 }
 
-const pluginsOf = ({ plugins }: AppSpec): Things => new Map(plugins.map((path) => [path, path]))
+const pluginsOf = ({ plugins }: AppSpec): Definitions => new Map(plugins.map((path) => [path, path]))
 
-const modelsOf = ({ models }: AppSpec): Things =>
+const modelsOf = ({ models }: AppSpec): Definitions =>
   new Map(models.map((model) => [model.name, textOf({ ...model, fields: [] })]))
 
-/** Those of models that are on both sides: the others are new, or gone, as a whole. */
-function fieldsOf({ models }: AppSpec, other: AppSpec): Things {
+/** The fields of models that both configurations have; other models are reported as a whole. */
+function fieldsOf({ models }: AppSpec, other: AppSpec): Definitions {
   const shared = models.filter(({ name }) => other.models.some((model) => model.name === name))
   return new Map(
     shared.flatMap((model) => model.fields.map((field) => [`${model.name}.${field.name}`, textOf(field)] as const)),
   )
 }
 
-const resourcesOf = ({ resources, mounts }: AppSpec): Things =>
+const resourcesOf = ({ resources, mounts }: AppSpec): Definitions =>
   new Map(
     [...resources, ...mounts.flatMap((mount) => mount.resources)].map((each) => [each.name, textOf(each)] as const),
   )
 
-/** What has a name stands for itself by it, so that a field that changes does not change all that mention it. */
+/** Renders nested definitions as their names, so that a changed field does not mark everything that refers to it as changed. */
 function textOf(thing: object): string {
   return JSON.stringify(thing, (key, value: unknown) => {
     if (typeof value === 'bigint') return String(value)

@@ -22,10 +22,10 @@ interface Fit {
   readonly log: Log
 }
 
-/** What became of a schema, in a few words each. */
+/** The result, as short texts for the log. */
 interface Fitted {
   readonly changes: readonly string[]
-  /** What is left undone. */
+  /** Changes that were not made, because they could destroy data. */
   readonly left: readonly string[]
   /** The files that were written. */
   readonly files: readonly string[]
@@ -34,10 +34,10 @@ interface Fitted {
 const NOTHING: Fitted = { changes: [], left: [], files: [] }
 
 /**
- * Makes the schema of the database fit a configuration that was just saved. On the embedded database pending migrations are applied,
- * and what only adds is written as a migration and applied; a server is looked at and never changed.
- * @param serve called as soon as the schema serves the configuration
- * @throws Failure 2 when it does not fit, and what migrations throw; nothing has changed then, and nothing is served
+ * Makes the schema of the database fit a configuration that was just saved. On the embedded database, applies pending migrations, and writes
+ * and applies a migration for additions. A PostgreSQL server is only checked.
+ * @param serve called as soon as the schema fits the configuration
+ * @throws Failure 2 if the schema does not fit, and the errors of migrations; then nothing has changed and `serve` was not called
  */
 export async function fitSchema(context: CliContext, fit: Fit, serve: () => void): Promise<Fitted> {
   const { spec, before, database, log } = fit
@@ -48,7 +48,7 @@ export async function fitSchema(context: CliContext, fit: Fit, serve: () => void
     return NOTHING
   }
   await applyPending(preparation).catch((error: unknown) => {
-    throw error instanceof Failure && error.code === 3 ? beside(error) : error
+    throw error instanceof Failure && error.code === 3 ? withStopHint(error) : error
   })
   const lacks = await schemaDifferences(spec, database)
   if (lacks.length > 0) {
@@ -58,14 +58,14 @@ export async function fitSchema(context: CliContext, fit: Fit, serve: () => void
   }
   serve()
   if (wantSameTables(before, spec)) return NOTHING
-  // Indexes, checks and what is stored besides: the configuration is served without all of it.
+  // The rest (indexes, checks, other tables) is not needed to serve the configuration.
   return add(context, fit, lacks).catch((error: unknown) => {
     if (!(error instanceof MigrationError)) throw error
     return { ...NOTHING, left: error.faults }
   })
 }
 
-/** @param lacks without what the configuration cannot be served */
+/** @param lacks the tables and columns without which the configuration cannot be served */
 async function add(context: CliContext, { spec, before, database, log }: Fit, lacks: readonly string[]) {
   const { migrations } = projectFolders(spec.file)
   const plan = await withScratch(context, scratchOf(context), (scratch) =>
@@ -86,9 +86,9 @@ async function add(context: CliContext, { spec, before, database, log }: Fit, la
   return { changes, left: leftWords(plan), files }
 }
 
-/** What asks for a consent is for a command, and that has no embedded database as long as this process has it. */
-const beside = ({ code, message, help }: Failure): Failure =>
-  new Failure(code, message, ['stop this server first: only one process can have the embedded database', ...help])
+/** Only a command can ask for consent, and it cannot open the embedded database while this process has it. */
+const withStopHint = ({ code, message, help }: Failure): Failure =>
+  new Failure(code, message, ['stop this server first: only one process can open the embedded database', ...help])
 
 const PLAN = 'look at it, and write the migration: snippetctl migrate plan --write NAME'
 
@@ -103,14 +103,14 @@ function leftWords({ left, orphans }: Plan): readonly string[] {
 
 const firstLine = (text: string): string => text.split('\n')[0] ?? ''
 
-/** A refusal is one line, and those lines that would settle it. */
+/** An error of the planner is one line, followed by the lines of YAML that would resolve it. */
 function notAdditions({ left, refusals, unmet }: Plan, lacks: readonly string[]): Failure {
-  const told = [
+  const reasons = [
     ...refusals.map(firstLine),
     ...left.map(({ change, subject, detail }) => `${change} ${subject} ${detail}`),
     ...unmet,
   ]
-  const settle = refusals.flatMap((text) => text.split('\n').slice(1)).map((line) => `write ${line.trim()}`)
-  const message = `the schema would change by more than additions: ${(told.length > 0 ? told : lacks).join('; ')}`
-  return new Failure(2, message, settle.length > 0 ? settle : [PLAN])
+  const repairs = refusals.flatMap((text) => text.split('\n').slice(1)).map((line) => `write ${line.trim()}`)
+  const message = `the schema would change by more than additions: ${(reasons.length > 0 ? reasons : lacks).join('; ')}`
+  return new Failure(2, message, repairs.length > 0 ? repairs : [PLAN])
 }

@@ -1,49 +1,49 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
-/** Watches files, wherever editors put the next version of each. */
+/** Watches files, also when an editor replaces them. */
 export interface Follower {
-  /** From now on these files and folders, and no others. */
+  /** Replaces the set of watched files and folders. */
   follow(paths: readonly string[]): void
   close(): void
 }
 
-interface Wish {
-  /** Asked of every change in a folder with followed files: whether it is worth a look though the file is not followed. */
+interface FollowerOptions {
+  /** Decides whether a change of another file in a watched folder counts. */
   readonly concerns: (path: string) => boolean
-  /** Told once for changes that come together. */
+  /** Called once for changes that come together. */
   readonly changed: () => void
-  /** Told of a folder that cannot be watched. */
+  /** Called for a folder that cannot be watched. */
   readonly failed: (error: Error) => void
 }
 
-/** Milliseconds for which an editor may go on writing. */
-const PAUSE = 25
+/** Editors may need several writes for one save. */
+const SETTLE_MS = 25
 
 /**
- * Follows files by watching the folders they lie in: many editors save by putting a new file in the place of the old one, which who
- * watches the file does not see. Never a tree: the embedded database writes all the time.
+ * Watches files through their folders: many editors save by replacing the file, which a watch on the file itself misses. Never watches
+ * recursively, because the embedded database writes all the time.
  */
-export function createFollower({ concerns, changed, failed }: Wish): Follower {
+export function createFollower({ concerns, changed, failed }: FollowerOptions): Follower {
   const watchers = new Map<string, FSWatcher>()
   let files: ReadonlySet<string> = new Set()
   let timer: NodeJS.Timeout | undefined
 
-  const look = (folder: string, name: string | null): void => {
+  const onChange = (folder: string, name: string | null): void => {
     const path = name === null ? undefined : `${folder}/${basename(name)}`
     const isWanted = path === undefined || concerns(path)
     if (!isWanted && !files.has(path) && !files.has(folder)) return
     clearTimeout(timer)
-    timer = setTimeout(changed, PAUSE)
+    timer = setTimeout(changed, SETTLE_MS)
   }
 
   const open = (folder: string): void => {
     try {
-      const watcher = watch(folder, (_, name) => look(folder, name))
+      const watcher = watch(folder, (_, name) => onChange(folder, name))
       watcher.on('error', () => forget(folder))
       watchers.set(folder, watcher)
     } catch (error) {
-      // A folder that is not there yet is seen by whoever looks at the one around it.
+      // The watch on the parent folder reports a folder that is created later.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') failed(error as Error)
     }
   }
@@ -67,5 +67,5 @@ export function createFollower({ concerns, changed, failed }: Wish): Follower {
   }
 }
 
-/** Files have extensions here; whatever has none is followed as a folder. */
+/** Watched files have extensions; a path without one is a folder. */
 const isFolder = (path: string): boolean => !basename(path).includes('.')

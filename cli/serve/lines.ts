@@ -2,19 +2,19 @@ import type { Readable } from 'node:stream'
 
 const NEWLINE = 10
 
-/** Passes on what a process writes, whole lines at a time, so that several can write to one place. */
+/** Forwards the output of a process in whole lines, so that several processes can share one stream. */
 export function forwardLines(from: Readable, write: (lines: Uint8Array) => void): void {
-  let begun: Buffer[] = []
-  const pass = (end: Uint8Array) => {
-    write(begun.length === 0 ? end : Buffer.concat([...begun, end]))
-    begun = []
+  let partial: Buffer[] = []
+  const forward = (end: Uint8Array) => {
+    write(partial.length === 0 ? end : Buffer.concat([...partial, end]))
+    partial = []
   }
   from.on('data', (chunk: Buffer) => {
     const end = chunk.lastIndexOf(NEWLINE) + 1
-    if (end > 0) pass(chunk.subarray(0, end))
-    if (end < chunk.length) begun.push(chunk.subarray(end))
+    if (end > 0) forward(chunk.subarray(0, end))
+    if (end < chunk.length) partial.push(chunk.subarray(end))
   })
   from.on('end', () => {
-    if (begun.length > 0) pass(Buffer.of(NEWLINE))
+    if (partial.length > 0) forward(Buffer.of(NEWLINE))
   })
 }

@@ -1,7 +1,7 @@
 import type { CliContext } from '../context.js'
 import type { Level, LogEntry } from './log-entry.js'
 import type { Colors } from '../output.js'
-import { holdRepeats } from './repeats.js'
+import { createDedupeLog } from './dedupe-log.js'
 import { createRequestRenderer } from './request-entry.js'
 
 /** Where a running server says what happens. */
@@ -35,14 +35,14 @@ export function createLog({ out }: CliContext, { json, accessLog, about }: LogOp
   // The lines of requests that end in one turn of the event loop are written together.
   let gathered = ''
   const flush = () => {
-    if (gathered !== '') out.offer.write(gathered)
+    if (gathered !== '') out.lossy.write(gathered)
     gathered = ''
   }
   const write = (level: Level, entry: LogEntry) => {
     if (gathered === '') setImmediate(flush)
     gathered += `${render(level, entry)}\n`
   }
-  const others = holdRepeats((level, entry) => {
+  const others = createDedupeLog((level, entry) => {
     write(level, entry)
     flush()
   })

@@ -4,82 +4,82 @@ import process from 'node:process'
 import type { Metrics } from '../../src/internal.js'
 import { Failure } from '../failure.js'
 
-/** What a worker process needs to know before it can serve. */
-export interface Orders {
-  /** Its part of the connections to the database. */
+/** The settings that the parent process gives a worker. */
+export interface WorkerOptions {
+  /** The number of database connections. */
   readonly connections: number
   readonly port: number
-  /** Whether somebody has seen to the schema of the database. */
+  /** Whether the parent has checked the schema of the database. */
   readonly prepared: boolean
-  /** Whether somebody asks how it is. */
+  /** Whether the parent will query readiness and metrics. */
   readonly watched: boolean
 }
 
-/** What a parent may want to know at any time. */
+/** What a parent can query at any time. */
 export type Question = 'metrics' | 'readiness'
 
-/** What is served, once it listens. */
+/** Describes a server that listens. */
 export interface Listening {
   readonly url: string
   readonly resources: number
   readonly routes: number
-  /** A path that can be tried out. */
+  /** The path of a GET route without parameters, to try out. */
   readonly example: string | undefined
-  /** Whether there are pages for people. */
+  /** Whether Explore is served. */
   readonly explore: boolean
 }
 
-/** What a worker tells its parent. Other messages are those of plugins, and nobody's business here. */
-export type Report =
+/** Messages from a worker to its parent. Messages without the key `snippetctl` come from plugins and are ignored. */
+export type WorkerMessage =
   | { readonly snippetctl: 'hello' }
   | { readonly snippetctl: 'listening'; readonly listening: Listening }
   | { readonly snippetctl: 'leaving' }
   | { readonly snippetctl: 'told'; readonly ask: number; readonly value: unknown }
   | { readonly snippetctl: 'counted'; readonly metrics: Metrics }
 
-/** What a parent says: to `hello`, when the database is prepared later, to `leaving`, and when it wants to know something. */
-export type Answer =
-  | { readonly snippetctl: 'begin'; readonly orders: Orders }
+/** Messages from the parent: the replies to `hello` and `leaving`, the news that the schema is ready, and queries. */
+export type ParentMessage =
+  | { readonly snippetctl: 'begin'; readonly options: WorkerOptions }
   | { readonly snippetctl: 'prepared' }
   | { readonly snippetctl: 'released' }
   | { readonly snippetctl: 'ask'; readonly ask: number; readonly question: Question }
 
 /** The process that started this one as one of its workers. */
 export interface Parent {
-  /** The number of this worker; no two of one parent have the same. */
+  /** The number of this worker, unique within the parent. */
   readonly worker: number
-  /** Asks for the orders. */
-  begin(): Promise<Orders>
-  /** Resolves once somebody has seen to the schema. */
+  /** Requests the options of this worker. */
+  begin(): Promise<WorkerOptions>
+  /** Resolves once the parent has checked the schema. */
   readonly prepared: Promise<unknown>
   announce(listening: Listening): void
-  /** Resolves when the parent hands this process no more connections, which the listening socket does not say. */
+  /** Resolves when the parent passes no more connections to this process. The listening socket does not tell. */
   release(): Promise<void>
-  /** Answers what the parent wants to know. */
+  /** Sets the function that answers queries of the parent. */
   onAsk(answer: (question: Question) => Promise<unknown>): void
-  /** Tells what was counted, unasked. */
+  /** Sends metrics without being queried. */
   tellMetrics(metrics: Metrics): void
-  /** Takes over the end of the parent. */
+  /** Sets the listener for the unexpected end of the parent. */
   onGone(listener: () => void): void
-  /** Lets go of the parent, so that this process can end. */
+  /** Disconnects from the parent, so that this process can exit. */
   leave(): void
 }
 
-/** The parent, when this process is a worker. */
+/** Returns the parent if this process is a worker. */
 export function findParent(): Parent | undefined {
   const self = cluster.worker
   if (self === undefined) return undefined
-  // Node would end this process at once when its parent is gone, in the middle of requests.
+  // Otherwise Node would end this process in the middle of requests when the parent is gone.
   self.exitedAfterDisconnect = true
   const answers = new EventEmitter()
   process.on('message', (message) => {
-    if (isOurs<Answer>(message)) answers.emit(message.snippetctl, message)
+    if (isOurs<ParentMessage>(message)) answers.emit(message.snippetctl, message)
   })
   const gone = new Promise<unknown[]>((resolve) => process.once('disconnect', () => resolve([])))
-  const tell = (report: Report) => {
+  const tell = (report: WorkerMessage) => {
     if (process.connected) process.send?.(report, undefined, undefined, () => {})
   }
-  const ask = async (report: Report, answer: Answer['snippetctl']): Promise<unknown> => {
+  const ask = async (report: WorkerMessage, answer: ParentMessage['snippetctl']): Promise<unknown> => {
     const answered = once(answers, answer)
     tell(report)
     const [message]: unknown[] = await Promise.race([answered, gone])
@@ -90,15 +90,15 @@ export function findParent(): Parent | undefined {
     worker: self.id,
     begin: async () => {
       const message = await ask({ snippetctl: 'hello' }, 'begin')
-      if (isOurs<Extract<Answer, { orders: Orders }>>(message)) return message.orders
-      throw new Failure(2, 'the process that started this worker ended before it had said what to do')
+      if (isOurs<Extract<ParentMessage, { options: WorkerOptions }>>(message)) return message.options
+      throw new Failure(2, 'the parent process ended before it had configured this worker')
     },
     prepared: once(answers, 'prepared'),
     announce: (listening) => tell({ snippetctl: 'listening', listening }),
     release: async () => void (await ask({ snippetctl: 'leaving' }, 'released')),
     onAsk: (answer) => {
-      answers.on('ask', ({ ask, question }: Extract<Answer, { question: Question }>) => {
-        // The parent does without an answer that does not come.
+      answers.on('ask', ({ ask, question }: Extract<ParentMessage, { question: Question }>) => {
+        // The parent times out if no answer comes.
         answer(question).then(
           (value) => tell({ snippetctl: 'told', ask, value }),
           () => {},
@@ -118,7 +118,7 @@ export function findParent(): Parent | undefined {
   }
 }
 
-/** Whether a message is of the kind that parents and workers exchange, and not one that a plugin sends. */
-export function isOurs<Message extends Report | Answer>(message: unknown): message is Message {
+/** Whether a message belongs to this protocol, not to a plugin. */
+export function isOurs<Message extends WorkerMessage | ParentMessage>(message: unknown): message is Message {
   return typeof message === 'object' && message !== null && 'snippetctl' in message
 }

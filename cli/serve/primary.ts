@@ -3,43 +3,42 @@ import process from 'node:process'
 import type { AppSpec, Database } from '../../src/internal.js'
 import { announce, warnOfOpenHost } from './announce.js'
 import { type CliContext, requireSpec } from '../context.js'
-import { createCrew, type Crew } from './crew.js'
+import { createWorkerPool, type WorkerPool } from './worker-pool.js'
 import { openProjectDatabase } from '../database/database.js'
 import { sayEnvFile } from '../env-file.js'
 import { type ExitCode, Failure, Finished } from '../failure.js'
 import { forwardLines } from './lines.js'
 import { createLog, type Log } from './log.js'
-import { reportLosses } from './losses.js'
+import { reportDroppedLines } from './dropped-lines.js'
 import type { Output } from '../output.js'
 import { prepareDatabase, prepareSchema, untilReachable } from './schema.js'
 import { hasBanner, type ServeOptions } from './serving.js'
-import { shareConnections } from './shares.js'
+import { splitPool } from './pool-split.js'
 import { drainDelayOf, listenForStop, type Stop } from './stop.js'
-import { watchCrew } from './watch-crew.js'
+import { watchWorkers } from './watch-workers.js'
 
 interface Run {
   readonly context: CliContext
   readonly options: ServeOptions
-  /** Of workers. */
+  /** The number of workers. */
   readonly amount: number
   readonly log: Log
   readonly stop: Stop
 }
 
-/** Serves from worker processes that share one port. This process sees to the database's schema and to them, and takes no request. */
+/** Serves from worker processes that share one port. This process supervises the workers and checks the schema; it serves no requests. */
 export async function serveByWorkers(context: CliContext, options: ServeOptions, amount: number): Promise<ExitCode> {
   const log = createLog(context, { ...options, about: { pid: process.pid } })
   sayEnvFile(context.envFile, log)
-  const sayLosses = reportLosses(context, log)
+  const reportTotal = reportDroppedLines(context, log)
   const run = { context, options, amount, log, stop: listenForStop(context, options, log) }
-  refuseEmbedded(context)
-  const watch = await watchCrew(run)
+  rejectEmbedded(context)
+  const watch = await watchWorkers(run)
   try {
     const prepared = await Promise.race([prepare(run), run.stop.requested])
     if (typeof prepared === 'number') return prepared
-    const shares = shareConnections(context.env['DATABASE_POOL'], amount)
-    const crew = createCrew({
-      shares,
+    const pool = createWorkerPool({
+      poolSizes: splitPool(context.env['DATABASE_POOL'], amount),
       port: options.port,
       prepared: prepared.state === 'ready',
       log,
@@ -47,27 +46,27 @@ export async function serveByWorkers(context: CliContext, options: ServeOptions,
       drainDelay: drainDelayOf(options),
     })
     setUpWorkers(context)
-    context.onExit(crew.kill)
+    context.onExit(pool.kill)
     try {
-      return await superviseUntilStop(run, crew, prepared)
+      return await superviseUntilStop(run, pool, prepared)
     } finally {
-      await crew.stop()
+      await pool.stop()
     }
   } finally {
     watch?.close()
-    sayLosses()
+    reportTotal()
   }
 }
 
-function refuseEmbedded({ env }: CliContext): void {
+function rejectEmbedded({ env }: CliContext): void {
   if (env['DATABASE_URL'] !== undefined) return
-  throw new Failure(2, '--workers needs a PostgreSQL server: the embedded database is for one process', [
+  throw new Failure(2, '--workers needs a PostgreSQL server: only one process can open the embedded database', [
     'DATABASE_URL=postgres://user:password@host:5432/database selects one',
     'without --workers, one process serves from the embedded database',
   ])
 }
 
-/** Whether the schema is as it should be, or the database is away; and what the database is. */
+/** Prepares the database, if it is available, and describes it. */
 function prepare(run: Run) {
   return withDatabase(run, async (database, spec) => {
     const { context, options, log } = run
@@ -79,7 +78,7 @@ function prepare(run: Run) {
 
 type Prepared = Awaited<ReturnType<typeof prepare>>
 
-/** Workers run this program again, with the same arguments; what they print passes through this process, unless a terminal shows it. */
+/** Workers run this program with the same arguments. Their output passes through this process, unless it goes to a terminal. */
 function setUpWorkers({ out, err, program }: CliContext): void {
   const printed = ({ terminal }: Output) => (terminal ? 'inherit' : 'pipe')
   cluster.setupPrimary({
@@ -87,14 +86,14 @@ function setUpWorkers({ out, err, program }: CliContext): void {
     stdio: ['ignore', printed(out), printed(err), 'ipc'],
   })
   cluster.on('fork', ({ process: { stdout, stderr } }) => {
-    if (stdout) forwardLines(stdout, out.offer.write)
-    if (stderr) forwardLines(stderr, err.offer.write)
+    if (stdout) forwardLines(stdout, out.lossy.write)
+    if (stderr) forwardLines(stderr, err.lossy.write)
   })
 }
 
-async function superviseUntilStop(run: Run, crew: Crew, { description, state }: Prepared): Promise<ExitCode> {
+async function superviseUntilStop(run: Run, pool: WorkerPool, { description, state }: Prepared): Promise<ExitCode> {
   const { context, options, amount, log, stop } = run
-  const listening = await Promise.race([crew.start(), stop.requested])
+  const listening = await Promise.race([pool.start(), stop.requested])
   if (typeof listening === 'number') return listening
   warnOfOpenHost(options.host, log)
   announce(context, {
@@ -104,41 +103,40 @@ async function superviseUntilStop(run: Run, crew: Crew, { description, state }: 
     log,
     banner: hasBanner(context, options),
   })
-  replaceOnSignal(run, crew)
-  const ends = [stop.requested, lossOf(crew, log), ...(state === 'away' ? [prepareWhenReachable(run, crew)] : [])]
+  replaceOnSignal(run, pool)
+  const ends = [stop.requested, lossOf(pool, log), ...(state === 'away' ? [prepareWhenReachable(run, pool)] : [])]
   return Promise.race(ends)
 }
 
-async function lossOf(crew: Crew, log: Log): Promise<ExitCode> {
-  const code = await crew.lost
-  log.error({ event: 'workers_lost', msg: 'no worker is left, and each new one ends before it listens: giving up' })
+async function lossOf(pool: WorkerPool, log: Log): Promise<ExitCode> {
+  const code = await pool.lost
+  log.error({ event: 'workers_lost', msg: 'giving up: no worker is left, and every new worker ends before it listens' })
   return code
 }
 
-/** Resolves only when the server ends; rejects when the database that came back is not one to serve from. */
-async function prepareWhenReachable(run: Run, crew: Crew): Promise<ExitCode> {
+/** Checks the schema once the database is available. Resolves when the server stops; rejects if the schema does not fit. */
+async function prepareWhenReachable(run: Run, pool: WorkerPool): Promise<ExitCode> {
   const { options, log, stop } = run
   await withDatabase(run, async (database, spec) => {
     await untilReachable(database, stop.signal)
     if (!stop.signal.aborted) await prepareSchema({ spec, database, migrate: options.migrate === true, log })
   })
-  crew.tellPrepared()
+  pool.tellPrepared()
   return stop.requested
 }
 
-/** On SIGUSR2 the files are read again, by new workers that take the places of the old ones. */
-function replaceOnSignal(run: Run, crew: Crew): void {
+/** On SIGUSR2, replaces the workers by new ones, which read the files again. */
+function replaceOnSignal(run: Run, pool: WorkerPool): void {
   const { context, log } = run
   let underWay = false
   context.onReplace(() => {
     if (underWay || run.stop.signal.aborted) return
     underWay = true
-    log.info({ event: 'replacing', msg: 'SIGUSR2: replacing the workers, one after the other' })
-    replaceAll(run, crew)
+    log.info({ event: 'replacing', msg: 'SIGUSR2: replacing the workers one by one' })
+    replaceAll(run, pool)
       .then(
-        () => log.info({ event: 'replaced', msg: 'every worker is a new one' }),
-        (error: unknown) =>
-          log.error({ event: 'not_replaced', msg: `the workers stay as they are: ${reasonOf(error)}` }),
+        () => log.info({ event: 'replaced', msg: 'replaced all workers' }),
+        (error: unknown) => log.error({ event: 'not_replaced', msg: `kept the old workers: ${reasonOf(error)}` }),
       )
       .finally(() => (underWay = false))
   })
@@ -149,13 +147,13 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-async function replaceAll(run: Run, crew: Crew): Promise<void> {
+async function replaceAll(run: Run, pool: WorkerPool): Promise<void> {
   const { state } = await prepare(run)
-  if (state === 'away') throw new Error('the database cannot be reached')
-  if (!(await crew.replaceAll())) throw new Error('a new one ended before it listened')
+  if (state === 'away') throw new Error('the database is unavailable')
+  if (!(await pool.replaceAll())) throw new Error('a new worker ended before it listened')
 }
 
-/** Opens the database for as long as `work` takes: this process needs it only to see to the schema. */
+/** Opens the database while `work` runs: this process needs it only to check the schema. */
 async function withDatabase<T>(
   { context, options }: Run,
   work: (database: Database, spec: AppSpec) => Promise<T>,

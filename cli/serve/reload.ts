@@ -28,7 +28,7 @@ import { createFollower } from './follow.js'
 import type { Log } from './log.js'
 import { refreshTypes } from '../project/types-file.js'
 
-/** What is followed while it is served. */
+/** The running server, and the files it was started from. */
 interface Served {
   readonly context: CliContext
   readonly options: CommonOptions
@@ -38,17 +38,17 @@ interface Served {
   readonly log: Log
 }
 
-/** Whether a server follows its files. */
+/** Whether a server reloads its files when they change. */
 export const isFollowed = ({ env, parent }: CliContext, { reload }: { readonly reload: boolean }): boolean =>
   reload && env['NODE_ENV'] !== 'production' && !parent
 
-/** What a plugin may import; such a file may be the one that is missing. */
+/** Files that a plugin can import. While a plugin fails to load, the missing file may be any of them. */
 const SOURCE = /\.(?:[cm]?[jt]s|json)$/
 
 /**
- * Follows the configuration, its plugins with what they import, and its migrations. What is right is served from the next request
- * on; while something is wrong, what was served before is served on.
- * @returns what ends it, once nothing is under way
+ * Watches the configuration, its plugins with their imports, and its migrations. A valid version is served from the next request on; while the
+ * files have errors, the last good version stays.
+ * @returns a function that stops watching and waits for a running reload
  */
 export async function reloadOnSave(served: Served): Promise<() => Promise<void>> {
   const { log, application, database } = served
@@ -65,13 +65,16 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
 
   const follower = createFollower({
     concerns: (path) => {
-      // While something is wrong, a file that is saved as it was is a wish to try again.
+      // While the files have errors, saving a file without changes means: try again.
       state.again ||= state.broken && (SOURCE.test(path) || path === state.spec.file)
       return state.again
     },
-    changed: () => lookAgain(),
+    changed: () => checkAgain(),
     failed: ({ message }) =>
-      log.warn({ event: 'not_followed', msg: `changes are not noticed, so restart after them: ${message}` }),
+      log.warn({
+        event: 'not_followed',
+        msg: `cannot watch the files, so restart the server after each change: ${message}`,
+      }),
   })
 
   const refresh = async (): Promise<Contents> => {
@@ -85,45 +88,45 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
     return readContents([...files, ...names.sort().map((name) => join(folder, name))])
   }
 
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const seen = await refresh()
     const before = state.seen
     const changed = changedIn(before, seen)
     if (state.closed || (changed.length === 0 && !state.again)) return
-    // What is saved from here on is seen in the next turn.
+    // Files that are saved from here on are handled in the next turn.
     const tried = state.fits
     Object.assign(state, { seen, again: false, fits: false })
     wait.end()
-    // Compiling a plugin tells of files that are followed from then on, and were there before.
+    // Compiling a plugin discovers imports that existed before; they are not changes.
     const { written, awaited } = await reload(
       served,
       state,
       changed.filter((path) => before.has(path)),
     )
     state.broken = written === undefined
-    // A passing failure says nothing of the schema, so it is worth another try as soon as the schema fits, or at once if it does.
-    if (awaited && !state.closed) wait.begin({ spec: awaited.spec, tried: tried && !awaited.isPassing }, tryAgain)
-    // What was written in this turn is nothing new in the next one.
+    // A transient failure says nothing about the schema, so try again as soon as the schema fits, even if it fits already.
+    if (awaited && !state.closed) wait.begin({ spec: awaited.spec, tried: tried && !awaited.isTransient }, tryAgain)
+    // Files that this turn wrote are not changes in the next one.
     if (written) state.seen = new Map([...seen, ...(await readContents(written))])
-    // Compiling a plugin tells which files it imports.
+    // Compiling a plugin discovers which files it imports.
     await refresh()
   }
 
   const tryAgain = () => {
     Object.assign(state, { again: true, fits: true })
-    lookAgain()
+    checkAgain()
   }
 
-  const lookAgain = () => {
-    turn = turn.then(look).catch((error: unknown) => {
-      log.error({ event: 'not_reloaded', msg: `the files cannot be followed: ${String(error)}` })
+  const checkAgain = () => {
+    turn = turn.then(check).catch((error: unknown) => {
+      log.error({ event: 'not_reloaded', msg: `cannot read the files: ${String(error)}` })
     })
   }
 
   const seen = await refresh()
   const late = await savedSinceStart([...seen.keys()])
   state.seen = new Map([...seen, ...late])
-  if (late.size > 0) lookAgain()
+  if (late.size > 0) checkAgain()
   await refreshTypes(application)
   return async () => {
     state.closed = true
@@ -133,7 +136,7 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
   }
 }
 
-/** What files hold, by path. A file that is touched, or saved as it was, changes nothing. */
+/** The digest of each file, by path. A file that is saved without changes keeps its digest. */
 type Contents = ReadonlyMap<string, string>
 
 async function readContents(files: readonly string[]): Promise<Contents> {
@@ -145,11 +148,11 @@ async function readContents(files: readonly string[]): Promise<Contents> {
   return contents
 }
 
-/** Files that were saved since this process began, as changed: that may have been too late for what it read. */
+/** Returns the files saved since this process started, as changed: the start may have read an older version. */
 async function savedSinceStart(files: readonly string[]): Promise<Contents> {
   const times = await Promise.all(files.map((file) => stat(file).catch(() => undefined)))
   const late = files.filter((_, index) => (times[index]?.mtimeMs ?? 0) > performance.timeOrigin)
-  return new Map(late.map((file) => [file, 'of before']))
+  return new Map(late.map((file) => [file, 'unknown']))
 }
 
 const changedIn = (before: Contents, now: Contents): readonly string[] =>
@@ -157,16 +160,16 @@ const changedIn = (before: Contents, now: Contents): readonly string[] =>
 
 /** The result of a reload. */
 interface Reloaded {
-  /** The files that were written for what is served now; undefined, once the reason is logged, when something failed. */
+  /** The migrations that were written; undefined if the reload failed, which has been logged. */
   readonly written: readonly string[] | undefined
-  /** The configuration that only waits for the schema of a server, which another process changes. */
+  /** The configuration that waits until another process has migrated the database. */
   readonly awaited?: AwaitedSchema
 }
 
 interface AwaitedSchema {
   readonly spec: AppSpec
-  /** Whether the last try failed for another reason than the schema, such as a database that is away. */
-  readonly isPassing: boolean
+  /** Whether the last try failed for another reason than the schema, such as an unavailable database. */
+  readonly isTransient: boolean
 }
 
 async function reload(
@@ -210,7 +213,7 @@ async function reload(
       changes,
       msg: [`reload  ${files.join(', ')}`, ...changes, `${ms} ms`].join('  '),
     })
-    sayLeft(fitted.left, log)
+    warnOfLeft(fitted.left, log)
     return { written: fitted.files }
   } catch (error) {
     const [message, help] = explain(error)
@@ -220,14 +223,14 @@ async function reload(
         : ['reload_incomplete', 'serving the new version']
     log.error({ event, help, msg: `${file}: ${message}; ${now}` })
     for (const text of help) context.err.line(`  ${context.err.colors.cyan('= help:')} ${text}`)
-    return { written: undefined, ...(awaited && { awaited: { spec: awaited, isPassing: error instanceof Problem } }) }
+    return { written: undefined, ...(awaited && { awaited: { spec: awaited, isTransient: error instanceof Problem } }) }
   }
 }
 
-/** Nothing that is stored goes while somebody edits. */
-function sayLeft(left: readonly string[], log: Log): void {
+/** A reload never deletes data, so removed tables and columns stay until a migration drops them. */
+function warnOfLeft(left: readonly string[], log: Log): void {
   if (left.length === 0) return
-  const msg = `left undone in the database, whose data stay: ${left.join(', ')}; to do it: snippetctl migrate plan --write NAME`
+  const msg = `left in the database, to keep its data: ${left.join(', ')}; to change it: snippetctl migrate plan --write NAME`
   log.warn({ event: 'schema_left', left, msg })
 }
 

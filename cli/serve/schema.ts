@@ -19,13 +19,9 @@ import { Failure } from '../failure.js'
 import type { Log } from './log.js'
 import { count } from '../output.js'
 
-/** Milliseconds between two looks at a database that is away. */
-const PAUSE = 500
+const PROBE_INTERVAL_MS = 500
 
-/**
- * Whether the database answers.
- * @throws DatabaseRefused when waiting cannot help
- */
+/** @throws DatabaseRefused if waiting cannot help */
 export async function isReachable(database: Database): Promise<boolean> {
   try {
     await database.probe()
@@ -36,23 +32,23 @@ export async function isReachable(database: Database): Promise<boolean> {
   }
 }
 
-/** Resolves once the database answers, or when the signal is given. */
+/** Resolves once the database is reachable, or when the signal aborts. */
 export async function untilReachable(database: Database, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && !(await isReachable(database))) {
-    await delay(PAUSE, undefined, { signal }).catch(() => {})
+    await delay(PROBE_INTERVAL_MS, undefined, { signal }).catch(() => {})
   }
 }
 
 interface Preparation {
   readonly spec: AppSpec
   readonly database: Database
-  /** Apply pending migrations even where that is not the custom. */
+  /** Applies pending migrations even on a PostgreSQL server. */
   readonly migrate: boolean
   readonly log: Log
 }
 
 /**
- * Looks whether the database is there, says so when it is not, and brings its schema up to date if it is.
+ * Brings the schema up to date if the database is reachable, and logs a warning if it is not.
  * @throws as `prepareSchema` does
  */
 export async function prepareDatabase(preparation: Preparation): Promise<'ready' | 'away'> {
@@ -61,13 +57,13 @@ export async function prepareDatabase(preparation: Preparation): Promise<'ready'
     await prepareSchema(preparation)
     return 'ready'
   }
-  log.warn({ event: 'database_away', msg: 'the database cannot be reached: requests are answered 503 until it can' })
+  log.warn({ event: 'database_away', msg: 'the database is unavailable: requests get 503 until it is back' })
   return 'away'
 }
 
 /**
- * Makes sure that the database has the schema which the configuration describes.
- * @throws Failure 2 when migrations are pending and may not be applied, and when they do not lead to that schema
+ * Makes sure that the database has the schema of the configuration.
+ * @throws Failure 2 if pending migrations may not be applied, or if the schema differs after all migrations
  */
 export async function prepareSchema(preparation: Preparation): Promise<void> {
   await applyPending(preparation)
@@ -80,30 +76,30 @@ export async function prepareSchema(preparation: Preparation): Promise<void> {
   }
   const misfits = await differencesFromLater(spec, database)
   if (misfits.length > 0) throw laterFailure(newer, misfits)
-  const msg = `a later version of the project has applied ${newer.join(', ')}: all that this version uses is there`
+  const msg = `a later version of the project has applied ${newer.join(', ')}; the schema still serves this version`
   log.info({ event: 'schema_newer', migrations: newer, msg })
 }
 
-/** States of a migration with which no server starts. */
-const IN_THE_WAY: ReadonlySet<string> = new Set(['pending', 'changed', 'missing'])
+/** States of a migration that keep a server from starting. */
+const BLOCKING_STATES: ReadonlySet<string> = new Set(['pending', 'changed', 'missing'])
 
-/** Whether every migration is applied as its file says and the schema of the database serves a configuration; changes nothing. */
+/** Whether all migrations are applied and the schema serves the configuration. Changes nothing. */
 export async function schemaServes(spec: AppSpec, database: Database): Promise<boolean> {
   const states = await migrationStatus(database, projectFolders(spec.file).migrations)
-  if (states.some(({ state }) => IN_THE_WAY.has(state))) return false
+  if (states.some(({ state }) => BLOCKING_STATES.has(state))) return false
   const findDifferences = newerIn(states).length > 0 ? differencesFromLater : schemaDifferences
   return (await findDifferences(spec, database)).length === 0
 }
 
 /**
- * Applies the migrations that are pending, where that may be done.
- * @throws Failure 2 where it may not
+ * Applies pending migrations.
+ * @throws Failure 2 if the database is a PostgreSQL server and `migrate` is not set
  */
 export async function applyPending({ spec, database, migrate, log }: Preparation): Promise<void> {
   const { migrations } = projectFolders(spec.file)
   const pending = await pendingOf(database, migrations)
   if (pending.length > 0 && !migrate && database.whenPending === 'refuse') throw pendingFailure(pending)
-  // Also when nothing is pending: it refuses files that are not the ones that were applied.
+  // Also when nothing is pending: it rejects files that changed after they were applied.
   await migrateUp(database, migrations, {
     report: ({ name, milliseconds }) =>
       log.info({
@@ -118,8 +114,8 @@ export async function applyPending({ spec, database, migrate, log }: Preparation
 }
 
 /**
- * Makes sure that the schema of the database is the one of the configuration, changing nothing.
- * @throws Failure 2 when migrations are pending, or did not lead to it
+ * Checks that the database has the schema of the configuration. Changes nothing.
+ * @throws Failure 2 if migrations are pending, or the schema differs
  */
 export async function requireSchema(spec: AppSpec, database: Database, migrations: MigrationFolder): Promise<void> {
   const pending = await pendingOf(database, migrations)
@@ -141,22 +137,24 @@ function pendingFailure(pending: readonly string[]): Failure {
   ])
 }
 
-/** A server that starts asks nobody. */
+/** A starting server cannot ask for consent. */
 function consentFailure({ losses }: ConsentNeeded): Failure {
-  const told = losses.map(describeLoss).join('; ')
+  const lost = losses.map(describeLoss).join('; ')
   const flag = `--allow-destructive=${objectsOf(losses).join(',')}`
-  return new Failure(3, `a pending migration destroys data: ${told}`, [
+  return new Failure(3, `a pending migration destroys data: ${lost}`, [
     `apply it yourself: snippetctl migrate up ${flag}`,
   ])
 }
 
 function laterFailure(newer: readonly string[], misfits: readonly string[]): Failure {
   const { applied, version } = describeNewer(newer)
-  return new Failure(2, `${applied}, and this one does not fit: ${misfits.join('; ')}`, [`run ${version}`])
+  return new Failure(2, `${applied}, and its schema does not fit this version: ${misfits.join('; ')}`, [
+    `run ${version}`,
+  ])
 }
 
 function differenceFailure(differences: readonly string[]): Failure {
   return new Failure(2, `the database does not have the schema of the configuration: ${differences.join('; ')}`, [
-    'write the migration that is missing: snippetctl migrate plan --write NAME',
+    'write the missing migration: snippetctl migrate plan --write NAME',
   ])
 }

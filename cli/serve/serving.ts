@@ -13,10 +13,10 @@ import {
 import { openProjectDatabase } from '../database/database.js'
 import { sayEnvFile } from '../env-file.js'
 import type { ExitCode } from '../failure.js'
-import { gateDatabase } from './gate.js'
+import { gateDatabase } from './database-gate.js'
 import { createLog, type Log } from './log.js'
-import { reportLosses } from './losses.js'
-import type { Orders } from './parent.js'
+import { reportDroppedLines } from './dropped-lines.js'
+import type { WorkerOptions } from './parent.js'
 import { isFollowed, reloadOnSave } from './reload.js'
 import { prepareDatabase, prepareSchema, untilReachable } from './schema.js'
 import { keepServing, listenForStop, type Stop, type StopOptions } from './stop.js'
@@ -32,7 +32,6 @@ export interface ServeOptions extends CommonOptions, AdminOptions, StopOptions {
   readonly reload: boolean
 }
 
-/** All that one run of the server is made of. */
 interface Run {
   readonly context: CliContext
   readonly options: ServeOptions
@@ -40,16 +39,15 @@ interface Run {
   readonly database: Database
   readonly log: Log
   readonly stop: Stop
-  /** What the parent said, when this process is a worker: then the schema and the announcement are the parent's. */
-  readonly orders: Orders | undefined
-  /** Who watches this process, if anybody asks how it is. */
+  /** Set if this process is a worker: then the parent checks the schema and reports where the server listens. */
+  readonly worker: WorkerOptions | undefined
+  /** Measures this process; undefined without an admin port. */
   readonly monitor: Monitor | undefined
 }
 
-/** Whether people get a banner. */
 export const hasBanner = (context: CliContext, options: ServeOptions): boolean => context.err.terminal && !options.json
 
-/** Serves from this process, alone or as a worker, until a signal ends it. */
+/** Serves from this process, alone or as a worker, until a signal stops it. */
 export async function serveHere(context: CliContext, options: ServeOptions): Promise<ExitCode> {
   const { parent } = context
   const log = createLog(context, {
@@ -57,64 +55,64 @@ export async function serveHere(context: CliContext, options: ServeOptions): Pro
     about: parent && { worker: parent.worker, pid: process.pid },
   })
   sayEnvFile(context.envFile, log)
-  const sayLosses = reportLosses(context, log)
+  const reportTotal = reportDroppedLines(context, log)
   const stop = listenForStop(context, options, log)
-  const orders = await parent?.begin()
+  const worker = await parent?.begin()
   const application = await requireApplication(context, options, log)
-  const database = await open(context, application, orders).catch(async (error: unknown) => {
+  const database = await open(context, application, worker).catch(async (error: unknown) => {
     await application.close(log)
     throw error
   })
   const stopBackups = answerBackups(projectFolders(application.spec.file).embedded, database, log)
   let watch: Awaited<ReturnType<typeof watchProcess>>
   try {
-    watch = await watchProcess({ context, options, database, log, stop, orders })
-    const run = { context, options, application, database, log, stop, orders, monitor: watch?.monitor }
+    watch = await watchProcess({ context, options, database, log, stop, worker })
+    const run = { context, options, application, database, log, stop, worker, monitor: watch?.monitor }
     const state = await Promise.race([prepare(run), stop.requested])
     return typeof state === 'number' ? state : await serveRequests(run, state)
   } finally {
-    // By now no version of the application is served any more.
+    // No version of the application is served any more.
     await application.close(log)
     await stopBackups()
     await database.close()
     await watch?.close()
-    sayLosses()
+    reportTotal()
   }
 }
 
-function open(context: CliContext, { spec }: Application, orders: Orders | undefined): Promise<Database> {
-  const pool = orders && { DATABASE_POOL: String(orders.connections) }
+function open(context: CliContext, { spec }: Application, worker: WorkerOptions | undefined): Promise<Database> {
+  const pool = worker && { DATABASE_POOL: String(worker.connections) }
   return openProjectDatabase(context, spec.file, { ...context.env, ...pool })
 }
 
 async function prepare(run: Run): Promise<'ready' | 'away'> {
-  const { context, options, database, log, orders } = run
-  if (!orders && !hasBanner(context, options)) log.info({ event: 'database', msg: database.description })
-  // Before the parent has seen to it, a worker would find migrations pending that are just being applied.
-  if (orders?.prepared === false) return 'away'
+  const { context, options, database, log, worker } = run
+  if (!worker && !hasBanner(context, options)) log.info({ event: 'database', msg: database.description })
+  // Until the parent has checked the schema, migrations that are being applied would look pending.
+  if (worker?.prepared === false) return 'away'
   return prepareDatabase(preparationOf(run))
 }
 
-function preparationOf({ application, database, options, orders, log }: Run) {
-  return { spec: application.spec, database, migrate: options.migrate === true && !orders, log }
+function preparationOf({ application, database, options, worker, log }: Run) {
+  return { spec: application.spec, database, migrate: options.migrate === true && !worker, log }
 }
 
 async function serveRequests(run: Run, state: 'ready' | 'away'): Promise<ExitCode> {
-  const { context, options, application, database, log, stop, orders, monitor } = run
+  const { context, options, application, database, log, stop, worker, monitor } = run
   const { host } = options
   const gate = gateDatabase(database)
   const served = state === 'ready' ? database : gate.database
   const spans = findTracing(application.spec.file, context.version)
   const service = createService(application.app, served, { log, traffic: monitor?.traffic, spans })
   monitor?.watch(service)
-  // Before it listens, so that no change after that goes unseen, and no request is answered before the line that says so.
+  // Starts before the server listens, so that no change is missed and the first log line comes before the first response.
   const stopFollowing = isFollowed(context, options) ? await reloadOnSave({ ...run, service }) : async () => {}
-  const { url } = await service.listen({ port: orders?.port ?? options.port, host }).catch(async (cause: unknown) => {
+  const { url } = await service.listen({ port: worker?.port ?? options.port, host }).catch(async (cause: unknown) => {
     await stopFollowing()
     throw refusedAddress(options, cause)
   })
   try {
-    sayListening(run, url)
+    reportListening(run, url)
     if (state === 'ready') monitor?.open()
     const ends = state === 'ready' ? [stop.requested] : [stop.requested, openWhenReachable(run, gate.open)]
     return await keepServing(options, await Promise.race(ends))
@@ -124,22 +122,22 @@ async function serveRequests(run: Run, state: 'ready' | 'away'): Promise<ExitCod
   }
 }
 
-function sayListening({ context, options, application: { app }, database, log }: Run, url: string): void {
+function reportListening({ context, options, application: { app }, database, log }: Run, url: string): void {
   const listening = describeListening(url, app)
   if (context.parent) return context.parent.announce(listening)
   warnOfOpenHost(options.host, log)
   announce(context, { listening, database: database.description, log, banner: hasBanner(context, options) })
 }
 
-/** Resolves only when the server ends; rejects when the database that came back is not one to serve from. */
+/** Opens the gate once the database is available and its schema checked. Resolves when the server stops; rejects if the schema does not fit. */
 async function openWhenReachable(run: Run, open: () => void): Promise<ExitCode> {
-  const { context, database, log, stop, orders, monitor } = run
-  if (orders?.prepared === false) await context.parent?.prepared
+  const { context, database, log, stop, worker, monitor } = run
+  if (worker?.prepared === false) await context.parent?.prepared
   await untilReachable(database, stop.signal)
   if (stop.signal.aborted) return stop.requested
   await prepareSchema(preparationOf(run))
   open()
   monitor?.open()
-  log.info({ event: 'database_back', msg: 'the database is there' })
+  log.info({ event: 'database_back', msg: 'the database is available again' })
   return stop.requested
 }

@@ -2,10 +2,10 @@ import { createMonitor, type Database, type Monitor, openAdmin } from '../../src
 import { refusedAddress } from '../address.js'
 import type { CliContext } from '../context.js'
 import type { Log } from './log.js'
-import type { Orders } from './parent.js'
+import type { WorkerOptions } from './parent.js'
 import type { Stop } from './stop.js'
 
-/** Where whoever runs the service asks how it is; without a port, nobody does. */
+/** Where `/livez`, `/readyz` and `/metrics` are served; nowhere without a port. */
 export interface AdminOptions {
   readonly adminPort?: number
   readonly adminHost: string
@@ -17,22 +17,21 @@ interface WatchParts {
   readonly database: Database
   readonly log: Log
   readonly stop: Stop
-  readonly orders: Orders | undefined
+  readonly worker: WorkerOptions | undefined
 }
 
-/** What watches this process, and the end of that. */
 interface Watch {
   readonly monitor: Monitor
   close(): Promise<void>
 }
 
 /**
- * Watches this process for its admin port, or for the parent, which has one for all; undefined when nobody asks.
- * @throws Failure 2 when the port cannot be had
+ * Measures this process for its admin port, or for the parent, which has one admin port for all workers; returns undefined if there is none.
+ * @throws Failure 2 if the port cannot be opened
  */
 export async function watchProcess(parts: WatchParts): Promise<Watch | undefined> {
-  const { context, options, database, orders, stop } = parts
-  const isWanted = orders === undefined ? options.adminPort !== undefined : orders.watched
+  const { context, options, database, worker, stop } = parts
+  const isWanted = worker === undefined ? options.adminPort !== undefined : worker.watched
   if (!isWanted) return undefined
   const monitor = await createMonitor({ database, isDraining: () => stop.signal.aborted })
   const { parent } = context
@@ -40,7 +39,7 @@ export async function watchProcess(parts: WatchParts): Promise<Watch | undefined
     parent.onAsk((question) => (question === 'metrics' ? monitor.metrics() : monitor.readiness()))
     return {
       monitor,
-      // What was counted since the parent asked last.
+      // The counts since the last query of the parent.
       close: async () => {
         parent.tellMetrics(await monitor.metrics())
         monitor.close()
@@ -61,8 +60,8 @@ export async function watchProcess(parts: WatchParts): Promise<Watch | undefined
 }
 
 /**
- * Opens the admin port and says where it is; the function that it returns closes it.
- * @throws Failure 2 when the port cannot be had
+ * Opens the admin port and logs its URL. The returned function closes it.
+ * @throws Failure 2 if the port cannot be opened
  */
 export async function listenForAdmin(
   { options, log }: Pick<WatchParts, 'options' | 'log'>,

@@ -1,7 +1,14 @@
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Metrics } from '../../src/internal.js'
-import { type Answer, isOurs, type Listening, type Orders, type Question, type Report } from './parent.js'
+import {
+  isOurs,
+  type Listening,
+  type ParentMessage,
+  type Question,
+  type WorkerMessage,
+  type WorkerOptions,
+} from './parent.js'
 
 /** How a process ended. */
 export interface End {
@@ -13,39 +20,38 @@ export interface End {
 export interface WorkerProcess {
   /** The number of the worker and of its process, for the log. */
   readonly about: { readonly worker: number; readonly worker_pid: number | undefined }
-  /** undefined when it ended without ever listening. */
+  /** Resolves to undefined if the process ended before it listened. */
   readonly listening: Promise<Listening | undefined>
-  /** Resolves when it takes no more connections: it says so, or it ended. */
+  /** Resolves when it accepts no more connections, or has ended. */
   readonly leaving: Promise<unknown>
   readonly ended: Promise<End>
-  /** Whether it takes connections. */
+  /** Whether it accepts connections. */
   isServing(): boolean
-  /** Whether somebody wanted it to end. */
+  /** Whether `stop` or `kill` was called. */
   isRetired(): boolean
-  /** Lets it finish the requests under way. */
+  /** Stops it after its running requests. */
   stop(): void
-  /** Ends it at once. */
   kill(): void
   tellPrepared(): void
-  /** undefined when it does not answer within a second. */
-  ask(question: Question): Promise<unknown>
-  /** What it said last when it was asked for its metrics. */
+  /** Resolves to undefined if it does not answer within a second. */
+  query(question: Question): Promise<unknown>
+  /** The metrics that it sent last. */
   latestMetrics(): Metrics
 }
 
-/** Starts a worker process, by the set-up of the cluster. It gets its orders as they are when it asks for them. */
-export function startWorker(orders: () => Orders): WorkerProcess {
+/** Starts a worker process with the settings of `cluster.setupPrimary`. Its options are computed when it requests them. */
+export function startWorker(options: () => WorkerOptions): WorkerProcess {
   const worker = cluster.fork()
   const { pid } = worker.process
   const state = { serving: false, retired: false }
-  const tell = (answer: Answer) => {
-    // It may end at any moment; that is told by its end, and not by this.
+  const tell = (answer: ParentMessage) => {
+    // The worker may end at any moment; `ended` reports that, so a failed send is ignored.
     if (worker.isConnected()) worker.send(answer, () => {})
   }
   const ended = endOf(worker).finally(() => (state.serving = false))
-  const heard = hear(worker)
-  void heard.hello.then(() => tell({ snippetctl: 'begin', orders: orders() }))
-  const leaving = heard.leaving.then(() => {
+  const received = receive(worker)
+  void received.hello.then(() => tell({ snippetctl: 'begin', options: options() }))
+  const leaving = received.leaving.then(() => {
     state.serving = false
     tell({ snippetctl: 'released' })
   })
@@ -56,7 +62,7 @@ export function startWorker(orders: () => Orders): WorkerProcess {
   return {
     about: { worker: worker.id, worker_pid: pid },
     listening: Promise.race([
-      heard.listening.then((listening) => {
+      received.listening.then((listening) => {
         state.serving = true
         return listening
       }),
@@ -68,29 +74,32 @@ export function startWorker(orders: () => Orders): WorkerProcess {
     isRetired: () => state.retired,
     stop: () => retire('SIGTERM'),
     kill: () => retire('SIGKILL'),
-    ...createAsking(worker, tell),
+    ...createQueries(worker, tell),
     tellPrepared: () => tell({ snippetctl: 'prepared' }),
   }
 }
 
-const PATIENCE = 1_000
+const QUERY_TIMEOUT_MS = 1_000
 
-/** Asks a worker, each time with a number that its answer repeats. */
-function createAsking(worker: Worker, tell: (answer: Answer) => void): Pick<WorkerProcess, 'ask' | 'latestMetrics'> {
+/** Queries a worker. Each query has a number, which the answer repeats. */
+function createQueries(
+  worker: Worker,
+  tell: (message: ParentMessage) => void,
+): Pick<WorkerProcess, 'query' | 'latestMetrics'> {
   const waiting = new Map<number, (value: unknown) => void>()
   let metrics: Metrics = []
   let asked = 0
   worker.on('message', (message: unknown) => {
-    if (!isOurs<Report>(message)) return
+    if (!isOurs<WorkerMessage>(message)) return
     if (message.snippetctl === 'counted') metrics = message.metrics
     if (message.snippetctl === 'told') waiting.get(message.ask)?.(message.value)
   })
   return {
-    ask: async (question) => {
+    query: async (question) => {
       const ask = (asked += 1)
       const answered = new Promise<unknown>((resolve) => waiting.set(ask, resolve))
       tell({ snippetctl: 'ask', ask, question })
-      const value = await Promise.race([answered, delay(PATIENCE, undefined, { ref: false })])
+      const value = await Promise.race([answered, delay(QUERY_TIMEOUT_MS, undefined, { ref: false })])
       waiting.delete(ask)
       if (question === 'metrics' && value !== undefined) metrics = value as Metrics
       return value
@@ -102,19 +111,20 @@ function createAsking(worker: Worker, tell: (answer: Answer) => void): Pick<Work
 function endOf(worker: Worker): Promise<End> {
   return new Promise((resolve) => {
     worker.process.once('exit', (code: End['code'], signal: End['signal']) => resolve({ code, signal }))
-    // A process that could not be started has no exit, only an error.
+    // A process that could not be started emits no exit event, only an error.
     worker.on('error', () => {
       if (worker.process.pid === undefined) resolve({ code: null, signal: null })
     })
   })
 }
 
-/** What the worker says, each thing once. */
-function hear(worker: Worker) {
-  const reported = <Kind extends Report['snippetctl']>(kind: Kind) =>
-    new Promise<Extract<Report, { snippetctl: Kind }>>((resolve) => {
+/** The messages of a worker that come at most once, as promises. */
+function receive(worker: Worker) {
+  const reported = <Kind extends WorkerMessage['snippetctl']>(kind: Kind) =>
+    new Promise<Extract<WorkerMessage, { snippetctl: Kind }>>((resolve) => {
       worker.on('message', (message: unknown) => {
-        if (isOurs<Extract<Report, { snippetctl: Kind }>>(message) && message.snippetctl === kind) resolve(message)
+        if (isOurs<Extract<WorkerMessage, { snippetctl: Kind }>>(message) && message.snippetctl === kind)
+          resolve(message)
       })
     })
   return {

@@ -58,7 +58,9 @@ describe('serve --workers refuses', () => {
   test('the embedded database, which is for one process', async () => {
     const { code, stdout, stderr } = await runCli(['serve', '--workers', '1'], { cwd: project.folder })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toMatch(/^error: --workers needs a PostgreSQL server: the embedded database is for one process\n/)
+    expect(stderr).toMatch(
+      /^error: --workers needs a PostgreSQL server: only one process can open the embedded database\n/,
+    )
     expect(stderr).toContain('= help: DATABASE_URL=')
   })
 
@@ -228,13 +230,15 @@ onServer('serve --workers', () => {
   })
 
   test.each([
-    { pool: '3', workers: '2', says: '3 connections to the database are too few for 2 workers: each needs 2 of them' },
-    { pool: '1', workers: '1', says: '1 connection to the database is too few for 1 worker: each needs 2 of them' },
+    { pool: '3', workers: '2', says: '3 connections to the database are too few for 2 workers: each needs at least 2' },
+    { pool: '1', workers: '1', says: '1 connection to the database is too few for 1 worker: each needs at least 2' },
   ])('refuses $pool connections for $workers workers', async ({ pool, workers, says }) => {
     const env = { DATABASE_URL: database.url ?? '', DATABASE_POOL: pool }
     const { code, stderr } = await runCli(['serve', '--migrate', '--workers', workers], { cwd: project.folder, env })
     expect(code).toBe(2)
-    expect(stderr).toContain(`error: ${says}\n  = help: allow more, if the server does: DATABASE_POOL=`)
+    expect(stderr).toContain(
+      `error: ${says}\n  = help: raise the pool size, if the PostgreSQL server allows it: DATABASE_POOL=`,
+    )
   })
 
   test.each([

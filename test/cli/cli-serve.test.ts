@@ -183,7 +183,7 @@ describe('serve refuses', () => {
     await bare.remove()
     expect(code).toBe(2)
     expect(stderr).toMatch(/^error: .*books/)
-    expect(stderr).toContain('= help: write the migration that is missing: snippetctl migrate plan --write NAME')
+    expect(stderr).toContain('= help: write the missing migration: snippetctl migrate plan --write NAME')
     expect(stdout).not.toContain('listening')
   })
 

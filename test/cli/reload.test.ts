@@ -159,7 +159,7 @@ export default () => {}
     if (database) {
       const { help } = await server.logged('not_reloaded')
       await closed('once ')
-      expect(help).toEqual(['write the migration that is missing: snippetctl migrate plan --write NAME'])
+      expect(help).toEqual(['write the missing migration: snippetctl migrate plan --write NAME'])
       expect(await readdir(join(project.folder, 'migrations'))).toEqual(['0001_create_books.sql'])
     } else {
       const { changes } = await server.logged('reloaded')
@@ -249,7 +249,7 @@ export default () => {}
     expect(await server.logged('schema_left')).toMatchObject({
       left: ['drop books.books_pages_range', 'drop books.pages'],
       msg: expect.stringMatching(
-        /whose data stay: drop .*books\.pages; to do it: snippetctl migrate plan --write NAME$/,
+        /to keep its data: drop .*books\.pages; to change it: snippetctl migrate plan --write NAME$/,
       ),
     })
     await withField('sheets: { type: integer, nullable: true }')

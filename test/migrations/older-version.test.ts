@@ -49,7 +49,7 @@ describe('a version of the project that is older than its database', () => {
       })
       expect(created.status).toBe(201)
       expect(serving.output.stdout).toContain(
-        'a later version of the project has applied 0002_size: all that this version uses is there',
+        'a later version of the project has applied 0002_size; the schema still serves this version',
       )
     } finally {
       await serving.stop()
@@ -61,7 +61,7 @@ describe('a version of the project that is older than its database', () => {
     expect(await run('serve', '--port', '0')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /0002_size was applied by a later version of the project, and this one does not fit: column books\.place/,
+        /0002_size was applied by a later version of the project, and its schema does not fit this version: column books\.place/,
       ),
     })
   })

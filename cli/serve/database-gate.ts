@@ -1,16 +1,16 @@
 import { type Database, Problem, wrapDatabase } from '../../src/internal.js'
 
-/** A database that refuses every statement until it is opened; and the key. */
-export interface Gate {
+/** A database that rejects every statement until `open` is called. */
+export interface DatabaseGate {
   readonly database: Database
   open(): void
 }
 
 /**
- * Keeps requests from a database whose schema nobody has looked at yet, because it was away when the server started.
- * Until `open` they meet the problem `unavailable`, as with a database that is still away.
+ * Keeps requests from a database whose schema has not been checked yet, because it was unavailable when the server started. Until `open`,
+ * requests get the problem `unavailable`, as if the database were still unavailable.
  */
-export function gateDatabase(database: Database): Gate {
+export function gateDatabase(database: Database): DatabaseGate {
   let isOpen = false
   return {
     open: () => {

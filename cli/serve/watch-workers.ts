@@ -4,27 +4,27 @@ import type { Stop } from './stop.js'
 import { type AdminOptions, listenForAdmin } from './watch.js'
 import type { WorkerProcess } from './worker.js'
 
-/** Asks the workers how they are, for the one admin port that they have. */
-export interface CrewWatch {
-  /** Counts a worker in, until it ends. */
+/** Collects readiness and metrics from all workers, for their one admin port. */
+export interface WorkerWatch {
+  /** Includes a worker until it ends. */
   add(worker: WorkerProcess): void
   close(): void
 }
 
-interface CrewWatchParts {
+interface WorkerWatchParts {
   readonly options: AdminOptions
   readonly log: Log
   readonly stop: Stop
 }
 
 /**
- * Opens the admin port of a server with workers; undefined when none is wanted.
- * @throws Failure 2 when the port cannot be had
+ * Opens the admin port of a server with workers; returns undefined if `--admin-port` is not set.
+ * @throws Failure 2 if the port cannot be opened
  */
-export async function watchCrew(parts: CrewWatchParts): Promise<CrewWatch | undefined> {
+export async function watchWorkers(parts: WorkerWatchParts): Promise<WorkerWatch | undefined> {
   if (parts.options.adminPort === undefined) return undefined
   const workers = new Set<WorkerProcess>()
-  // Without what workers counted that have ended, sums would shrink, which looks like a restart.
+  // Counters of ended workers are kept: a sum that shrinks looks like a restart.
   let ended: Promise<Metrics> = Promise.resolve([])
   const close = await listenForAdmin(parts, {
     readiness: () => readinessOf([...workers], parts.stop.signal.aborted),
@@ -46,13 +46,13 @@ export async function watchCrew(parts: CrewWatchParts): Promise<CrewWatch | unde
   }
 }
 
-/** Of a worker that does not answer, the latest that is known. */
+/** Falls back to the latest known metrics if the worker does not answer. */
 async function metricsOf(worker: WorkerProcess): Promise<Metrics> {
-  await worker.ask('metrics')
+  await worker.query('metrics')
   return worker.latestMetrics()
 }
 
-/** Ready is a server that has a worker that is. */
+/** The server is ready if at least one worker is. */
 async function readinessOf(workers: readonly WorkerProcess[], isDraining: boolean): Promise<Readiness> {
   if (isDraining) return DRAINING
   const serving = workers.filter((worker) => worker.isServing())
@@ -61,9 +61,9 @@ async function readinessOf(workers: readonly WorkerProcess[], isDraining: boolea
   return { ready: answers.some(({ ready }) => ready), problems: answers.flatMap(({ problems }) => problems) }
 }
 
-async function readinessOfOne(asked: WorkerProcess): Promise<Readiness> {
-  const { worker } = asked.about
-  const answer = (await asked.ask('readiness')) as Readiness | undefined
+async function readinessOfOne(process: WorkerProcess): Promise<Readiness> {
+  const { worker } = process.about
+  const answer = (await process.query('readiness')) as Readiness | undefined
   if (answer === undefined) {
     return { ready: false, problems: [{ check: 'worker', detail: 'the worker does not answer', worker }] }
   }
