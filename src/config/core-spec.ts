@@ -188,10 +188,6 @@ export interface CoreSpec {
   readonly dialect: Dialect | undefined
   /** Whether changes must name the version that they are meant for. */
   readonly concurrency: 'optional' | 'required'
-  /** Whether clients may ask for some of the members of records. */
-  readonly sparseFields: boolean
-  /** The related records that clients can ask for. */
-  readonly expand: readonly ExpansionSpec[]
   /** How requests with an `Idempotency-Key` are answered; undefined where the header means nothing. */
   readonly idempotency: IdempotencySpec | undefined
   /** What can be done to several records at once. */

@@ -1,7 +1,8 @@
-import type { CoreSpec, FieldSpec, Operation } from '../config/core-spec.js'
+import type { CoreSpec, FieldSpec, ModelSpec, Operation } from '../config/core-spec.js'
 import type { Drafts } from '../config/parse/drafts.js'
 import type { Report } from '../config/parse/report.js'
 import type { ResourceDraft } from '../config/parse/resource-drafts.js'
+import type { ResourceYaml } from '../config/schema/yaml-shape.js'
 import type { Json, JsonSchema } from '../json.js'
 
 /**
@@ -13,6 +14,8 @@ import type { Json, JsonSchema } from '../json.js'
 export interface Feature<Spec extends object = object, Plan extends object = object> {
   /** The schema of each key, with its description and an example. */
   readonly keys: Readonly<Record<string, JsonSchema>>
+  /** Whether the keys have no effect for a resource in a dialect, whose clients have parameters of their own. */
+  readonly plainOnly?: true
   /**
    * Reports every mistake under the keys, with its place.
    * @returns how the spec is built; called only for a configuration without mistakes
@@ -22,6 +25,8 @@ export interface Feature<Spec extends object = object, Plan extends object = obj
   reserves?(resource: ResourceDraft): readonly string[]
   /** The query parameters that the resource takes on account of the feature. */
   parameters?(spec: CoreSpec & Spec): readonly QueryParameter<Plan>[]
+  /** The spec of the same resource at a mount, where it and the others have other names. */
+  mount?(spec: Spec, at: MountNames): Spec
   /** The members of the description that OPTIONS answers. */
   options?(spec: CoreSpec & Spec): Readonly<Record<string, Json>>
 }
@@ -33,16 +38,26 @@ export interface Scope {
   readonly report: Report
 }
 
+/** What is called otherwise at a mount. */
+export interface MountNames {
+  resource(name: string): string
+  /** The fields that are shown as links, with their routes. */
+  links(links: Readonly<Record<string, string>>): Readonly<Record<string, string>>
+}
+
 /** Builds what a feature adds to the spec of a resource. */
 export type Build<Spec> = (declared: Declared) => Spec
 
 /** What a spec is built of. */
 export interface Declared {
+  readonly model: ModelSpec
+  readonly models: ReadonlyMap<string, ModelSpec>
+  readonly resources: Readonly<Record<string, ResourceYaml>>
   /** The field of the model that has this name, which `parse` has made sure of. */
   field(name: string): FieldSpec
 }
 
-/** One query parameter: how it is read, described and typed. Lists and dialects use the same objects. */
+/** One query parameter: how it is read, described and typed. Lists, single records and dialects use the same objects. */
 export interface QueryParameter<Plan extends object = object> {
   readonly name: string
   readonly on: readonly Operation[]
@@ -52,6 +67,8 @@ export interface QueryParameter<Plan extends object = object> {
   readonly schema: JsonSchema
   /** Its type for code that makes lists. */
   readonly typescript: string
+  /** Whether answers then hold parts of records. It is documented on the paths of parts, so that other answers are known to be whole. */
+  readonly partial?: true
   /** How people are told what to type. Pages have an input for each parameter with a hint. */
   readonly hint?: string
   /** Whether any text finds records, so that pages can propose some while a person types. */

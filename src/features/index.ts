@@ -1,16 +1,19 @@
 import type { CoreSpec, Operation } from '../config/core-spec.js'
 import type { Json, JsonSchema } from '../json.js'
-import type { Feature, QueryParameter } from './feature.js'
+import { expand, type ExpandSpec } from './expand.js'
+import type { Feature, MountNames, QueryParameter } from './feature.js'
 import { search, type SearchPlan, type SearchSpec } from './search.js'
+import type { SelectionPlan } from './selection.js'
+import { sparseFields, type SparseFieldsSpec } from './sparse-fields.js'
 
 /** Every feature of resources, in the order of the reference. A new one is a file, its line here, and its types below. */
-export const FEATURES: readonly Feature[] = Object.freeze([search])
+export const FEATURES: readonly Feature[] = Object.freeze([search, sparseFields, expand])
 
 /** What the features add to the spec of a resource. */
-export interface FeatureSpecs extends SearchSpec {}
+export interface FeatureSpecs extends SearchSpec, SparseFieldsSpec, ExpandSpec {}
 
 /** What their parameters add to the plan of a list. */
-export interface FeaturePlans extends SearchPlan {}
+export interface FeaturePlans extends SearchPlan, SelectionPlan {}
 
 /** The schemas of all keys. */
 export function featureKeys(): Readonly<Record<string, JsonSchema>> {
@@ -22,10 +25,21 @@ export function featureParameters(
   spec: CoreSpec & FeatureSpecs,
   operation: Operation,
 ): readonly QueryParameter<FeaturePlans>[] {
-  return FEATURES.flatMap((feature) => feature.parameters?.(spec) ?? []).filter(({ on }) => on.includes(operation))
+  return inEffect(spec)
+    .flatMap((feature) => feature.parameters?.(spec) ?? [])
+    .filter(({ on }) => on.includes(operation))
 }
 
 /** What the features add to the description that OPTIONS answers. */
 export function featureOptions(spec: CoreSpec & FeatureSpecs): Readonly<Record<string, Json>> {
-  return Object.assign({}, ...FEATURES.map((feature) => feature.options?.(spec))) as Record<string, Json>
+  return Object.assign({}, ...inEffect(spec).map((feature) => feature.options?.(spec))) as Record<string, Json>
+}
+
+/** What the features add to the spec of a resource at a mount. */
+export function featuresAtMount(spec: FeatureSpecs, at: MountNames): FeatureSpecs {
+  return Object.assign({}, ...FEATURES.map((feature) => feature.mount?.(spec, at))) as FeatureSpecs
+}
+
+function inEffect({ dialect }: Pick<CoreSpec, 'dialect'>): readonly Feature[] {
+  return dialect === undefined ? FEATURES : FEATURES.filter(({ plainOnly }) => !plainOnly)
 }

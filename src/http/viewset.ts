@@ -1,4 +1,5 @@
 import { type BulkOperation, isReading, type Operation as OperationName } from '../config/spec.js'
+import { featureParameters } from '../features/index.js'
 import { detailName } from '../resource/links.js'
 import { describeResource } from '../resource/description.js'
 import type { Resource } from '../resource/resource.js'
@@ -32,9 +33,9 @@ export const NO_ADDITIONS: Additions = { hooks: [], computed: [], replacements: 
 export function viewset(resource: Resource, additions = NO_ADDITIONS): readonly Route[] {
   const { operations, bulk } = resource.spec
   const route = (form: Form) => generatedRoute(resource, form, additions)
-  const isSparse = resource.selectable && resource.spec.sparseFields
+  const isPartial = (name: OperationName) => featureParameters(resource.spec, name).some((each) => each.partial)
   return [
-    ...(isSparse ? operations.filter(isReading).map((name) => partialRoute(route({ name }))) : []),
+    ...operations.filter(isPartial).map((name) => partialRoute(route({ name }))),
     ...(bulk.operations.includes('create') ? [createManyRoute(resource, additions)] : []),
     ...operations.map((name) =>
       route(name === 'create' && bulk.operations.includes(name) ? { name, bulk: name } : { name }),

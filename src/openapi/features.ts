@@ -1,11 +1,4 @@
-import {
-  EXPANDED,
-  type FieldSpec,
-  type IdempotencySpec,
-  isReading,
-  type Operation,
-  type ResourceSpec,
-} from '../config/spec.js'
+import { type FieldSpec, type IdempotencySpec, type Operation, type ResourceSpec } from '../config/spec.js'
 import type { ListDescription } from '../dialects/dialect.js'
 import { featureParameters } from '../features/index.js'
 import type { ValueDescription } from '../http/operation.js'
@@ -17,7 +10,6 @@ import type { NullsPlace } from '../pagination/paginator.js'
 import { lookupsOf, mostValuesOf, sortableBy } from '../resource/dialect-list.js'
 import { compileFilters } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
-import { MOST_EXPANDED, pathsOf } from '../resource/selection.js'
 import type { FieldSchemas } from './field-schema.js'
 import type { Part } from './part.js'
 import { filterParameter, listParameter, ONCE, queryParameter, repeated } from './query-parameters.js'
@@ -58,26 +50,12 @@ const filtering: Feature = ({ resource: { spec }, operation, schemas }) =>
       }
     : {}
 
-const featured: Feature = ({ resource: { spec }, operation }) => {
+const featured: Feature = ({ resource: { spec }, operation, partial = false }) => {
   // Where a dialect has its filters in one parameter, those of features are parts of it, and described with it.
   if (spec.dialect && !describeDialect(spec)?.filters) return {}
-  return { parameters: featureParameters(spec, operation).map(queryParameter) }
-}
-
-const selecting: Feature = ({ resource: { spec, members, selectable }, operation, partial }) => {
-  if (!selectable || !isReading(operation)) return {}
-  const whole = 'The members of records to answer, in any order; all of them without it.'
-  const beside = `The related records to answer in \`${EXPANDED}\`, beside their keys.`
-  const paths = pathsOf(spec.expand)
-  return {
-    parameters: [
-      ...(partial ? [listParameter('fields', whole, { type: 'string', enum: members }, ONCE)] : []),
-      ...(paths.length > 0
-        ? [listParameter('expand', beside, { type: 'string', enum: paths }, { ...ONCE, maxItems: MOST_EXPANDED })]
-        : []),
-    ],
-    refusals: [400],
-  }
+  const all = featureParameters(spec, operation)
+  const parameters = all.filter((each) => partial || !each.partial).map(queryParameter)
+  return { parameters, refusals: all.length > 0 ? [400] : [] }
 }
 
 const ordering: Feature = ({ resource: { spec }, operation }) => {
@@ -232,7 +210,6 @@ export const FEATURES: readonly Feature[] = [
   addressing,
   filtering,
   featured,
-  selecting,
   ordering,
   paging,
   speaking,

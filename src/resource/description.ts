@@ -3,11 +3,10 @@ import { featureOptions } from '../features/index.js'
 import type { Json } from '../json.js'
 import { describedSchema } from './field-schema.js'
 import { compileFilters } from './filter.js'
-import { pathsOf } from './selection.js'
 
 /** What clients can know of a resource before they ask for records: its operations, its fields with their rules, and what lists take. */
 export function describeResource(spec: ResourceSpec): Json {
-  const { name, operations, model, filters, sparseFields, expand, computed, orderable, pagination } = spec
+  const { name, operations, model, filters, computed, orderable, pagination } = spec
   const { dialect, idempotency, bulk } = spec
   const stored = model.fields.filter((field) => !field.private)
   const fields = [...stored, ...computed.map(({ field }) => field)]
@@ -17,8 +16,6 @@ export function describeResource(spec: ResourceSpec): Json {
     operations: [...operations],
     primary_key: model.primaryKey.name,
     fields: Object.fromEntries(fields.map((field) => [field.name, describeField(field, spec)])),
-    ...(sparseFields && dialect === undefined && { sparse_fields: true }),
-    ...(expand.length > 0 && dialect === undefined && { expand: pathsOf(expand) }),
     ...(idempotency && { idempotency: idempotency.required ? 'required' : 'optional' }),
     ...(bulk.operations.length > 0 && { bulk: [...bulk.operations], bulk_max: bulk.max }),
     // A dialect has parameters of its own.

@@ -8,7 +8,6 @@ import { compileOrder } from './order.js'
 import type { LinkReader } from './links.js'
 import type { ListPage, ListPlan } from './plan.js'
 import { parseQuery, type Query, quote } from './query.js'
-import type { SelectionReader } from './selection.js'
 
 /** A request for a list, understood: what to ask of the store, and where its neighbours are. */
 export interface ListRequest {
@@ -20,23 +19,21 @@ export interface ListRequest {
 }
 
 /** @returns the parser of a query string; it throws Problem `invalid_query` */
-export function compileList(
-  spec: ResourceSpec,
-  { selecting, readLink }: { readonly selecting?: SelectionReader | undefined; readonly readLink?: LinkReader } = {},
-): (search: string) => ListRequest {
+export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search: string) => ListRequest {
   const filters = compileFilters(spec, readLink)
   const readOrder = compileOrder(spec)
   const { style } = spec.pagination
   const ordering = spec.orderable.length > 0 ? ['ordering'] : []
   const featured = featureParameters(spec, 'list')
-  const own = [...style.parameters, ...ordering, ...featured.map(({ name }) => name), ...(selecting?.parameters ?? [])]
+  const own = [...style.parameters, ...ordering, ...featured.map(({ name }) => name)]
   const known: ReadonlySet<string> = new Set([...own, ...filters.keys()])
   const allowed = known.size === 0 ? 'it takes none' : `allowed are ${[...known].join(', ')}`
 
   const isKept = (name: string) => known.has(name) && !style.parameters.includes(name)
   const isIgnored = (name: string) => spec.unknownQuery === 'ignore' && !known.has(name)
 
-  const lists = new Set([...ordering, ...(selecting?.parameters ?? [])])
+  const several = featured.filter(({ schema }) => schema['type'] === 'array')
+  const lists = new Set([...ordering, ...several.map(({ name }) => name)])
   const isList = (name: string) => lists.has(name) || filters.get(name)?.lookup.operand.list !== undefined
 
   const read = (text: string): ListRequest => {
@@ -53,7 +50,6 @@ export function compileList(
       const text = query.get(parameter.name)
       if (text !== undefined) parameter.read(text, asked)
     }
-    const selection = selecting?.read(query)
     const order = readOrder(ordering.length > 0 ? query.get('ordering') : undefined)
     const { start, limit, keyset, links, linkLength } = style.read(query, order, spec.pagination)
     const kept = spellKept(query, isKept)
@@ -61,7 +57,6 @@ export function compileList(
     const plan = Object.freeze({
       ...asked,
       where,
-      selection,
       order,
       start,
       limit,

@@ -1,7 +1,9 @@
-import type { ExpansionSpec, FieldSpec, OrderSpec } from '../config/spec.js'
+import type { FieldSpec, OrderSpec } from '../config/spec.js'
 import type { FeaturePlans } from '../features/index.js'
 import type { Lookup } from '../lookups/lookup.js'
 import type { PageEdges, PageStart } from '../pagination/paginator.js'
+
+export type { Selection } from '../features/selection.js'
 
 /** The value of a primary key as handlers see it. */
 export type Id = bigint | number | string
@@ -23,21 +25,9 @@ export interface Condition {
   readonly value: unknown
 }
 
-/** What a client asks to see of records, where that is not just what answers show. */
-export interface Selection {
-  /** The same for the same selection, and for no other. */
-  readonly key: string
-  /** The names of the members; undefined for all. */
-  readonly members: ReadonlySet<string> | undefined
-  /** The related records to show beside them. */
-  readonly expand: readonly ExpansionSpec[]
-}
-
 /** What a request for a list asks of the store. `order` ends with the primary key. */
 export interface ListPlan extends Readonly<FeaturePlans> {
   readonly where: readonly Condition[]
-  /** Left out where records are shown whole. Rows always are. */
-  readonly selection?: Selection | undefined
   readonly order: readonly OrderSpec[]
   readonly start: PageStart
   /** Rows wanted; undefined is all. One row more is looked for when `total` is `none`. */

@@ -1,4 +1,5 @@
 import { type FieldSpec, isShown, type ResourceSpec } from '../config/spec.js'
+import { membersOf } from '../features/selection.js'
 import type { JsonBody } from '../json-body.js'
 import { acceptsLink, type Links } from './links.js'
 import { type BodyMode, compileBody } from './body.js'
@@ -8,7 +9,7 @@ import { compileDialectList } from './dialect-list.js'
 import { compileList, type ListRequest } from './list.js'
 import type { Id, Selection } from './plan.js'
 import { type ListParameters, spellQuery } from './query.js'
-import { compileRecordQuery, compileSelection } from './selection.js'
+import { compileRecordQuery } from './record-query.js'
 import type { BodiesOf, ChangeOf, IdOf, ListParametersOf } from './typed.js'
 import type { CompileSchema } from './validator.js'
 import { readSettable, type ReadValues } from './values.js'
@@ -62,28 +63,24 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
   const { primaryKey, fields } = spec.model
   let readValues: ReadValues | undefined
   const shown = fields.filter(isShown)
-  const members = [
-    ...(spec.url ? ['url'] : []),
-    ...[...shown, ...spec.computed.map(({ field }) => field)].map(({ name }) => name),
-  ]
-  const selection = compileSelection(spec, members)
+  const readSelection = compileRecordQuery(spec)
   const readLink = acceptsLink(spec, links)
   const linked = Object.keys(spec.links).length > 0 ? { readLink } : {}
   const readList = spec.dialect
     ? compileDialectList(spec, spec.dialect, linked.readLink)
-    : compileList(spec, { selecting: selection, ...linked })
+    : compileList(spec, linked.readLink)
   const valueReader = () => readSettable(spec.model, compile)
   return Object.freeze({
     spec,
     shown,
-    members,
+    members: membersOf(spec),
     bodyLimit: bodyLimit(fields, spec.maxBody),
     bulkLimit: bodyLimit(fields, spec.maxBody, spec.bulk.max),
     parseId: (text: string) => primaryKey.type.parse(text, primaryKey.options) as Id | undefined,
     parseList: (asked: string | ListParameters) => readList(typeof asked === 'string' ? asked : spellQuery(asked)),
-    parseSelection: selection ? compileRecordQuery(spec, selection) : () => undefined,
+    parseSelection: readSelection ?? (() => undefined),
     storedPart: compileStored(spec.computed),
-    selectable: selection !== undefined,
+    selectable: readSelection !== undefined,
     parseBody: compileBody(spec, readLink, compile),
     parseKey: compileKey(primaryKey, compile),
     checkValues: (values: object) => (readValues ??= valueReader())(values),

@@ -3,15 +3,13 @@ import { featureParameters } from '../features/index.js'
 import type { Lookup } from '../lookups/lookup.js'
 import { compileFilters } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
-import { pathsOf } from '../resource/selection.js'
 import { type Member, spellNames, spellValue } from './spelling.js'
 
 /** The parameters of a list; undefined for a resource in a dialect, whose clients have words of their own. */
-export function listParameters({ spec, members, selectable }: Resource): readonly Member[] | undefined {
+export function listParameters({ spec }: Resource): readonly Member[] | undefined {
   if (spec.dialect) return undefined
   const filters = [...compileFilters(spec).values()]
   const orders = spec.orderable.flatMap(({ name }) => [name, `-${name}`])
-  const paths = pathsOf(spec.expand)
   const paging = spec.pagination.style.describe(spec.pagination)
   return [
     ...filters.map(({ parameter, field, lookup }) => ({
@@ -19,8 +17,6 @@ export function listParameters({ spec, members, selectable }: Resource): readonl
       type: compared(field, lookup, field.name in spec.links),
     })),
     ...featureParameters(spec, 'list').map(({ name, typescript }) => ({ name, type: typescript })),
-    ...(selectable && spec.sparseFields ? [someOf('fields', members)] : []),
-    ...(selectable && paths.length > 0 ? [someOf('expand', paths)] : []),
     ...(orders.length > 0 ? [someOf('ordering', orders)] : []),
     ...paging.map(({ name, schema }) => ({ name, type: schema['type'] === 'integer' ? 'number' : 'string' })),
   ].map((parameter) => ({ ...parameter, type: `${parameter.type} | undefined`, optional: true }))

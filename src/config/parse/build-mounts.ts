@@ -1,6 +1,7 @@
 import { dialectOf } from '../../dialects/index.js'
+import { featuresAtMount } from '../../features/index.js'
 import { mountName } from './mount-name.js'
-import type { ExpansionSpec, MountSpec, ResourceSpec } from '../spec.js'
+import type { MountSpec, ResourceSpec } from '../spec.js'
 import type { MountYaml } from '../schema/yaml-shape.js'
 
 /** Where resources are, and how clients speak to them, when they do not say. */
@@ -18,12 +19,6 @@ export const buildMount = (yaml: MountYaml, resources: readonly ResourceSpec[], 
     Object.fromEntries(
       Object.entries(links).map(([field, route]) => [field, details.has(route) ? within(route) : route]),
     )
-  const expansionWithin = (expansion: ExpansionSpec): ExpansionSpec => ({
-    ...expansion,
-    resource: within(expansion.resource),
-    links: linksWithin(expansion.links),
-    expand: expansion.expand.map(expansionWithin),
-  })
   return {
     path: yaml.path,
     resources: resources.map((resource) => ({
@@ -33,7 +28,7 @@ export const buildMount = (yaml: MountYaml, resources: readonly ResourceSpec[], 
       path: yaml.path + resource.path.slice(prefix.length),
       dialect: yaml.dialect === undefined ? resource.dialect : dialectOf(yaml.dialect),
       links: linksWithin(resource.links),
-      expand: resource.expand.map(expansionWithin),
+      ...featuresAtMount(resource, { resource: within, links: linksWithin }),
     })),
   }
 }

@@ -1,4 +1,4 @@
-import type { Build } from '../../features/feature.js'
+import type { Build, Declared } from '../../features/feature.js'
 import type { FeatureSpecs } from '../../features/index.js'
 import { dialectOf } from '../../dialects/index.js'
 import { fail } from '../../fail.js'
@@ -11,7 +11,6 @@ import { CORS_DEFAULTS } from '../schema/cors.js'
 import { orderBy } from '../indexes/coverage.js'
 import { columnOf, type Drafts, type FieldDraft, isRelation, type ModelDraft, optionsOf } from './drafts.js'
 import { type ApiPlace, buildMount } from './build-mounts.js'
-import { buildExpand, type Declared } from './build-expand.js'
 import type { FeatureBuilds } from './check-resources.js'
 import { operationsOf } from './operations.js'
 import { DEFAULTS } from '../schema/schema.js'
@@ -176,7 +175,7 @@ const targetOf = ({ model = '', on_delete }: FieldYaml, { drafts, tables }: Mode
 interface ResourceContext {
   readonly model: ModelSpec
   readonly api: ApiPlace
-  readonly declared: Declared
+  readonly declared: Pick<Declared, 'resources' | 'models'>
   readonly features: readonly Build<object>[]
 }
 
@@ -188,7 +187,7 @@ const buildResource = (
   const field = (wanted: string) => need(model.fields.find((each) => each.name === wanted))
   const nulls = { ...yaml.nulls }
   // Each feature builds its part of them.
-  const featured = Object.assign({}, ...features.map((build) => build({ field }))) as FeatureSpecs
+  const featured = Object.assign({}, ...features.map((build) => build({ ...declared, model, field }))) as FeatureSpecs
   return {
     ...featured,
     name,
@@ -208,8 +207,6 @@ const buildResource = (
     dialect: dialectOf(yaml.dialect ?? api.dialect),
     unknownQuery: yaml.unknown_query ?? DEFAULTS.unknown_query,
     concurrency: yaml.concurrency ?? DEFAULTS.concurrency,
-    sparseFields: yaml.sparse_fields ?? false,
-    expand: buildExpand(yaml, model, declared),
     idempotency: idempotencyOf(yaml),
     bulk: {
       operations: BULK_OPERATIONS.filter((operation) => yaml.bulk?.includes(operation)),

@@ -8,7 +8,7 @@ import type { Path } from '../yaml/located.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
 import { nameOf, show } from '../words.js'
-import { itemsOf, membersOf, type ResourceYaml } from '../schema/yaml-shape.js'
+import { itemsOf, membersOf } from '../schema/yaml-shape.js'
 
 const FILTERED: FieldUse = {
   used: 'filtered',
@@ -22,9 +22,6 @@ const ORDERED: FieldUse = {
 
 /** The parameters that lists of any style use themselves. */
 const RESERVED = new Set(['ordering', ...PAGINATION_STYLES.flatMap(({ parameters }) => parameters)])
-
-const isSelecting = ({ sparse_fields, expand }: ResourceYaml, name: string): boolean =>
-  (name === 'fields' && sparse_fields === true) || (name === 'expand' && expand !== undefined)
 
 /** Reports what is wrong with the filters of a resource. */
 export const checkFilters = (resource: ResourceDraft, model: ModelDraft, report: Report): void => {
@@ -42,7 +39,7 @@ export const checkFilters = (resource: ResourceDraft, model: ModelDraft, report:
     const part = short ? {} : ({ part: 'key' } as const)
     const field = checkUsable(model, name, { path: place, ...part }, { report, use: FILTERED })
     if (field === undefined) continue
-    if (reserved.has(name) || isSelecting(yaml, name))
+    if (reserved.has(name))
       report.add({
         code: 'SC313',
         path: place,

@@ -1,4 +1,5 @@
 import { PLAIN } from '../../dialects/index.js'
+import { FEATURES } from '../../features/index.js'
 import type { Json } from '../../json.js'
 import { findValue } from '../yaml/located.js'
 import { mountName } from './mount-name.js'
@@ -26,18 +27,18 @@ export const checkMounts = (root: Json, report: Report): void => {
 }
 
 /** Reports what a resource says of its lists and its dialect says otherwise. */
-export const checkDialect = (root: Json, { path, yaml, has }: ResourceDraft, report: Report): void => {
+export const checkDialect = (root: Json, { path, yaml, has, given }: ResourceDraft, report: Report): void => {
   const common = findValue(root, ['api', 'dialect']) ?? PLAIN
   const dialect = has('dialect') ? yaml.dialect : common
   const mounts = itemsOf(findValue(root, ['mounts'])).map((mount) => findValue(mount, ['dialect']))
   if (typeof dialect !== 'string' || dialect === PLAIN || mounts.includes(PLAIN)) return
-  for (const key of ['sparse_fields', 'expand'] as const) {
-    if (yaml[key] === undefined || yaml[key] === false) continue
+  for (const key of FEATURES.flatMap(({ keys, plainOnly }) => (plainOnly ? Object.keys(keys) : []))) {
+    if ((given(key) ?? false) === false) continue
     const message = `\`${key}\` has no effect: the dialect is ${show(dialect)}`
     report.add({ code: 'SC319', path: [...path, key], part: 'key', message, help: ['remove it'] })
   }
-  const given = new Map(membersOf(yaml.pagination as Json | undefined))
-  const isIdle = (key: string) => given.has(key) && (key !== 'count' || given.get(key) === 'none')
+  const paging = new Map(membersOf(yaml.pagination as Json | undefined))
+  const isIdle = (key: string) => paging.has(key) && (key !== 'count' || paging.get(key) === 'none')
   for (const key of ['style', 'envelope', 'count'].filter(isIdle)) {
     const at = [...path, 'pagination', key]
     if (report.isSpoiled(at)) continue

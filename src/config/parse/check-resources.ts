@@ -4,7 +4,6 @@ import { FEATURES } from '../../features/index.js'
 import { checkBulk } from './check-bulk.js'
 import { checkComputed } from './check-computed.js'
 import { checkConcurrency } from './check-concurrency.js'
-import { checkExpand } from './check-expand.js'
 import { checkIdempotency } from './check-idempotency.js'
 import { checkLinks, checkUrl } from './check-links.js'
 import { checkFilters, checkNulls, checkOrders } from './check-lists.js'
@@ -49,7 +48,6 @@ export const checkResources = (root: Json, models: Drafts, report: Report): Feat
     checkUrl(resource, resource.model, report)
     checkLinks(resource, resource.model, scope)
     checkComputed(resource, resource.model, report)
-    checkExpand(resource, resource.model, scope)
   }
   return builds
 }

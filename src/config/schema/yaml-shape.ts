@@ -42,11 +42,6 @@ export interface PaginationYaml {
   readonly envelope?: 'none' | 'results'
 }
 
-export interface ExpansionYaml {
-  readonly resource?: string
-  readonly fields?: readonly string[]
-}
-
 export interface ComputedYaml {
   readonly from: readonly string[]
   readonly type: string
@@ -67,8 +62,6 @@ export interface ResourceYaml {
   readonly dialect?: string
   readonly unknown_query?: 'refuse' | 'ignore'
   readonly concurrency?: 'optional' | 'required'
-  readonly sparse_fields?: boolean
-  readonly expand?: readonly string[] | Readonly<Record<string, ExpansionYaml>>
   readonly idempotency?: 'none' | 'optional' | 'required'
   readonly idempotency_hours?: number
   readonly bulk?: readonly BulkOperation[]
@@ -115,14 +108,6 @@ export interface ConfigYaml {
 /** The members of a mapping; none when the value is something else. */
 export const membersOf = (json: Json | undefined): readonly (readonly [string, Json])[] =>
   typeof json === 'object' && json !== null && !Array.isArray(json) ? Object.entries(json) : []
-
-/** The related records that a resource offers, by their paths, each with its place below `expand`. */
-export const expansionsOf = (
-  expand: Json | undefined,
-): readonly { readonly path: string; readonly place: string | number; readonly yaml: ExpansionYaml }[] =>
-  Array.isArray(expand)
-    ? (expand as readonly Json[]).map((path, place) => ({ path: String(path), place, yaml: {} }))
-    : membersOf(expand).map(([path, yaml]) => ({ path, place: path, yaml: yaml as unknown as ExpansionYaml }))
 
 /** The items of a list; none when the value is something else. */
 export const itemsOf = (json: Json | undefined): readonly Json[] => (Array.isArray(json) ? json : [])

@@ -1,0 +1,254 @@
+import { EXPANDED, type ExpansionSpec, isReading, isShown, type ModelSpec, READS } from '../config/core-spec.js'
+import { isRelation, type ModelDraft, whyHidden } from '../config/parse/drafts.js'
+import { checkFieldName, type NamePlace } from '../config/parse/field-names.js'
+import { operationsOf } from '../config/parse/operations.js'
+import { offers, type ResourceDraft } from '../config/parse/resource-drafts.js'
+import { doc, listOf, mapping } from '../config/schema/parts.js'
+import { membersOf, type ResourceYaml } from '../config/schema/yaml-shape.js'
+import { article, show, suggest } from '../config/words.js'
+import type { Json, JsonSchema } from '../json.js'
+import { Problem } from '../problem.js'
+import type { Declared, Feature, Scope } from './feature.js'
+import { readNames, someOf } from './names.js'
+import { pathsOf, select, type SelectionPlan } from './selection.js'
+
+export interface ExpandSpec {
+  /** The related records that clients can ask for. */
+  readonly expand: readonly ExpansionSpec[]
+}
+
+const MAX_EXPANSIONS = 20
+/** Related records that one request can ask for: each is looked for once for each record. */
+const MAX_EXPANDED = 10
+const RELATIONS = '^[a-z][a-z0-9_]{0,62}(\\.[a-z][a-z0-9_]{0,62}){0,2}$'
+const RELATIONS_HINT = 'an expansion is a relation, or up to three between dots, such as `author.publisher`'
+
+/** `expand: [author]`: records are shown with those that they refer to, where a request asks for them. */
+export const expand: Feature<ExpandSpec, SelectionPlan> = {
+  plainOnly: true,
+
+  keys: {
+    expand: doc(
+      expandSchema(),
+      'The related records that `expand` puts beside their keys: relations, of which dots lead further, or each with what is shown of it.',
+      'expand: [author]\nexpand: { author: { resource: author, fields: [id, name] } }',
+    ),
+  },
+
+  parse(resource, scope) {
+    if (resource.model) checkExpansions(resource, resource.model, scope)
+    const expansions = expansionsOf(resource.given('expand'))
+    return (declared) => ({ expand: buildExpansions(expansions, declared) })
+  },
+
+  reserves: ({ given }) => (given('expand') === undefined ? [] : ['expand']),
+
+  parameters({ expand: expansions }) {
+    if (expansions.length === 0) return []
+    const paths = pathsOf(expansions)
+    return [
+      {
+        name: 'expand',
+        on: READS,
+        description: `The related records to answer in \`${EXPANDED}\`, beside their keys.`,
+        schema: {
+          type: 'array',
+          items: { type: 'string', enum: paths },
+          minItems: 1,
+          uniqueItems: true,
+          maxItems: MAX_EXPANDED,
+        },
+        typescript: someOf(paths),
+        read(text, plan) {
+          const asked = readNames('expand', text, paths)
+          if (asked.length > MAX_EXPANDED)
+            throw new Problem('invalid_query', `the parameter \`expand\` takes at most ${MAX_EXPANDED} relations`)
+          select(plan, { expand: prune(expansions, asked) })
+        },
+      },
+    ]
+  },
+
+  options: ({ expand: expansions }) => (expansions.length > 0 ? { expand: pathsOf(expansions) } : {}),
+
+  mount: ({ expand: expansions }, at) => {
+    const within = (expansion: ExpansionSpec): ExpansionSpec => ({
+      ...expansion,
+      resource: at.resource(expansion.resource),
+      links: at.links(expansion.links),
+      expand: expansion.expand.map(within),
+    })
+    return { expand: expansions.map(within) }
+  },
+}
+
+function expandSchema(): JsonSchema {
+  const path = { pattern: RELATIONS, patternErrorMessage: RELATIONS_HINT }
+  const long = mapping('an expansion', {
+    resource: doc(
+      { type: 'string' },
+      'The resource as which the related record is shown; the only one of its model when left out.',
+      'resource: author',
+    ),
+    fields: doc(listOf({}), 'What is shown of the related record; what its resource shows when left out.'),
+  })
+  const mapped = { type: 'object', propertyNames: path, additionalProperties: long, maxProperties: MAX_EXPANSIONS }
+  return {
+    type: ['array', 'object'],
+    if: { type: 'array' },
+    then: listOf(path, { maxItems: MAX_EXPANSIONS }),
+    else: mapped,
+  }
+}
+
+/** A related record that is declared: its path, its place below `expand`, and what is said of it. */
+interface Expansion {
+  readonly path: string
+  readonly place: string | number
+  readonly yaml: { readonly resource?: string; readonly fields?: readonly string[] }
+}
+
+function expansionsOf(given: Json | undefined): readonly Expansion[] {
+  return Array.isArray(given)
+    ? (given as readonly Json[]).map((path, place) => ({ path: String(path), place, yaml: {} }))
+    : membersOf(given).map(([path, yaml]) => ({ path, place: path, yaml: yaml as Expansion['yaml'] }))
+}
+
+/** What is asked for, and what leads there. */
+function prune(expansions: readonly ExpansionSpec[], asked: readonly string[]): readonly ExpansionSpec[] {
+  return expansions
+    .filter(({ path }) => asked.some((name) => name === path || name.startsWith(`${path}.`)))
+    .map((expansion) => ({ ...expansion, expand: prune(expansion.expand, asked) }))
+}
+
+/** The related records that a resource offers: those that it refers to, with those that these refer to. */
+function buildExpansions(all: readonly Expansion[], declared: Declared): readonly ExpansionSpec[] {
+  const below = (start: string, from: ModelSpec): readonly ExpansionSpec[] =>
+    all
+      .filter(({ path }) => path.slice(0, path.lastIndexOf('.') + 1) === start)
+      .flatMap(({ path, yaml }): readonly ExpansionSpec[] => {
+        const field = from.fields.find(({ name }) => start + name === path)
+        const model = declared.models.get(field?.target?.model ?? '')
+        if (field === undefined || model === undefined) return []
+        const [resource, shown] = resourceOf(model, yaml.resource, declared)
+        const visible = model.fields.filter(isShown)
+        return [
+          {
+            path,
+            field,
+            resource,
+            model,
+            fields: visible.filter(({ name }) => yaml.fields?.includes(name) ?? true),
+            url: (yaml.fields === undefined && shown.url) ?? false,
+            links: { ...shown.links },
+            expand: below(`${path}.`, model),
+          },
+        ]
+      })
+  return below('', declared.model)
+}
+
+/** The one that is named, or the only one that shows the model. */
+function resourceOf(model: ModelSpec, wanted: string | undefined, { resources }: Declared) {
+  const reads = (yaml: ResourceYaml) => operationsOf(yaml).some(isReading)
+  const found = Object.entries(resources).find(([name, yaml]) =>
+    wanted === undefined ? yaml.model === model.name && reads(yaml) : name === wanted,
+  )
+  // The checks have made sure of it.
+  if (found === undefined) throw new Error(`no resource shows ${model.name}`)
+  return found
+}
+
+/** Reports related records that cannot be shown. */
+function checkExpansions({ path: start, given }: ResourceDraft, model: ModelDraft, context: Scope): void {
+  const { report } = context
+  const at = [...start, 'expand']
+  if (report.isSpoiled(at)) return
+  const expansions = expansionsOf(given('expand'))
+  const paths = new Set(expansions.map(({ path }) => path))
+  for (const { path, place, yaml } of expansions) {
+    const where: NamePlace = { path: [...at, place], ...(typeof place === 'string' && { part: 'key' }) }
+    if (report.isSpoiled(where.path)) continue
+    const parent = path.split('.').slice(0, -1).join('.')
+    if (parent !== '' && !paths.has(parent)) {
+      const message = `${show(path)} needs ${show(parent)}, which is not declared here`
+      report.add({ ...where, code: 'SC321', message, help: [`add ${show(parent)} to \`expand\``] })
+      continue
+    }
+    const target = followPath(path, model, where, context)
+    if (target === undefined) continue
+    checkResource(target, yaml.resource, where, context)
+    for (const [index, name] of (yaml.fields ?? []).entries()) {
+      const placed = { path: [...where.path, 'fields', index] }
+      if (!report.isSpoiled(placed.path)) checkShown(target, name, placed, context)
+    }
+  }
+}
+
+/** The model that relations lead to. */
+function followPath(
+  path: string,
+  from: ModelDraft,
+  where: NamePlace,
+  { models, report }: Scope,
+): ModelDraft | undefined {
+  let model: ModelDraft | undefined = from
+  for (const name of path.split('.')) {
+    if (!checkFieldName(model, name, where, report)) return undefined
+    const field = model.fields.get(name)
+    if (field === undefined) return undefined
+    const reason = isRelation(field) ? whyHidden(field) : 'it is no relation'
+    if (reason !== undefined) {
+      const relations = [...model.fields].flatMap(([own, each]) => (each && isRelation(each) ? [show(own)] : []))
+      const help = [relations.length > 0 ? `relations are ${relations.join(', ')}` : 'this model has no relation']
+      report.add({ ...where, code: 'SC311', message: `${show(name)} cannot be expanded: ${reason}`, help })
+      return undefined
+    }
+    if (model.fields.has(EXPANDED)) {
+      const message = `the model ${show(model.name)} has a field \`${EXPANDED}\` of its own`
+      report.add({ ...where, code: 'SC304', message })
+      return undefined
+    }
+    model = models.get(field.yaml.model ?? '')
+    if (model === undefined) return undefined
+  }
+  return model
+}
+
+function checkResource(
+  { name: model }: ModelDraft,
+  wanted: string | undefined,
+  where: NamePlace,
+  { resources, report }: Scope,
+): void {
+  const reading = resources
+    .filter(({ yaml }) => yaml.model === model)
+    .filter((each) => READS.some((operation) => offers(each, operation, report) !== false))
+    .map(({ name }) => name)
+  if (wanted !== undefined) {
+    if (reading.includes(wanted)) return
+    const message = `no resource ${show(wanted)} shows ${article(model)} ${show(model)}`
+    const path = [...where.path, 'resource']
+    report.add({ code: 'SC321', path, message, help: suggest(wanted, reading, 'resource') })
+  } else if (reading.length !== 1) {
+    const known = reading.map(show).join(', ')
+    const [message, help] =
+      reading.length === 0
+        ? [
+            `no resource shows ${article(model)} ${show(model)}`,
+            `add a resource of the model ${show(model)} that lists or retrieves`,
+          ]
+        : [
+            `several resources show ${article(model)} ${show(model)}`,
+            `say as which it is shown, by \`resource\`: ${known}`,
+          ]
+    report.add({ ...where, code: 'SC321', message, help: [help] })
+  }
+}
+
+function checkShown(model: ModelDraft, name: string, place: NamePlace, { report }: Scope): void {
+  if (!checkFieldName(model, name, place, report)) return
+  const field = model.fields.get(name)
+  const reason = field && whyHidden(field)
+  if (reason !== undefined) report.add({ ...place, code: 'SC311', message: `${show(name)} cannot be shown: ${reason}` })
+}

@@ -1,0 +1,43 @@
+import { READS } from '../config/core-spec.js'
+import { flag } from '../config/schema/parts.js'
+import type { Feature } from './feature.js'
+import { readNames, someOf } from './names.js'
+import { membersOf, select, type SelectionPlan } from './selection.js'
+
+export interface SparseFieldsSpec {
+  /** Whether clients may ask for some of the members of records. */
+  readonly sparseFields: boolean
+}
+
+/** `sparse_fields: true`: lists and single records are shown with the members that `fields` names. */
+export const sparseFields: Feature<SparseFieldsSpec, SelectionPlan> = {
+  plainOnly: true,
+
+  keys: {
+    sparse_fields: flag('Whether `fields` asks for some of the members of records, in lists and of one record.'),
+  },
+
+  parse:
+    ({ given }) =>
+    () => ({ sparseFields: given('sparse_fields') === true }),
+
+  reserves: ({ given }) => (given('sparse_fields') === true ? ['fields'] : []),
+
+  parameters(spec) {
+    if (!spec.sparseFields) return []
+    const members = membersOf(spec)
+    return [
+      {
+        name: 'fields',
+        on: READS,
+        description: 'The members of records to answer, in any order; all of them without it.',
+        schema: { type: 'array', items: { type: 'string', enum: members }, minItems: 1, uniqueItems: true },
+        typescript: someOf(members),
+        partial: true,
+        read: (text, plan) => select(plan, { members: new Set(readNames('fields', text, members)) }),
+      },
+    ]
+  },
+
+  options: ({ sparseFields: isSparse }) => (isSparse ? { sparse_fields: true } : {}),
+}
