@@ -108,6 +108,15 @@ describeWithSessions('quick reads', () => {
     expect(await ask(0)).not.toBe(usual)
   })
 
+  test.each([true, 'perhaps' as const])('exclude statements with large answers, of quick: %s', async (expected) => {
+    const ask = async (statement: object) =>
+      String((await database.query({ retry: true, quick: true, values: [], text: '', ...statement })).rows[0]?.[0])
+    const shared = await ask({ text: 'select pg_backend_pid()' })
+    const large = { quick: expected, name: 'large', text: "select pg_backend_pid(), repeat('x', 100000)" }
+    for (let asked = 0; asked < 12; asked++) await ask(large)
+    expect(await ask(large)).not.toBe(shared)
+  })
+
   test('use a statement anew when its table was changed', async () => {
     await admin.query({ text: 'create table things (a int); insert into things values (1)', values: [] })
     const all = { ...quick, name: 'all_things', text: 'select * from things', values: [] }

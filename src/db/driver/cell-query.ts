@@ -8,6 +8,8 @@ import type { RowMessage } from './row-messages.js'
 export interface Answer extends Result {
   /** The first word of the server's answer: what was really done. */
   readonly command: string
+  /** The size of its rows in bytes. */
+  readonly size: number
 }
 
 /** How statements are sent. */
@@ -45,7 +47,7 @@ const prepared = new WeakMap<Wire, string[]>()
 /** Runs what was bound, and ends what runs as one. */
 const END = Buffer.concat([serialize.execute(), serialize.sync()])
 
-const EMPTY: Answer = { rows: [], columns: [], count: 0, command: '' }
+const EMPTY: Answer = { rows: [], columns: [], count: 0, command: '', size: 0 }
 
 /**
  * The driver accepts custom queries, such as its cursors; on a pipelined connection it requires instances of its own class. Its constructor
@@ -70,6 +72,7 @@ export class CellQuery extends DriverQuery {
   #rows: (readonly (string | null)[])[] = []
   #columns: Result['columns'] = []
   #bytes: Uint8Array | undefined
+  #size = 0
 
   constructor({ text, values, name, raw }: Statement, { prepare, gather = false }: Sending, settle: Settle) {
     super()
@@ -118,6 +121,7 @@ export class CellQuery extends DriverQuery {
     const { cells, bytes } = row.read(this.#raw)
     this.#rows.push(cells)
     this.#bytes = bytes
+    this.#size += row.size
   }
 
   /** Of several statements in one text, the last one's answer counts. */
@@ -130,6 +134,7 @@ export class CellQuery extends DriverQuery {
       count: Number.isNaN(count) ? 0 : count,
       command,
       bytes: this.#bytes,
+      size: this.#size,
     }
     this.#rows = []
     this.#columns = []

@@ -74,6 +74,11 @@ export class RowMessage {
     this.#lasts = lasts
   }
 
+  /** In bytes. */
+  get size(): number {
+    return this.#body.length
+  }
+
   /** Its cells; of the one at `raw`, in its place an empty one, the bytes. */
   read(raw: number | undefined): { readonly cells: readonly Cell[]; readonly bytes: Uint8Array | undefined } {
     const body = this.#body

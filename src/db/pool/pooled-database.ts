@@ -8,9 +8,23 @@ import type { Line } from './fair-lines.js'
 import { createFairQueue } from './fair-queue.js'
 import { createHandover } from './handover.js'
 import { makeKnex } from '../knex.js'
-import { type Lanes, LaneStalled, type LanesOptions, openLanes, type TimedAnswer } from './lanes.js'
+import {
+  createLatencyTracker,
+  isLarge,
+  isQuick,
+  type Latency,
+  record,
+  recordFailure,
+  recordPipelined,
+} from './latency-tracker.js'
+import {
+  HeadOfLineBlocked,
+  openPipelined,
+  type PipelinedConnections,
+  type PipelinedOptions,
+  type TimedAnswer,
+} from './pipelined-connections.js'
 import { toOutcome } from '../driver/outcome.js'
-import { createPace } from './pace.js'
 import { driverTypes } from '../driver/parsers.js'
 import type { Sending } from '../driver/cell-query.js'
 import { RowClient } from '../driver/row-messages.js'
@@ -22,7 +36,7 @@ interface PooledOptions extends Pick<Database, 'description' | 'whenPending' | '
   readonly pool: pg.PoolConfig
   readonly sending: Sending
   /** Connections besides the pool's, for quick reads. */
-  readonly quick?: LanesOptions
+  readonly quick?: PipelinedOptions
   /** Runs when all connections are closed. */
   readonly closed?: () => Promise<void>
 }
@@ -83,22 +97,27 @@ export function poolDatabase({
   }
 
   const ends = new Set<End>()
-  const lanes = quick && openLanes(quick)
-  const pace = createPace()
+  const pipelined = quick && openPipelined(quick)
+  const latencies = createLatencyTracker()
 
   async function first(statement: Statement): Promise<Result> {
-    const { quick: isQuick, name } = statement
-    if (!lanes || !isQuick) return once(statement)
-    if (isQuick === true) return lanes.query(statement)
-    // It is new: how long it takes is not known.
-    if (name === undefined) return once(statement)
+    if (!pipelined || !statement.quick) return once(statement)
+    // Without a name, nothing is known about how long it takes.
+    if (statement.name === undefined)
+      return statement.quick === true ? pipelined.query(statement, UNNAMED_MS) : once(statement)
+    const latency = latencies.of(statement.name)
     try {
-      const answer = await (pace.isQuick(name) ? lanes.query(statement) : once(statement))
-      pace.note(name, answer.time)
+      if (!mayPipeline(statement, latency, pipelined)) {
+        const answer = await once(statement)
+        record(latency, answer.time, answer.size)
+        return answer
+      }
+      const answer = await pipelined.query(statement, latency.cost)
+      recordPipelined(latency, answer.time, answer.size)
       return answer
     } catch (error) {
-      // Of one that only waited, nothing new is known.
-      if (!(error instanceof LaneStalled || error instanceof Problem)) pace.note(name, Infinity)
+      // Nothing is learned from a statement that only waited.
+      if (!(error instanceof HeadOfLineBlocked || error instanceof Problem)) recordFailure(latency)
       throw error
     }
   }
@@ -111,7 +130,7 @@ export function poolDatabase({
       const toFailure = statement.retry ? toProblem<unknown> : toOutcome
       if (second === undefined) throw toFailure(error)
       // Who was let in is not turned away after waiting.
-      const follows = second.follows === true || !(error instanceof LaneStalled) || error.waited
+      const follows = second.follows === true || !(error instanceof HeadOfLineBlocked) || error.waited
       return once({ ...second, follows }).catch((error: unknown) => {
         throw toFailure(error)
       })
@@ -166,7 +185,7 @@ export function poolDatabase({
   /** In a line that is full too. An answer to anybody else is as good, so a database with much to do is not taken for one that is away. */
   async function probe(): Promise<void> {
     const ask = () => once({ text: 'select 1', values: [], follows: true })
-    const others = listenForAnswers(pool, lanes)
+    const others = listenForAnswers(pool, pipelined)
     try {
       await Promise.race([others.heard, askAgain(ask)])
     } catch (error) {
@@ -179,7 +198,7 @@ export function poolDatabase({
   async function end(): Promise<void> {
     const reason = new Problem('unavailable', 'The service stops', { headers: { 'Retry-After': '1' } })
     for (const end of ends) end(reason)
-    await lanes?.close()
+    await pipelined?.close()
     await pool.end()
     await closed?.()
   }
@@ -197,7 +216,7 @@ export function poolDatabase({
     transaction,
     probe,
     usage: () => {
-      const quickly = lanes?.usage() ?? { lanes: 0, laneStatements: 0, refused: 0 }
+      const quickly = pipelined?.usage() ?? { lanes: 0, laneStatements: 0, refused: 0 }
       return {
         ...quickly,
         most: pool.options.max,
@@ -211,17 +230,25 @@ export function poolDatabase({
   }
 }
 
+/** What a quick statement without a name is expected to take a connection, in ms. */
+const UNNAMED_MS = 1
+
+/** Whether others may wait behind a statement. A lookup by key is quick; of other statements the latest executions decide. */
+function mayPipeline({ quick }: Statement, latency: Latency, pipelined: PipelinedConnections): boolean {
+  return quick === true ? !isLarge(latency) : isQuick(latency) && pipelined.hasRoom()
+}
+
 const LISTENING = 50
 
 /** Resolves with the next answer that anybody is given. Only while somebody listens does it cost anything. */
-function listenForAnswers(pool: pg.Pool, lanes: Lanes | undefined) {
+function listenForAnswers(pool: pg.Pool, pipelined: PipelinedConnections | undefined) {
   const since = performance.now()
   let stop: () => void = ignore
   const heard = new Promise<void>((resolve) => {
     const onRelease = (error: unknown) => {
       if (!error) resolve()
     }
-    const timer = setInterval(() => lanes?.hasAnsweredSince(since) && resolve(), LISTENING).unref()
+    const timer = setInterval(() => pipelined?.hasAnsweredSince(since) && resolve(), LISTENING).unref()
     pool.on('release', onRelease)
     stop = () => {
       clearInterval(timer)
@@ -245,6 +272,6 @@ async function askAgain(ask: () => Promise<unknown>): Promise<unknown> {
 function secondTry(statement: Statement, error: unknown): Statement | undefined {
   if (isStale(error)) return { text: statement.text, values: statement.values }
   if (isUnsent(error) || (statement.retry && isLost(error))) return statement
-  if (error instanceof LaneStalled) return statement
+  if (error instanceof HeadOfLineBlocked) return statement
   return undefined
 }

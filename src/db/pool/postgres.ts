@@ -8,7 +8,7 @@ import { makeSocket } from '../driver/row-messages.js'
 const OLDEST = 14
 const CONNECT_TIMEOUT = 2_000
 /** Quick reads need few connections, because they do not wait for each other's answers. */
-const MOST_LANES = 3
+const MAX_PIPELINED = 3
 
 /**
  * Set by a statement on each new connection, and not as startup options, because poolers refuse those that they do
@@ -55,16 +55,16 @@ export function openPostgres(url: string, { variable, connections, prepare }: Po
     keepAliveInitialDelayMillis: 10_000,
   }
   const sending = { patience: PATIENCE, prepare }
-  const lanes = Math.min(MOST_LANES, Math.floor(connections / 3))
+  const pipelined = Math.min(MAX_PIPELINED, Math.floor(connections / 3))
   return poolDatabase({
     description: describe(url, variable),
     whenPending: 'refuse',
     concurrent: true,
     sending,
-    ...(lanes > 0 && { quick: { client, most: lanes, prepare: prepareSession, sending } }),
+    ...(pipelined > 0 && { quick: { client, most: pipelined, prepare: prepareSession, sending } }),
     pool: {
       ...client,
-      max: connections - lanes,
+      max: connections - pipelined,
       idleTimeoutMillis: 60_000,
       maxLifetimeSeconds: 30 * 60,
       // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
