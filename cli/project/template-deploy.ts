@@ -27,7 +27,7 @@ COPY . .
 # Fails the build if the configuration has a mistake. It also compiles the plugins, because the container's file system is read-only at run time.
 RUN node node_modules/snippetctl/bin/snippetctl.js check
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8000 SNIPPETCTL_ADMIN_PORT=9000
-# Kubernetes checks by the number that the user is not root. The user owns no file in /app.
+# Kubernetes needs a number to verify that the user is not root. The user owns no file in /app.
 USER 1000:1000
 EXPOSE 8000 9000
 STOPSIGNAL SIGTERM
@@ -93,7 +93,7 @@ services:
     depends_on:
       migrate: { condition: service_completed_successfully }
     ports: ["127.0.0.1:8000:8000"]
-    # The drain delay, and 15 s for the requests under way.
+    # The drain delay plus 15 s for requests in progress.
     stop_grace_period: 20s
     restart: unless-stopped
 
@@ -115,8 +115,8 @@ volumes:
 `
 
 /** The same file is in `deploy/` of the package; a test compares them. */
-const NGINX = `# A proxy that asks for a name and a password before a request reaches the service, which has no accounts.
-# Passwords need TLS: outside of this machine, listen on 443 with ssl, ssl_certificate and ssl_certificate_key.
+const NGINX = `# A proxy with password authentication for the service, which has no accounts.
+# Passwords need TLS: beyond this machine, listen on 443 with ssl, ssl_certificate and ssl_certificate_key.
 
 upstream service {
   server service:8000;
@@ -129,7 +129,7 @@ server {
   auth_basic "restricted";
   auth_basic_user_file /etc/nginx/users;
 
-  # The service decides what is too large, and says why; this only bounds what the proxy keeps on disk.
+  # The service rejects large bodies with a reason; this only limits disk use of the proxy.
   client_max_body_size 64m;
 
   location / {
@@ -140,15 +140,15 @@ server {
     proxy_set_header X-Forwarded-For $remote_addr;
     proxy_set_header X-Forwarded-Proto $scheme;
     proxy_set_header X-Forwarded-Host $http_host;
-    # Clients can send it, and the service believes what this proxy sends if api.trusted_proxies lists it.
+    # Clients can send this header too, and the service trusts this proxy if api.trusted_proxies lists it.
     proxy_set_header Forwarded "";
-    # Handlers and hooks find the name here. Whatever a client sent under this name is replaced.
+    # Handlers and hooks read the user name here. It replaces the client's header.
     proxy_set_header X-Remote-User $remote_user;
     # The password stays in the proxy.
     proxy_set_header Authorization "";
-    # A request is sent once: a write whose answer is lost may have been stored.
+    # Never retry: a write whose response is lost may have been stored.
     proxy_next_upstream off;
-    # Longer than the service takes for any answer.
+    # Longer than any response takes.
     proxy_read_timeout 60s;
   }
 }
