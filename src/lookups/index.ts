@@ -1,5 +1,6 @@
 import type { FieldType } from '../fields/field-type.js'
 import { contains } from './contains.js'
+import { endswith } from './endswith.js'
 import { exact } from './exact.js'
 import { gt } from './gt.js'
 import { gte } from './gte.js'
@@ -26,6 +27,7 @@ export const LOOKUPS: readonly Lookup[] = [
   icontains,
   startswith,
   istartswith,
+  endswith,
   isnull,
 ]
 

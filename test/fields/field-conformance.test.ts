@@ -149,6 +149,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
   icontains: { ask: (text) => text.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase()), found: true },
   startswith: { ask: (text) => [...text].slice(0, 2).join(''), found: true },
   istartswith: { ask: (text) => [...text].slice(0, 2).join('').toUpperCase(), found: true },
+  endswith: { ask: (text) => [...text].slice(1).join(''), found: true },
   isnull: { ask: () => 'false', found: true },
 }
 

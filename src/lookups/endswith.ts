@@ -1,0 +1,13 @@
+import type { Lookup } from './lookup.js'
+import { TEXT } from './operands.js'
+import { matching } from './sql.js'
+
+export const endswith: Lookup<string> = {
+  name: 'endswith',
+  isOffered: ({ comparisons }) => comparisons.includes('text'),
+  operand: TEXT,
+  sql: matching('like', (text) => `%${text}`),
+  index: () => 'none',
+  meaning: 'ends with the text, case by case',
+  description: 'ends with this',
+}

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Api, startApi } from '../support/api.js'
+
+const CONFIG = `version: 1
+api: { prefix: "" }
+models:
+  item:
+    fields:
+      id: { type: bigint, primary_key: true }
+      name: { type: string, nullable: true }
+      size: { type: integer, nullable: true }
+resources:
+  item: { model: item, path: /items/, filterable: { name: [endswith] }, pagination: { style: none } }
+`
+let api: Api
+beforeAll(async () => {
+  api = await startApi(CONFIG)
+  for (const [name, size] of [
+    ['Ada', 1],
+    ['adam', 2],
+    ['50%', 3],
+    ['a,b', 4],
+    [null, null],
+  ])
+    expect((await api.send('POST', '/items/', { name, size })).status).toBe(201)
+})
+afterAll(() => api.close())
+
+const list = async (query: string) => {
+  const response = await api.fetch(`/items/?${query}`)
+  const body = (await response.json()) as { id: number }[] & { detail: string }
+  return response.status === 200 ? body.map(({ id }) => id) : body.detail
+}
+
+describe('a filter finds the records by their numbers', () => {
+  test.each<[string, number[]]>([
+    ['name__endswith=m', [2]],
+    ['name__endswith=M', []],
+    ['name__endswith=%25', [3]],
+    ['name__endswith=', [1, 2, 3, 4]],
+  ])('?%s', async (query, found) => {
+    expect(await list(query)).toEqual(found)
+  })
+})
+
+describe('a filter rejects, and says what it takes', () => {
+  test.each([['name__endswith=%00', '`name__endswith` must not contain U+0000 or an unpaired surrogate']])(
+    '?%s',
+    async (query, detail) => {
+      expect(await list(query)).toBe(detail)
+    },
+  )
+})
