@@ -5,6 +5,7 @@ import { exact } from './exact.js'
 import { gt } from './gt.js'
 import { gte } from './gte.js'
 import { icontains } from './icontains.js'
+import { iexact } from './iexact.js'
 import { isIn } from './in.js'
 import { isnull } from './isnull.js'
 import { istartswith } from './istartswith.js'
@@ -28,6 +29,7 @@ export const LOOKUPS: readonly Lookup[] = [
   startswith,
   istartswith,
   endswith,
+  iexact,
   isnull,
 ]
 

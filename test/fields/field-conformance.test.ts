@@ -150,6 +150,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
   startswith: { ask: (text) => [...text].slice(0, 2).join(''), found: true },
   istartswith: { ask: (text) => [...text].slice(0, 2).join('').toUpperCase(), found: true },
   endswith: { ask: (text) => [...text].slice(1).join(''), found: true },
+  iexact: { ask: (text) => text.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase()), found: true },
   isnull: { ask: () => 'false', found: true },
 }
 

@@ -10,7 +10,7 @@ models:
       name: { type: string, nullable: true }
       size: { type: integer, nullable: true }
 resources:
-  item: { model: item, path: /items/, filterable: { name: [endswith] }, pagination: { style: none } }
+  item: { model: item, path: /items/, filterable: { name: [endswith, iexact] }, pagination: { style: none } }
 `
 let api: Api
 beforeAll(async () => {
@@ -38,6 +38,10 @@ describe('a filter finds the records by their numbers', () => {
     ['name__endswith=M', []],
     ['name__endswith=%25', [3]],
     ['name__endswith=', [1, 2, 3, 4]],
+    ['name__iexact=aDA', [1]],
+    ['name__iexact=ad', []],
+    ['name__iexact=50%25', [3]],
+    ['name__iexact=5%25', []],
   ])('?%s', async (query, found) => {
     expect(await list(query)).toEqual(found)
   })
