@@ -13,6 +13,7 @@ import type { Lookup } from './lookup.js'
 import { lt } from './lt.js'
 import { lte } from './lte.js'
 import { ne } from './ne.js'
+import { notIn } from './not-in.js'
 import { startswith } from './startswith.js'
 
 /** Every lookup there is. A new one is a file and a line here. */
@@ -20,6 +21,7 @@ export const LOOKUPS: readonly Lookup[] = [
   exact,
   ne,
   isIn,
+  notIn,
   gt,
   gte,
   lt,

@@ -10,7 +10,7 @@ models:
       name: { type: string, nullable: true }
       size: { type: integer, nullable: true }
 resources:
-  item: { model: item, path: /items/, filterable: { name: [endswith, iexact] }, pagination: { style: none } }
+  item: { model: item, path: /items/, filterable: { name: [endswith, iexact, not_in], size: [not_in] }, pagination: { style: none } }
 `
 let api: Api
 beforeAll(async () => {
@@ -42,16 +42,20 @@ describe('a filter finds the records by their numbers', () => {
     ['name__iexact=ad', []],
     ['name__iexact=50%25', [3]],
     ['name__iexact=5%25', []],
+    ['name__not_in=Ada,adam', [3, 4, 5]],
+    ['name__not_in=a%5C,b', [1, 2, 3, 5]],
+    ['size__not_in=1,2,9', [3, 4, 5]],
   ])('?%s', async (query, found) => {
     expect(await list(query)).toEqual(found)
   })
 })
 
 describe('a filter rejects, and says what it takes', () => {
-  test.each([['name__endswith=%00', '`name__endswith` must not contain U+0000 or an unpaired surrogate']])(
-    '?%s',
-    async (query, detail) => {
-      expect(await list(query)).toBe(detail)
-    },
-  )
+  test.each([
+    ['name__endswith=%00', '`name__endswith` must not contain U+0000 or an unpaired surrogate'],
+    ['size__not_in=1,x', 'the value of `size__not_in` is not valid for a field of the type integer'],
+    [`size__not_in=${'1,'.repeat(100)}1`, '`size__not_in` takes at most 100 values'],
+  ])('?%s', async (query, detail) => {
+    expect(await list(query)).toBe(detail)
+  })
 })

@@ -1,0 +1,17 @@
+import { arrayLiteral } from '../fields/cell.js'
+import type { Lookup } from './lookup.js'
+import { MAX_VALUES, VALUES } from './operands.js'
+
+/** A record without a value has none of the values. */
+export const notIn: Lookup<readonly unknown[]> = {
+  name: 'not_in',
+  isOffered: ({ comparisons }) => comparisons.includes('membership'),
+  operand: VALUES,
+  sql: (column, { bind, field: { type, options } }) =>
+    `(${column} <> all(${bind((values) => arrayLiteral(values.map((value) => type.write(value, options))))})) is not false`,
+  mixesNulls: true,
+  // It excludes a few values of many, so walking along the order finds a page.
+  index: () => 'none',
+  meaning: `is none of up to ${MAX_VALUES} values between commas, written as for \`in\`, or null`,
+  description: 'is none of these, or empty',
+}
