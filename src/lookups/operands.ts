@@ -77,7 +77,7 @@ export function parseValues(texts: readonly string[], source: OperandSource): re
 }
 
 /** Values between commas; a comma inside a value is written `\,` and a backslash `\\`. */
-function splitList(text: string): readonly string[] {
+export function splitList(text: string): readonly string[] {
   // With a comma in front, every value starts with one, an empty first one too.
   const items = `,${text}`.match(/,(?:\\[\s\S]|[^,\\]|\\$)*/g) ?? []
   return items.map((item) => item.slice(1).replaceAll(/\\([\s\S])/g, '$1'))
