@@ -14,6 +14,7 @@ import { lt } from './lt.js'
 import { lte } from './lte.js'
 import { ne } from './ne.js'
 import { notIn } from './not-in.js'
+import { range } from './range.js'
 import { startswith } from './startswith.js'
 
 /** Every lookup there is. A new one is a file and a line here. */
@@ -26,6 +27,7 @@ export const LOOKUPS: readonly Lookup[] = [
   gte,
   lt,
   lte,
+  range,
   contains,
   icontains,
   startswith,

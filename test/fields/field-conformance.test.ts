@@ -152,6 +152,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
   endswith: { ask: (text) => [...text].slice(1).join(''), found: true },
   iexact: { ask: (text) => text.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase()), found: true },
   not_in: { ask: escaped, found: false },
+  range: { ask: (text) => `${escaped(text)},${escaped(text)}`, found: true },
   isnull: { ask: () => 'false', found: true },
 }
 

@@ -10,7 +10,7 @@ models:
       name: { type: string, nullable: true }
       size: { type: integer, nullable: true }
 resources:
-  item: { model: item, path: /items/, filterable: { name: [endswith, iexact, not_in], size: [not_in] }, pagination: { style: none } }
+  item: { model: item, path: /items/, filterable: { name: [endswith, iexact, not_in], size: [not_in, range] }, pagination: { style: none } }
 `
 let api: Api
 beforeAll(async () => {
@@ -45,6 +45,9 @@ describe('a filter finds the records by their numbers', () => {
     ['name__not_in=Ada,adam', [3, 4, 5]],
     ['name__not_in=a%5C,b', [1, 2, 3, 5]],
     ['size__not_in=1,2,9', [3, 4, 5]],
+    ['size__range=2,3', [2, 3]],
+    ['size__range=3,2', []],
+    ['size__range=2,2', [2]],
   ])('?%s', async (query, found) => {
     expect(await list(query)).toEqual(found)
   })
@@ -55,6 +58,9 @@ describe('a filter rejects, and says what it takes', () => {
     ['name__endswith=%00', '`name__endswith` must not contain U+0000 or an unpaired surrogate'],
     ['size__not_in=1,x', 'the value of `size__not_in` is not valid for a field of the type integer'],
     [`size__not_in=${'1,'.repeat(100)}1`, '`size__not_in` takes at most 100 values'],
+    ['size__range=2', '`size__range` takes two values, the first and the last; got 1'],
+    ['size__range=1,2,3', '`size__range` takes two values, the first and the last; got 3'],
+    ['size__range=1,x', 'the value of `size__range` is not valid for a field of the type integer'],
   ])('?%s', async (query, detail) => {
     expect(await list(query)).toBe(detail)
   })

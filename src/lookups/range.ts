@@ -1,0 +1,33 @@
+import { writeCell } from '../fields/cell.js'
+import type { Lookup } from './lookup.js'
+import { type Operand, type OperandSource, parseValues, splitList } from './operands.js'
+
+type Pair = readonly [first: unknown, last: unknown]
+
+/** Two values of the field. */
+const PAIR: Operand<Pair> = {
+  parse: (text, source) => parsePair(splitList(text), source),
+  list: { limits: () => ({ minItems: 2, maxItems: 2 }), parse: parsePair },
+  schema: (value) => value,
+  typescript: (value) => `readonly [${value}, ${value}]`,
+  placeholder: 'first, last',
+}
+
+function parsePair(texts: readonly string[], source: OperandSource): Pair {
+  if (texts.length !== 2) throw source.problem(`takes two values, the first and the last; got ${texts.length}`)
+  const [first, last] = parseValues(texts, source)
+  return [first, last]
+}
+
+export const range: Lookup<Pair> = {
+  name: 'range',
+  isOffered: ({ comparisons }) => comparisons.includes('order'),
+  operand: PAIR,
+  sql(column, { bind, field }) {
+    const bound = (place: 0 | 1) => bind((pair) => writeCell(field, pair[place]))
+    return `${column} between ${bound(0)} and ${bound(1)}`
+  },
+  index: () => 'needed',
+  meaning: 'is from the first to the last of two values between a comma, both included',
+  description: 'is from the first of these to the last, both included',
+}
