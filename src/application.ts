@@ -8,6 +8,9 @@ import type { PluginApp } from './http/plugin.js'
 import type { Mount } from './http/server/fallback.js'
 import type { AnyReplacement } from './http/replacement.js'
 import { type FindPlace, METHODS } from './http/route.js'
+import { applyUses, isGlobal, type Use, type UseArguments, withoutRoutes, withTarget } from './http/middleware/uses.js'
+import { surroundHandler } from './http/middleware/plugins.js'
+import { createValue } from './http/value.js'
 import { RouteClash, RouteTable } from './http/routes.js'
 import { type Additions, NO_ADDITIONS, viewset } from './http/viewset.js'
 import { brokenReference } from './openapi/document.js'
@@ -50,6 +53,7 @@ export function compileApp(
   const routes = new RouteTable()
   const mounts: Mount[] = []
   const closings: Closing[] = []
+  const uses: Use[] = []
   const settings = readSettings(spec.settings, env, judgeDefaults)
   const compile = createCompiler()
   const additions = new Map<Resource, Additions>()
@@ -78,11 +82,12 @@ export function compileApp(
     attempt(['plugins', index], 'value', () => registerPlugin(plugin, spec.file, pluginApp(plugin.path)))
   })
   const haveRegistered = refusals.length === before
-  refusals.push(...misdescribed(), ...uncomputed())
+  refusals.push(...misdescribed(), ...uncomputed(), ...unrouted())
   // Of an application with mistakes, some routes may be missing.
   for (const [resource, added] of refusals.length > 0 ? [] : additions) {
     for (const route of viewset(resource, added)) routes.replace(route)
   }
+  applyUses(routes, uses)
   // A plugin that failed has not come to read all of its settings.
   refusals.push(...(haveRegistered ? settings.refusals() : settings.misfits()))
   return refusals.length > 0
@@ -103,7 +108,11 @@ export function compileApp(
   function pages(): Pages | undefined {
     const { title, explore } = spec.api
     const shown = explore === 'development' ? development : explore
-    return shown ? createExplore({ file: spec.file, title, resources: [...resources.values()], routes }) : undefined
+    return shown
+      ? createExplore({ file: spec.file, title, resources: [...resources.values()], routes }, (handle) =>
+          surroundHandler(handle, uses.filter(isGlobal)),
+        )
+      : undefined
   }
 
   /** Only where all routes are there that schemas may refer to. */
@@ -115,6 +124,17 @@ export function compileApp(
       const index = plugins.findIndex(({ path }) => source === `plugin ${path}`)
       const message = `the ${source}: the description of the route \`${name}\` is wrong: ${broken}`
       return [{ code: 'SC353', path: ['plugins', index], part: 'value', message, help: [] }]
+    })
+  }
+
+  /** Only where every plugin could add its routes. */
+  function unrouted(): readonly Refusal[] {
+    if (refusals.length > 0) return []
+    return withoutRoutes(routes, uses).map(({ source, path, resources: [resource] = [] }): Refusal => {
+      const target = path ?? `the resource \`${resource?.spec.name}\``
+      const message = `the plugin \`${source.replace('plugin ', '')}\`: use() has a middleware for ${target}, where no route is`
+      const index = plugins.findIndex((each) => source === `plugin ${each.path}`)
+      return { code: 'SC353', path: ['plugins', index], part: 'value', message, help: [] }
     })
   }
 
@@ -202,6 +222,13 @@ export function compileApp(
           additions.set(each, { ...before, computed: [...before.computed, place] })
         }
       },
+      use(...given: UseArguments) {
+        const [target, middleware, { problems = [] }] = withTarget(given)
+        const path = typeof target === 'string' ? checkPath(prefix + target) : undefined
+        const own = typeof target === 'object' ? exposures(resource(target.resource)) : undefined
+        uses.push({ path, resources: own, middleware, problems, source, place })
+      },
+      value: (name) => createValue(name),
       problems: (path, render, schema) => routes.renderProblems(checkPath(prefix + path), render, schema),
       mount: (path, listener, options) => void mounts.push({ path: checkPath(path), listener, ...options }),
       onClose: (work) => void closings.push({ source, place, work }),

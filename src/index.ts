@@ -171,6 +171,23 @@ export { JsonText } from './fields/json-text.js'
 export type { Action } from './http/action.js'
 
 /**
+ * A function that surrounds the requests of routes: it can respond itself, or change the reply of `next()`. Register it with `app.use`.
+ * @example
+ * const tag: Middleware = async (_context, next) => {
+ *   const reply = await next()
+ *   return { ...reply, headers: { ...reply.headers, 'X-Served-By': 'library' } }
+ * }
+ */
+export type { Middleware } from './http/route.js'
+
+/**
+ * A value of each request that middleware sets and handlers read. `app.value` makes one.
+ * @example
+ * const isTenant = (tenant: Value<number>, context: Context): boolean => tenant.get(context) !== undefined
+ */
+export type { Value } from './http/value.js'
+
+/**
  * Functions that run before and after the writes of a resource. Register them with `app.hooks`.
  * @example
  * const trimmed: Hooks<{ readonly title: string }> = {

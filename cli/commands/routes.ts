@@ -49,14 +49,15 @@ function isWanted(route: Route, { grep, method }: RoutesOptions): boolean {
 
 const columns = (route: Route): readonly string[] => [route.name, route.method, route.path, sourceOf(route)]
 
-/** `resource book`, `plugin ./plugins/library.ts:12`, and where hooks and computed fields come from. */
-function sourceOf({ source, place, dialect, hooks = [], computed = [] }: Route): string {
+/** `resource book`, `plugin ./plugins/library.ts:12`, and where middleware, hooks and computed fields come from. */
+function sourceOf({ source, place, dialect, uses = [], hooks = [], computed = [] }: Route): string {
   const at = place?.()
   const around = placesOf(hooks)
   const made = placesOf(computed)
   return [
     at ? `plugin ./${at.file}:${at.line}` : source,
     ...(dialect === undefined ? [] : [dialect]),
+    ...(uses.length > 0 ? [`middleware ${placesOf(uses).join(' ')}`] : []),
     ...(around.length > 0 ? [`hooks ${around.join(' ')}`] : []),
     ...(made.length > 0 ? [`computed ${made.join(' ')}`] : []),
   ].join(', ')
@@ -65,13 +66,14 @@ function sourceOf({ source, place, dialect, hooks = [], computed = [] }: Route):
 const placesOf = (finds: NonNullable<Route['hooks']>): readonly string[] =>
   finds.map((find) => find()).map((found) => (found ? `./${found.file}:${found.line}` : 'a plugin'))
 
-const toJson = ({ name, method, path, source, dialect, place, hooks, computed }: Route) => ({
+const toJson = ({ name, method, path, source, dialect, place, uses, hooks, computed }: Route) => ({
   name,
   method,
   path,
   source,
   dialect,
   ...place?.(),
+  ...(uses && { middleware: uses.map((find) => find() ?? {}) }),
   ...(computed && { computed: computed.map((find) => find() ?? {}) }),
   ...(hooks && { hooks: hooks.map((find) => find() ?? {}) }),
 })

@@ -1,4 +1,4 @@
-import type { Method, Route } from '../http/route.js'
+import type { Handler, Method, Route } from '../http/route.js'
 import type { Match } from '../http/routes.js'
 import type { Explored } from './place.js'
 
@@ -13,16 +13,28 @@ const READS: readonly Method[] = ['GET']
 
 /**
  * The pages of an application: `/`, `/explore` with the path of the API behind it, and `/docs`. They only read. What they are made of is
- * loaded for the first of them.
+ * loaded for the first of them. `surround` puts the middleware of plugins around pages; files, such as their styles, have none.
  */
-export function createExplore(explored: Explored): Pages {
+export function createExplore(explored: Explored, surround: (page: Handler) => Handler): Pages {
   const load = () => import('./pages.js')
   const route = (name: string, path: string, handle: Route['handle']): Route =>
     Object.freeze({ name, method: 'GET', path, handle, source: 'explore' })
-  const home = route('explore-home', '/explore/', async (context) => (await load()).home(explored, context))
-  const page = route('explore-page', '/explore/{path}', async (context) => (await load()).page(explored, context))
+  const home = route(
+    'explore-home',
+    '/explore/',
+    surround(async (context) => (await load()).home(explored, context)),
+  )
+  const page = route(
+    'explore-page',
+    '/explore/{path}',
+    surround(async (context) => (await load()).page(explored, context)),
+  )
   const file = route('explore-file', '/explore/{file}', async (context) => (await load()).file(context))
-  const docs = route('docs', '/docs/', async () => (await load()).docsPage(explored))
+  const docs = route(
+    'docs',
+    '/docs/',
+    surround(async () => (await load()).docsPage(explored)),
+  )
   const docsFile = route('docs-file', '/docs/{file}', async (context) => (await load()).docsFile(explored, context))
 
   const find = (path: string): Extract<Match, { readonly route: Route }> | undefined => {

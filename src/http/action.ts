@@ -9,6 +9,7 @@ import type { CompileSchema } from '../resource/validator.js'
 import { compileInput } from '../resource/input.js'
 import { compileValues } from '../resource/values.js'
 import type { ActionDescription } from './action-description.js'
+import type { Endpoint } from './middleware/endpoint.js'
 import { compileEndpoint } from './middleware/index.js'
 import type { Operation } from './operations/operation.js'
 import { notFound, readId } from './operations/request.js'
@@ -108,22 +109,23 @@ export function actionRoute(
     },
     reply,
   }
+  const endpoint: Endpoint = {
+    resource,
+    operation,
+    path,
+    respondsJson: false,
+    checkQuery: undefined,
+    idempotency: method === 'POST' ? spec.idempotency : undefined,
+    replacement: undefined,
+    transaction: method === 'GET' ? undefined : { isolation },
+    hooks: [],
+  }
   return {
     name: `${spec.name}-${name}`,
     method,
     path,
     action: { resource, on, summary, input, output },
-    handle: compileEndpoint({
-      resource,
-      operation,
-      path,
-      respondsJson: false,
-      checkQuery: undefined,
-      idempotency: method === 'POST' ? spec.idempotency : undefined,
-      replacement: undefined,
-      transaction: method === 'GET' ? undefined : { isolation },
-      hooks: [],
-    }),
+    ...compileEndpoint(endpoint),
   }
 }
 

@@ -142,7 +142,12 @@ interface Inside {
 
 /** Whether none but generated code answers it, which writes nothing then. */
 function isGeneratedRead({ request: { method }, route }: Exchange): boolean {
-  return (method === 'GET' || method === 'HEAD') && route?.generated !== undefined && route.place === undefined
+  return (
+    (method === 'GET' || method === 'HEAD') &&
+    route?.generated !== undefined &&
+    route.place === undefined &&
+    route.uses === undefined
+  )
 }
 
 /** A transaction in a transaction is a part of it. */

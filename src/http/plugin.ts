@@ -7,9 +7,11 @@ import type { Resource } from '../resource/resource.js'
 import type { ComputedName, IdOf, RecordOf, ResourceName } from '../resource/typed.js'
 import type { Action } from './action.js'
 import type { HooksOf } from './hooks.js'
+import type { UseOptions, UseTarget } from './middleware/uses.js'
 import type { OperationDescription } from './operation.js'
 import type { Replacement } from './replacement.js'
-import type { Handler, Method, ProblemRenderer, SiteOptions } from './route.js'
+import type { Handler, Method, Middleware, ProblemRenderer, SiteOptions } from './route.js'
+import type { Value } from './value.js'
 
 export type Next = (error?: unknown) => void
 
@@ -70,6 +72,14 @@ export interface PluginApp {
   >(resource: Name, field: Field, compute: ComputationOf<Name, Field, NoInfer<Stored>>): void
   /** Every problem at `path` and below it is answered as `application/json` in the shape that `render` gives; `schema` is what documents say of it. */
   problems(path: string, render: ProblemRenderer, schema?: JsonSchema): void
+  /**
+   * Surrounds the requests of every route with a middleware, or of the routes at a path (relative to the API's prefix) and below it, or of
+   * the routes of a resource. The first registered is the outermost. `check` reports a path or a resource without routes.
+   */
+  use(middleware: Middleware, options?: UseOptions): void
+  use(target: UseTarget, middleware: Middleware, options?: UseOptions): void
+  /** Makes a value that middleware sets for a request and its handlers read; `name` appears in messages. */
+  value<Type>(name: string): Value<Type>
   /**
    * Hands the requests at `path` (from the root) and below it that no route takes to an Express router or a node listener: all of them, except
    * writes of other sites, unless `options` say `crossSite`, and requests for an unknown host.

@@ -1,7 +1,7 @@
 import type { Operation } from '../config/spec.js'
 import type { Json } from '../json.js'
 import type { JsonBody } from '../json-body.js'
-import type { Problem } from '../problem.js'
+import type { Problem, ProblemType } from '../problem.js'
 import type { Asked } from '../db/records/answers.js'
 import type { TransactionOptions } from '../db/database.js'
 import type { DocumentStore, RecordStore } from '../db/records/store.js'
@@ -121,6 +121,18 @@ export interface Generated {
   readonly partial?: true
 }
 
+/**
+ * A function that surrounds the requests of routes. `next` runs the rest and returns its reply; it rejects with the `Problem` of a rejected
+ * request. A middleware that does not call it responds itself.
+ */
+export type Middleware = (context: Context, next: () => Promise<Reply>) => Reply | Promise<Reply>
+
+/** A middleware of a plugin, and the place of its registration. */
+export interface PlacedMiddleware {
+  readonly middleware: Middleware
+  readonly place: FindPlace
+}
+
 /** One method on one path. Generated and hand-written routes are alike from here on. */
 export interface Route {
   readonly name: string
@@ -140,6 +152,12 @@ export interface Route {
   readonly place?: FindPlace
   /** Where plugins registered what runs around it. */
   readonly hooks?: readonly FindPlace[]
+  /** Where plugins registered its middleware. */
+  readonly uses?: readonly FindPlace[]
+  /** The problems with which that middleware rejects requests, as far as plugins declare them. */
+  readonly problems?: readonly ProblemType[]
+  /** Compiles the handler again, with middleware of plugins at its place among that of the framework. */
+  readonly compile?: (middleware: readonly PlacedMiddleware[]) => Handler
   /** Where plugins registered what computes fields of its answers. */
   readonly computed?: readonly FindPlace[]
   /** Whether pages of other sites may send it requests that write. */

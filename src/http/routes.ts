@@ -62,7 +62,7 @@ export class RouteTable implements Links, Iterable<Route> {
 
   /** @throws RouteClash for two routes on one method and path, one name on two paths, and a parameter twice in one path */
   add(route: Route): void {
-    const segments = split(route.path)
+    const segments = splitPath(route.path)
     const parameters = segments.flatMap((segment) => parameterOf(segment) ?? [])
     if (new Set(parameters).size < parameters.length) {
       throw new RouteClash(`the path ${route.path} of the route \`${route.name}\` has a parameter twice`)
@@ -98,7 +98,7 @@ export class RouteTable implements Links, Iterable<Route> {
 
   match(method: string, path: string): Match {
     const values: string[] = []
-    const endpoint = find(this.#root, split(path), 0, values)
+    const endpoint = find(this.#root, splitPath(path), 0, values)
     if (!endpoint) return undefined
     const entry = endpoint.methods.get((method === 'HEAD' ? 'GET' : method) as Method)
     if (!entry) {
@@ -188,7 +188,7 @@ function node(): Node {
 }
 
 /** `/a/b/` and `/a/b` are the segments a, b; a doubled slash is an empty segment, which nothing matches. */
-function split(path: string): readonly string[] {
+export function splitPath(path: string): readonly string[] {
   return path === '/' ? [] : path.slice(1, path.endsWith('/') ? -1 : undefined).split('/')
 }
 

@@ -64,7 +64,7 @@ function generatedRoute(resource: Resource, form: Form, additions: Additions): R
   return {
     ...at,
     method: operation.method,
-    handle: compileEndpoint(endpoint),
+    ...compileEndpoint(endpoint),
     source: other?.source ?? `resource ${resource.spec.name}`,
     generated: { resource, operation: name, ...(bulk && bulk !== 'create' && { bulk: true }) },
     options: optionsOf(resource, operation.on),
@@ -88,7 +88,7 @@ function createManyRoute(resource: Resource, additions: Additions): Route {
   return {
     ...generatedRoute(resource, { name: 'create' }, additions),
     ...at,
-    handle: compileEndpoint(endpoint),
+    ...compileEndpoint(endpoint),
     generated: { resource, operation: 'create', bulk: true },
     options: { headers: { 'Accept-Post': 'application/json' }, describe: () => describeResource(resource.spec) },
   }

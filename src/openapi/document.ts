@@ -1,4 +1,6 @@
 import type { AppSpec, ModelSpec } from '../config/spec.js'
+import type { JsonSchema } from '../json.js'
+import { PROBLEMS } from '../problem.js'
 import type { OperationDescription } from '../http/operation.js'
 import type { Route } from '../http/route.js'
 import type { RouteTable } from '../http/routes.js'
@@ -20,7 +22,7 @@ import {
   shownSchema,
 } from './resource-schemas.js'
 import { resolveReferences } from './references.js'
-import { anyOther, anyProblem, HEADERS, PROBLEM_SCHEMA, refusal, refusalName } from './responses.js'
+import { anyOther, anyProblem, HEADERS, PROBLEM_SCHEMA, refusal, refusalName, renderedProblem } from './responses.js'
 import { describeWritten, mapSchemas } from './written.js'
 
 /** What a document is made of: the compiled application. */
@@ -65,14 +67,28 @@ export function describeApp({ spec, routes }: Described): Part {
   }
 
   function describe(route: Route): Part {
+    const rendered = routes.problemSchemaAt(route.path)
     const { generated } = route
-    if (!generated) return describeWritten(route, routes.problemSchemaAt(route.path))
+    if (!generated) return withProblems(describeWritten(route, rendered), route, rendered)
     const { resource, operation, partial } = generated
     const { model } = resource.spec
     const canConflict = operation === 'destroy' ? isHeld(model, spec.models) || isGuarded(model) : canClash(generated)
     const describeIt = generated.bulk ? describeBulk : describeGenerated
-    return describeIt({ resource, operation, schemas, canConflict, partial }, namesOf(resource))
+    return withProblems(
+      describeIt({ resource, operation, schemas, canConflict, partial }, namesOf(resource)),
+      route,
+      rendered,
+    )
   }
+}
+
+/** Adds the problems that the middleware of the route declares. `rendered` is the schema of problems there, where they have their own. */
+function withProblems(part: Part, { problems = [] }: Route, rendered: JsonSchema | undefined): Part {
+  const declared = problems.map((type) => {
+    const { status } = PROBLEMS[type]
+    return [status, { ...refusal(status), ...(rendered && { content: renderedProblem(rendered) }) }] as const
+  })
+  return { ...part, responses: { ...Object.fromEntries(declared), ...(part['responses'] as Part) } }
 }
 
 /**

@@ -27,6 +27,10 @@ export const HEADERS: Readonly<Record<string, Part>> = {
     description: 'Seconds after which it is worth another try.',
     schema: { type: 'integer', minimum: 0 },
   },
+  'WWW-Authenticate': {
+    description: 'The credentials that the service accepts (RFC 9110, 11.6.1).',
+    schema: { type: 'string' },
+  },
   Link: {
     description: 'The pages around this one (RFC 8288), by `rel`: first, prev, next, last.',
     schema: { type: 'string' },
@@ -92,6 +96,8 @@ export function refusalName(status: number): string {
 
 /** What refusals tell in headers, by status. */
 const TELLING: Readonly<Record<number, readonly string[]>> = {
+  [PROBLEMS.unauthorized.status]: ['WWW-Authenticate'],
+  [PROBLEMS.too_many_requests.status]: ['Retry-After'],
   [PROBLEMS.request_in_progress.status]: ['Retry-After'],
   [PROBLEMS.unavailable.status]: ['Retry-After'],
   [PROBLEMS.unsupported_media_type.status]: ['Accept', 'Accept-Post', 'Accept-Patch'],

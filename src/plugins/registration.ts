@@ -4,11 +4,14 @@ import { isNativeError } from 'node:util/types'
 import { suggest } from '../config/words.js'
 import type { Action } from '../http/action.js'
 import { HOOKS } from '../http/hooks.js'
+import type { UseArguments, UseOptions } from '../http/middleware/uses.js'
 import type { PluginApp } from '../http/plugin.js'
-import { type FindPlace, METHODS } from '../http/route.js'
+import { type FindPlace, METHODS, type Middleware } from '../http/route.js'
 import { RouteClash } from '../http/routes.js'
 import type { Computation } from '../resource/computed.js'
 import type { Row } from '../resource/plan.js'
+import { requireUse } from './use.js'
+import { isMapping, requireFunction, requireName, requirePath } from './require.js'
 import type { LoadedPlugin } from './load.js'
 import { callPlace, errorPlace } from './place.js'
 
@@ -99,6 +102,16 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
       requireSiteOptions(`the options of mount(${inspect(path)})`, options)
       app.mount(path, listener, options)
     },
+    use(...given: UseArguments) {
+      requireOpen('use')
+      requireUse(given)
+      from(guarded.use).use(...(given as [Middleware, UseOptions?]))
+    },
+    value(name) {
+      requireOpen('value')
+      requireName('the name of a value', name)
+      return app.value(name)
+    },
     onClose(work) {
       requireOpen('onClose')
       requireFunction('what onClose() runs', work)
@@ -106,11 +119,6 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
     },
   })
   return guarded
-}
-
-function requireName(what: string, given: unknown): void {
-  if (typeof given === 'string' && given !== '') return
-  throw new Error(`${what} is ${inspect(given)}; it must be a text`)
 }
 
 /** Documents are made when somebody asks for one; what is wrong with a description is said before. */
@@ -126,11 +134,6 @@ function requireOperation(what: string, given: unknown): void {
       `${what} has the responses ${inspect(responses, { depth: 0 })}; they are named by status, 200 to 599`,
     )
   }
-}
-
-function requireFunction(what: string, given: unknown): void {
-  if (typeof given === 'function') return
-  throw new Error(`${what} is ${inspect(given, { depth: 0 })}; it must be a function`)
 }
 
 function requireSiteOptions(what: string, given: unknown): void {
@@ -183,10 +186,6 @@ function requireAction(what: string, name: unknown, given: unknown): void {
   }
 }
 
-function isMapping(given: unknown): given is Readonly<Record<string, unknown>> {
-  return typeof given === 'object' && given !== null && !Array.isArray(given)
-}
-
 function requireHooks(what: string, given: unknown): void {
   if (!isMapping(given)) {
     throw new Error(`${what} are ${inspect(given, { depth: 0 })}; they must be an object of functions`)
@@ -200,16 +199,6 @@ function requireHooks(what: string, given: unknown): void {
     }
     requireFunction(`${what}: \`${name}\``, hook)
   }
-}
-
-/** Clients take `.` and `..` away before they send a path, so that nobody could ask for one with them. */
-function requirePath(what: string, given: unknown): void {
-  const segments = typeof given === 'string' ? given.split('/') : []
-  const sound = segments.at(0) === '' && segments.at(-1) === ''
-  if (given === '/' || (sound && segments.slice(1, -1).every((segment) => !['', '.', '..'].includes(segment)))) return
-  throw new Error(
-    `${what} is ${inspect(given)}; it must start and end with a slash, with no doubled slash, \`.\` or \`..\` in between`,
-  )
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -159,6 +159,34 @@ describe('a plugin is refused by its name', () => {
     ],
     ['a schema that is none', (app) => app.setting('size', { type: 'intger' }, 0), 'schema is invalid'],
     ['a resource that is not there', (app) => app.resource('bok'), 'no resource is named `bok`'],
+    [
+      'a middleware that is not a function',
+      (app) => app.use(anything({ handle })),
+      'the first argument of use() is { handle: [Function: handle] }; it must be a middleware, a path, or a resource',
+    ],
+    [
+      'a middleware for a path that is not a function',
+      (app) => app.use('/books/', anything(undefined)),
+      "the middleware of use('/books/') is undefined; it must be a function",
+    ],
+    ['a middleware for a path without a slash', (app) => app.use('/books', handle), 'the path of use() is'],
+    [
+      'a middleware for a resource that does not exist',
+      (app) => app.use({ resource: 'bok' }, handle),
+      'no resource is named `bok`',
+    ],
+    ['a middleware for a path without routes', (app) => app.use('/boks/', handle), 'boks/, where no route is'],
+    [
+      'a middleware with a problem that does not exist',
+      (app) => app.use(handle, { problems: [anything('too_many_request')] }),
+      "names 'too_many_request'; a problem type with a similar name exists: `too_many_requests`",
+    ],
+    [
+      'a middleware with an unknown option',
+      (app) => app.use(handle, anything({ problem: [] })),
+      'the options of use() have the member `problem`',
+    ],
+    ['a value without a name', (app) => app.value(anything(undefined)), 'the name of a value is undefined'],
   ])('for %s', async (_what, plugin, says) => {
     const faults = await faultsOf(plugin)
     expect(faults).toHaveLength(1)

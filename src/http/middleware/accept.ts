@@ -1,5 +1,5 @@
 import { Problem } from '../../problem.js'
-import type { Middleware } from './endpoint.js'
+import type { Stage } from './endpoint.js'
 
 /** The media type of responses, and the ranges that include it, the most specific first. */
 const RANGES = ['application/json', 'application/*', '*/*']
@@ -7,7 +7,7 @@ const RANGE = /^[!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+$/
 const WEIGHT = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
 
 /** Rejects clients that cannot read JSON, as 406, before anything is done. */
-export const accept: Middleware = (next, { respondsJson }) => {
+export const accept: Stage = (next, { respondsJson }) => {
   if (!respondsJson) return next
   return (context, input) => {
     const { accept } = context.headers

@@ -4,7 +4,7 @@ import type { Resource } from '../../resource/resource.js'
 import type { Hooks } from '../hooks.js'
 import type { Operation } from '../operations/operation.js'
 import type { AnyReplacement } from '../replacement.js'
-import type { Context, Reply } from '../route.js'
+import type { Context, PlacedMiddleware, Reply } from '../route.js'
 
 /** An operation of a resource at a path, with everything that decides which middleware its requests pass. */
 export interface Endpoint {
@@ -23,6 +23,8 @@ export interface Endpoint {
   /** The transaction that the operation or its hooks need; undefined where it runs without one. */
   readonly transaction: TransactionOptions | undefined
   readonly hooks: readonly Hooks[]
+  /** The middleware of plugins, the outermost first. */
+  readonly middleware?: readonly PlacedMiddleware[]
 }
 
 /**
@@ -31,4 +33,4 @@ export interface Endpoint {
 export type Step = (context: Context, input?: object) => Reply | Promise<Reply>
 
 /** Puts a step around the next one. Returns `next` itself where the endpoint does not need the step: then it costs nothing. */
-export type Middleware = (next: Step, endpoint: Endpoint) => Step
+export type Stage = (next: Step, endpoint: Endpoint) => Step

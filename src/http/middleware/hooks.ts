@@ -7,10 +7,10 @@ import type { Id, Precondition, Row } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Committed, Hooks } from '../hooks.js'
 import type { Transaction } from '../route.js'
-import type { Middleware } from './endpoint.js'
+import type { Stage } from './endpoint.js'
 
 /** Runs the hooks of a resource around the writes of its operations, in their order. An endpoint with hooks runs in a transaction. */
-export const hooks: Middleware = (next, { resource, hooks }) => {
+export const hooks: Stage = (next, { resource, hooks }) => {
   if (hooks.length === 0) return next
   return (context, input) => next(withHooks(context as Transaction, resource, hooks), input)
 }

@@ -3,13 +3,13 @@ import type { Answers, Asked } from '../../db/records/answers.js'
 import { Problem } from '../../problem.js'
 import { textOf } from '../server/reply.js'
 import type { Context, Reply } from '../route.js'
-import type { Middleware } from './endpoint.js'
+import type { Stage } from './endpoint.js'
 
 /** A key, perhaps between double quotes, as the draft of the header has it: visible ASCII without what would need escaping there. */
 const KEY = /^(?:"([!#-+\--[\]-~]{1,255})"|([!#-+\--[\]-~]{1,255}))$/
 
 /** Does a request with an `Idempotency-Key` once, and responds to its repetitions as before. Only valid requests store their response. */
-export const idempotency: Middleware = (next, { idempotency: spec, operation, path, transaction = {} }) => {
+export const idempotency: Stage = (next, { idempotency: spec, operation, path, transaction = {} }) => {
   if (!spec) return next
   const { required, hours } = spec
   return async (context) => {

@@ -1,18 +1,20 @@
 import type { Operation } from '../operations/operation.js'
-import type { Handler } from '../route.js'
+import type { Handler, Route } from '../route.js'
 import { accept } from './accept.js'
-import type { Endpoint, Middleware, Step } from './endpoint.js'
+import type { Endpoint, Stage, Step } from './endpoint.js'
 import { hooks } from './hooks.js'
 import { idempotency } from './idempotency.js'
 import { parameters } from './parameters.js'
+import { plugins } from './plugins.js'
 import { read } from './read.js'
 import { replacement } from './replacement.js'
 import { transaction } from './transaction.js'
 
 /** The order in which a request passes the middleware, from the outside in. */
-const ORDER: readonly Middleware[] = [
+const ORDER: readonly Stage[] = [
   accept,
   // Authentication and authorisation belong here.
+  plugins,
   parameters,
   idempotency,
   read,
@@ -21,9 +23,13 @@ const ORDER: readonly Middleware[] = [
   hooks,
 ]
 
-/** Compiles an endpoint to a handler, with the middleware that it needs. */
-export function compileEndpoint(endpoint: Endpoint): Handler {
-  const handle = ORDER.reduceRight((next, middleware) => middleware(next, endpoint), perform(endpoint.operation))
+/** The handler of an endpoint, with the middleware that it needs. */
+export function compileEndpoint(endpoint: Endpoint): Required<Pick<Route, 'handle' | 'compile'>> {
+  return { handle: compile(endpoint), compile: (middleware) => compile({ ...endpoint, middleware }) }
+}
+
+function compile(endpoint: Endpoint): Handler {
+  const handle = ORDER.reduceRight((next, stage) => stage(next, endpoint), perform(endpoint.operation))
   return (context) => handle(context)
 }
 

@@ -2,10 +2,10 @@ import type { Operation, ResourceSpec } from '../../config/spec.js'
 import { Problem } from '../../problem.js'
 import { parsePairs, parseQuery, quote } from '../../resource/query.js'
 import type { Resource } from '../../resource/resource.js'
-import type { Middleware } from './endpoint.js'
+import type { Stage } from './endpoint.js'
 
 /** Rejects query parameters that the operation does not have, as 400. */
-export const parameters: Middleware = (next, { checkQuery }) => {
+export const parameters: Stage = (next, { checkQuery }) => {
   if (!checkQuery) return next
   return (context, input) => {
     if (context.search !== '') checkQuery(context.search)

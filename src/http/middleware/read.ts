@@ -1,7 +1,7 @@
-import type { Middleware } from './endpoint.js'
+import type { Stage } from './endpoint.js'
 
 /** Reads the request before code of a plugin or a transaction starts, so that invalid requests cost no database time. */
-export const read: Middleware = (next, { operation, replacement, transaction }) => {
+export const read: Stage = (next, { operation, replacement, transaction }) => {
   if (!replacement && !transaction) return next
   return async (context, input) => next(context, input ?? (await operation.read(context)))
 }

@@ -42,6 +42,8 @@ export interface Exchange {
   stored: boolean
   /** Ends its transactions, but for one that is being committed; made for the first of them. */
   ending: AbortController | undefined
+  /** What middleware has set for the handlers of the request; made for the first value. */
+  values: Map<symbol, unknown> | undefined
   /** The code of a plugin that runs inside of a generated operation. */
   code: PluginCode | undefined
 }

@@ -1,0 +1,49 @@
+import { inspect } from 'node:util'
+import { exchangeOf } from '../server/exchange.js'
+import type { FindPlace, Handler, PlacedMiddleware, Reply } from '../route.js'
+import type { Stage, Step } from './endpoint.js'
+
+/** Runs the middleware of plugins, in the order of registration. */
+export const plugins: Stage = (next, { middleware = [] }) => middleware.reduceRight(surround, next)
+
+/** Puts the middleware of plugins around a handler that is not an operation. */
+export function surroundHandler(handle: Handler, middleware: readonly PlacedMiddleware[]): Handler {
+  const step = middleware.reduceRight<Step>(surround, handle)
+  return (context) => step(context)
+}
+
+function surround(next: Step, { middleware, place }: PlacedMiddleware): Step {
+  const code = { hook: 'use', place }
+  return async (context, input) => {
+    const exchange = exchangeOf(context)
+    // The log names the middleware for as long as the request waits for it.
+    const wait = (isWaiting: boolean) => {
+      if (exchange) exchange.code = isWaiting ? code : undefined
+    }
+    let isCalled = false
+    wait(true)
+    const reply: unknown = await middleware(context, async () => {
+      if (isCalled) throw new Error(`${nameOf(place)} called next() twice for one request`)
+      isCalled = true
+      wait(false)
+      const reply = await next(context, input)
+      wait(true)
+      return reply
+    })
+    if (!isReply(reply)) {
+      const returned = inspect(reply, { depth: 0 })
+      throw new TypeError(`${nameOf(place)} returned ${returned}; it must return a reply, such as the reply of next()`)
+    }
+    wait(false)
+    return reply
+  }
+}
+
+function nameOf(place: FindPlace): string {
+  const found = place()
+  return found ? `the middleware of ${found.file}:${found.line}` : 'a middleware'
+}
+
+function isReply(reply: unknown): reply is Reply {
+  return typeof reply === 'object' && reply !== null && 'status' in reply
+}

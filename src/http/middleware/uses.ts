@@ -1,0 +1,76 @@
+import type { ProblemType } from '../../problem.js'
+import type { Resource } from '../../resource/resource.js'
+import type { ResourceName } from '../../resource/typed.js'
+import type { Middleware, PlacedMiddleware, Route } from '../route.js'
+import { type RouteTable, splitPath } from '../routes.js'
+import { surroundHandler } from './plugins.js'
+
+/** The routes that a middleware is for: those at a path and below it, or those of a resource. */
+export type UseTarget = string | { readonly resource: ResourceName }
+
+export interface UseOptions {
+  /** The problems with which the middleware rejects requests, for the OpenAPI document. */
+  readonly problems?: readonly ProblemType[]
+}
+
+export type UseArguments = [Middleware, (UseOptions | undefined)?] | [UseTarget, Middleware, (UseOptions | undefined)?]
+
+/** The arguments of a call of `use`; the target is undefined for every route. */
+export function withTarget(given: UseArguments): readonly [UseTarget | undefined, Middleware, UseOptions] {
+  if (typeof given[0] === 'function') return [undefined, given[0], (given[1] ?? {}) as UseOptions]
+  return [given[0], given[1] as Middleware, given[2] ?? {}]
+}
+
+/** A call of `use`. */
+export interface Use extends PlacedMiddleware {
+  /** The plugin that called. */
+  readonly source: string
+  /** From the root; undefined for every path. */
+  readonly path: string | undefined
+  /** The resource, also where it is mounted; undefined for every resource. */
+  readonly resources: readonly Resource[] | undefined
+  readonly problems: readonly ProblemType[]
+}
+
+/** Puts the middleware of plugins into the routes that each is for. Other routes stay as they are. */
+export function applyUses(routes: RouteTable, uses: readonly Use[]): void {
+  if (uses.length === 0) return
+  for (const route of [...routes]) {
+    const own = uses.filter((use) => covers(use, route))
+    if (own.length > 0) routes.replace(withMiddleware(route, own))
+  }
+}
+
+/** The calls of `use` for a path or a resource that no route has. */
+export function withoutRoutes(routes: RouteTable, uses: readonly Use[]): readonly Use[] {
+  const all = [...routes]
+  return uses.filter((use) => !isGlobal(use) && !all.some((route) => covers(use, route)))
+}
+
+/** Whether a middleware is for every route. */
+export function isGlobal({ path, resources }: Use): boolean {
+  return path === undefined && resources === undefined
+}
+
+function withMiddleware(route: Route, uses: readonly Use[]): Route {
+  const problems = [...new Set(uses.flatMap((use) => use.problems))]
+  return {
+    ...route,
+    handle: route.compile?.(uses) ?? surroundHandler(route.handle, uses),
+    uses: uses.map(({ place }) => place),
+    ...(problems.length > 0 && { problems }),
+  }
+}
+
+function covers({ path, resources }: Use, { path: routePath, generated, action }: Route): boolean {
+  if (resources) return resources.some((each) => each === generated?.resource || each === action?.resource)
+  return path === undefined || isBelow(splitPath(routePath), splitPath(path))
+}
+
+/** Parameters of paths are equal whatever their names are. */
+function isBelow(segments: readonly string[], start: readonly string[]): boolean {
+  return start.every((segment, index) => {
+    const own = segments[index]
+    return own === segment || (own?.startsWith('{') === true && segment.startsWith('{'))
+  })
+}
