@@ -31,6 +31,7 @@ const DECLARED: readonly string[] = [
   'src/config/parse/resource-drafts.ts',
   'src/config/parse/operations.ts',
   'src/config/parse/field-names.ts',
+  'src/config/parse/link-size.ts',
   'src/resource/query.ts',
 ]
 

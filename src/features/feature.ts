@@ -69,6 +69,8 @@ export interface QueryParameter<Plan extends object = object> {
   readonly typescript: string
   /** Whether answers then hold parts of records. It is documented on the paths of parts, so that other answers are known to be whole. */
   readonly partial?: true
+  /** Parameters that do not go together with it. */
+  readonly excludes?: readonly string[]
   /** How people are told what to type. Pages have an input for each parameter with a hint. */
   readonly hint?: string
   /** Whether any text finds records, so that pages can propose some while a person types. */

@@ -1,5 +1,6 @@
 import type { CoreSpec, Operation } from '../config/core-spec.js'
 import type { Json, JsonSchema } from '../json.js'
+import { distinct, type DistinctPlan, type DistinctSpec } from './distinct.js'
 import { expand, type ExpandSpec } from './expand.js'
 import type { Feature, MountNames, QueryParameter } from './feature.js'
 import { search, type SearchPlan, type SearchSpec } from './search.js'
@@ -7,13 +8,13 @@ import type { SelectionPlan } from './selection.js'
 import { sparseFields, type SparseFieldsSpec } from './sparse-fields.js'
 
 /** Every feature of resources, in the order of the reference. A new one is a file, its line here, and its types below. */
-export const FEATURES: readonly Feature[] = Object.freeze([search, sparseFields, expand])
+export const FEATURES: readonly Feature[] = Object.freeze([search, sparseFields, expand, distinct])
 
 /** What the features add to the spec of a resource. */
-export interface FeatureSpecs extends SearchSpec, SparseFieldsSpec, ExpandSpec {}
+export interface FeatureSpecs extends SearchSpec, SparseFieldsSpec, ExpandSpec, DistinctSpec {}
 
 /** What their parameters add to the plan of a list. */
-export interface FeaturePlans extends SearchPlan, SelectionPlan {}
+export interface FeaturePlans extends SearchPlan, SelectionPlan, DistinctPlan {}
 
 /** The schemas of all keys. */
 export function featureKeys(): Readonly<Record<string, JsonSchema>> {

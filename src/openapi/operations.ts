@@ -1,6 +1,7 @@
 import { isReading, type Operation, type PaginationSpec } from '../config/spec.js'
 import { article } from '../config/words.js'
 import { COUNT, envelopeOf, NEIGHBOUR, objectOf } from '../dialects/description.js'
+import { featureParameters } from '../features/index.js'
 import type { Generated } from '../http/route.js'
 import { describeDialect, FEATURES, type Subject } from './features.js'
 import { type Part, reference } from './part.js'
@@ -109,7 +110,9 @@ function sayingOf({ resource, operation, partial }: Subject): Saying {
   const saying = SAYINGS[operation]
   if (partial) {
     const summary = (name: string) => `${saying.summary(name)}, in part`
-    return { ...saying, summary, description: `${saying.description} Only the members that \`fields\` names.` }
+    const partials = featureParameters(resource.spec, operation).filter((each) => each.partial)
+    const names = partials.map(({ name }) => `\`${name}\``).join(' or ')
+    return { ...saying, summary, description: `${saying.description} Only the members that ${names} names.` }
   }
   const { dialect } = resource.spec
   if (operation === 'update' && dialect?.put === 'merge') {

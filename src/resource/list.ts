@@ -48,9 +48,16 @@ export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search:
     const asked: FeaturePlans = {}
     for (const parameter of featured) {
       const text = query.get(parameter.name)
-      if (text !== undefined) parameter.read(text, asked)
+      if (text === undefined) continue
+      const other = parameter.excludes?.find((name) => query.has(name))
+      if (other !== undefined)
+        throw new Problem(
+          'invalid_query',
+          `the parameters \`${parameter.name}\` and \`${other}\` do not go together; give one`,
+        )
+      parameter.read(text, asked)
     }
-    const order = readOrder(ordering.length > 0 ? query.get('ordering') : undefined)
+    const order = asked.order ?? readOrder(ordering.length > 0 ? query.get('ordering') : undefined)
     const { start, limit, keyset, links, linkLength } = style.read(query, order, spec.pagination)
     const kept = spellKept(query, isKept)
     refuseLong(kept, linkLength)

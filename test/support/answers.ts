@@ -57,7 +57,8 @@ export function judgeAnswers(server: Server, app: App): Judged {
     if (!match || !('route' in match) || !isDescribed(match.route)) return
     const { path } = match.route
     const isArray = watchBody(request)
-    const isPart = new URL(request.url ?? '', 'http://any').searchParams.has('fields')
+    const asked = new URL(request.url ?? '', 'http://any').searchParams
+    const isPart = asked.has('fields') || asked.has('distinct')
     listenTo(response, request.method === 'HEAD', (sent) => {
       made ??= createJudge(app)
       answered.add(`${method} ${path} ${sent.status}`)

@@ -1,9 +1,10 @@
 import { FEATURES } from '../../features/index.js'
 import type { Json } from '../../json.js'
 import { lookupsOfType } from '../../lookups/index.js'
-import { PAGINATION_STYLES, paginationStyle } from '../../pagination/index.js'
+import { PAGINATION_STYLES } from '../../pagination/index.js'
+import { linkMeasure, OUTGROWN } from './link-size.js'
 import { checkFieldName, checkUsable, type FieldUse } from './field-names.js'
-import { type Drafts, type FieldDraft, type ModelDraft, optionsOf } from './drafts.js'
+import { type Drafts, type FieldDraft, type ModelDraft } from './drafts.js'
 import type { Path } from '../yaml/located.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
@@ -131,23 +132,6 @@ export const checkNulls = ({ path, yaml }: ResourceDraft, model: ModelDraft, rep
       })
   }
 }
-
-/** Tells whether the links of a resource's lists, which may hold a value of each field of the order, could become too long. */
-const linkMeasure = ({ path, yaml }: ResourceDraft, models: Drafts, report: Report) => {
-  const style = report.isSpoiled([...path, 'pagination']) ? undefined : paginationStyle(yaml.pagination?.style ?? '')
-  return (order: readonly FieldDraft[]): boolean => {
-    const fields = [...new Set(order)].flatMap((field) => {
-      const options = optionsOf(field, models)
-      return options === undefined ? [] : [{ name: field.name, type: field.type, options }]
-    })
-    return style?.outgrows?.(fields) === true
-  }
-}
-
-const OUTGROWN = {
-  code: 'SC311',
-  help: ['give it a `max`, of at most 500 for all texts of an order together, or choose another style'],
-} as const
 
 const outgrown = ({ name }: FieldDraft): string =>
   `lists with cursors cannot be ordered by ${show(name)}: links hold its values, and would become too long`

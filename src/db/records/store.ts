@@ -11,7 +11,7 @@ import { COUNT_CAP, createEstimates, type Estimates, isCounted } from '../statem
 import type { Connection, Result, Statement } from '../database.js'
 import type { Guards } from '../driver/blame.js'
 import { toProblem, toReadFailure, toReferred } from '../driver/errors.js'
-import { type Form, formFor } from '../statements/forms.js'
+import { type Form, formFor, listForm } from '../statements/forms.js'
 import { guardsOf, placeOfTaken, referrersOf } from './guards.js'
 import type { PageCells } from '../statements/page.js'
 import type { StatementCounts } from '../statements/shapes.js'
@@ -145,7 +145,7 @@ function bindStore<Item, Items>(
   })
 
   const readPage = async (plan: ListPlan) => {
-    return formFor(form, plan.selection).page.read(await ask(statements.list(plan)), {
+    return listForm(form, plan).page.read(await ask(statements.list(plan)), {
       plan,
       counted: isCounted(plan),
       keys: plan.keyset ? plan.order.length : 0,

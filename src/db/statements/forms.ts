@@ -11,7 +11,7 @@ import { type Cell, readCell } from '../../fields/cell.js'
 import { type Computations, NOTHING_COMPUTED } from '../../resource/computed.js'
 import { detailName, type Links } from '../../resource/links.js'
 import { remember } from '../../remember.js'
-import type { Row, Selection } from '../../resource/plan.js'
+import type { ListPlan, Row, Selection } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import { joinedPage, type PageShape, rowPage, textPage } from './page.js'
 
@@ -27,11 +27,18 @@ export interface Form<Item, Items> {
   readonly page: PageShape<Items>
   /** The form of what a client asks to see; undefined where that is always all. */
   readonly selected?: (selection: Selection) => Form<Item, Items>
+  /** The form of the distinct values of a field. */
+  readonly distinct?: (field: FieldSpec) => Form<Item, Items>
 }
 
 /** The form of what a client asks to see, or of all there is to see. */
 export function formFor<Item, Items>(form: Form<Item, Items>, selection: Selection | undefined): Form<Item, Items> {
   return (selection && form.selected?.(selection)) ?? form
+}
+
+/** The form of the records of a list. */
+export function listForm<Item, Items>(form: Form<Item, Items>, { selection, distinct }: ListPlan): Form<Item, Items> {
+  return (distinct && form.distinct?.(distinct)) ?? formFor(form, selection)
 }
 
 /** A column as it is selected: its wire form. */
@@ -46,8 +53,11 @@ export function cellColumn(field: FieldSpec): string {
 }
 
 /** Records as handlers see them: every stored field by name, private ones too. */
-export function rowForm(resource: Resource): Form<Row, readonly Row[]> {
-  const { fields } = resource.spec.model
+export function rowForm({ spec: { model } }: Resource): Form<Row, readonly Row[]> {
+  return { ...rowsOf(model.fields), distinct: remember((field) => rowsOf([field])) }
+}
+
+function rowsOf(fields: readonly FieldSpec[]): Form<Row, readonly Row[]> {
   const read = (cells: readonly Cell[]): Row =>
     Object.fromEntries(fields.map((field, index) => [field.name, readCell(field, cells[index])]))
   return {
@@ -106,7 +116,8 @@ export function documentForm(
       computations,
     )
   })
-  return { ...whole, fields: model.fields, tag, selected }
+  const distinct = remember(({ name }: FieldSpec) => selected({ key: name, members: new Set([name]), expand: [] }))
+  return { ...whole, fields: model.fields, tag, selected, distinct }
 }
 
 interface Document {

@@ -122,6 +122,8 @@ function follows(column: string, bound: string | undefined, part: OrderSpec): st
 
 /** What a page is cut out of, and how. */
 interface Source {
+  readonly from: string
+  /** Its name. */
   readonly table: string
   readonly key: string
   /** The columns that are used of it. */
@@ -136,20 +138,21 @@ interface Source {
 
 /** What stands after `from`: the rows of a page and, where it has a size, one row more. */
 export function pageRows(plan: ListPlan, source: Source, params: Parameters): string {
-  if (!isFar(plan)) return cutRows(plan, source, params)
+  // Distinct values have no key.
+  if (!isFar(plan) || plan.distinct) return cutRows(plan, source, params)
   const { table, key, order } = source
   const columns = order.map(({ field }) => identifier(field.column)).join(', ')
   return `${table} where ${key} in (select ${key} from ${cutRows(plan, { ...source, columns }, params)})`
 }
 
 function cutRows(plan: ListPlan, source: Source, params: Parameters): string {
-  const { table, where, order, limit } = source
+  const { from, table, where, order, limit } = source
   const parts = partsOf(plan.start, source, params)
   const [first, ...others] = order
   // Each part has nulls alone, or none, in the first field, so that an index is read as it is.
   const plain = first === undefined || parts.length === 0 ? order : [withoutPlace(first), ...others]
   const rowsOf = (part: string | undefined) =>
-    `${table}${part === undefined ? where : `${where === '' ? ' where' : `${where} and`} ${part}`}`
+    `${from}${part === undefined ? where : `${where === '' ? ' where' : `${where} and`} ${part}`}`
   const passed = offsetOf(plan) > 0 ? params.add((given) => String(offsetOf(given))) : undefined
   if (parts.length < 2) {
     return `${rowsOf(parts[0])}${orderClause(plain, table)}${limit}${passed === undefined ? '' : ` offset ${passed}`}`

@@ -10,12 +10,12 @@ import type { ListPlan, Precondition, Row, Selection } from '../../resource/plan
 import { type BulkStatements, compileBulkStatements } from './bulk-statements.js'
 import { COUNT_CAP, isCounted } from './count.js'
 import type { Statement } from '../database.js'
-import { type Form, formFor } from './forms.js'
+import { type Form, formFor, listForm } from './forms.js'
 import { mergedInto } from './merge.js'
 import { meets, shapeOfPreconditions } from './preconditions.js'
 import { createShapes, type StatementCounts, type Template } from './shapes.js'
 import { boundary, isFar, neededOrder, orderClause, pageRows, reversed } from './page-rows.js'
-import { keyColumns, parameters, whereClause } from './where.js'
+import { keyColumns, listSource, type ListSource, parameters } from './where.js'
 
 /** Every statement that a resource in one form needs. The one place where SQL for records is made. */
 export interface Statements extends BulkStatements {
@@ -69,23 +69,23 @@ export function compileStatements(
   const selecting = createShapes(model.table, counts, MOST_SELECTING)
   const { serve } = shapes
 
-  const counted = (plan: ListPlan, matching: string): string => {
-    const rows = `from ${table}${matching}`
+  const counted = (plan: ListPlan, { from, where }: ListSource): string => {
+    const rows = `from ${from}${where}`
     return plan.total === 'exact'
       ? `select count(*) ${rows}`
       : `select count(*) from (select 1 ${rows} limit ${COUNT_CAP + 1}) c`
   }
   const list = (plan: ListPlan): Template<ListPlan> => {
     const params = parameters()
-    const { page, select, fields } = formFor(form, plan.selection)
+    const { page, select, fields } = listForm(form, plan)
     const stored = columnsOf(model, new Set([...fields, ...plan.order.map(({ field }) => field)]))
     const backwards = 'before' in plan.start
-    const matching = whereClause(plan, params)
+    const source = listSource(plan, table, params)
     const order = neededOrder(plan)
     const cutOrder = backwards ? reversed(order) : order
     const size = plan.limit === undefined ? undefined : `${params.add((given) => String(given.limit))}::int`
     const limit = size === undefined ? '' : ` limit ${size} + 1`
-    const rows = pageRows(plan, { table, key, columns: stored, where: matching, order: cutOrder, limit }, params)
+    const rows = pageRows(plan, { ...source, table, key, columns: stored, order: cutOrder, limit }, params)
     const text = page.text({
       // The page is cut out before anything is made of its rows: else it would be made of those that are passed over, too.
       cut: `select ${stored} from ${rows}`,
@@ -93,7 +93,7 @@ export function compileStatements(
       order: orderClause(order, table),
       selected: select,
       keys: plan.keyset ? keyColumns(plan.order) : [],
-      count: isCounted(plan) ? counted(plan, matching) : undefined,
+      count: isCounted(plan) ? counted(plan, source) : undefined,
       size,
       cutOrder: orderClause(cutOrder, table),
     })
@@ -102,11 +102,12 @@ export function compileStatements(
   }
   const count = (plan: ListPlan): Template<ListPlan> => {
     const params = parameters()
-    return { text: counted(plan, whereClause(plan, params)), values: params.readers, kind: READ }
+    return { text: counted(plan, listSource(plan, table, params)), values: params.readers, kind: READ }
   }
   const estimate = (plan: ListPlan): Template<ListPlan> => {
     const params = parameters()
-    const text = `explain (format json) select 1 from ${table}${whereClause(plan, params)}`
+    const { from, where } = listSource(plan, table, params)
+    const text = `explain (format json) select 1 from ${from}${where}`
     return { text, values: params.readers, kind: READ }
   }
   const create = ({ row }: Change): Template<Change> => {
@@ -214,19 +215,20 @@ function isPage(plan: ListPlan): boolean {
 
 /** Whether an index gives a page at once: nothing is sorted, and few rows are passed over or counted. */
 function isQuick(model: ModelSpec, plan: ListPlan): boolean {
-  if (!isPage(plan) || plan.search || plan.selection?.expand.length) return false
+  if (!isPage(plan) || plan.search || plan.distinct || plan.selection?.expand.length) return false
   const equal = plan.where.map(({ field }) => field)
   return plan.where.every(({ lookup }) => lookup === exact) && isCovered(model, { equal, order: plan.order })
 }
 
 /** All that the text of a plan's statements depends on. */
 function shapeOf(plan: ListPlan): string {
-  const { where, search, order, start, limit, keyset, total } = plan
+  const { where, search, distinct, order, start, limit, keyset, total } = plan
   let shape = `${total} ${limit === undefined} ${keyset} ${shapeOfStart(start)}`
   for (const { field, lookup, value } of where) {
     shape += ` ${field.name}.${lookup.name}`
     if (lookup.shape) shape += lookup.shape(value)
   }
+  if (distinct) shape += ` distinct ${distinct.name}`
   if (search) shape += ` search${search.words.length}`
   for (const { field, descending, nulls } of order) {
     shape += descending ? ` -${field.name}` : ` +${field.name}`

@@ -17,10 +17,24 @@ export function parameters(): Parameters {
   return { readers, add: (read) => `$${readers.push(read)}` }
 }
 
-export function whereClause({ where, search }: ListPlan, params: Parameters): string {
+function whereClause({ where, search }: ListPlan, params: Parameters): string {
   const compared = where.map((condition, index) => compare(condition, index, params))
   const all = search ? [...compared, ...wordClauses(search, params)] : compared
   return all.length === 0 ? '' : ` where ${all.join(' and ')}`
+}
+
+/** All rows of a list. */
+export interface ListSource {
+  /** What stands after `from`; it has the name of the table. */
+  readonly from: string
+  readonly where: string
+}
+
+/** Distinct values are rows of their own, of which nothing else is asked. */
+export function listSource(plan: ListPlan, table: string, params: Parameters): ListSource {
+  const where = whereClause(plan, params)
+  if (plan.distinct === undefined) return { from: table, where }
+  return { from: `(select distinct ${identifier(plan.distinct.column)} from ${table}${where}) ${table}`, where: '' }
 }
 
 function compare({ field, lookup, value }: Condition, index: number, params: Parameters): string {

@@ -1,0 +1,22 @@
+import { paginationStyle } from '../../pagination/index.js'
+import { type Drafts, type FieldDraft, optionsOf } from './drafts.js'
+import type { Report } from './report.js'
+import type { ResourceDraft } from './resource-drafts.js'
+
+/** Tells whether the links of a resource's lists, which may hold a value of each field of the order, could become too long. */
+export const linkMeasure = ({ path, yaml }: ResourceDraft, models: Drafts, report: Report) => {
+  const style = report.isSpoiled([...path, 'pagination']) ? undefined : paginationStyle(yaml.pagination?.style ?? '')
+  return (order: readonly FieldDraft[]): boolean => {
+    const fields = [...new Set(order)].flatMap((field) => {
+      const options = optionsOf(field, models)
+      return options === undefined ? [] : [{ name: field.name, type: field.type, options }]
+    })
+    return style?.outgrows?.(fields) === true
+  }
+}
+
+/** The mistake that such a field is. */
+export const OUTGROWN = {
+  code: 'SC311',
+  help: ['give it a `max`, of at most 500 for all texts of an order together, or choose another style'],
+} as const
