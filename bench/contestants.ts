@@ -17,6 +17,7 @@ export const CONTESTANTS: ReadonlyMap<string, Contestant> = new Map([
   ['ours', checkout('snippetctl serve', HOME)],
   ['floor', own('floor', 'node:http and pg, by hand', true)],
   ['fastify-pg', own('fastify-pg', 'Fastify and pg, by hand', false)],
+  ['fastify-pg-duties', withDuties('fastify-pg', 'the same, with the headers and the log of ours')],
   ['express-objection', own('express-objection', 'Express and objection, as tutorials have it', false)],
 ])
 
@@ -28,4 +29,10 @@ export function checkout(summary: string, directory: string): Contestant {
 function own(name: string, summary: string, setA: boolean): Contestant {
   const program = fileURLToPath(new URL(`contestants/${name}.js`, import.meta.url))
   return { summary, program: [program], directory: HOME, setA }
+}
+
+/** A contestant that sends the headers and writes the log entries that ours does. */
+function withDuties(name: string, summary: string): Contestant {
+  const plain = own(name, summary, false)
+  return { ...plain, program: [...plain.program, '--duties'] }
 }

@@ -13,6 +13,9 @@ export interface Table {
 /** Above this part of the machine taken by others, a sample is disturbed. */
 const DISTURBED = 0.12
 
+/** The slowest requests of `ours` may take this much of those of the floor. */
+const MAX_P99_RATIO = 1.2
+
 /** What was measured, as tables: one for each size, and the footprints. */
 export function toTables({ measured, footprints }: Results): readonly Table[] {
   const sizes = [...new Set(measured.map(({ rows }) => rows))]
@@ -33,6 +36,7 @@ function workTable(rows: number, measured: readonly Measured[]): Table {
       'µs children',
       'µs PostgreSQL',
       'of the floor',
+      'p99 of the floor',
       'others',
     ],
     rows: here.map((one) => {
@@ -47,7 +51,8 @@ function workTable(rows: number, measured: readonly Measured[]): Table {
         middle('server').toFixed(1),
         middle('children').toFixed(1),
         middle('postgres').toFixed(1),
-        floor ? ratio(one, floor) : '',
+        floor ? cpuRatio(one, floor) : '',
+        floor ? p99Ratio(one, floor) : '',
         `${(100 * middle('others')).toFixed(0)} %${middle('others') > DISTURBED ? ' *' : ''}`,
       ]
     }),
@@ -55,11 +60,19 @@ function workTable(rows: number, measured: readonly Measured[]): Table {
 }
 
 /** Server CPU by server CPU, and the goal where there is one. */
-function ratio(one: Measured, floor: Measured): string {
+function cpuRatio(one: Measured, floor: Measured): string {
   const cpu = ({ samples }: Measured) => median(samples.map(({ server, children }) => server + children))
-  const value = cpu(one) / cpu(floor)
-  const { target } = workNamed(one.work)
-  if (one.contestant !== 'ours' || target === undefined) return value.toFixed(2)
+  return judged(one, cpu(one) / cpu(floor), workNamed(one.work).target)
+}
+
+/** The latency of the slowest hundredth by that of the floor. */
+function p99Ratio(one: Measured, floor: Measured): string {
+  const p99 = ({ samples }: Measured) => median(samples.map((sample) => sample.p99))
+  return judged(one, p99(one) / p99(floor), MAX_P99_RATIO)
+}
+
+function judged({ contestant }: Measured, value: number, target: number | undefined): string {
+  if (contestant !== 'ours' || target === undefined) return value.toFixed(2)
   return `${value.toFixed(2)} (at most ${target}: ${value <= target ? 'met' : 'missed'})`
 }
 

@@ -1,8 +1,8 @@
-/** What the floor does for every request besides its work, because ours does it too: the same headers, and a line of the log. */
-import { randomUUID } from 'node:crypto'
+/** What the floor does for every request besides its work, because ours does it too: the same headers, and a log entry. */
+import { hash, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-const SECURITY = [
+export const SECURITY_HEADERS: readonly string[] = [
   'X-Content-Type-Options',
   'nosniff',
   'Content-Security-Policy',
@@ -40,6 +40,11 @@ export function begin(request: IncomingMessage, response: ServerResponse): Excha
   return { request, response, requestId, started: performance.now(), route: '' }
 }
 
+/** The entity tag of a record. */
+export function tagOf(text: string): string {
+  return `"${hash('sha256', text, 'base64url')}"`
+}
+
 /** Sends a whole answer, and writes the line of the log. */
 export function answer(exchange: Exchange, status: number, text: string, more: readonly string[] = []): void {
   const headers = headersOf(exchange, more)
@@ -51,7 +56,7 @@ export function answer(exchange: Exchange, status: number, text: string, more: r
 
 /** The headers of an answer whose length is not known. */
 export function headersOf({ requestId }: Exchange, more: readonly string[]): string[] {
-  return [...SECURITY, 'X-Request-Id', requestId, 'Content-Type', 'application/json', ...more]
+  return [...SECURITY_HEADERS, 'X-Request-Id', requestId, 'Content-Type', 'application/json', ...more]
 }
 
 export function note({ request, response, requestId, route, started }: Exchange): void {

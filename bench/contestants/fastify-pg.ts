@@ -1,10 +1,12 @@
-/** Fastify and pg by hand: schemas for what goes in and out, prepared statements, the count in the statement of the page. No log, no extra headers. */
+/** Fastify and pg by hand: schemas for what goes in and out, prepared statements, the count in the statement of the page. No log and no extra headers, unless it is given `--duties`. */
 import Fastify from 'fastify'
 import pg from 'pg'
+import { addDuties } from './fastify-duties.js'
 
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
 const app = Fastify({ routerOptions: { ignoreTrailingSlash: true } })
+if (process.argv.includes('--duties')) addDuties(app)
 
 interface Body {
   readonly title?: string

@@ -2,11 +2,10 @@
  * The floor: what the service costs when it is written by hand for this one table. node:http, an ordinary pool, one named prepared
  * statement for each request, JSON built by PostgreSQL. It has no bug that we know of, no second resource, and few of the checks.
  */
-import { hash } from 'node:crypto'
 import { createServer } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
-import { answer, begin, type Exchange, headersOf, note } from './duties.js'
+import { answer, begin, type Exchange, headersOf, note, tagOf } from './duties.js'
 import { COUNT_CAP, DOCUMENT, pageHeaders, readPage } from './floor-lists.js'
 import { createSetA } from './floor-set-a.js'
 import { judge, readJson, Refusal } from './snippet-body.js'
@@ -33,10 +32,6 @@ function answerRecord(exchange: Exchange, text: string): void {
   const tag = tagOf(text)
   if (exchange.request.headers['if-none-match'] === tag) return answer(exchange, 304, '', ['ETag', tag])
   answer(exchange, 200, text, ['ETag', tag])
-}
-
-function tagOf(text: string): string {
-  return `"${hash('sha256', text, 'base64url')}"`
 }
 
 async function list(exchange: Exchange, search: string): Promise<void> {
