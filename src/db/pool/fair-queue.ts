@@ -31,6 +31,9 @@ const GROUP_SHARE = 2
 const LINE_SHARE = 1
 const BETWEEN = 50
 
+/** Work of a resource that may always wait, also when others fill a queue that has just become shorter. */
+const MIN_WAITING = 4
+
 /**
  * Limits depend on how much is free (dynamic thresholds), so a lone workload may use most of the pool, and the busier the others are, the
  * smaller is each part. Quick work may use all connections but a reserve; whoever has none may have the last one.
@@ -70,7 +73,7 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
     const { group } = line
     const waiters = (line.waiters ??= createChain())
     const room = 2 * admission.places() - arrivals.length
-    if (!follows && (group.waiting >= room || 4 * waiters.length >= 3 * room)) {
+    if (!follows && group.waiting >= MIN_WAITING && (group.waiting >= room || 4 * waiters.length >= 3 * room)) {
       lines.forgetIfIdle(line)
       throw admission.refuse()
     }
