@@ -63,7 +63,8 @@ ${text}</textarea>`
   const proposals = lookup(explored, field, `${id}-list`)
   const listed = proposals && html` list="${id}-list"`
   const digits = kind === 'number' && html` inputmode="decimal"`
-  return html`<input ${shared} value="${text}" placeholder="${example}" autocomplete="off"${listed}${digits}>${proposals}`
+  const type = field.type.input !== undefined && html` type="${field.type.input}"`
+  return html`<input ${shared}${type} value="${text}" placeholder="${example}" autocomplete="off"${listed}${digits}>${proposals}`
 }
 
 function spell(value: Exact | undefined, asJson: boolean): string {

@@ -4,6 +4,7 @@ import { doc, listOf } from '../config/schema/parts.js'
 import { itemsOf } from '../config/schema/yaml-shape.js'
 import { DIALECTS } from '../dialects/index.js'
 import type { FieldType } from '../fields/field-type.js'
+import { isStorable } from '../fields/formats.js'
 import { FIELD_TYPES } from '../fields/index.js'
 import { Problem } from '../problem.js'
 import { quote } from '../resource/query.js'
@@ -94,8 +95,7 @@ function readWords(parameter: string, text: string, fields: readonly FieldSpec[]
   const name = quote(parameter)
   if ([...text].length > MAX_CHARACTERS)
     throw new Problem('invalid_query', `${name} takes at most ${MAX_CHARACTERS} characters`)
-  if (fields.some(({ type, options }) => type.parse(text, options) === undefined))
-    throw new Problem('invalid_query', `the value of ${name} is no text that a field could hold`)
+  if (!isStorable(text)) throw new Problem('invalid_query', `the value of ${name} is no text that a field could hold`)
   const words = [...new Set(text.split(/\s+/u).filter((word) => word !== ''))]
   if (words.length > MAX_WORDS) throw new Problem('invalid_query', `${name} takes at most ${MAX_WORDS} words`)
   return words.length === 0 ? undefined : { fields, words }

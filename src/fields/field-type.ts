@@ -52,6 +52,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   /** The same of a field, where its options say more. */
   typescriptOf?(options: Options): string
   readonly comparisons: readonly ComparisonKind[]
+  /** The type of input in HTML forms; a plain text input when left out. */
+  readonly input?: string
   readonly orderable: boolean
   /** Whether the type can be a primary key: one canonical text form, safe in a path without escaping. */
   readonly key: boolean

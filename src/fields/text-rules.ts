@@ -54,7 +54,7 @@ const lengthRule = ({ min = 0, max }: TextOptions, typed: boolean): Rule | undef
 }
 
 /** The rule of a pattern. It is `admits` that matches it, so only texts of a permitted length are ever searched. */
-const patternRule = (pattern: string): Rule => {
+const patternRule = (pattern: string, said: Partial<Rule> = {}): Rule => {
   const translated = translatePattern(pattern)
   if ('refusal' in translated) throw new Error(`a pattern that was never checked: ${translated.refusal}`)
   return {
@@ -63,6 +63,7 @@ const patternRule = (pattern: string): Rule => {
     described: { pattern: translated.javascript },
     message: `must match the pattern ${pattern}`,
     check: (column) => `${column} collate "C" ~ ${literal(translated.postgres)}`,
+    ...said,
   }
 }
 
@@ -114,3 +115,40 @@ export const textType = (holdsMaximum: boolean) =>
     fromJson: (json: Json) => String(json),
     write: (value) => value,
   }) satisfies Partial<FieldType<string, TextOptions>>
+
+/** A format that a standard defines for a whole text. */
+interface TextFormat {
+  readonly max: number
+  readonly pattern: string
+  /** What the standard asks beyond the pattern. */
+  readonly isValid?: (text: string) => boolean
+  /** The name of the format in JSON Schema. */
+  readonly format: string
+  readonly message: string
+}
+
+/** Everything that texts of a standard's format share. Filters compare with any text, because other programs can store any. */
+export const formattedText = ({ max, pattern, isValid, format, message }: TextFormat) => {
+  const { matches } = matcherOf(pattern)
+  const { comparisons, orderable, key, read, parse, fromJson, write } = textType(true)
+  return {
+    options: { collation: COLLATION },
+    typescript: 'string',
+    comparisons,
+    orderable,
+    key,
+    column: ({ collation }) => collated(`varchar(${max})`, collation),
+    rules: () => [
+      { name: 'type', schema: { type: 'string' }, message: 'must be a string' },
+      { name: 'length', schema: { maxLength: max }, message: lengthMessage(0, max) },
+      patternRule(pattern, { name: 'format', described: { format }, message }),
+    ],
+    admits: (json: Json) => (matches(String(json)) && isValid?.(String(json)) !== false ? undefined : 'format'),
+    maxBytes: () => 12 * max + 2,
+    longest: () => max,
+    read,
+    parse,
+    fromJson,
+    write,
+  } satisfies Partial<FieldType<string, Pick<TextOptions, 'collation'>>>
+}
