@@ -3,6 +3,7 @@ import { boolean } from './boolean.js'
 import { choice } from './choice.js'
 import { date } from './date.js'
 import { decimal } from './decimal.js'
+import { email } from './email.js'
 import type { FieldType } from './field-type.js'
 import { float } from './float.js'
 import { integer } from './integer.js'
@@ -17,6 +18,7 @@ import { uuid } from './uuid.js'
 export const FIELD_TYPES: readonly FieldType[] = [
   string,
   text,
+  email,
   integer,
   bigint,
   decimal,
