@@ -12,6 +12,7 @@ import { belongsTo } from './relation.js'
 import { string } from './string.js'
 import { text } from './text.js'
 import { timestamp } from './timestamp.js'
+import { url } from './url.js'
 import { uuid } from './uuid.js'
 
 /** Every kind of field there is. A new one is a file and a line here. */
@@ -19,6 +20,7 @@ export const FIELD_TYPES: readonly FieldType[] = [
   string,
   text,
   email,
+  url,
   integer,
   bigint,
   decimal,
