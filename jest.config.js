@@ -17,7 +17,7 @@ function hasRoom(folder) {
 
 /** The test runner: ES modules as they are written, TypeScript through swc, one database per worker. */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/scripts/jest/environment.mjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/\\.snippetctl/'],
   extensionsToTreatAsEsm: ['.ts'],

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
-import { TestEnvironment } from 'jest-environment-node'
+import TestEnvironment from '../jest/environment.mjs'
 
 /** What is reached outside of tests, by hooks. */
 const HOOKS = '(hooks)'

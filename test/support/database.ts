@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { openAsBlob } from 'node:fs'
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll } from '@jest/globals'
 import pg from 'pg'
 import type { Connection, Database, Statement } from '../../src/db/database.js'
 import { openDatabase } from '../../src/db/open.js'
-import { pgliteDatabase, startPglite } from '../../src/db/embedded/pglite.js'
+import { pgliteDatabase, pgliteSettings } from '../../src/db/embedded/pglite.js'
 
 /** A database that is empty at first and gone when it is closed. */
 export interface TestDatabase extends Database {
@@ -80,29 +79,35 @@ async function administer(statement: string): Promise<void> {
   await client.end()
 }
 
+declare global {
+  /** The embedded databases of this worker, which outlive a test file. */
+  var embeddedDatabases: {
+    take(dump: string, settings: readonly string[]): Promise<PGlite>
+    giveBack(database: PGlite): Promise<void>
+  }
+}
+
 // Starting one takes a second, so the tests of a file share those that are free.
 const free: PGlite[] = []
 let fileDone = false
 
 async function openEmbedded(): Promise<TestDatabase> {
-  const pglite = free.pop() ?? (await startFromDump())
+  const { SNIPPETCTL_TEST_DUMP: dump = '' } = process.env
+  if (dump === '') throw new Error('this run of tests has no database: SNIPPETCTL_TEST_DB is none')
+  const pglite = free.pop() ?? (await embeddedDatabases.take(dump, pgliteSettings()))
   const database = pgliteDatabase(pglite, 'embedded PGlite in memory')
   return derive(database, undefined, async () => {
     await database.close()
-    if (fileDone) return pglite.close()
     await pglite.exec(EMPTY)
+    if (fileDone) return embeddedDatabases.giveBack(pglite)
     free.push(pglite)
   })
-}
-
-async function startFromDump(): Promise<PGlite> {
-  return startPglite({ loadDataDir: await openAsBlob(process.env.SNIPPETCTL_TEST_DUMP ?? '') })
 }
 
 // Runs before the hooks of the test file itself, which may still have databases to close.
 afterAll(async () => {
   fileDone = true
-  await Promise.all(free.splice(0).map((pglite) => pglite.close()))
+  await Promise.all(free.splice(0).map((pglite) => embeddedDatabases.giveBack(pglite)))
 })
 
 const EMPTY = `

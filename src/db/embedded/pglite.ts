@@ -61,6 +61,11 @@ const SETTINGS: Readonly<Record<string, string>> = {
   shared_buffers: '16MB',
 }
 
+/** The settings as parameters of a start. */
+export function pgliteSettings(): readonly string[] {
+  return Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+}
+
 /**
  * How V8 compiles the embedded database. What it would compile a second time, and better, a command hardly uses then: a short one took
  * half as long again, and a file of 60,000 records is loaded in 8 s instead of 6.5 without. A server has compiled again what has run a
@@ -85,8 +90,7 @@ export async function startPglite(options: {
   // Loaded here, because a service on PostgreSQL never needs it.
   const { PGlite } = await import('@electric-sql/pglite')
   for (const flag of compiling) setFlagsFromString(flag)
-  const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  return PGlite.create({ ...options, startParams: [...PGlite.defaultStartParams, ...settings] })
+  return PGlite.create({ ...options, startParams: [...PGlite.defaultStartParams, ...pgliteSettings()] })
 }
 
 /** The database that a running PGlite holds. */
