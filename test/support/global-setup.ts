@@ -1,13 +1,21 @@
 // The ending is .ts because Jest loads this file without the mapping of names that tests have.
 import { existsSync } from 'node:fs'
-import { type TestServer, embedded, fromDocker, fromEnvironment, fromInstalled, installedBinaries } from './servers.ts'
+import {
+  type TestServer,
+  embedded,
+  fromDocker,
+  fromEnvironment,
+  fromInstalled,
+  installedBinaries,
+  none,
+} from './servers.ts'
 
 declare global {
   /** Handed from Jest's global set-up to its tear-down, which run in one process. */
   var testServer: TestServer | undefined
 }
 
-type Kind = 'given' | 'docker' | 'local' | 'embedded'
+type Kind = 'given' | 'docker' | 'local' | 'embedded' | 'none'
 
 interface Source {
   readonly kind: Kind
@@ -26,13 +34,14 @@ const SOURCES: readonly Source[] = [
   },
   { kind: 'local', available: () => installedBinaries() !== undefined, start: fromInstalled },
   { kind: 'embedded', available: () => true, start: embedded },
+  { kind: 'none', available: () => false, start: none },
 ]
 
 /** Decides once which database the tests run on, starts it, and tells the workers by the environment. */
 export default async function setUp(): Promise<void> {
   const forced = process.env.SNIPPETCTL_TEST_DB
   const source = SOURCES.find(({ kind, available }) => (forced ? kind === forced : available()))
-  if (!source) throw new Error(`SNIPPETCTL_TEST_DB is ${forced}; docker, local, embedded or given is right`)
+  if (!source) throw new Error(`SNIPPETCTL_TEST_DB is ${forced}; it must be given, docker, local, embedded or none`)
   const server = await source.start()
   Object.assign(process.env, server.environment)
   globalThis.testServer = server

@@ -146,6 +146,12 @@ export async function embedded(): Promise<TestServer> {
   }
 }
 
+/** No database, for tests that use none. */
+export async function none(): Promise<TestServer> {
+  const environment = { SNIPPETCTL_TEST_URL: '', SNIPPETCTL_TEST_DUMP: '' }
+  return { description: 'none', environment, stop: async () => {} }
+}
+
 /** The directory of the newest PostgreSQL on this machine. */
 export function installedBinaries(): string | undefined {
   const packaged = '/usr/lib/postgresql'
