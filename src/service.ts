@@ -1,15 +1,17 @@
 import type { App } from './application.js'
 import { type Answers, compileAnswers } from './db/records/answers.js'
+import { suggest } from './config/words.js'
 import type { Connection, Database } from './db/database.js'
 import { documentForm, rowForm } from './db/statements/forms.js'
 import { compileGraphs } from './db/records/graph.js'
 import { guardTransactions } from './db/records/guards.js'
 import type { StatementCounts } from './db/statements/shapes.js'
-import { compileStore, type Store } from './db/records/store.js'
+import { compileStore } from './db/records/compile-store.js'
+import type { Store } from './db/records/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
 import type { Records } from './http/context.js'
 import { compileCors } from './http/cors.js'
-import { boundedStore } from './http/bounded-store.js'
+import { boundStores } from './http/bounded-store.js'
 import { DEFAULT_LIMITS, type Limits } from './http/server/limits.js'
 import { compileHosts } from './http/hosts.js'
 import type { Log } from './http/log.js'
@@ -21,7 +23,7 @@ import { createServer, type HttpServer, type ServerParts } from './http/server/s
 import type { Spans } from './http/server/spans.js'
 import type { Traffic } from './http/server/traffic.js'
 import { inspectTables } from './migrations/drift/verify.js'
-import type { Row } from './resource/plan.js'
+import type { Row, Scopes } from './resource/plan.js'
 import type { Resource } from './resource/resource.js'
 import { remember } from './remember.js'
 import { RouteTable } from './http/routes.js'
@@ -144,21 +146,17 @@ interface Watch {
 }
 
 interface Stores {
-  readonly rows: (connection: Connection) => Store<Row>
-  readonly documents: (connection: Connection) => Store<string, Uint8Array>
+  readonly rows: (connection: Connection, scopes?: Scopes) => Store<Row>
+  readonly documents: (connection: Connection, scopes?: Scopes) => Store<string, Uint8Array>
 }
 
 /** The records of every resource; statements are compiled at a resource's first use and kept. */
 function bindRecords(app: App, database: Database, { gate, statements, budget }: Watch): Records {
   const graphs = compileGraphs(app.spec.models)
   const storesOf = remember((resource: Resource): Stores => compileStores(resource, app, statements))
-  const guarded =
-    <Found>(find: (resource: Resource) => Found) =>
-    (resource: Resource): Found => {
-      gate.admit(resource.spec.model)
-      return find(resource)
-    }
   const { answers } = app.spec
+  const models = new Map(app.resources.map(({ spec }) => [spec.name, spec.model]))
+  const modelOf = (name: string) => models.get(name) ?? unknownResource(name, [...models.keys()])
   const bindAnswers = answers && compileAnswers(answers)
   const answersOn = (connection: Connection): Answers => {
     if (!answers || !bindAnswers) throw new Error('no resource has `idempotency`, so that no answers are kept')
@@ -166,8 +164,9 @@ function bindRecords(app: App, database: Database, { gate, statements, budget }:
     return bindAnswers(connection)
   }
   const on = (connection: Connection, transaction: Records['transaction'], bound: Bound): Records => ({
-    store: guarded(remember((resource) => bound(storesOf(resource).rows(connection), lengthOfRows))),
-    documents: guarded(remember((resource) => bound(storesOf(resource).documents(connection), lengthOfText))),
+    store: storeFinder(gate, (resource) => [storesOf(resource).rows, bound(lengthOfRows)], connection),
+    documents: storeFinder(gate, (resource) => [storesOf(resource).documents, bound(lengthOfText)], connection),
+    modelOf,
     graph: graphs(connection),
     answers: () => answersOn(connection),
     transaction,
@@ -188,15 +187,39 @@ function bindRecords(app: App, database: Database, { gate, statements, budget }:
   const outside: Records['transaction'] = (work, options) =>
     transaction((connection) => work(inside(connection)), options)
   const { reads } = database
-  const bound: Bound = (store, measure) => boundedStore(store, budget, measure)
+  const bound: Bound = (measure) => boundStores(budget, measure)
   return { ...on(database, outside, bound), reading: reads && on(reads, outside, bound) }
 }
 
-/** Bounds the memory of what a store lists. */
-type Bound = <Item, Items>(store: Store<Item, Items>, measure: (items: Items) => number) => Store<Item, Items>
+function unknownResource(name: string, names: readonly string[]): never {
+  throw new Error(`no resource is named \`${name}\`; ${suggest(name, names, 'resource').join('; ')}`)
+}
+
+/** Bounds the memory of what the stores of some records list. */
+type Bound = <Items>(measure: (items: Items) => number) => Bind<Items>
+type Bind<Items> = <Item>(store: Store<Item, Items>) => Store<Item, Items>
 
 /** Inside of a transaction nothing waits for clients: that would keep its connection from others. */
-const unbounded: Bound = (store) => store
+const unbounded: Bound = () => (store) => store
+
+/** Finds the stores of resources on one connection: those of all rows are kept, those within a scope belong to one request. */
+function storeFinder<Item, Items>(
+  gate: DriftGate,
+  find: (
+    resource: Resource,
+  ) => readonly [open: (connection: Connection, scopes?: Scopes) => Store<Item, Items>, bind: Bind<Items>],
+  connection: Connection,
+): (resource: Resource, scopes?: Scopes) => Store<Item, Items> {
+  const of = remember((resource: Resource) => {
+    const [open, bind] = find(resource)
+    return { all: bind(open(connection)), within: (scopes: Scopes) => bind(open(connection, scopes)) }
+  })
+  return (resource, scopes) => {
+    gate.admit(resource.spec.model)
+    const { all, within } = of(resource)
+    return scopes === undefined ? all : within(scopes)
+  }
+}
 
 const lengthOfText = (items: Uint8Array): number => items.length
 

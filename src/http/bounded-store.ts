@@ -5,12 +5,14 @@ import type { SendBudget } from './server/send-budget.js'
 /** How much of an estimate the next list keeps that is shorter: one long record must not make every later list look long. */
 const FORGETTING = 0.95
 
-/** A store whose lists wait for room in the budget before they ask the database. `measure` gives the bytes of a page. */
-export function boundedStore<Item, Items>(
-  store: Store<Item, Items>,
+/**
+ * Bounds stores of the same records, whose lists then wait for room in the budget before they ask the database. `measure` gives the bytes of
+ * a page.
+ */
+export function boundStores<Items>(
   budget: SendBudget,
   measure: (items: Items) => number,
-): Store<Item, Items> {
+): <Item>(store: Store<Item, Items>) => Store<Item, Items> {
   // The longest records and pages seen of late: the next ones may be as long. Nothing is known of the first.
   let row: number | undefined
   let page: number | undefined
@@ -25,37 +27,39 @@ export function boundedStore<Item, Items>(
     page = Math.max((page ?? 0) * FORGETTING, bytes)
   }
 
-  const list = async (plan: ListPlan) => {
-    const room = estimate(plan.limit)
-    const waiting = budget.reserve(room)
-    if (waiting) await waiting
-    try {
-      const found = await store.list(plan)
-      learn(found.items, found.length)
-      return found
-    } finally {
-      // The answer is counted by itself from here on.
-      budget.release(room)
-    }
-  }
-
-  async function* batches(size: number): AsyncGenerator<Items, void> {
-    const inner = store.batches(size)[Symbol.asyncIterator]()
-    for (;;) {
-      const room = estimate(size)
+  return (store) => {
+    const list = async (plan: ListPlan) => {
+      const room = estimate(plan.limit)
       const waiting = budget.reserve(room)
       if (waiting) await waiting
-      // A batch is held until its reader asks for the next, or gives up.
       try {
-        const { done, value } = await inner.next()
-        if (done) return
-        learn(value, size)
-        yield value
+        const found = await store.list(plan)
+        learn(found.items, found.length)
+        return found
       } finally {
+        // The answer is counted by itself from here on.
         budget.release(room)
       }
     }
-  }
 
-  return { ...store, list, batches }
+    async function* batches(size: number): AsyncGenerator<Items, void> {
+      const inner = store.batches(size)[Symbol.asyncIterator]()
+      for (;;) {
+        const room = estimate(size)
+        const waiting = budget.reserve(room)
+        if (waiting) await waiting
+        // A batch is held until its reader asks for the next, or gives up.
+        try {
+          const { done, value } = await inner.next()
+          if (done) return
+          learn(value, size)
+          yield value
+        } finally {
+          budget.release(room)
+        }
+      }
+    }
+
+    return { ...store, list, batches }
+  }
 }

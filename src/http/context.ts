@@ -1,9 +1,12 @@
+import { hash } from 'node:crypto'
 import type { Answers, Asked } from '../db/records/answers.js'
 import type { SharedTransactionOptions, TransactionOptions } from '../db/database.js'
 import type { Store } from '../db/records/store.js'
 import type { JsonBody } from '../json-body.js'
-import type { Id, Row } from '../resource/plan.js'
+import type { ModelSpec } from '../config/spec.js'
+import type { Id, Row, Scopes } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
+import { narrowScope, spellScopes } from '../resource/scope.js'
 import { readBody } from './server/body.js'
 import type { Deadlines } from './server/deadlines.js'
 import { EXCHANGE, type Exchange } from './server/exchange.js'
@@ -25,8 +28,10 @@ import { shareOf } from './share.js'
 
 /** Where handlers find records; inside a transaction, those of the transaction. */
 export interface Records {
-  store(resource: Resource): Store<Row>
-  documents(resource: Resource): Store<string, Uint8Array>
+  store(resource: Resource, scopes?: Scopes): Store<Row>
+  documents(resource: Resource, scopes?: Scopes): Store<string, Uint8Array>
+  /** @throws Error naming the nearest resource when there is none of that name */
+  readonly modelOf: (resource: string) => ModelSpec
   readonly graph: Context['graph']
   /** @throws Error where no resource keeps any */
   answers(): Answers
@@ -54,6 +59,7 @@ export interface Surroundings {
 export function makeContext(exchange: Exchange, params: Params, surroundings: Surroundings): Context {
   const { request, requestId, search } = exchange
   let reading: Promise<JsonBody> | undefined
+  let scopes: Scopes | undefined
   let watching: ReturnType<typeof watchStores> | undefined
   const watched = () => (watching ??= watchStores(exchange, surroundings.enforce))
   const bind = <Item, Items>(store: Store<Item, Items>, kind: Kind, transactional: Transactional<Item, Id, Row>) => {
@@ -74,18 +80,21 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
       // A stream gives its bytes once, so the first policy decides.
       body: (policy) => (reading ??= startReading(exchange, policy)),
       store: (resource) =>
-        bind(records.store(resource), kind, {
+        bind(records.store(resource, scopes), kind, {
           resource,
           createMany: (rows) => alone(records, kind, ({ store }) => store(resource).createMany(rows)),
         }),
       documents: (resource) =>
         isGeneratedRead(exchange)
-          ? records.documents(resource)
-          : bind(records.documents(resource), kind, {
+          ? records.documents(resource, scopes)
+          : bind(records.documents(resource, scopes), kind, {
               resource,
               createMany: (rows) => alone(records, kind, ({ documents }) => documents(resource).createMany(rows)),
             }),
-      graph: (resource, ids, relations) => records.graph(resource, ids, relations),
+      graph: (resource, ids, relations) => (scopes ? refuseGraph() : records.graph(resource, ids, relations)),
+      scope: (resource, conditions) => {
+        scopes = narrowScope(scopes, records.modelOf(resource), conditions)
+      },
       transaction: (work, options) => transact(records, { work, options, kind }),
       publicUrl: () => surroundings.publicUrl(request),
       reverse: surroundings.reverse,
@@ -101,7 +110,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
           // It may be run again from its start.
           tasks = []
           limit.commits(false)
-          const own = within(around(inside, 'inside'), { records: inside, tasks, options })
+          const own = within(around(inside, 'inside'), { records: inside, scopes: () => scopes, tasks, options })
           const result = await work(own)
           written = inside.hasWritten?.() ?? true
           limit.commits(true)
@@ -123,6 +132,10 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
   return around(recordsFor(exchange, surroundings.records), 'request')
 }
 
+function refuseGraph(): never {
+  throw new Error('`graph` reads related records without a scope, and this request has one; read them by `store`')
+}
+
 /** Whose context it is: of a request, of a transaction, or of what follows a commit. */
 type Kind = 'request' | 'inside' | 'later'
 
@@ -136,6 +149,7 @@ type Transact = <T>(records: Records, work: Work<T>) => Promise<T>
 
 interface Inside {
   readonly records: Records
+  readonly scopes: () => Scopes | undefined
   readonly tasks: Task[]
   readonly options: TransactionOptions | undefined
 }
@@ -151,7 +165,7 @@ function isGeneratedRead({ request: { method }, route }: Exchange): boolean {
 }
 
 /** A transaction in a transaction is a part of it. */
-function within(context: Context, { records, tasks, options }: Inside): Transaction {
+function within(context: Context, { records, scopes, tasks, options }: Inside): Transaction {
   const transaction: Transaction = Object.freeze({
     ...context,
     async transaction<T>(work: (context: Transaction) => Promise<T>, wanted?: TransactionOptions) {
@@ -163,9 +177,16 @@ function within(context: Context, { records, tasks, options }: Inside): Transact
       return work(transaction)
     },
     afterCommit: (work: Task) => void tasks.push(work),
-    once: async (asked: Asked, work: () => Promise<Reply>) => once(records.answers(), asked, work),
+    once: async (asked: Asked, work: () => Promise<Reply>) =>
+      once(records.answers(), askedWithin(scopes(), asked), work),
   })
   return transaction
+}
+
+/** Within each scope, keys are keys of their own. A space keeps them apart from the keys that clients send. */
+function askedWithin(scopes: Scopes | undefined, asked: Asked): Asked {
+  if (scopes === undefined) return asked
+  return { ...asked, key: ` ${hash('sha256', `${spellScopes(scopes)}\n${asked.key}`, 'base64url')}` }
 }
 
 const PRIMARY = /(?:^|,)\s*read\s*=\s*"?primary"?\s*(?:[;,]|$)/i

@@ -7,6 +7,7 @@ import type { TransactionOptions } from '../db/database.js'
 import type { DocumentStore, RecordStore } from '../db/records/store.js'
 import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
+import type { ScopeCondition } from '../resource/scope.js'
 import type { RouteArguments, RouteName } from '../resource/typed.js'
 import type { ActionDescription } from './action-description.js'
 import type { OperationDescription } from './operation.js'
@@ -61,6 +62,12 @@ export interface Context {
   body(policy: BodyPolicy): Promise<JsonBody>
   /** The records of a resource; inside `transaction` those of the transaction. */
   store<Name extends string>(resource: Resource<Name>): RecordStore<Name>
+  /**
+   * Narrows the records of a resource's model to the rows that meet all conditions, for the rest of this request: every store that is taken
+   * afterwards, inside transactions and after commits too. Other rows do not exist for the request, and it can write none. Conditions add up.
+   * @throws Error for an unknown resource, field or lookup, and for a value of another type
+   */
+  scope(resource: string, conditions: readonly ScopeCondition[]): void
   /** The same records as JSON text in the resource's wire form; several are one array, in UTF-8. */
   documents<Name extends string>(resource: Resource<Name>): DocumentStore<Name>
   /**

@@ -6,7 +6,6 @@ export const isnull: Lookup<boolean> = {
   isOffered: () => true,
   operand: FLAG,
   sql: (column, { value }) => `${column} is ${value ? 'null' : 'not null'}`,
-  shape: String,
   index: () => 'useful',
   meaning: '`true`: is null; `false`: is not',
   description: 'is empty, or is not',

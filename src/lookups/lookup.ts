@@ -11,9 +11,9 @@ export type IndexHelp = 'needed' | 'useful' | 'none'
 /** The right side of a comparison, for the SQL of a lookup. */
 export interface Bound<Value> {
   readonly field: Typed
-  /** The value of this request; only a lookup whose `shape` depends on it may read it. */
+  /** The value of this request, for a lookup whose SQL depends on it. */
   readonly value: Value
-  /** Adds a parameter and returns its name, such as `$1`. `cell` makes its text out of the value of each request. */
+  /** Adds a parameter and returns its name, such as `$1`. `cell` makes its text out of the value. */
   bind(cell: (value: Value) => Cell): string
 }
 
@@ -27,8 +27,6 @@ export interface Lookup<Value = unknown> {
   readonly operand: Operand<Value>
   /** The condition on a column (already quoted). */
   sql(column: string, operand: Bound<Value>): string
-  /** What the SQL depends on beside the column, where the value decides on more than parameters. */
-  shape?(value: Value): string
   /** Whether it can hold for records with a value and for records without one in one list. */
   readonly mixesNulls?: true
   index(field: Typed): IndexHelp

@@ -25,6 +25,11 @@ export interface Condition {
   readonly value: unknown
 }
 
+/**
+ * The rows that a request may see and change, by table: those that meet all of the conditions. A table without an entry is not narrowed.
+ */
+export type Scopes = ReadonlyMap<string, readonly Condition[]>
+
 /** What a request for a list asks of the store. `order` ends with the primary key. */
 export interface ListPlan extends Readonly<FeaturePlans> {
   readonly where: readonly Condition[]

@@ -33,6 +33,7 @@ const POLICY: BodyPolicy = { mediaTypes: ['application/json'], optional: false, 
 const NO_RECORDS: Records = {
   store: () => unreachable(),
   documents: () => unreachable(),
+  modelOf: () => unreachable(),
   graph: () => unreachable(),
   answers: () => unreachable(),
   transaction: () => unreachable(),

@@ -20,7 +20,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a list has no LIMIT',
-    file: 'src/db/statements/statements.ts',
+    file: 'src/db/statements/list-statements.ts',
     search: "size === undefined ? '' : ` limit ${size} + 1`",
     replace: "''",
     caughtBy: { file: 'test/db/no-statement-surprises', test: 'rows, and one more than it shows', database: 'local' },
@@ -156,12 +156,12 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'lists do not wait for room for their answers',
     file: 'src/http/bounded-store.ts',
-    search: `    if (waiting) await waiting
-    try {
-      const found`,
-    replace: `    void waiting
-    try {
-      const found`,
+    search: `      if (waiting) await waiting
+      try {
+        const found`,
+    replace: `      void waiting
+      try {
+        const found`,
     caughtBy: { file: 'test/http/slow-readers', test: 'further lists wait', database: 'local' },
   },
   {

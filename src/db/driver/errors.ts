@@ -31,7 +31,9 @@ const RETRY = { 'Retry-After': '1' }
 const lost = { ...unavailable, lost: true } as const
 const busy = { type: 'unavailable', detail: 'The database is busy with other changes' } as const
 const mismatch = { type: 'unavailable', detail: 'The database does not fit the configuration' } as const
-const conflict = { type: 'conflict', detail: 'The change conflicts with another record' } as const
+/** What clients read of a conflict that nothing explains. */
+export const CONFLICT = 'The change conflicts with another record'
+const conflict = { type: 'conflict', detail: CONFLICT } as const
 const misfit = { type: 'validation', detail: 'A value cannot be stored' } as const
 const oversized = { type: 'validation', detail: 'A value is too long to be stored' } as const
 const denied = { ...unavailable, refused: 'DATABASE_URL names the user, the password and the database' } as const
@@ -228,6 +230,11 @@ function isForeignNull(cause: DriverError, guards: Guards | undefined): boolean 
 export function takenKeyOf(error: unknown): TakenKey | undefined {
   if (codeOf(error) !== '23505') return undefined
   return takenKey(driverError(error)?.detail)
+}
+
+/** The text that a statement could not convert, which the server quotes; undefined for any other error. */
+export function failedConversionOf(error: unknown): string | undefined {
+  return codeOf(error) === '22P02' ? /"(.*)"/.exec(driverError(error)?.message ?? '')?.[1] : undefined
 }
 
 /**

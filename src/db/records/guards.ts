@@ -4,7 +4,7 @@ import { type AppSpec, type FieldSpec, isShown, type ModelSpec } from '../../con
 import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Fault } from '../../problem.js'
-import type { Row } from '../../resource/plan.js'
+import type { Row, Scopes } from '../../resource/plan.js'
 import type { Guards } from '../driver/blame.js'
 import {
   constraintFields,
@@ -76,12 +76,17 @@ function faultsOf(fields: readonly FieldSpec[], kind: keyof typeof BROKEN, messa
 
 /**
  * What a client is told when a record cannot be deleted because others refer to it, by the name of the constraint: of relations that are
- * public, and of what the model has a message for.
+ * public, and of what the model has a message for. Nothing is said of models that `scopes` narrow: the records may be hidden.
  */
-export function referrersOf({ resources }: Pick<AppSpec, 'resources'>, model: ModelSpec): ReadonlyMap<string, string> {
+export function referrersOf(
+  { resources }: Pick<AppSpec, 'resources'>,
+  model: ModelSpec,
+  scopes?: Scopes,
+): ReadonlyMap<string, string> {
   // Of several resources of one model the first gives its name.
   const relations = [...resources]
     .reverse()
+    .filter((resource) => scopes?.has(resource.model.table) !== true)
     .flatMap(({ name, model: { table, fields } }) =>
       fields
         .filter((field) => field.target?.model === model.name && isShown(field))

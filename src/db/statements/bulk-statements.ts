@@ -1,8 +1,10 @@
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
-import { arrayLiteral, type Cell, writeCell } from '../../fields/cell.js'
+import { arrayLiteral, writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
-import type { Row } from '../../resource/plan.js'
+import type { Row, Scopes } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
+import { filledByScope, scopeChecks, scopeClause } from './scope.js'
+import { parameters } from './where.js'
 
 /** The statements about several records. Their texts are as many as there are requests, so that none is kept. */
 export interface BulkStatements {
@@ -15,37 +17,39 @@ export interface BulkStatements {
   destroyMany(ids: readonly string[]): Statement
 }
 
-/** The statements of a model; `selected` is what is made of its rows. */
-export function compileBulkStatements(model: ModelSpec, selected: string): BulkStatements {
+/** The statements of a model within some scopes; `selected` is what is made of its rows. */
+export function compileBulkStatements(model: ModelSpec, selected: string, scopes: Scopes | undefined): BulkStatements {
   const table = identifier(model.table)
   const key = identifier(model.primaryKey.column)
-  const among = (ids: readonly string[], text: string, retry: boolean): Statement => ({
-    text,
-    values: [arrayLiteral(ids)],
-    resource: model.table,
-    retry,
-  })
+  const resource = model.table
+  /** A statement about the records among some ids; `head` and `tail` stand around the condition for them. */
+  const among = (ids: readonly string[], head: string, tail: string, retry: boolean): Statement => {
+    const params = parameters(arrayLiteral(ids))
+    const text = `${head} where ${key} = any($1)${scopeClause(model.table, scopes, params)}${tail}`
+    return { text, values: params.values, resource, retry }
+  }
 
   return {
-    createMany(rows) {
+    createMany(given) {
+      const rows = given.map((row) => filledByScope(model, row, scopes))
       const named = new Set(rows.flatMap((row) => Object.keys(row)))
       const fields = model.fields.filter((field) => named.has(field.name))
       // The key is always the server's.
       const columns = fields.length === 0 ? [model.primaryKey] : fields
-      const values: Cell[] = []
+      const params = parameters()
       const place = (row: Row) => (field: FieldSpec) =>
-        Object.hasOwn(row, field.name) ? `$${values.push(writeCell(field, row[field.name]))}` : 'default'
+        Object.hasOwn(row, field.name) ? params.add(writeCell(field, row[field.name])) : 'default'
       const tuples = rows.map((row) => `(${columns.map(place(row)).join(', ')})`)
       const names = columns.map((field) => identifier(field.column)).join(', ')
-      const text = `insert into ${table} (${names}) values ${tuples.join(', ')} returning ${key}::text, ${selected}`
-      return { text, values, resource: model.table }
+      const returning = `${key}::text, ${selected}${scopeChecks(model, fields, scopes, params)}`
+      const text = `insert into ${table} (${names}) values ${tuples.join(', ')} returning ${returning}`
+      return { text, values: params.values, resource }
     },
-    retrieveMany: (ids) =>
-      among(ids, `select ${key}::text, ${selected} from ${table} where ${key} = any($1) order by ${key}`, true),
-    lockMany(ids) {
-      const text = `select ${key}::text from ${table} where ${key} = any($1) order by ${key} for no key update`
-      return { ...among(ids, text, true), locks: true }
-    },
-    destroyMany: (ids) => among(ids, `delete from ${table} where ${key} = any($1)`, false),
+    retrieveMany: (ids) => among(ids, `select ${key}::text, ${selected} from ${table}`, ` order by ${key}`, true),
+    lockMany: (ids) => ({
+      ...among(ids, `select ${key}::text from ${table}`, ` order by ${key} for no key update`, true),
+      locks: true,
+    }),
+    destroyMany: (ids) => among(ids, `delete from ${table}`, '', false),
   }
 }

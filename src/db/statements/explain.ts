@@ -77,7 +77,7 @@ export async function explainRead(
 
 function statementOf(resource: Resource, links: Links, read: Read): Statement {
   const { model } = resource.spec
-  const statements = compileStatements(model, documentForm(resource, links))
+  const statements = compileStatements(model, documentForm(resource, links))()
   if ('plan' in read) return statements.list(read.plan)
   const id = model.primaryKey.type.write(read.id, model.primaryKey.options)
   return read.selection ? statements.look(id, read.selection) : statements.retrieve(id)

@@ -25,20 +25,31 @@ export interface Form<Item, Items> {
   /** The entity tag of a record, of the type `bytea`; undefined where the form has none. */
   readonly tag?: string
   readonly page: PageShape<Items>
-  /** The form of what a client asks to see; undefined where that is always all. */
-  readonly selected?: (selection: Selection) => Form<Item, Items>
+  /** The form of what a client asks to see; undefined where that is always all. `narrow` belongs to one statement. */
+  readonly selected?: (selection: Selection, narrow?: Narrow) => Form<Item, Items>
   /** The form of the distinct values of a field. */
   readonly distinct?: (field: FieldSpec) => Form<Item, Items>
 }
 
+/** More conditions for the rows of a table, under the name that it has in the statement; empty where it has no scope. */
+export type Narrow = (table: string, name: string) => string
+
 /** The form of what a client asks to see, or of all there is to see. */
-export function formFor<Item, Items>(form: Form<Item, Items>, selection: Selection | undefined): Form<Item, Items> {
-  return (selection && form.selected?.(selection)) ?? form
+export function formFor<Item, Items>(
+  form: Form<Item, Items>,
+  selection: Selection | undefined,
+  narrow?: Narrow,
+): Form<Item, Items> {
+  return (selection && form.selected?.(selection, narrow)) ?? form
 }
 
 /** The form of the records of a list. */
-export function listForm<Item, Items>(form: Form<Item, Items>, { selection, distinct }: ListPlan): Form<Item, Items> {
-  return (distinct && form.distinct?.(distinct)) ?? formFor(form, selection)
+export function listForm<Item, Items>(
+  form: Form<Item, Items>,
+  { selection, distinct }: ListPlan,
+  narrow?: Narrow,
+): Form<Item, Items> {
+  return (distinct && form.distinct?.(distinct)) ?? formFor(form, selection, narrow)
 }
 
 /** A column as it is selected: its wire form. */
@@ -104,9 +115,9 @@ export function documentForm(
   const members = documentMembers({ ...resource.spec, resource: name, fields: resource.shown }, links)
   const whole = shownForm({ model, members, computed }, computations)
   const tag = `sha256(convert_to(${documentColumn(members)}, 'UTF8'))`
-  const selected = remember(({ members: wanted, expand }: Selection): Form<string, Uint8Array> => {
+  const select = ({ members: wanted, expand }: Selection, narrow?: Narrow): Form<string, Uint8Array> => {
     const isWanted = (member: string) => wanted?.has(member) ?? true
-    const related = expandedMember(expand, identifier(model.table), links)
+    const related = expandedMember(expand, identifier(model.table), { links, narrow })
     return shownForm(
       {
         model,
@@ -115,8 +126,11 @@ export function documentForm(
       },
       computations,
     )
-  })
-  const distinct = remember(({ name }: FieldSpec) => selected({ key: name, members: new Set([name]), expand: [] }))
+  }
+  const unscoped = remember((selection: Selection) => select(selection))
+  const selected = (selection: Selection, narrow?: Narrow) =>
+    narrow && selection.expand.length > 0 ? select(selection, narrow) : unscoped(selection)
+  const distinct = remember(({ name }: FieldSpec) => select({ key: name, members: new Set([name]), expand: [] }))
   return { ...whole, fields: model.fields, tag, selected, distinct }
 }
 
@@ -185,20 +199,30 @@ function documentMembers(
   return [{ name: 'url', fields: [model.primaryKey], expression }, ...members]
 }
 
+/** How related records are shown; `depth` tells the tables of a statement apart. */
+interface Related {
+  readonly links: Links
+  readonly narrow: Narrow | undefined
+  readonly depth?: number
+}
+
 /** One member that holds related records by the names of their relations; none, where there are none. `owner` is the table that refers to them. */
 function expandedMember(
   expansions: readonly ExpansionSpec[],
   owner: string,
-  links: Links,
-  depth = 1,
+  { links, narrow, depth = 1 }: Related,
 ): readonly DocumentMember[] {
   if (expansions.length === 0) return []
   const related = expansions.map((expansion): DocumentMember => {
     const { field, model } = expansion
     // No table is named so, and a model can be related to itself.
     const alias = identifier(`@${depth}`)
-    const members = [...documentMembers(expansion, links), ...expandedMember(expansion.expand, alias, links, depth + 1)]
-    const found = `${alias}.${identifier(model.primaryKey.column)} = ${owner}.${identifier(field.column)}`
+    const members = [
+      ...documentMembers(expansion, links),
+      ...expandedMember(expansion.expand, alias, { links, narrow, depth: depth + 1 }),
+    ]
+    const key = `${alias}.${identifier(model.primaryKey.column)} = ${owner}.${identifier(field.column)}`
+    const found = `${key}${narrow?.(model.table, alias) ?? ''}`
     const expression = `(select ${documentValue(members)} from ${identifier(model.table)} ${alias} where ${found})`
     return { name: field.name, fields: [field], expression }
   })

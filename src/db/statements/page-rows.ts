@@ -1,6 +1,6 @@
-import type { FieldSpec, OrderSpec } from '../../config/spec.js'
+import type { OrderSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
-import { type Cell, writeCell } from '../../fields/cell.js'
+import { writeCell } from '../../fields/cell.js'
 import type { PageStart } from '../../pagination/paginator.js'
 import type { ListPlan } from '../../resource/plan.js'
 import type { Parameters } from './where.js'
@@ -77,23 +77,18 @@ function afterValue(order: readonly OrderSpec[], values: readonly unknown[], par
   const { descending } = first
   if (others.every(({ field, descending: same }) => same === descending && !field.nullable)) {
     const columns = order.map(({ field }) => identifier(field.column))
-    const bounds = order.map(({ field }, index) => params.add(boundOf(field, index)))
+    const bounds = order.map(({ field }, index) => params.add(writeCell(field, values[index])))
     return `(${columns.join(', ')}) ${descending ? '<' : '>'} (${bounds.join(', ')})`
   }
-  const [column, bound] = [identifier(first.field.column), params.add(boundOf(first.field, 0))]
+  const [column, bound] = [identifier(first.field.column), params.add(writeCell(first.field, values[0]))]
   const [beyond, edge] = descending ? ['<', '<='] : ['>', '>=']
   const all = `(${column} ${beyond} ${bound} or (${column} = ${bound} and ${spelledOut(order, values, params, 1)}))`
   // What an index can start at, said once more by itself: from alternatives PostgreSQL makes no index condition.
   return `${column} ${edge} ${bound} and ${all}`
 }
 
-/** Reads the value that a page starts after (before) in one part of its order. */
-function boundOf(field: FieldSpec, index: number): (plan: ListPlan) => Cell {
-  return ({ start }) => writeCell(field, boundary(start)[index])
-}
-
 /** The values of the row that a page starts after or before. */
-export function boundary(start: PageStart): readonly unknown[] {
+function boundary(start: PageStart): readonly unknown[] {
   if ('after' in start) return start.after
   return 'before' in start ? start.before : []
 }
@@ -107,7 +102,7 @@ function spelledOut(
   const head = order[index]
   if (!head) return 'false'
   const column = identifier(head.field.column)
-  const bound = values[index] === null ? undefined : params.add(boundOf(head.field, index))
+  const bound = values[index] === null ? undefined : params.add(writeCell(head.field, values[index]))
   const beyond = follows(column, bound, head)
   const same = bound === undefined ? `${column} is null` : `${column} = ${bound}`
   return `(${beyond} or (${same} and ${spelledOut(order, values, params, index + 1)}))`
@@ -153,7 +148,7 @@ function cutRows(plan: ListPlan, source: Source, params: Parameters): string {
   const plain = first === undefined || parts.length === 0 ? order : [withoutPlace(first), ...others]
   const rowsOf = (part: string | undefined) =>
     `${from}${part === undefined ? where : `${where === '' ? ' where' : `${where} and`} ${part}`}`
-  const passed = offsetOf(plan) > 0 ? params.add((given) => String(offsetOf(given))) : undefined
+  const passed = offsetOf(plan) > 0 ? params.add(String(offsetOf(plan))) : undefined
   if (parts.length < 2) {
     return `${rowsOf(parts[0])}${orderClause(plain, table)}${limit}${passed === undefined ? '' : ` offset ${passed}`}`
   }

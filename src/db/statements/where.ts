@@ -6,19 +6,19 @@ import type { Condition, ListPlan } from '../../resource/plan.js'
 import { escapePattern } from '../../lookups/sql.js'
 import { cellColumn } from './forms.js'
 
-/** Numbers the parameters of one statement; each knows how its value is read from the plan that the statement serves. */
+/** The values of one statement, in the order in which its text names them. */
 export interface Parameters {
-  add(read: (plan: ListPlan) => Cell): string
-  readonly readers: readonly ((plan: ListPlan) => Cell)[]
+  /** Takes a value, and returns its place in the text. */
+  add(value: Cell): string
+  readonly values: readonly Cell[]
 }
 
-export function parameters(): Parameters {
-  const readers: ((plan: ListPlan) => Cell)[] = []
-  return { readers, add: (read) => `$${readers.push(read)}` }
+export function parameters(...values: Cell[]): Parameters {
+  return { values, add: (value) => `$${values.push(value)}` }
 }
 
-function whereClause({ where, search }: ListPlan, params: Parameters): string {
-  const compared = where.map((condition, index) => compare(condition, index, params))
+function whereClause({ where, search }: Pick<ListPlan, 'where' | 'search'>, params: Parameters): string {
+  const compared = where.map((condition) => compare(condition, params))
   const all = search ? [...compared, ...wordClauses(search, params)] : compared
   return all.length === 0 ? '' : ` where ${all.join(' and ')}`
 }
@@ -37,15 +37,16 @@ export function listSource(plan: ListPlan, table: string, params: Parameters): L
   return { from: `(select distinct ${identifier(plan.distinct.column)} from ${table}${where}) ${table}`, where: '' }
 }
 
-function compare({ field, lookup, value }: Condition, index: number, params: Parameters): string {
-  const bind = (cell: (value: unknown) => Cell) => params.add(({ where }) => cell(where[index]?.value))
-  return lookup.sql(identifier(field.column), { field, value, bind })
+/** The SQL of one comparison. `owner` names the table of the column where a statement has several. */
+export function compare({ field, lookup, value }: Condition, params: Parameters, owner?: string): string {
+  const column = owner === undefined ? identifier(field.column) : `${owner}.${identifier(field.column)}`
+  return lookup.sql(column, { field, value, bind: (cell) => params.add(cell(value)) })
 }
 
 /** A condition for each word: that it stands in one of the fields. */
 function wordClauses({ fields, words }: Search, params: Parameters): readonly string[] {
-  return words.map((_, index) => {
-    const parameter = params.add(({ search }) => `%${escapePattern(search?.words[index] ?? '')}%`)
+  return words.map((word) => {
+    const parameter = params.add(`%${escapePattern(word)}%`)
     return `(${fields.map(({ column }) => `${identifier(column)} ilike ${parameter}`).join(' or ')})`
   })
 }

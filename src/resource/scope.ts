@@ -1,0 +1,86 @@
+import type { FieldSpec, ModelSpec } from '../config/spec.js'
+import { suggest } from '../config/words.js'
+import { exact } from '../lookups/exact.js'
+import { lookupsOfType } from '../lookups/index.js'
+import { FLAG, TEXT, VALUE, VALUES } from '../lookups/operands.js'
+import type { Condition, Scopes } from './plan.js'
+
+/** One condition of a scope, as code writes it: a field, how it is compared (`exact` when left out), and the value. */
+export interface ScopeCondition {
+  readonly field: string
+  readonly lookup?: string
+  readonly value: unknown
+}
+
+/**
+ * Narrows a model further, for one request: rows must meet all conditions given so far. The same condition counts once.
+ * @throws Error for a field that the model does not have, a lookup that its type does not offer, and a value that is not of its type
+ */
+export function narrowScope(scopes: Scopes | undefined, model: ModelSpec, given: readonly ScopeCondition[]): Scopes {
+  const before = scopes?.get(model.table) ?? []
+  const conditions = given.map((each) => readCondition(model, each))
+  const added = conditions.filter((each) => !before.some((known) => isSame(known, each)))
+  return new Map(scopes).set(model.table, [...before, ...added])
+}
+
+function readCondition(model: ModelSpec, given: ScopeCondition): Condition {
+  const { field: name, lookup: wanted = exact.name } = given
+  const field = model.fields.find((each) => each.name === name) ?? unknownField(model, name)
+  const offered = lookupsOfType(field.type)
+  const lookup = offered.find((each) => each.name === wanted)
+  if (lookup) return { field, lookup, value: readValue(model, { field, lookup, value: given.value }) }
+  const known = suggest(
+    String(wanted),
+    offered.map((each) => each.name),
+    'lookup',
+  ).join('; ')
+  throw new Error(`the scope of \`${model.name}\` cannot compare \`${name}\` by \`${wanted}\`; ${known}`)
+}
+
+function readValue(model: ModelSpec, { field, lookup, value }: Condition): unknown {
+  const reject = (wanted: string): never => {
+    throw new Error(`the scope of \`${model.name}\` needs ${wanted} to compare \`${field.name}\` by \`${lookup.name}\``)
+  }
+  if (lookup.operand === FLAG) return typeof value === 'boolean' ? value : reject('true or false')
+  if (lookup.operand === TEXT) return typeof value === 'string' ? value : reject('a text')
+  const wanted = `of the type \`${field.type.name}\``
+  if (lookup.operand === VALUE) return valueOf(field, value) ?? reject(`a value ${wanted}`)
+  if (lookup.operand !== VALUES) return reject('another lookup')
+  if (!Array.isArray(value)) return reject('a list')
+  return value.map((item) => valueOf(field, item) ?? reject(`only values ${wanted}`))
+}
+
+/** The value in the one form of its type; undefined for anything else, null included, because no comparison is true of null. */
+function valueOf({ type, options }: FieldSpec, value: unknown): unknown {
+  if (value === null || value === undefined) return undefined
+  try {
+    return type.parse(type.write(value, options), options)
+  } catch {
+    return undefined
+  }
+}
+
+function isSame(one: Condition, other: Condition): boolean {
+  return one.field === other.field && textOf(one) === textOf(other)
+}
+
+/** A text that is the same for the same scopes, and for no others. */
+export function spellScopes(scopes: Scopes): string {
+  const tables = [...scopes].map(([table, conditions]) => [table, conditions.map(textOf).sort()] as const)
+  return JSON.stringify(tables.sort(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+function textOf({ field: { name, type, options }, lookup, value }: Condition): string {
+  const isPlain = lookup.operand === FLAG || lookup.operand === TEXT
+  const texts = [value].flat().map((each) => (isPlain ? each : type.write(each, options)))
+  return JSON.stringify([name, lookup.name, texts])
+}
+
+function unknownField({ name, fields }: ModelSpec, field: string): never {
+  const known = suggest(
+    field,
+    fields.map((each) => each.name),
+    'field',
+  ).join('; ')
+  throw new Error(`the model \`${name}\` has no field \`${field}\` for a scope; ${known}`)
+}
