@@ -5,7 +5,7 @@ interface Address {
   readonly host: string
 }
 
-/** How an address is given. */
+/** The options and the variable that set an address. */
 interface Flags {
   readonly port: string
   readonly variable: string
@@ -14,7 +14,7 @@ interface Flags {
 
 const SERVED: Flags = { port: '--port', variable: 'PORT', host: '--host' }
 
-/** What the system says about an address, and what would be right. */
+/** Messages and help by the error code of the system. */
 const ADDRESS_ERRORS: Readonly<
   Record<string, (address: Address, flags: Flags) => readonly [message: string, help: string]>
 > = {
@@ -40,7 +40,7 @@ const ADDRESS_ERRORS: Readonly<
   ],
 }
 
-/** The error of listening, told as what would be right; any other as it is. */
+/** Turns an error of `listen` into a failure with help. Returns other errors unchanged. */
 export function refusedAddress(address: Address, cause: unknown, flags = SERVED): unknown {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const explain = ADDRESS_ERRORS[code]

@@ -5,17 +5,17 @@ import { topicNames } from './project/topics.js'
 
 interface Candidate {
   readonly value: string
-  /** What it is, in a few words. */
+  /** A short description. */
   readonly about: string
 }
 
-/** Where the cursor is: the command whose arguments are being written, and what was given to it. */
+/** The position of the cursor: the command, and the arguments before it. */
 interface Place {
   readonly command: Command
   readonly config: string
-  /** How many arguments stand before the cursor. */
+  /** The number of arguments before the cursor. */
   readonly given: number
-  /** The option that waits for its value. */
+  /** The option whose value is being completed. */
   readonly awaiting: Option | undefined
 }
 
@@ -32,13 +32,13 @@ const codes: Values = async () => Object.entries(DIAGNOSTICS).map(([value, { tit
 
 const topics: Values = async () => topicNames().map((value) => ({ value, about: 'a key of the configuration' }))
 
-/** What the first argument of a command can be, where only the configuration or the program knows. */
+/** Candidates for the first argument of commands, where they depend on the configuration. */
 const FIRST_ARGUMENTS: Readonly<Record<string, readonly Values[]>> = {
   url: [routes],
   explain: [routes, codes, topics],
 }
 
-/** What can stand where the last of the words is, most of it read off the commands themselves. */
+/** Returns the candidates for the last word. Most are read from the definitions of the commands. */
 export async function complete(
   context: CliContext,
   program: Command,
@@ -85,7 +85,7 @@ async function candidatesAt(context: CliContext, place: Place, current: string):
   }
   const { argChoices = [] } = command.registeredArguments[given] ?? {}
   const sources = given === 0 ? (FIRST_ARGUMENTS[command.name()] ?? []) : []
-  // Whoever completes gets no message: a configuration with errors offers nothing.
+  // Completion prints no messages, so an invalid configuration has no candidates.
   const known = await Promise.all(sources.map((source) => source(context, place).catch(() => [])))
   return [...argChoices.map((value) => ({ value, about: '' })), ...known.flat()]
 }

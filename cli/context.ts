@@ -19,42 +19,42 @@ import type { Parent } from './serve/parent.js'
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
-/** What only the edge of the process can do; `main.ts` gives the real one. */
+/** The parts of a process that tests replace; `main.ts` provides the real ones. */
 export interface Lifecycle {
-  /** Takes over the signals that ask the process to end. */
+  /** Sets the listener for the signals that stop the process. */
   onStop(listener: (signal: StopSignal) => void): void
-  /** Takes over errors that nobody caught. */
+  /** Sets the listener for uncaught errors. */
   onCrash(listener: (error: unknown) => void): void
-  /** Takes over errors of stdout, such as a reader that has gone; without it, the process goes on after that one and ends after others. */
+  /** Sets the listener for errors of stdout. Without it, the process ignores a closed stdout and ends after other errors. */
   onUnwritable(listener: (error: NodeJS.ErrnoException) => void): void
-  /** Takes over the signal that asks for other worker processes, SIGUSR2. */
+  /** Sets the listener for SIGUSR2, which replaces the worker processes. */
   onReplace(listener: () => void): void
-  /** Runs, without waiting, when the process ends in whatever way it can notice. */
+  /** Sets a synchronous listener for the end of the process. */
   onExit(listener: () => void): void
-  /** Ends the process at once, whatever is under way. */
+  /** Ends the process at once. */
   exit(code: number): void
-  /** The exit code once nothing is left to do. */
+  /** Sets the exit code for a process that ends by itself. */
   finish(code: ExitCode): void
 }
 
-/** Everything a command may see of the world. */
+/** The environment of a command: streams, variables, folders and the process. */
 export interface CliContext extends Lifecycle {
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The file of variables that was read into `env`, if there is one. */
+  /** The `.env` file that was read into `env`, if there is one. */
   readonly envFile?: EnvFile | undefined
   readonly version: string
-  /** Data, and nothing else. */
+  /** For data only. */
   readonly out: Output
-  /** Everything for people: errors, help, progress, questions. */
+  /** For people: errors, help, progress and questions. */
   readonly err: Output
-  /** Whether unexpected errors are shown with their stack. */
+  /** Whether to print the stacks of unexpected errors. */
   readonly debug: boolean
-  /** The file that runs this command line, for processes that do so too. */
+  /** The file of this program, for child processes. */
   readonly program: string
-  /** The process that this one is a worker of. */
+  /** The parent process, if this process is a worker. */
   readonly parent: Parent | undefined
-  /** Asks at the terminal; undefined when there is none to ask. Who leaves without an answer has said nothing, which is empty. */
+  /** Asks a question at the terminal; undefined without a terminal. Ctrl-D answers with the empty text. */
   ask(question: string): Promise<string | undefined>
 }
 
@@ -71,7 +71,6 @@ interface Surroundings {
   readonly parent: Parent | undefined
 }
 
-/** Decides once, for the whole run, what is a terminal and what is coloured. */
 export function createContext(from: Surroundings, lifecycle: Lifecycle): CliContext {
   const wishes = { env: from.env, noColor: from.argv.includes('--no-color') }
   const err = createOutput(from.stderr, wishes)
@@ -94,7 +93,7 @@ async function askAt({ stdin, stderr }: Surroundings, question: string): Promise
   const terminal = createInterface({ input: stdin, output: stderr })
   const closed = new Promise<string>((settle) => {
     terminal.once('close', () => {
-      // The cursor stands behind the question.
+      // The cursor is still on the line of the question.
       stderr.write('\n')
       settle('')
     })
@@ -111,7 +110,7 @@ export interface CommonOptions {
   readonly config: string
 }
 
-/** The path as people wrote it: from where they stand, unless it lies elsewhere. */
+/** Shortens a path for messages: relative to the current folder if it is inside. */
 export function shownPath(context: CliContext, file: string): string {
   const path = relative(context.cwd, file)
   return path === '' || path.startsWith('..') ? file : path
@@ -119,7 +118,7 @@ export function shownPath(context: CliContext, file: string): string {
 
 /**
  * Reads and compiles the configuration.
- * @throws Failure 2 when the file cannot be read
+ * @throws Failure 2 if the file cannot be read
  */
 export function loadConfig(
   context: CliContext,
@@ -143,7 +142,7 @@ async function load<Loaded extends LoadedApplication | LoadedSpec>(
   return { ...loaded, diagnostics: shownDiagnostics(context, loaded.diagnostics) }
 }
 
-/** The same diagnostics, their file named as people wrote it. */
+/** Shortens the file names in diagnostics, as `shownPath` does. */
 export function shownDiagnostics(context: CliContext, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   return diagnostics.map((one) => ({ ...one, file: shownPath(context, one.file) }))
 }
@@ -161,9 +160,9 @@ function unreadable(file: string, cause: Error): Failure {
 export type Application = Extract<LoadedApplication, { readonly ok: true }>
 
 /**
- * The application, for commands that cannot do anything without one.
- * @param log given by commands that serve: then plugins close what they have opened if the configuration is refused
- * @throws Finished 2 once every error of the configuration is printed
+ * Loads the application, for commands that need a valid one.
+ * @param log set by commands that serve: then `onClose` of the plugins runs if the configuration is invalid
+ * @throws Finished 2 after printing every error of the configuration
  */
 export async function requireApplication(
   context: CliContext,
@@ -177,8 +176,8 @@ export async function requireApplication(
 }
 
 /**
- * What the configuration says, for who does not run its plugins.
- * @throws Finished 2 once every error of the configuration is printed
+ * Loads the configuration without running its plugins.
+ * @throws Finished 2 after printing every error of the configuration
  */
 export async function requireSpec(context: CliContext, options: CommonOptions): Promise<AppSpec> {
   const loaded = await load(context, options, loadSpec)
@@ -190,7 +189,7 @@ function refuse(context: CliContext, loaded: Extract<LoadedSpec, { readonly ok: 
   throw new Finished(2)
 }
 
-/** Where the migrations and the embedded database of a configuration live: beside it. */
+/** Returns the folders of the migrations and the embedded database, next to the configuration. */
 export function projectFolders(file: string): {
   readonly migrations: MigrationFolder
   readonly embedded: string

@@ -9,11 +9,11 @@ interface Judged {
 
 interface FrameOptions {
   readonly limit?: number
-  /** The last line, in place of their number. */
+  /** The last line; by default the number of errors. */
   readonly summary?: string
 }
 
-/** Prints mistakes of a configuration as people read them: an excerpt with a caret for each, and their number last. */
+/** Prints the diagnostics of a configuration with excerpts and carets, and their number last. */
 export function printFrames(to: Output, { diagnostics, source }: Judged, frame: FrameOptions = {}): void {
   const options = { style: styleWith(to.colors), ...frame }
   to.line(renderDiagnostics(diagnostics, source, options))

@@ -1,11 +1,11 @@
-/** 0 done; 1 ran and the answer is no; 2 could not run; 3 refused for want of a confirmation. */
+/** 0: done. 1: the command ran and the answer is no. 2: the command could not run. 3: a confirmation is missing. */
 export type ExitCode = 0 | 1 | 2 | 3
 
-/** Why a command ends early: one line, what would be right, and the exit code. Printed by `main.ts`. */
+/** Ends a command with a message of one line, help and an exit code. `main.ts` prints it. */
 export class Failure extends Error {
   override readonly name = 'Failure'
   readonly code: ExitCode
-  /** One sentence each; printed as `help:` lines. */
+  /** Sentences, printed as `help:` lines. */
   readonly help: readonly string[]
 
   constructor(code: ExitCode, message: string, help: readonly string[] = [], cause?: unknown) {
@@ -15,7 +15,7 @@ export class Failure extends Error {
   }
 }
 
-/** A command that has printed all there is to say: only its exit code is left. */
+/** Ends a command that has already printed its errors. */
 export class Finished extends Error {
   override readonly name = 'Finished'
   readonly code: ExitCode

@@ -10,24 +10,23 @@ import { readEnvFile } from './env-file.js'
 import { createProgram } from './program.js'
 
 const STOP_SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
-/** A command that is done but whose process has not ended by then is ended: something was left open. */
-const GRACE = 3_000
+/** A process that is still running this long after its command is done has left something open, and is ended. */
+const EXIT_TIMEOUT_MS = 3_000
 
-/** What happens when stdout can no longer be written to. A reader that has seen enough (`snippetctl routes | head`) is no error. */
+/** Handles errors of stdout. A reader that closes the pipe early (`snippetctl routes | head`) is not an error. */
 const whenUnwritable = {
   listener: ({ code }: NodeJS.ErrnoException): void => {
     if (code !== 'EPIPE') process.exit(2)
   },
 }
 
-/** Milliseconds between two looks at whether the shell of `npx` is still there. */
-const SHELL_CHECK = 500
+const SHELL_CHECK_INTERVAL_MS = 500
 
 const parent = findParent()
 
 /**
- * `npx` runs the command in a shell, which ends at a signal and does not pass it on. Its end is then the signal; any other process
- * may outlive the one that started it.
+ * `npx` runs the command in a shell that ends at a signal without passing it on. So the end of that shell counts as the signal. A process
+ * that was started in any other way may outlive its parent.
  */
 function watchShell(listener: () => void): void {
   if (process.env['npm_command'] !== 'exec') return
@@ -36,7 +35,7 @@ function watchShell(listener: () => void): void {
     if (process.ppid === shell) return
     clearInterval(watch)
     listener()
-  }, SHELL_CHECK).unref()
+  }, SHELL_CHECK_INTERVAL_MS).unref()
 }
 
 const lifecycle: Lifecycle = {
@@ -57,24 +56,24 @@ const lifecycle: Lifecycle = {
   finish: (code) => {
     process.exitCode = code
     parent?.leave()
-    setTimeout(() => process.exit(), GRACE).unref()
+    setTimeout(() => process.exit(), EXIT_TIMEOUT_MS).unref()
   },
 }
 
-/** Runs the command line of this process. Every way to end passes through here and leaves an exit code of the table. */
+/** Runs the command line of this process, and sets its exit code in every case. */
 async function main(): Promise<void> {
   const { version } = createRequire(import.meta.url)('snippetctl/package.json') as { version: string }
   const { env, stdin, stdout, stderr } = process
   const argv = process.argv.slice(2)
   const program = fileURLToPath(import.meta.url)
-  // A worker has the variables of its parent.
+  // A worker inherits the variables of its parent.
   const envFile = parent ? undefined : readEnvFile(process.cwd(), env)
   const context = createContext(
     { argv, cwd: process.cwd(), env, envFile, version, stdin, stdout, stderr, program, parent },
     lifecycle,
   )
   stdout.on('error', (error) => whenUnwritable.listener(error))
-  // There is nowhere left to say so.
+  // An error of stderr cannot be reported.
   stderr.on('error', () => {})
   try {
     await createProgram(context).parseAsync(argv, { from: 'user' })
@@ -83,10 +82,10 @@ async function main(): Promise<void> {
   }
 }
 
-/** Prints an error the way its kind asks for, and says what the process exits with. */
+/** Prints an error and returns the exit code for it. */
 function report(context: CliContext, error: unknown): ExitCode {
   if (error instanceof Finished) return error.code
-  // Commander has printed the message, or the help that was asked for.
+  // Commander has already printed the message or the help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   const known = EXPECTED.map((explain) => explain(error)).find((explained) => explained !== undefined)
   const { messages, help, code } = known ?? unexpected(context, error)
@@ -104,7 +103,7 @@ interface Explained {
   readonly code: ExitCode
 }
 
-/** The errors that a command may end with in the ordinary way, and how each kind is told. */
+/** Expected errors, each with the way it is printed. */
 const EXPECTED: readonly ((error: unknown) => Explained | undefined)[] = [
   (error) => (error instanceof Failure ? { messages: [error.message], help: error.help, code: error.code } : undefined),
   (error) => (error instanceof DatabaseRefused ? { messages: [error.message], help: error.help, code: 2 } : undefined),

@@ -18,7 +18,7 @@ import { addTypes } from './commands/types.js'
 import { addUrl } from './commands/url.js'
 import type { CliContext } from './context.js'
 
-/** Every command, in the order of the help. A new one is a file and a line here. */
+/** All commands, in the order of the help. A new command is one file and one line here. */
 const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   addNew,
   addServe,
@@ -39,8 +39,8 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
 ]
 
 /**
- * The command line as commander knows it; running it calls `context.finish` with the exit code.
- * @throws CommanderError for a command line that makes no sense, after printing why
+ * Builds the command line. Running a command calls `context.finish` with its exit code.
+ * @throws CommanderError for an invalid command line, after printing why
  */
 export function createProgram(context: CliContext): Command {
   const program = new Command('snippetctl')
@@ -48,7 +48,7 @@ export function createProgram(context: CliContext): Command {
     .version(context.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
-    // A command may have a `--version` of its own.
+    // Only before the command: a command can have a `--version` option of its own.
     .enablePositionalOptions()
   for (const add of COMMANDS) add(program, context)
   for (const command of everyCommand(program)) {
@@ -77,10 +77,10 @@ function* everyCommand(command: Command): Generator<Command> {
 /** Commands that read no configuration. */
 const WITHOUT_CONFIG: ReadonlySet<string> = new Set(['new', 'completion', '__complete'])
 
-/** Commands that need no variables, and the one that reports what is wrong with the file of variables. */
+/** Commands that need no variables, and `doctor`, which reports what is wrong with `.env`. */
 const WITHOUT_ENV_FILE: ReadonlySet<string> = new Set(['new', 'completion', '__complete', 'doctor'])
 
-/** What holds for every command: its common options, where it prints, and that it throws instead of exiting. */
+/** Sets up what all commands share: common options, output streams, and errors instead of exits. */
 function prepare(command: Command, context: CliContext): void {
   const { colors, line } = context.err
   if (command.commands.length === 0 && !WITHOUT_CONFIG.has(command.name())) {
@@ -101,7 +101,7 @@ function prepare(command: Command, context: CliContext): void {
     })
 }
 
-/** Commander asks "Did you mean …?"; we state it, as every other help line does. */
+/** Turns commander's "Did you mean …?" into a help line like all others. */
 function statement(text: string): string {
   return text
     .trimEnd()

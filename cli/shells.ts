@@ -1,4 +1,4 @@
-/** The script of each shell: it hands the words before the cursor to `__complete`, and offers files where that knows nothing. */
+/** The completion scripts. They pass the words before the cursor to `__complete`, and complete file names if it prints nothing. */
 export const SHELLS: Readonly<Record<string, string>> = {
   bash: `# bash completion for snippetctl
 _snippetctl() {

@@ -5,7 +5,7 @@ interface Noun {
   readonly plural: string
 }
 
-/** Help for a name that does not exist: the nearest that does, or all of them when none is near. */
+/** Suggests the nearest existing name, or lists all names if none is near. */
 export function similarHelp(name: string, known: readonly string[], noun: Noun): readonly string[] {
   const names = [...new Set(known)]
   const near = nearest(name, names)

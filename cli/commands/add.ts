@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { addAddResource } from '../project/add-resource.js'
 import type { CliContext } from '../context.js'
 
-/** `add`: what is written into the configuration. */
+/** `add`: adds to the configuration. */
 export function addAdd(program: Command, context: CliContext): void {
   const add = program.command('add').description('write into the configuration').helpCommand(false)
   addAddResource(add, context)

@@ -29,25 +29,25 @@ interface CheckOptions extends CommonOptions {
   readonly format: Format
 }
 
-/** What is said of a configuration. */
+/** The result of checking a configuration. */
 interface Verdict {
   readonly diagnostics: readonly Diagnostic[]
   readonly source: string
-  /** The line that says it is in order; undefined when it is not. */
+  /** The line for a valid configuration; undefined if it has errors. */
   readonly summary?: string
-  /** The database, where it was asked. */
+  /** The result of checking the database; undefined without `--database`. */
   readonly database?: Comparison
 }
 
-/** What a look at the database gave. */
+/** The result of checking the database. */
 interface Comparison {
   readonly pending: readonly string[]
-  /** Undefined while migrations are pending: then indexes are missing as a matter of course. */
+  /** Undefined while migrations are pending, because then missing indexes are expected. */
   readonly findings: IndexFindings | undefined
 }
 
-/** More are seldom read; `--all` shows them. */
-const SHOWN = 20
+/** `--all` prints more. */
+const MAX_SHOWN = 20
 
 const EXAMPLES = `
 Examples:
@@ -56,7 +56,7 @@ Examples:
   $ snippetctl check --config other.yaml --json
   $ snippetctl check --format github        annotations, in a GitHub workflow`
 
-/** How a verdict can be printed, by the value of `--format`. It is what `check` answers, so it goes to stdout. */
+/** The output formats of `--format`. They are the result of `check`, so they go to stdout. */
 const FORMATS = {
   text: printText,
   json: ({ out }: CliContext, { diagnostics, database }: Verdict) =>
@@ -69,12 +69,12 @@ const FORMATS = {
 } as const
 type Format = keyof typeof FORMATS
 
-/** `check`: everything wrong with the configuration and its plugins, all at once. Opens no database unless told to. */
+/** `check`: reports all errors of the configuration and its plugins. Opens the database only with `--database`. */
 export function addCheck(program: Command, context: CliContext): void {
   program
     .command('check')
     .description('find everything that is wrong with the configuration, and the indexes that it lacks or does not need')
-    .option('--all', `print everything, not only the first ${SHOWN}`)
+    .option('--all', `print everything, not only the first ${MAX_SHOWN}`)
     .option('--database', 'compare with the indexes and constraints of the database, too; changes nothing there')
     .option('--json', 'print one JSON document; the same as --format json')
     .addOption(new Option('--format <format>', 'how it is printed').choices(Object.keys(FORMATS)).default('text'))
@@ -121,7 +121,7 @@ function amounts({ app }: Application, warnings: number): string {
 
 function printText(context: CliContext, verdict: Verdict, { all }: CheckOptions): void {
   const { summary, diagnostics } = verdict
-  const limit = all ? Number.POSITIVE_INFINITY : SHOWN
+  const limit = all ? Number.POSITIVE_INFINITY : MAX_SHOWN
   printFrames(context.out, verdict, { limit, ...(summary === undefined ? {} : { summary }) })
   if (diagnostics.length > limit) context.err.line('  = help: see them all: snippetctl check --all')
   if (!verdict.database) return

@@ -11,7 +11,7 @@ Examples:
 
 The script asks the program that is being completed, so it stays right when that is updated.`
 
-/** `completion`: a script for a shell. The script asks `__complete`, which the help does not list. */
+/** `completion`: prints the script for a shell. The script calls `__complete`, a hidden command. */
 export function addCompletion(program: Command, context: CliContext): void {
   program
     .command('completion')

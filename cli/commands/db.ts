@@ -4,7 +4,6 @@ import { addDbBackup, addDbRestore } from '../database/db-backup.js'
 import { addDbCopy } from '../database/db-copy.js'
 import { addDbReset } from '../database/db-reset.js'
 
-/** What can be done to a database as a whole; each in a file of its own. */
 const PARTS: readonly ((db: Command, context: CliContext) => void)[] = [
   addDbReset,
   addDbCopy,
@@ -12,7 +11,7 @@ const PARTS: readonly ((db: Command, context: CliContext) => void)[] = [
   addDbRestore,
 ]
 
-/** `db`: the database as a whole. */
+/** `db`: commands for a database as a whole. */
 export function addDb(program: Command, context: CliContext): void {
   const db = program.command('db').description('the database as a whole').helpCommand(false)
   for (const add of PARTS) add(db, context)

@@ -16,7 +16,7 @@ Examples:
 
 Exits with 1 when something fails; a warning is no failure. Nothing is changed.`
 
-/** `doctor`: whether a project can be served from here, one line for each thing that it takes. */
+/** `doctor`: checks whether a project can be served on this machine, one line for each check. */
 export function addDoctor(program: Command, context: CliContext): void {
   program
     .command('doctor')

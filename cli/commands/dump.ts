@@ -19,7 +19,7 @@ Examples:
   $ snippetctl dump snippet --output snippet.csv
   $ snippetctl dump snippet --format csv | head`
 
-/** `dump`: all records of a resource, every field of them, as `seed` reads them again. */
+/** `dump`: writes all records of a resource with all fields, in a format that `seed` reads. */
 export function addDump(program: Command, context: CliContext): void {
   program
     .command('dump')
@@ -33,7 +33,7 @@ export function addDump(program: Command, context: CliContext): void {
     .action(async (name: string, options: DumpOptions) => context.finish(await dump(context, name, options)))
 }
 
-/** @throws Failure 2 for a name that nothing has, and when the database has not the schema of the configuration */
+/** @throws Failure 2 if the name is unknown, or the database does not have the schema of the configuration */
 async function dump(context: CliContext, name: string, options: DumpOptions): Promise<ExitCode> {
   const spec = await requireSpec(context, options)
   const model = findModel(() => modelOf(spec, name))
@@ -70,10 +70,10 @@ function formatOf(output = ''): DumpFormatName {
   return DUMP_FORMATS.find((format) => extname(output).toLowerCase() === `.${format}`) ?? 'ndjson'
 }
 
-/** Where a dump goes. */
+/** The target of a dump. */
 type Sink = Pick<WholeFile, 'finish' | 'discard'> & { readonly write: (text: string) => Promise<void> }
 
-/** Whoever read stdout has seen enough, as `head` has. */
+/** Thrown when the reader of stdout has closed the pipe, as `head` does. */
 class ReaderGone extends Error {}
 
 async function openSink({ out, cwd }: CliContext, output: string | undefined): Promise<Sink> {

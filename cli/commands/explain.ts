@@ -21,11 +21,11 @@ interface ExplainOptions extends CommonOptions {
   readonly json?: true
 }
 
-/** A request that reads, as far as a database is concerned. */
+/** A GET request, as `explain` needs it. */
 interface Request {
   readonly resource: Resource
   readonly read: Read
-  /** With the query. */
+  /** The path with the query string. */
   readonly path: string
 }
 
@@ -40,7 +40,7 @@ Examples:
 
 The statement of a route runs in a transaction that only reads, on the database that serve would use.`
 
-/** `explain`: the statement of a request that reads, and how the database answers it; or what a code or a key means. */
+/** `explain`: prints the statement of a GET request and its query plan, or the meaning of a code or a key. */
 export function addExplain(program: Command, context: CliContext): void {
   program
     .command('explain')
@@ -89,7 +89,7 @@ function print({ out }: CliContext, { json }: ExplainOptions, { name, path, mode
   else printExplanation(out, explanation, { path, model })
 }
 
-/** @throws Failure 1 when no route has the name, and 2 when there is nothing to explain or the request would be refused */
+/** @throws Failure 1 if there is no such route, 2 if the route has nothing to explain or the request is invalid */
 function understand(app: App, name: string, given: readonly string[]): Request {
   const parameters = parametersOf(app, name)
   const routes = routesOf(app, name)
@@ -97,13 +97,13 @@ function understand(app: App, name: string, given: readonly string[]): Request {
   const resource = first && resourceAt(first)
   if (resource === undefined) {
     const known = [...app.routes].filter((route) => route.method === 'GET' && resourceAt(route))
-    throw new Failure(2, `\`${name}\` is made by the ${first?.source}, and only the plugin knows its statements`, [
+    throw new Failure(2, `\`${name}\` belongs to the ${first?.source}, and only the plugin knows its statements`, [
       `the generated routes that read are: ${known.map((route) => route.name).join(', ') || 'none'}`,
     ])
   }
   if (!routes.some(({ method }) => method === 'GET')) {
     const methods = routes.map(({ method }) => method).join(', ')
-    throw new Failure(2, `\`${name}\` answers ${methods} only, and what writes is never run for an explanation`)
+    throw new Failure(2, `\`${name}\` only supports ${methods}, and \`explain\` never runs requests that write`)
   }
   if (parameters.length > 0) {
     const isOfPath = (pair: string) => !resource.selectable || parameters.some((key) => pair.startsWith(`${key}=`))
@@ -133,12 +133,12 @@ const withQuery = (path: string, query: string): string => (query === '' ? path 
 function queryOf(what: string, given: readonly string[]): string {
   const [query = '', second] = given.map((each) => each.replace(/^\?/, ''))
   if (second === undefined) return query
-  throw new Failure(2, `${what} takes one query, and \`${second}\` is a second one`, [
+  throw new Failure(2, `${what} takes one query string; \`${second}\` is a second one`, [
     `join them: '${given.join('&')}'`,
   ])
 }
 
-/** @throws Failure 2 with the words that a client is answered */
+/** @throws Failure 2 with the error message that a client would get */
 function asClient<T>(read: () => T): T {
   try {
     return read()

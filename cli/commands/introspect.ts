@@ -21,7 +21,7 @@ Examples:
   $ snippetctl introspect --tables customers,orders --resources
   $ snippetctl introspect --print`
 
-/** `introspect`: models and a first migration for a database that is there. */
+/** `introspect`: writes models and a first migration for an existing database. */
 export function addIntrospect(program: Command, context: CliContext): void {
   program
     .command('introspect')
@@ -38,7 +38,7 @@ export function addIntrospect(program: Command, context: CliContext): void {
 function parseTables(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim())
   if (names.every((name) => name !== '')) return names
-  throw new InvalidArgumentError('Tables are names with commas between them.')
+  throw new InvalidArgumentError('Tables must be names separated by commas.')
 }
 
 async function run(context: CliContext, options: IntrospectOptions): Promise<ExitCode> {
@@ -57,9 +57,7 @@ async function run(context: CliContext, options: IntrospectOptions): Promise<Exi
     }
     if (found.migration !== undefined) {
       const migration = await writeIntrospected(database, directory, found.migration)
-      context.err.line(
-        `wrote ${shownPath(context, migration)}, and recorded it as applied: its tables are there already`,
-      )
+      context.err.line(`wrote ${shownPath(context, migration)} and recorded it as applied: its tables exist already`)
     }
     if (found.models.length > 0 || text === undefined) {
       await writeFile(file, found.text)

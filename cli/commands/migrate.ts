@@ -16,7 +16,7 @@ interface DownOptions extends CommonOptions, ConsentOptions {
   readonly steps: number
 }
 
-/** `migrate`: the schema of the database, one file of SQL after the other. */
+/** `migrate`: changes the schema of the database, one file after another. */
 export function addMigrate(program: Command, context: CliContext): void {
   const migrate = program
     .command('migrate')
@@ -100,7 +100,7 @@ function addAdopt(migrate: Command, context: CliContext): void {
 
 function parseSteps(text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('The number of steps is a number from 1.')
+  throw new InvalidArgumentError('The number of steps must be an integer from 1.')
 }
 
 async function up(context: CliContext, options: UpOptions): Promise<ExitCode> {

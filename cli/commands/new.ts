@@ -19,7 +19,7 @@ Examples:
 
 Then: cd my-api && npm install && npx snippetctl serve`
 
-/** `new`: the files of a project. Asks nothing, and fetches nothing. */
+/** `new`: writes the files of a project. It asks no questions and uses no network. */
 export function addNew(program: Command, context: CliContext): void {
   program
     .command('new')
@@ -42,7 +42,7 @@ async function makeProject(context: CliContext, given: string, { empty, js }: Ne
   await refuseFull(folder, given)
   for (const { path, text } of files) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
-    // Never over a file that came there meanwhile.
+    // Fails if the file was created in the meantime.
     await writeFile(join(folder, path), text, { flag: 'wx' })
   }
   const shown = relative(context.cwd, folder)
@@ -55,7 +55,7 @@ async function makeProject(context: CliContext, given: string, { empty, js }: Ne
   return 0
 }
 
-/** @throws Failure 2 for a folder whose name npm does not take */
+/** @throws Failure 2 if the name of the folder is not valid for npm */
 function projectName(folder: string): string {
   const name = basename(folder)
   if (/^[a-z0-9][a-z0-9._-]{0,200}$/.test(name)) return name
@@ -70,17 +70,18 @@ function projectName(folder: string): string {
   )
 }
 
-const SHOWN = 8
+const MAX_SHOWN = 8
 
-/** @throws Failure 2 for a folder with something in it, or a path that is none */
+/** @throws Failure 2 if the folder is not empty, or cannot be created */
 async function refuseFull(folder: string, given: string): Promise<void> {
   const found = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
-    throw new Failure(2, `\`${given}\` cannot be made: ${error.message}`, ['name another folder'], error)
+    throw new Failure(2, `cannot create \`${given}\`: ${error.message}`, ['name another folder'], error)
   })
   const there = found.filter((name) => name !== '.git').sort()
   if (there.length === 0) return
-  const listed = there.length > SHOWN ? [...there.slice(0, SHOWN), `and ${there.length - SHOWN} more`] : there
+  const listed =
+    there.length > MAX_SHOWN ? [...there.slice(0, MAX_SHOWN), `and ${there.length - MAX_SHOWN} more`] : there
   throw new Failure(2, `\`${given}\` is not empty: ${listed.join(', ')}`, [
     'nothing was written; name a folder that is not there yet',
   ])

@@ -15,7 +15,7 @@ Examples:
   $ snippetctl openapi --check openapi.json
   $ snippetctl openapi --version 3.0 > openapi-3.0.json`
 
-/** `openapi`: the document that a service has at /openapi.json. Opens no database. */
+/** `openapi`: prints the document that a service has at /openapi.json. Opens no database. */
 export function addOpenApi(program: Command, context: CliContext): void {
   program
     .command('openapi')
@@ -30,7 +30,7 @@ export function addOpenApi(program: Command, context: CliContext): void {
     .action(async (options: OpenApiOptions) => context.finish(await printOpenApi(context, options)))
 }
 
-/** @throws Failure 1 when the file to check holds another document, 2 when it cannot be read */
+/** @throws Failure 1 if the checked file is out of date, 2 if it cannot be read */
 async function printOpenApi(context: CliContext, { check, version, ...options }: OpenApiOptions): Promise<ExitCode> {
   const { app } = await requireApplication(context, options)
   const text = renderOpenApi(app, version)

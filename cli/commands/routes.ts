@@ -17,7 +17,7 @@ Examples:
   $ snippetctl routes --grep detail
   $ snippetctl routes --method GET --json`
 
-/** `routes`: every named route, generated and hand-written alike. Opens no database. */
+/** `routes`: lists all routes, generated and hand-written. Opens no database. */
 export function addRoutes(program: Command, context: CliContext): void {
   program
     .command('routes')
@@ -49,7 +49,7 @@ function isWanted(route: Route, { grep, method }: RoutesOptions): boolean {
 
 const columns = (route: Route): readonly string[] => [route.name, route.method, route.path, sourceOf(route)]
 
-/** `resource book`, `plugin ./plugins/library.ts:12`, and where middleware, hooks and computed fields come from. */
+/** Renders the source of a route, such as `resource book` or `plugin ./plugins/library.ts:12`, with its middleware, hooks and computed fields. */
 function sourceOf({ source, place, dialect, uses = [], hooks = [], computed = [] }: Route): string {
   const at = place?.()
   const around = placesOf(hooks)

@@ -33,7 +33,7 @@ Examples:
 
 The extension says the format: ${DATA_FORMATS.join(', ')}.`
 
-/** `seed`: a file of records, through the validators into the database. */
+/** `seed`: validates the records of a file and writes them to the database. */
 export function addSeed(program: Command, context: CliContext): void {
   program
     .command('seed')
@@ -51,7 +51,7 @@ function split(fields: string): readonly string[] {
   return fields.split(',').map((field) => field.trim())
 }
 
-/** @throws Failure 2 for a file that cannot be read, and when the database has not the schema of the configuration */
+/** @throws Failure 2 if the file cannot be read, or the database does not have the schema of the configuration */
 async function seed(context: CliContext, given: string, options: SeedOptions): Promise<ExitCode> {
   const spec = await requireSpec(context, options)
   const file = resolve(context.cwd, given)
@@ -131,7 +131,9 @@ function print(
   if (faultCount > faults.length) err.line(`and ${faultCount - faults.length} more`)
   if (faultCount > 0) return err.line(`nothing was written: ${shown} has ${count(faultCount, 'fault')}`)
   if (resources.size > 1) for (const [name, counts] of resources) err.line(`${name}: ${describe(counts)}`)
-  err.line(`${describe(totalOf([...resources.values()]))}${dryRun ? ', and nothing of it was kept: --dry-run' : ''}`)
+  err.line(
+    `${describe(totalOf([...resources.values()]))}${dryRun ? ', but nothing was kept because of --dry-run' : ''}`,
+  )
 }
 
 function place(shown: string, { line, field }: DataFault): string {

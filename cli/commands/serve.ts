@@ -14,7 +14,7 @@ Examples:
 
 Without DATABASE_URL the database is an embedded one, in .snippetctl/pg beside the configuration.`
 
-/** `serve`: answers requests until a signal ends it. */
+/** `serve`: serves requests until a signal stops it. */
 export function addServe(program: Command, context: CliContext): void {
   program
     .command('serve')
@@ -60,17 +60,17 @@ function serve(context: CliContext, options: ServeOptions) {
 
 function parsePort(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  throw new InvalidArgumentError('A port is a number from 0 to 65535.')
+  throw new InvalidArgumentError('A port must be an integer from 0 to 65535.')
 }
 
-const LONGEST_DELAY = 300_000
+const MAX_DRAIN_DELAY_MS = 300_000
 
 function parseDelay(text: string): number {
-  if (/^\d{1,6}$/.test(text) && Number(text) <= LONGEST_DELAY) return Number(text)
-  throw new InvalidArgumentError(`The delay is from 0 to ${LONGEST_DELAY} milliseconds.`)
+  if (/^\d{1,6}$/.test(text) && Number(text) <= MAX_DRAIN_DELAY_MS) return Number(text)
+  throw new InvalidArgumentError(`The delay must be an integer from 0 to ${MAX_DRAIN_DELAY_MS} milliseconds.`)
 }
 
 function parseWorkers(text: string): number {
   if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('The number of workers is from 1 to 999.')
+  throw new InvalidArgumentError('The number of workers must be an integer from 1 to 999.')
 }

@@ -19,7 +19,7 @@ Examples:
 
 The file goes into the "include" of tsconfig.json: ["plugins", ".snippetctl/types.d.ts"]`
 
-/** `types`: the file by which a compiler knows the records, bodies, lists and routes of the application. Opens no database. */
+/** `types`: writes TypeScript types of the records, bodies, lists and routes of the application. Opens no database. */
 export function addTypes(program: Command, context: CliContext): void {
   program
     .command('types')
@@ -30,7 +30,7 @@ export function addTypes(program: Command, context: CliContext): void {
     .action(async (options: TypesOptions) => context.finish(await printTypes(context, options)))
 }
 
-/** @throws Failure 1 when the file to check says something else, 2 when it cannot be read or written */
+/** @throws Failure 1 if the checked file is out of date, 2 if it cannot be read or written */
 async function printTypes(context: CliContext, { check, out, ...options }: TypesOptions): Promise<ExitCode> {
   const { app } = await requireApplication(context, options)
   const text = renderTypes(app)

@@ -13,7 +13,7 @@ Examples:
   $ snippetctl url snippet-detail id=5
   $ curl "http://localhost:8000$(snippetctl url snippet-detail id=5)"`
 
-/** `url`: the path of a named route, and nothing else on stdout. Opens no database. */
+/** `url`: prints the path of a named route. Opens no database. */
 export function addUrl(program: Command, context: CliContext): void {
   program
     .command('url')

@@ -8,23 +8,22 @@ import { Failure } from '../failure.js'
 import type { Log } from '../serve/log.js'
 import { writeWhole } from '../project/whole-file.js'
 
-/** Milliseconds between two looks for a request, and for its answer. */
-const PAUSE = 300
-/** Milliseconds after which nobody is there who answers requests. */
-const PATIENCE = 10_000
-/** Milliseconds for a backup that is being made. */
-const LONGEST = 600_000
+const POLL_INTERVAL_MS = 300
+/** A server accepts a request within this time. */
+const ACCEPT_TIMEOUT_MS = 10_000
+const BACKUP_TIMEOUT_MS = 600_000
 
 /**
- * Only the process that has an embedded database can back it up. Others ask it by a file beside the database, because that is where the
- * right to do so is already given: `pg.backup-ID.asked`, which it takes away, and `pg.backup-ID.made` or `.failed`, which it puts there.
+ * Only the process that has opened an embedded database can back it up. Other processes request a backup through files next to the database,
+ * whose permissions already decide who may: `pg.backup-ID.asked`, which the server removes, and `pg.backup-ID.made` or `.failed`, which it
+ * creates.
  */
 const nameOf = (embedded: string, id: string, state: 'asked' | 'part' | 'made' | 'failed') =>
   `${embedded}.backup-${id}.${state}`
 
 const ASKED = /^.*\.backup-([0-9a-f-]{36})\.asked$/
 
-/** Answers those who ask for a backup of the embedded database that this process has, until the function that it returns is called. */
+/** Makes the backups that other processes request, until the returned function is called. */
 export function answerBackups(embedded: string, database: Database, log: Log): () => Promise<void> {
   const { pack } = database
   if (!pack) return async () => {}
@@ -32,11 +31,11 @@ export function answerBackups(embedded: string, database: Database, log: Log): (
   const look = async () => {
     while (!stop.signal.aborted) {
       for (const id of await requestsIn(embedded)) await answer({ embedded, id, pack, log })
-      await delay(PAUSE, undefined, { signal: stop.signal, ref: false }).catch(() => {})
+      await delay(POLL_INTERVAL_MS, undefined, { signal: stop.signal, ref: false }).catch(() => {})
     }
   }
   const looking = look().catch((error: unknown) => {
-    log.error({ event: 'backups_off', msg: `requests for backups are no longer answered: ${String(error)}` })
+    log.error({ event: 'backups_off', msg: `backups can no longer be requested: ${String(error)}` })
   })
   return async () => {
     stop.abort()
@@ -69,17 +68,17 @@ async function answer({ embedded, id, pack, log }: Request): Promise<void> {
   }
 }
 
-/** Asks the process that has the embedded database for a backup. @throws Failure 2 when it does not make one */
+/** Requests a backup from the process that has opened the embedded database. @throws Failure 2 if it makes none */
 export async function askForBackup(embedded: string, shown: string): Promise<Buffer> {
   const id = randomUUID()
   const file = (state: Parameters<typeof nameOf>[2]) => nameOf(embedded, id, state)
   try {
     await writeFile(file('asked'), '', { flag: 'wx', mode: 0o600 })
-    if (!(await until(() => !existsSync(file('asked')), PATIENCE)))
-      throw new Failure(2, `${shown} is in use by a process that does not answer: it is no server`, [
+    if (!(await until(() => !existsSync(file('asked')), ACCEPT_TIMEOUT_MS)))
+      throw new Failure(2, `${shown} is in use by a process that is not a server, so it cannot make a backup`, [
         'try again when that process has ended',
       ])
-    const answered = await until(() => existsSync(file('made')) || existsSync(file('failed')), LONGEST)
+    const answered = await until(() => existsSync(file('made')) || existsSync(file('failed')), BACKUP_TIMEOUT_MS)
     if (answered && existsSync(file('made'))) return await readFile(file('made'))
     const reason = answered ? await readFile(file('failed'), 'utf8') : 'it did not answer'
     throw new Failure(2, `the server made no backup: ${reason}`)
@@ -92,7 +91,7 @@ async function until(isDone: () => boolean, longest: number): Promise<boolean> {
   const end = performance.now() + longest
   while (performance.now() < end) {
     if (isDone()) return true
-    await delay(PAUSE)
+    await delay(POLL_INTERVAL_MS)
   }
   return isDone()
 }

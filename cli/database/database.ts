@@ -12,15 +12,15 @@ import { Failure } from '../failure.js'
 import { isReachable } from '../serve/schema.js'
 
 /**
- * Opens the database that belongs to a configuration. What is said about it names the embedded one as people write its path.
- * @throws DatabaseRefused when it can never be opened
+ * Opens the database of a configuration. Messages show the path of the embedded database as `shownPath` does.
+ * @throws DatabaseRefused if it can never be opened
  */
 export function openProjectDatabase(context: CliContext, file: string, env = context.env): Promise<Database> {
   const { path, shown } = embeddedOf(context, file)
   return inWordsOf({ [path]: shown }, () => openDatabase({ url: env['DATABASE_URL'], directory: shown }, env))
 }
 
-/** Does work; when the database is refused, names of the inside are replaced by those that people know. */
+/** Runs `work`, and replaces internal names in the message of a DatabaseRefused. */
 export async function inWordsOf<T>(names: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -33,14 +33,14 @@ export async function inWordsOf<T>(names: Readonly<Record<string, string>>, work
   }
 }
 
-/** Whether a configuration has a database; if not, opening it makes an embedded one. */
+/** Whether the database of a configuration exists. If not, opening it creates an embedded one. */
 export function hasDatabase(context: CliContext, file: string): boolean {
   return context.env['DATABASE_URL'] !== undefined || isThere(embeddedOf(context, file))
 }
 
 /**
- * Opens the database that belongs to a configuration, and makes sure that it answers.
- * @throws DatabaseRefused when it can never be opened, and Failure 2 when it cannot be reached
+ * Opens the database of a configuration and checks that it is reachable.
+ * @throws DatabaseRefused if it can never be opened, Failure 2 if it is not reachable
  */
 export async function openReachable(context: CliContext, file: string): Promise<Database> {
   const database = await openProjectDatabase(context, file)
@@ -50,7 +50,7 @@ export async function openReachable(context: CliContext, file: string): Promise<
   return requireReachable(database, unreachable)
 }
 
-/** Answers a database that answers; closes it otherwise. @throws `unreachable`, and DatabaseRefused when it never will */
+/** Returns the database if it is reachable, else closes it. @throws `unreachable`; DatabaseRefused if waiting cannot help */
 export async function requireReachable(database: Database, unreachable: Failure): Promise<Database> {
   try {
     if (await isReachable(database)) return database
@@ -64,8 +64,8 @@ export async function requireReachable(database: Database, unreachable: Failure)
 type Work<T> = (database: Database, migrations: MigrationFolder) => Promise<T>
 
 /**
- * Opens the database of a configuration, does the work, and closes it again.
- * @throws Failure 2 when it cannot be reached
+ * Opens the database of a configuration while `work` runs.
+ * @throws Failure 2 if it is not reachable
  */
 export async function onDatabase<T>(context: CliContext, { file }: Pick<AppSpec, 'file'>, work: Work<T>): Promise<T> {
   const database = await openReachable(context, file)
@@ -77,8 +77,8 @@ export async function onDatabase<T>(context: CliContext, { file }: Pick<AppSpec,
 }
 
 /**
- * The same for work that only looks: an embedded database that is not there is not made for it.
- * @throws Failure 2 when there is none, and when it cannot be reached
+ * The same for work that only reads: does not create an embedded database.
+ * @throws Failure 2 if there is no database, or it is not reachable
  */
 export async function onExistingDatabase<T>(
   context: CliContext,
@@ -87,7 +87,7 @@ export async function onExistingDatabase<T>(
 ): Promise<T> {
   if (hasDatabase(context, spec.file)) return onDatabase(context, spec, work)
   const { shown } = embeddedOf(context, spec.file)
-  throw new Failure(2, `there is no database yet: DATABASE_URL is not set, and nothing is in ${shown}`, [
+  throw new Failure(2, `there is no database yet: DATABASE_URL is not set, and ${shown} is empty`, [
     'make it: snippetctl migrate up',
   ])
 }

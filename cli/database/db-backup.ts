@@ -13,7 +13,7 @@ interface RestoreOptions extends CommonOptions {
   readonly yes?: string
 }
 
-/** `db backup`: the embedded database in one file. */
+/** `db backup`: writes the embedded database to one file. */
 export function addDbBackup(db: Command, context: CliContext): void {
   db.command('backup')
     .description('write the embedded database into one file, also while a server has it')
@@ -22,7 +22,7 @@ export function addDbBackup(db: Command, context: CliContext): void {
     .action(async (file: string, options: CommonOptions) => context.finish(await backup(context, file, options)))
 }
 
-/** `db restore`: the embedded database from such a file. */
+/** `db restore`: replaces the embedded database by a backup. */
 export function addDbRestore(db: Command, context: CliContext): void {
   db.command('restore')
     .description('make the embedded database what a backup holds; the one that is there is put aside')
@@ -35,23 +35,23 @@ export function addDbRestore(db: Command, context: CliContext): void {
     .action(async (file: string, options: RestoreOptions) => context.finish(await restore(context, file, options)))
 }
 
-/** The programs of PostgreSQL that do this with a server. */
+/** The PostgreSQL programs for servers. */
 const INSTEAD = 'pg_dump, pg_restore'
 
-/** @throws Failure 2 when there is nothing to back up, and when the file is there already */
+/** @throws Failure 2 if there is no database, or the file exists */
 async function backup(context: CliContext, given: string, options: CommonOptions): Promise<ExitCode> {
   const embedded = await requireEmbedded(context, options, INSTEAD)
   const { config, path, shown } = embedded
   const file = resolve(context.cwd, given)
   requireThere(embedded)
-  if (existsSync(file)) throw new Failure(2, `\`${given}\` is there already, and backups replace nothing`)
+  if (existsSync(file)) throw new Failure(2, `\`${given}\` exists already, and a backup never replaces a file`)
   const archive = (await packHere(context, config)) ?? (await askForBackup(path, shown))
   await writeWhole(archive, file)
   context.err.line(`wrote ${shown} to ${shownPath(context, file)}, ${archive.length} bytes`)
   return 0
 }
 
-/** Undefined when another process has the database. */
+/** Returns undefined if another process has opened the database. */
 async function packHere(context: CliContext, config: string): Promise<Uint8Array | undefined> {
   try {
     const database = await openProjectDatabase(context, config)
@@ -66,7 +66,7 @@ async function packHere(context: CliContext, config: string): Promise<Uint8Array
   }
 }
 
-/** @throws Failure 3 unless the database that would be replaced was named */
+/** @throws Failure 3 unless the database to replace was named */
 async function restore(context: CliContext, given: string, options: RestoreOptions): Promise<ExitCode> {
   const { path, shown } = await requireEmbedded(context, options, INSTEAD)
   const file = resolve(context.cwd, given)
@@ -75,7 +75,7 @@ async function restore(context: CliContext, given: string, options: RestoreOptio
   const aside = await inWordsOf({ [path]: shown, [file]: given }, () => restoreEmbedded(path, file))
   context.err.line(`restored ${shown} from ${given}`)
   if (aside !== undefined)
-    context.err.line(`the old one is in ${shownPath(context, aside)}; delete it when nothing in it is needed`)
+    context.err.line(`the old database is in ${shownPath(context, aside)}; delete it when you no longer need it`)
   return 0
 }
 

@@ -20,7 +20,7 @@ interface CopyOptions extends CommonOptions {
   readonly to: string
 }
 
-/** `db copy`: from the embedded database to a server. */
+/** `db copy`: copies the embedded database to a server. */
 export function addDbCopy(db: Command, context: CliContext): void {
   db.command('copy')
     .description(
@@ -31,7 +31,7 @@ export function addDbCopy(db: Command, context: CliContext): void {
     .action(async (options: CopyOptions) => context.finish(await copy(context, options)))
 }
 
-/** @throws Failure 2 when there is nothing to copy, or the target is not one to copy to */
+/** @throws Failure 2 if there is nothing to copy, or the target is unsuitable */
 async function copy(context: CliContext, options: CopyOptions): Promise<ExitCode> {
   const spec = await requireSpec(context, options)
   const { migrations } = projectFolders(spec.file)
@@ -60,7 +60,7 @@ function openTarget(context: CliContext, url: string): Promise<Database> {
   })
 }
 
-/** Makes the tables there, which are what the migrations say, as those here are. */
+/** Creates the tables in the target by running the migrations. */
 async function prepareTarget(context: CliContext, spec: AppSpec, target: Database): Promise<void> {
   const { migrations } = projectFolders(spec.file)
   await migrateUp(target, migrations, {

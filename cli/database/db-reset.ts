@@ -9,7 +9,7 @@ interface ResetOptions extends CommonOptions {
   readonly name?: string
 }
 
-/** `db reset`: an empty embedded database. */
+/** `db reset`: empties the embedded database. */
 export function addDbReset(db: Command, context: CliContext): void {
   db.command('reset')
     .description('start again with an empty embedded database; the old one is put aside')
@@ -18,10 +18,10 @@ export function addDbReset(db: Command, context: CliContext): void {
     .action(async (options: ResetOptions) => context.finish(await reset(context, options)))
 }
 
-/** @throws Failure 3 unless the name of the database was given; Failure 2 where there is none that could be reset */
+/** @throws Failure 3 unless the database was named, Failure 2 if there is none */
 async function reset(context: CliContext, options: ResetOptions): Promise<ExitCode> {
   const { path, shown: name } = await requireEmbedded(context, options, 'dropdb, createdb')
-  // A folder without a database in it can be in the way of one.
+  // A folder without a database is moved away too: it could keep a database from being created.
   if (!existsSync(path)) throw new Failure(2, `there is no embedded database in ${name}`)
   const answer = options.name ?? (await context.ask(`type ${name} to start again without its data: `))
   if (answer?.trim() !== name)
@@ -29,6 +29,6 @@ async function reset(context: CliContext, options: ResetOptions): Promise<ExitCo
       `say it: snippetctl db reset --name ${name}`,
     ])
   const aside = await putAside(path)
-  context.err.line(`put the old database aside in ${shownPath(context, aside)}; delete it when nothing in it is needed`)
+  context.err.line(`moved the old database to ${shownPath(context, aside)}; delete it when you no longer need it`)
   return 0
 }

@@ -3,41 +3,40 @@ import { join } from 'node:path'
 import { type CliContext, type CommonOptions, projectFolders, requireSpec, shownPath } from '../context.js'
 import { Failure } from '../failure.js'
 
-/** The embedded database of a configuration, which need not be there. */
+/** The embedded database of a configuration, which may not exist. */
 export interface Embedded {
-  /** The file of the configuration. */
+  /** The configuration file. */
   readonly config: string
   readonly path: string
-  /** The path as people write it. */
+  /** The path for messages. */
   readonly shown: string
 }
 
-/** The embedded database that belongs to the file of a configuration. */
 export function embeddedOf(context: CliContext, config: string): Embedded {
   const { embedded } = projectFolders(config)
   return { config, path: embedded, shown: shownPath(context, embedded) }
 }
 
-/** Whether there is a database, and not only a folder for one. */
+/** Whether there is a database, not just a folder. */
 export function isThere({ path }: Embedded): boolean {
   return existsSync(join(path, 'PG_VERSION'))
 }
 
 /**
- * The embedded database, for commands that are for no other.
- * @param instead the programs that do it with a server
- * @throws Failure 2 when DATABASE_URL names a server
+ * Returns the embedded database, for commands that do not work with servers.
+ * @param instead the programs that do the same with a server
+ * @throws Failure 2 if `DATABASE_URL` is set
  */
 export async function requireEmbedded(context: CliContext, options: CommonOptions, instead: string): Promise<Embedded> {
   if (context.env['DATABASE_URL'] !== undefined)
-    throw new Failure(2, 'DATABASE_URL is set, and this is for the embedded database', [
+    throw new Failure(2, 'DATABASE_URL is set, but this command works only with the embedded database', [
       `a server has commands of its own: ${instead}`,
     ])
   const { file } = await requireSpec(context, options)
   return embeddedOf(context, file)
 }
 
-/** @throws Failure 2 when there is none */
+/** @throws Failure 2 if there is none */
 export function requireThere(embedded: Embedded): void {
   if (!isThere(embedded)) throw new Failure(2, `there is no embedded database in ${embedded.shown}`)
 }

@@ -7,14 +7,14 @@ import { type ScratchOptions, withScratch } from './scratch.js'
 
 export interface AdoptOptions extends CommonOptions, ScratchOptions {}
 
-/** `migrate adopt`: what exists only in the database becomes part of the files, and stays as it is. */
+/** `migrate adopt`: records an object that exists only in the database as a migration, without changing the object. */
 export async function adopt(context: CliContext, object: string, options: AdoptOptions): Promise<ExitCode> {
   const spec = await requireSpec(context, options)
   return onDatabase<ExitCode>(context, spec, async (database, folder) => {
     const { file, column, known } = await withScratch(context, options, (scratch) =>
       adoptDrift(database, folder, { spec, object, scratch }),
     )
-    context.err.line(`wrote ${shownPath(context, file)}, and recorded it as applied: ${object} is there already`)
+    context.err.line(`wrote ${shownPath(context, file)} and recorded it as applied: ${object} exists already`)
     if (known !== undefined) {
       context.err.line(`  ! it makes nothing, because an empty database cannot make ${object}: ${known}`)
       context.err.line('    status and plan ignore it from now on, and no migration drops it')

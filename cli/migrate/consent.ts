@@ -11,16 +11,16 @@ export interface ConsentOptions {
 export const CONSENT_FLAG = '--allow-destructive <names>'
 export const CONSENT_TEXT = 'destroy exactly these, as table or table.column, separated by commas'
 
-/** @throws InvalidArgumentError for what is no name of a table or column */
+/** @throws InvalidArgumentError if a name is not a table or table.column */
 export function parseConsent(text: string, before: readonly string[] = []): readonly string[] {
   const names = text.split(',').map((name) => name.trim())
   if (names.every((name) => /^[^.,*]+(\.[^.,*]+)?$/.test(name))) return [...before, ...names]
-  throw new InvalidArgumentError('Each name is a table or table.column; there is no word for all.')
+  throw new InvalidArgumentError('Each name must be a table or table.column; there is no wildcard.')
 }
 
 /**
- * Does work that may destroy only what was named: by the flag, or at the terminal.
- * @throws Failure 3 when there is no terminal to ask, or the answer is another
+ * Runs work that may destroy only the tables and columns that were named by the flag or at the terminal.
+ * @throws Failure 3 if there is no terminal, or the answer is a different name
  */
 export async function withConsent<T>(
   context: CliContext,

@@ -16,11 +16,11 @@ import { alignColumns } from '../output.js'
 interface Measurement {
   readonly spec: AppSpec
   readonly planned: MigrationPlan
-  /** The URL of the database to measure on; a copy of the embedded one when left out. */
+  /** The URL of the database to measure on; by default a copy of the embedded one. */
   readonly on: string | undefined
 }
 
-/** `--measure`: what the pending migrations and the plan do to a database, seen on one where nothing of it is kept. */
+/** `--measure`: runs the pending migrations and the plan on a database, reports locks and times, and rolls everything back. */
 export async function measure(context: CliContext, { spec, planned, on }: Measurement): Promise<void> {
   const { migrations, embedded } = projectFolders(spec.file)
   const database = await openForMeasuring(context, embedded, on)
@@ -39,7 +39,7 @@ export async function measure(context: CliContext, { spec, planned, on }: Measur
     context.out.line(`measured on ${database.description}, and rolled back:`)
     for (const row of alignColumns(rows)) context.out.line(`  ${row}`)
     for (const { subject } of measured.filter(({ outside }) => outside))
-      context.out.line(`  ${subject}  not measured, because nothing of it could be rolled back`)
+      context.out.line(`  ${subject}  not measured, because it cannot be rolled back`)
   } finally {
     await database.close()
   }

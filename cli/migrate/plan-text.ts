@@ -1,7 +1,7 @@
 import type { Access, Explanation, ModelSpec, PlanStep } from '../../src/internal.js'
 import { alignColumns, count, type Output } from '../output.js'
 
-/** An explanation as JSON; rows that are not known are null. */
+/** Converts an explanation to JSON; unknown row counts are null. */
 export function toJson(explanation: Explanation, model: ModelSpec) {
   const { sql, values, ran, rows, milliseconds, pages, accesses, plan } = explanation
   return {
@@ -17,7 +17,7 @@ export function toJson(explanation: Explanation, model: ModelSpec) {
   }
 }
 
-/** Prints an explanation as people read it. */
+/** Prints an explanation as text. */
 export function printExplanation(
   out: Output,
   explanation: Explanation,
@@ -64,9 +64,9 @@ function accessText({ table, index, rows, removed, counts }: Access): string {
   return `sequential scan of ${table}${rows === undefined ? '' : `, all ${count(rows, 'row')} read`}${purpose}`
 }
 
-/** What would help; nothing where an index leads to the rows that are answered. */
+/** Suggests an index; returns nothing if an index already leads to the rows. */
 function helpOf({ accesses, advice }: Explanation, { name, table, indexes }: ModelSpec): readonly string[] {
-  // An index of the model does nothing for records of others that are shown beside its own.
+  // An index of this model cannot help with related records of other models.
   const own = accesses.filter((access) => access.table === '' || access.table === table)
   const wasteful = own.filter(({ index, removed }) => index === undefined || removed > 0)
   if (advice === undefined || wasteful.length === 0) return []

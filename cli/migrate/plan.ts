@@ -24,7 +24,7 @@ import { alignColumns, count, type Output } from '../output.js'
 import { type ScratchOptions, withScratch } from './scratch.js'
 
 export interface PlanOptions extends CommonOptions, ScratchOptions {
-  /** `true` without a name. */
+  /** `true` if the option has no value. */
   readonly write?: string | true
   readonly rename?: string
   readonly concurrently?: true
@@ -36,14 +36,14 @@ export interface PlanOptions extends CommonOptions, ScratchOptions {
   readonly exitCode?: true
 }
 
-/** `migrate plan`: what the files in the folder of migrations lack, and what the rows of the database say of it. */
+/** `migrate plan`: compares the migrations with the configuration, and counts the affected rows in the database. */
 export async function plan(context: CliContext, options: PlanOptions): Promise<ExitCode> {
   if (options.rename !== undefined) await writeRename(context, options.config, options.rename)
   const spec = await requireSpec(context, options)
   const { migrations } = projectFolders(spec.file)
   const made = await withScratch(context, options, (scratch) => planMigration(spec, migrations, scratch))
   const writes = options.write !== undefined
-  const { planned, newer } = await lookInto(context, spec, {
+  const { planned, newer } = await inspectDatabase(context, spec, {
     planned: options.concurrently ? planConcurrently(made) : made,
     writes,
   })
@@ -60,18 +60,18 @@ export async function plan(context: CliContext, options: PlanOptions): Promise<E
   return options.exitCode && !isEmpty(planned) ? 1 : 0
 }
 
-interface Looked {
+interface Inspected {
   readonly planned: CountedPlan
-  /** Migrations that a later version of the project has applied. */
+  /** Migrations applied by a later version of the project. */
   readonly newer: readonly string[]
 }
 
-/** Counts rows, and looks for migrations that are newer than the files. A plan without a database only knows less. */
-async function lookInto(
+/** Counts rows, and finds migrations that are newer than the files. Without a database the plan is just less detailed. */
+async function inspectDatabase(
   context: CliContext,
   { file }: AppSpec,
   { planned, writes }: { readonly planned: MigrationPlan; readonly writes: boolean },
-): Promise<Looked> {
+): Promise<Inspected> {
   const counts = wantsRows(planned)
   if (!(counts || writes) || !hasDatabase(context, file)) return { planned, newer: [] }
   const database = await openReachable(context, file).catch((error: unknown) => {
@@ -87,7 +87,7 @@ async function lookInto(
   }
 }
 
-/** @throws Failure 2 for a rename that does not fit the configuration */
+/** @throws Failure 2 if the rename does not fit the configuration */
 async function writeRename(context: CliContext, config: string, rename: string): Promise<void> {
   const file = resolve(context.cwd, config)
   const text = await readFile(file, 'utf8')
@@ -144,7 +144,7 @@ function summary({ steps, refusals }: MigrationPlan): string {
   ].join(', ')
 }
 
-/** @throws Failure 1 when there is nothing that may be written */
+/** @throws Failure 1 if there is nothing to write, or a change is unsafe */
 async function write(
   context: CliContext,
   folder: MigrationFolder,

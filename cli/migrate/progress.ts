@@ -1,28 +1,28 @@
 import type { CliContext } from '../context.js'
 
-/** How far a long work is, at a terminal. */
+/** A progress bar at a terminal. */
 export interface Progress {
-  /** Of all that there is to do; `detail` is said beside it. */
+  /** Sets the progress; `detail` is printed next to the bar. */
   at(done: number, detail: string): void
-  /** Takes it away. */
+  /** Removes the bar. */
   end(): void
 }
 
-/** Milliseconds before anything is shown, and between two changes of it. */
-const PATIENCE = 2_000
-const PAUSE = 100
+/** Short work shows no bar. */
+const SHOW_AFTER_MS = 2_000
+const REDRAW_INTERVAL_MS = 100
 const WIDTH = 30
 const CLEAR = '\r\u001b[K'
 
-/** A bar on stderr for work that takes long; nothing where stderr is no terminal. */
+/** Shows a progress bar on stderr for long work, if stderr is a terminal. */
 export function createProgress({ err }: CliContext, total: number): Progress {
-  let shownAt = performance.now() - PAUSE + PATIENCE
+  let shownAt = performance.now() - REDRAW_INTERVAL_MS + SHOW_AFTER_MS
   let shown = false
   const draw = (text: string) => err.lossy.write(`${CLEAR}${text}`)
   return {
     at(done, detail) {
       const now = performance.now()
-      if (!err.terminal || now - shownAt < PAUSE) return
+      if (!err.terminal || now - shownAt < REDRAW_INTERVAL_MS) return
       shownAt = now
       shown = true
       const part = total === 0 ? 1 : Math.min(1, done / total)

@@ -4,7 +4,7 @@ import type { CliContext } from '../context.js'
 
 const VARIABLE = 'DATABASE_SCRATCH_URL'
 
-/** The option of commands that try migrations. */
+/** The option of commands that run migrations on a scratch database. */
 export function scratchOption(): Option {
   return new Option(
     '--scratch <url>',
@@ -16,13 +16,13 @@ export interface ScratchOptions {
   readonly scratch?: string
 }
 
-/** The scratch database of commands without the option. */
+/** Returns the scratch database for commands without the option. */
 export const scratchOf = ({ env }: CliContext): ScratchOptions => {
   const url = env[VARIABLE]
   return url === undefined ? {} : { scratch: url }
 }
 
-/** Runs `work` with an empty database, which is embedded unless the option or the environment names one. */
+/** Runs `work` with an empty database: an embedded one, unless the option or the environment names a server. */
 export async function withScratch<T>(
   { env }: CliContext,
   { scratch: url }: ScratchOptions,

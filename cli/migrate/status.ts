@@ -17,17 +17,17 @@ export interface StatusOptions extends CommonOptions, ScratchOptions {
   readonly json?: true
 }
 
-/** `migrate status`: what is applied, what is not, and in what the database is another than the files make. */
+/** `migrate status`: lists applied and pending migrations, and differences between the database and the files. */
 export async function status(context: CliContext, options: StatusOptions): Promise<ExitCode> {
   const spec = await requireSpec(context, options)
   return onDatabase<ExitCode>(context, spec, async (database, folder) => {
     const migrations = await migrationStatus(database, folder)
     const applied = migrations.every(({ state }) => state === 'applied' || state === 'newer')
     const newer = newerIn(migrations)
-    // Before the last migration is applied, differences are what one expects.
+    // Until the last migration is applied, differences are expected.
     const compare = newer.length > 0 ? differencesFromLater : schemaDifferences
     const differences = applied ? await compare(spec, database) : []
-    // What a later version has made is no drift, and no file here says what it is.
+    // Objects that a later version made are not drift, and no file here describes them.
     const drift =
       applied && migrations.length > 0 && newer.length === 0
         ? await withScratch(context, options, (scratch) => readDrift(database, folder, scratch))
@@ -54,7 +54,7 @@ function printStatus({ out, err }: CliContext, { migrations, differences, drift 
   if (rows.length === 0) err.line('there are no migrations')
   else for (const line of [out.colors.dim(header), ...lines]) out.line(line)
   if (newerIn(migrations).length > 0)
-    err.line('a later version of the project has migrated this database: what it added is not compared')
+    err.line('a later version of the project has migrated this database: its additions are not compared')
   if (drift.length + differences.length > 0) out.line()
   for (const { text, repair } of drift) {
     out.line(`${out.colors.red('drift')}    ${text}`)
@@ -66,7 +66,7 @@ function printStatus({ out, err }: CliContext, { migrations, differences, drift 
   if (differences.length > 0) err.line('  = help: see what is missing: snippetctl migrate plan')
 }
 
-/** What a state says about the file of a migration. */
+/** Descriptions of the states of a migration. */
 const FILES: Readonly<Record<MigrationStatus['state'], string>> = {
   applied: 'ok',
   pending: 'ok',

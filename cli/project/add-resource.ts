@@ -35,7 +35,7 @@ Examples:
 A field is NAME:TYPE. A mark of exclamation makes it required; without one it may be null. What its type needs follows \`=\`:
 the model of belongs_to, the choices of choice, precision and scale of decimal.`
 
-/** `add resource`: a model and its resource, at the ends of theirs; every comment and the order stay. */
+/** `add resource`: appends a model and its resource to the configuration, and keeps comments and order. */
 export function addAddResource(add: Command, context: CliContext): void {
   add
     .command('resource')
@@ -84,13 +84,13 @@ function understand(name: string, fields: readonly string[], { path }: AddOption
   return { name, table: many, path: path ?? `/${many.replaceAll('_', '-')}/`, fields: read }
 }
 
-/** What most nouns make; `--path` says otherwise. */
+/** Forms a plural that is right for most nouns; `--path` overrides it. */
 function plural(name: string): string {
   if (/[^aeiou]y$/.test(name)) return `${name.slice(0, -1)}ies`
   return /(s|x|z|ch|sh)$/.test(name) ? `${name}es` : `${name}s`
 }
 
-/** @throws Failure 2 when the name is that of a model or resource */
+/** @throws Failure 2 if a model or resource has the name already */
 function refuseTaken({ models, resources }: AppSpec, name: string): void {
   const kinds = { model: models, resource: resources }
   for (const [kind, declared] of Object.entries(kinds)) {
@@ -109,20 +109,20 @@ function byHand(file: string, resource: UndeclaredResource): Failure {
   )
 }
 
-/** @throws Finished 2 once everything is printed that would be wrong with the file; nothing is written then */
+/** @throws Finished 2 if the new file would have errors, after printing them; then nothing is written */
 function requireRight(context: CliContext, file: string, edited: string): void {
   const document = readConfig(new TextEncoder().encode(edited), file)
   const checked = isRefused(document) ? document : checkConfig(document)
   if (!isRefused(checked)) return
   printFrames(context.err, { diagnostics: checked, source: edited })
-  context.err.line('  = help: nothing was written; this is how the file would have been')
+  context.err.line('  = help: nothing was written; the excerpt shows the file with the addition')
   throw new Finished(2)
 }
 
 const isRefused = <T extends object>(result: T | readonly Diagnostic[]): result is readonly Diagnostic[] =>
   Array.isArray(result)
 
-/** The lines that only the second text has; it has all of the first. */
+/** Returns the added lines. The second text contains all lines of the first. */
 function addedLines(before: string, after: string): readonly AddedLine[] {
   const old = before.split(/\r?\n/)
   let kept = 0

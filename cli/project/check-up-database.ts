@@ -14,11 +14,11 @@ import { count } from '../output.js'
 
 type Known = Omit<Finding, 'check'>
 
-/** Whether the database of a configuration answers, has its schema, and tells the same time. Makes no database. */
+/** Checks that the database is reachable, has the schema of the configuration, and has the same time. Creates no database. */
 export async function checkUpDatabase(context: CliContext, spec: AppSpec): Promise<readonly Finding[]> {
   const check = 'database'
   if (!hasDatabase(context, spec.file)) {
-    return [{ check, state: 'ok', message: 'embedded, and not made yet: snippetctl serve does it', help: [] }]
+    return [{ check, state: 'ok', message: 'embedded, not created yet: snippetctl serve creates it', help: [] }]
   }
   const opened = await openReachable(context, spec.file).catch(toFinding)
   if ('state' in opened) return [{ check, ...opened }]
@@ -33,10 +33,10 @@ export async function checkUpDatabase(context: CliContext, spec: AppSpec): Promi
   }
 }
 
-/** What is known of a database that cannot be had; its words hold no password. */
+/** Describes a database that cannot be opened, without its password. */
 function toFinding(error: unknown): Known {
   if (error instanceof DatabaseInUse)
-    return { state: 'ok', message: `${error.message}: a server that runs, which sees to the schema`, help: [] }
+    return { state: 'ok', message: `${error.message}: a running server, which keeps the schema up to date`, help: [] }
   if (error instanceof Failure || error instanceof DatabaseRefused)
     return { state: 'fail', message: error.message, help: error.help }
   return {
@@ -49,13 +49,13 @@ function toFinding(error: unknown): Known {
 const read = async (database: Database, expression: string): Promise<string> =>
   (await database.query({ text: `select (${expression})::text`, values: [] })).rows[0]?.[0] ?? ''
 
-const OLDEST = 14
+const MIN_VERSION = 14
 
 async function findVersion(database: Database): Promise<Known> {
   const version = await read(database, `current_setting('server_version')`)
   const message = `${database.description}: PostgreSQL ${version}`
-  if (Number.parseInt(version, 10) >= OLDEST) return { state: 'ok', message, help: [] }
-  return { state: 'fail', message, help: [`use PostgreSQL ${OLDEST} or newer`] }
+  if (Number.parseInt(version, 10) >= MIN_VERSION) return { state: 'ok', message, help: [] }
+  return { state: 'fail', message, help: [`use PostgreSQL ${MIN_VERSION} or newer`] }
 }
 
 async function findSchema(spec: AppSpec, database: Database): Promise<Known> {
@@ -71,13 +71,13 @@ async function findSchema(spec: AppSpec, database: Database): Promise<Known> {
   return { state: 'fail', message: differences.join('; '), help: ['snippetctl migrate plan --write NAME'] }
 }
 
-/** Seconds by which two machines may differ before their logs cannot be read together. */
-const SKEW = 5
+/** With a larger difference, logs of the two machines cannot be compared. */
+const MAX_SKEW_SECONDS = 5
 
 async function findClock(database: Database): Promise<Known> {
   const seconds = Number(await read(database, 'extract(epoch from clock_timestamp())'))
   const skew = Math.round(seconds - Date.now() / 1000)
-  if (Math.abs(skew) <= SKEW) return { state: 'ok', message: 'the database tells the same time', help: [] }
+  if (Math.abs(skew) <= MAX_SKEW_SECONDS) return { state: 'ok', message: 'the database has the same time', help: [] }
   const message = `the database is ${Math.abs(skew)} s ${skew > 0 ? 'ahead' : 'behind'}`
   return { state: 'warn', message, help: ['timedatectl set-ntp true, on both machines'] }
 }

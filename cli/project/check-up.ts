@@ -11,7 +11,7 @@ import { Failure } from '../failure.js'
 import { type Finding, ok } from './finding.js'
 import { count } from '../output.js'
 
-/** Everything that a project takes, in the order in which a start meets it. Changes nothing, and tells no secret. */
+/** Checks everything that a project needs, in the order of a server start. Changes nothing and prints no secrets. */
 export async function checkUp(context: CliContext, options: CommonOptions): Promise<readonly Finding[]> {
   const file = resolve(context.cwd, options.config)
   const { finding, application } = await findConfiguration(context, options)
@@ -27,16 +27,16 @@ export async function checkUp(context: CliContext, options: CommonOptions): Prom
   ]
 }
 
-/** The versions that the tests are run on. */
+/** The versions that the tests run on. */
 const TESTED: ReadonlySet<string> = new Set(['20', '22', '24'])
 
 function findNode(version: string): Finding {
   if (TESTED.has(version.split('.')[0] ?? '')) return ok('node', version)
   const help = [`install one of Node ${[...TESTED].join(', ')}: https://nodejs.org/en/download`]
-  return { check: 'node', state: 'warn', message: `${version}, on which nothing was tested`, help }
+  return { check: 'node', state: 'warn', message: `${version}, which is not tested`, help }
 }
 
-/** The version that runs against the one that the project has written down. */
+/** Compares the running version with the one in package-lock.json. */
 async function findPackage({ version }: CliContext, folder: string): Promise<Finding> {
   const text = await readFile(join(folder, 'package-lock.json'), 'utf8').catch(() => '{}')
   const locked = lockedVersion(text)
@@ -54,7 +54,7 @@ function lockedVersion(text: string): string | undefined {
   }
 }
 
-/** The file of variables, where there is one. */
+/** Checks the `.env` file, if there is one. */
 function findEnvFile({ envFile }: CliContext): readonly Finding[] {
   const check = 'variables'
   if (envFile === undefined) return []
@@ -94,18 +94,18 @@ async function findConfiguration(
   }
 }
 
-/** The folder of compiled plugins and of the embedded database. */
+/** Checks that the folder of compiled plugins and of the embedded database is writable. */
 async function findFolder(context: CliContext, folder: string): Promise<Finding> {
   const check = 'folder'
   const own = join(folder, '.snippetctl')
   const shown = shownPath(context, own)
-  // Behind the slash, a file in its place is no folder.
+  // The trailing slash makes a file of that name an error.
   const refusal = (path: string) => access(`${path}/`, constants.W_OK | constants.X_OK).then(() => undefined, codeOf)
   const code = await refusal(own)
   const blocked = code === 'ENOENT' ? await refusal(folder) : code
   if (blocked === undefined) return ok(check, `${shown} can be written`)
   const help = [`ls -ld ${shown}`, `chmod u+rwx ${code === 'ENOENT' ? folder : shown}`]
-  return { check, state: 'fail', message: `${shown} cannot be written (${blocked})`, help }
+  return { check, state: 'fail', message: `${shown} is not writable (${blocked})`, help }
 }
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error)
@@ -133,14 +133,13 @@ async function findPort({ env }: CliContext, application: Application | undefine
   }
 }
 
-/** Milliseconds for a server to say what it serves. */
-const PATIENCE = 2_000
+const FETCH_TIMEOUT_MS = 2_000
 
-/** Whether who listens at an address describes an API of the title and with a path of this one. It may serve an older file. */
+/** Whether a server at the address serves this API, judging by the title and one path; it may serve an older version of the file. */
 async function servesThis({ app, spec }: Application, address: { readonly host: string; readonly port: number }) {
   const own = new Set([...app.routes].map(({ path }) => path))
   try {
-    const reply = await fetch(`${urlOf(address)}/openapi.json`, { signal: AbortSignal.timeout(PATIENCE) })
+    const reply = await fetch(`${urlOf(address)}/openapi.json`, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) })
     const { info, paths } = (await reply.json()) as { info?: { title?: unknown }; paths?: object }
     return info?.title === spec.api.title && Object.keys(paths ?? {}).some((path) => own.has(path))
   } catch {
@@ -148,7 +147,7 @@ async function servesThis({ app, spec }: Application, address: { readonly host: 
   }
 }
 
-/** A proxy of the environment takes requests for this machine too, unless it is told not to. */
+/** A proxy in the environment also receives requests for localhost, unless `NO_PROXY` excludes it. */
 function findProxy({ env }: CliContext): readonly Finding[] {
   const named = ['http_proxy', 'HTTP_PROXY'].find((name) => env[name])
   if (named === undefined) return []
@@ -156,5 +155,7 @@ function findProxy({ env }: CliContext): readonly Finding[] {
   if (/(^|,)\s*(\*|localhost|127\.0\.0\.1)\s*(,|$)/.test(except))
     return [ok('proxy', `${named}, but not for this machine`)]
   const help = ['export NO_PROXY=localhost,127.0.0.1']
-  return [{ check: 'proxy', state: 'warn', message: `${named} is set, and curl asks it for localhost too`, help }]
+  return [
+    { check: 'proxy', state: 'warn', message: `${named} is set, and curl uses that proxy for localhost too`, help },
+  ]
 }

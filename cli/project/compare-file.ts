@@ -4,17 +4,17 @@ import type { CliContext } from '../context.js'
 import { Failure } from '../failure.js'
 
 interface Comparison {
-  /** As people wrote it. */
+  /** The path for messages. */
   readonly file: string
-  /** What it ought to hold. */
+  /** The expected text. */
   readonly text: string
-  /** What writes it. */
+  /** The command that writes it. */
   readonly command: string
 }
 
 /**
- * Holds a file that was generated and kept against what it would be now; ends of lines do not count.
- * @throws Failure 1 when it holds something else, naming the first line that differs, and 2 when it cannot be read
+ * Compares a generated file with its expected text, ignoring line endings.
+ * @throws Failure 1 with the first different line, 2 if the file cannot be read
  */
 export async function compareFile({ cwd, err }: CliContext, { file, text, command }: Comparison): Promise<void> {
   const kept = await readFile(resolve(cwd, file), 'utf8').catch((cause: Error) => {
@@ -30,5 +30,5 @@ export async function compareFile({ cwd, err }: CliContext, { file, text, comman
   const line = now?.findIndex((each, at) => each !== old?.[at]) ?? -1
   if (line < 0 && old?.length === now?.length) return err.line(`${file} is up to date`)
   const at = line < 0 ? (now?.length ?? 0) : line
-  throw new Failure(1, `\`${file}\` is out of date from line ${at + 1} on`, [`write it anew with \`${command}\``])
+  throw new Failure(1, `\`${file}\` is out of date from line ${at + 1} on`, [`write it again with \`${command}\``])
 }

@@ -8,9 +8,9 @@ import { findTopic, isTopic, keysOf, type Topic } from './topics.js'
 type Codes = Readonly<Record<string, { readonly title: string; readonly explanation: string }>>
 
 /**
- * Explains what is no route: the code of a diagnostic, or a key of the configuration by its path.
- * @returns whether the word is one of them
- * @throws Failure 1 for a code or a key that there is not
+ * Explains the code of a diagnostic, or a key of the configuration by its path.
+ * @returns false if the word is neither, so that it must be a route
+ * @throws Failure 1 if the code or the key does not exist
  */
 export function explainWord(context: CliContext, word: string, json: boolean): boolean {
   const { out } = context
@@ -36,7 +36,7 @@ function codeOf(code: string) {
   throw new Failure(1, `no diagnostic has the code \`${code}\``, [`the codes are: ${Object.keys(codes).join(', ')}`])
 }
 
-/** @returns a failure that names the last part of the path that there is */
+/** @returns a failure that names the last existing part of the path */
 function unknownKey(path: string): Failure {
   const steps = path.split('.')
   const known = steps.findLastIndex((_, at) => findTopic(steps.slice(0, at).join('.')))
@@ -77,7 +77,7 @@ const toJson = ({ path, schema }: Topic) => ({
 
 function printTopic({ line, colors }: Output, { path, schema }: Topic): void {
   line(colors.bold(path))
-  // The text that editors show, its example without the fence.
+  // The text that editors show, with the example outside its fence.
   const told = schema['markdownDescription'] ?? schema['description']
   if (told !== undefined) line()
   for (const text of String(told ?? '').split('\n')) if (!text.startsWith('```')) line(text)
@@ -97,7 +97,7 @@ function printTopic({ line, colors }: Output, { path, schema }: Topic): void {
   for (const row of alignColumns(rows)) line(row)
   const last = path.split('.').at(-1) ?? ''
   const near = nearest(last, Object.keys(keys))
-  // Names may be anything, so a key that is misspelt is taken for one.
+  // A path may contain any name, so a misspelt key can look like a name.
   if (near !== undefined)
     line(`\n  ${colors.cyan('= help:')} \`${last}\` was taken for a name; there is a key \`${near}\``)
 }

@@ -2,7 +2,7 @@ import { FIELD_TYPES, type JsonSchema } from '../../src/internal.js'
 import { Failure } from '../failure.js'
 import { similarHelp } from '../similar.js'
 
-/** @throws Failure 2 for what is no name of a resource or field */
+/** @throws Failure 2 if the text is not a valid name */
 export function requireName(what: string, name: string): void {
   if (/^[a-z][a-z0-9_]{0,62}$/.test(name)) return
   const near = name
@@ -10,21 +10,23 @@ export function requireName(what: string, name: string): void {
     .toLowerCase()
     .replaceAll(/[^a-z0-9_]+/g, '_')
     .replace(/^[^a-z]+/, '')
-  throw new Failure(2, `\`${name}\` is no name of a ${what}: a lower-case letter, then letters, digits and \`_\``, [
-    ...(near === '' ? [] : [`for example: ${near}`]),
-  ])
+  throw new Failure(
+    2,
+    `\`${name}\` is not a valid name of a ${what}: use a lower-case letter, then letters, digits and \`_\``,
+    [...(near === '' ? [] : [`for example: ${near}`])],
+  )
 }
 
 /**
- * `title:string!` and the like, as a field of the configuration.
- * @throws Failure 2 for a field that is none, and for a type that is none or lacks something
+ * Parses a field such as `title:string!`.
+ * @throws Failure 2 if the field is malformed, or its type is unknown or lacks a required option
  */
 export function readField(words: string): { readonly name: string; readonly spelled: string } {
   const found = /^([^:]*):([^=!]*)(?:=([^!]*))?(!?)$/.exec(words)
-  if (!found) throw new Failure(2, `\`${words}\` is no field`, ['write it as NAME:TYPE: title:string!'])
+  if (!found) throw new Failure(2, `\`${words}\` is not a field`, ['write it as NAME:TYPE: title:string!'])
   const [, name = '', typeName = '', values, mark] = found
   requireName('field', name)
-  if (name === 'id') throw new Failure(2, 'the field `id` is made for every resource', ['leave it out'])
+  if (name === 'id') throw new Failure(2, 'every resource has the field `id` already', ['leave it out'])
   const type = FIELD_TYPES.find((each) => each.name === typeName)
   if (!type) {
     const names = FIELD_TYPES.map((each) => each.name)
@@ -43,11 +45,11 @@ interface Wanted {
   /** The options that the type requires. */
   readonly names: readonly string[]
   readonly schemas: Readonly<Record<string, JsonSchema>>
-  /** What stands behind the type, if anything does. */
+  /** The text after the type, if any. */
   readonly values: string | undefined
 }
 
-/** One value for each required option; a list takes all that are left. */
+/** Takes one value for each required option; a list takes all remaining values. */
 function readOptions(words: string, { names, schemas, values }: Wanted): readonly string[] {
   const given = values === undefined ? [] : values.split(',')
   const takesAll = names.some((name) => schemas[name]?.['type'] === 'array')
@@ -56,7 +58,7 @@ function readOptions(words: string, { names, schemas, values }: Wanted): readonl
     return names.map((name, at) => (takesAll ? `${name}: [${given.join(', ')}]` : `${name}: ${given[at]}`))
   }
   const [type] = words.split(/[=!]/)
-  throw new Failure(2, `the field \`${words}\` does not say what its type takes`, [
+  throw new Failure(2, `the field \`${words}\` lacks the options of its type`, [
     names.length === 0
       ? `it takes nothing: ${type}`
       : `write it as ${type}=${names.map((name) => name.toUpperCase()).join(',')}`,

@@ -1,12 +1,11 @@
-/** What was found of one thing that a project takes. */
+/** The result of one check of `doctor`. */
 export interface Finding {
-  /** What was looked at. */
+  /** The name of the check. */
   readonly check: string
   readonly state: 'ok' | 'warn' | 'fail'
   readonly message: string
-  /** How it is repaired: a command, mostly. */
+  /** Repairs, usually commands. */
   readonly help: readonly string[]
 }
 
-/** A finding that nothing is wrong. */
 export const ok = (check: string, message: string): Finding => ({ check, state: 'ok', message, help: [] })

@@ -1,6 +1,6 @@
 import type { TemplateFile, Wish } from './template-file.js'
 
-/** The files that take a new project from a checkout to a server: an image, compose, a proxy and the checks of a change. */
+/** The deployment files of a new project: an image, compose, a proxy and a CI workflow. */
 export function deploymentFiles(wish: Wish): readonly TemplateFile[] {
   return [
     { path: 'Dockerfile', text: dockerfile(wish), what: 'an image of the project' },

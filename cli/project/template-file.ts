@@ -1,8 +1,8 @@
-/** What a new project is made of. */
+/** The settings of a new project. */
 export interface Wish {
-  /** Of the project; a name that npm takes. */
+  /** The name of the project, valid for npm. */
   readonly name: string
-  /** Of this program, which the project depends on. */
+  /** The version of snippetctl that the project depends on. */
   readonly version: string
   /** Without the example: no model, no resource, no plugin. */
   readonly empty: boolean
@@ -13,6 +13,6 @@ export interface Wish {
 export interface TemplateFile {
   readonly path: string
   readonly text: string
-  /** What it is, in a few words. */
+  /** A short description. */
   readonly what: string
 }

@@ -1,6 +1,6 @@
 import { configSchema, type JsonSchema } from '../../src/internal.js'
 
-/** A key of the configuration, as its schema tells of it. */
+/** The description of a configuration key, from the JSON Schema. */
 export interface Topic {
   /** `resources.path` */
   readonly path: string
@@ -15,18 +15,18 @@ const isSchema = (value: unknown): value is JsonSchema =>
 const propertiesOf = (schema: JsonSchema): Readonly<Record<string, JsonSchema>> =>
   isSchema(schema['properties']) ? (schema['properties'] as Readonly<Record<string, JsonSchema>>) : {}
 
-/** The types that a field can have, or the schema itself where there is no choice. */
+/** Returns the alternatives of a schema, or the schema itself if there are none. */
 const alternativesOf = (schema: JsonSchema): readonly JsonSchema[] =>
   Array.isArray(schema['oneOf']) ? (schema['oneOf'] as readonly JsonSchema[]) : [schema]
 
-/** What one of a mapping's own names holds, or one item of a list. */
+/** Returns the schema of a mapping's values or of a list's items. */
 const insideOf = (schema: JsonSchema): JsonSchema | undefined =>
   [schema['additionalProperties'], schema['items']].find(isSchema)
 
-/** The schema of a type is also reached by its name: `models.fields.string`. */
+/** The schema of a field type can also be reached by its name: `models.fields.string`. */
 const typeName = (schema: JsonSchema): unknown => propertiesOf(schema)['type']?.['const']
 
-/** The schemas that a path leads to, by keys alone or with names in between, as it stands in a file; several where types differ. */
+/** Returns the schemas at a path, with or without the names in between; several if field types differ. */
 function follow(schema: JsonSchema, [first, ...rest]: Steps): readonly JsonSchema[] {
   if (first === undefined) return [schema]
   const alternatives = alternativesOf(schema)
@@ -43,24 +43,24 @@ function follow(schema: JsonSchema, [first, ...rest]: Steps): readonly JsonSchem
   return skipped.length > 0 ? skipped : isSchema(inside) ? follow(inside, rest) : []
 }
 
-/** What the configuration knows at a path; undefined when there is nothing. */
+/** Describes the key at a path; returns undefined if there is none. */
 export function findTopic(path: string): Topic | undefined {
   const found = follow(configSchema(), path.split('.'))
   const told = found.find((each) => each['description'] !== undefined) ?? found[0]
   return told && { path, schema: told }
 }
 
-/** Whether a word can only be the path of a key: no generated route has such a name. */
+/** Whether a word can only be the path of a key, because no generated route has such a name. */
 export const isTopic = (word: string): boolean => Object.hasOwn(propertiesOf(configSchema()), word.split('.')[0] ?? '')
 
-/** The keys that a schema has: its own, those of what its names hold, and of a field those of every type. */
+/** Returns the keys of a schema: its own, those of its mapping values, and for a field those of every type. */
 export function keysOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
   const own = Object.assign({}, ...alternativesOf(schema).map(propertiesOf)) as Readonly<Record<string, JsonSchema>>
   const inside = insideOf(schema)
   return Object.keys(own).length > 0 || !inside ? own : keysOf(inside)
 }
 
-/** Every path that leads somewhere, by keys alone. */
+/** Returns all paths of keys. */
 export function topicNames(): readonly string[] {
   const under = (schema: JsonSchema, before: string): readonly string[] =>
     Object.entries(keysOf(schema)).flatMap(([key, each]) => [`${before}${key}`, ...under(each, `${before}${key}.`)])

@@ -3,14 +3,14 @@ import { dirname, join } from 'node:path'
 import { type AppSpec, renderTypes } from '../../src/internal.js'
 import type { Application } from '../context.js'
 
-/** Where the types of an application are, unless somebody names another file. */
+/** The default file for the types of an application. */
 export function typesFile({ file }: Pick<AppSpec, 'file'>): string {
   return join(dirname(file), '.snippetctl', 'types.d.ts')
 }
 
 /**
- * Writes the types of an application, and its folder where there is none.
- * @returns whether the file said something else
+ * Writes the types of an application, creating the folder if needed.
+ * @returns whether the file changed
  */
 export async function writeTypes(file: string, text: string): Promise<boolean> {
   if ((await readTypes(file)) === text) return false
@@ -20,13 +20,13 @@ export async function writeTypes(file: string, text: string): Promise<boolean> {
 }
 
 /**
- * Writes the types anew where somebody has had them written before.
- * @returns what was done, in a few words; nothing where there was nothing to do
+ * Updates the types if the file exists.
+ * @returns a short text for the log, or nothing if nothing changed
  */
 export async function refreshTypes({ app, spec }: Pick<Application, 'app' | 'spec'>): Promise<readonly string[]> {
   const file = typesFile(spec)
   if ((await readTypes(file)) === undefined) return []
-  // Who serves has other worries than a file that nobody may write.
+  // A file that cannot be written must not keep the server from running.
   const isWritten = await writeTypes(file, renderTypes(app)).catch(() => false)
   return isWritten ? ['types written'] : []
 }

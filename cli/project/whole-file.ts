@@ -1,16 +1,16 @@
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** A file that only its owner reads, and that is there as a whole or not at all: it is written beside its place. */
+/** A file that is written next to its final path and renamed, so that it is never incomplete. Only its owner can read it. */
 export interface WholeFile {
   write(data: string | Uint8Array): Promise<void>
-  /** Puts it in its place. */
+  /** Moves the file to its final path. */
   finish(): Promise<void>
-  /** Leaves nothing of it. */
+  /** Deletes the incomplete file. */
   discard(): Promise<void>
 }
 
-/** @param part where it is written: a name that nothing has, in the folder of the file */
+/** @param part the temporary path: an unused name in the folder of the file */
 export async function openWhole(file: string, part = `${file}.${process.pid}.part`): Promise<WholeFile> {
   const handle = await open(part, 'wx', 0o600)
   return {
@@ -27,7 +27,7 @@ export async function openWhole(file: string, part = `${file}.${process.pid}.par
   }
 }
 
-/** Writes such a file at once, and makes its folder where there is none. */
+/** Writes a whole file at once, creating its folder if needed. */
 export async function writeWhole(bytes: Uint8Array, file: string, part?: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true })
   const whole = await openWhole(file, part)

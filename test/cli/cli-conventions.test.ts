@@ -65,8 +65,8 @@ describe('the command line', () => {
     { args: ['routes', 'extra'], message: 'too many arguments' },
     { args: ['url'], message: "missing required argument 'name'" },
     { args: ['check', '--format', 'xml'], message: 'Allowed choices are text, json, github' },
-    { args: ['serve', '--port', '65536'], message: 'A port is a number from 0 to 65535' },
-    { args: ['serve', '--port', '80a'], message: 'A port is a number from 0 to 65535' },
+    { args: ['serve', '--port', '65536'], message: 'A port must be an integer from 0 to 65535' },
+    { args: ['serve', '--port', '80a'], message: 'A port must be an integer from 0 to 65535' },
   ])('exits with 2 for $args and says why on stderr', async ({ args, message }) => {
     const outcome = await runCli(args)
     expect(outcome).toMatchObject({ code: 2, stdout: '' })

@@ -61,7 +61,7 @@ test('names a repair for each thing that is wrong, and no password (promise 21)'
   port.close()
   expect({ code, ok }).toEqual({ code: 1, ok: false })
   expect(of('snippetctl')).toMatchObject({ state: 'warn', help: ['npm ci', expect.anything()] })
-  expect(of('folder')).toMatchObject({ state: 'fail', message: '.snippetctl cannot be written (ENOTDIR)' })
+  expect(of('folder')).toMatchObject({ state: 'fail', message: '.snippetctl is not writable (ENOTDIR)' })
   expect(of('database')).toMatchObject({
     state: 'fail',
     help: ['is it running? DATABASE_URL says where it is looked for'],

@@ -117,14 +117,14 @@ describe('explain, where there is no database yet', () => {
 
   test.each([
     [1, ['book-lits'], 'no route is named `book-lits`', '`book-list`'],
-    [2, ['own'], '`own` is made by the plugin ./plugin.js', 'book-list, book-detail'],
-    [2, ['drop-list'], '`drop-list` answers POST only', ''],
+    [2, ['own'], '`own` belongs to the plugin ./plugin.js', 'book-list, book-detail'],
+    [2, ['drop-list'], '`drop-list` only supports POST', ''],
     [2, ['book-list', 'pages=4'], 'this list takes no parameter `pages`; allowed are page, page_size, ', ''],
     [2, ['book-list', 'page=0'], 'the parameter `page` must be a whole number from 1', ''],
     [
       2,
       ['book-list', 'page=1', 'title=x'],
-      'a list takes one query, and `title=x` is a second one',
+      'a list takes one query string; `title=x` is a second one',
       "'page=1&title=x'",
     ],
     [2, ['book-detail'], '`book-detail` needs a value for `id`', 'snippetctl explain book-detail id=<bigint>'],

@@ -105,7 +105,7 @@ describe('a server that is told to stop', () => {
 test.each(['-1', '1.5', '300001', 'soon'])('%j is refused as a drain delay', async (given) => {
   const { code, stderr } = await runCli(['serve', '--drain-delay', given], { cwd: project.folder })
   expect(code).toBe(2)
-  expect(stderr).toContain('The delay is from 0 to 300000 milliseconds.')
+  expect(stderr).toContain('The delay must be an integer from 0 to 300000 milliseconds.')
 })
 
 const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip

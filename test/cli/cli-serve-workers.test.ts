@@ -67,7 +67,7 @@ describe('serve --workers refuses', () => {
   test.each(['0', '1.5', 'auto', '1000'])('%j, which is no number of workers', async (given) => {
     const { code, stderr } = await runCli(['serve', '--workers', given], { cwd: project.folder })
     expect(code).toBe(2)
-    expect(stderr).toContain('The number of workers is from 1 to 999.')
+    expect(stderr).toContain('The number of workers must be an integer from 1 to 999.')
   })
 })
 

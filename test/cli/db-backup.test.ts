@@ -84,7 +84,7 @@ describe('db backup and db restore', () => {
     expect(await run('db', 'backup', 'one.tar.gz')).toMatchObject({ code: 0 })
     expect(await run('db', 'backup', 'one.tar.gz')).toMatchObject({
       code: 2,
-      stderr: 'error: `one.tar.gz` is there already, and backups replace nothing\n',
+      stderr: 'error: `one.tar.gz` exists already, and a backup never replaces a file\n',
     })
     for (const more of [[], ['--yes', 'pg']])
       expect(await run('db', 'restore', 'one.tar.gz', ...more)).toMatchObject({
@@ -104,7 +104,7 @@ describe('db backup and db restore', () => {
     for (const command of ['backup', 'restore'])
       expect(await runCli(['db', command, 'x.tar.gz'], { cwd: project.folder, env })).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('DATABASE_URL is set, and this is for the embedded database'),
+        stderr: expect.stringContaining('DATABASE_URL is set, but this command works only with the embedded database'),
       })
     expect(await run('db', 'backup', 'x.tar.gz')).toMatchObject({
       code: 2,

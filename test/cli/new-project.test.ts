@@ -189,10 +189,10 @@ describe('add resource', () => {
 
   test.each([
     [['book', 'title:string'], 'there is a model `book` already', 'another name'],
-    [['Comment'], '`Comment` is no name of a resource', 'for example: comment'],
+    [['Comment'], '`Comment` is not a valid name of a resource', 'for example: comment'],
     [['loan', 'reader:strng'], 'no field type is called `strng`', '`string`'],
-    [['loan', 'fee:decimal'], 'does not say what its type takes', 'fee:decimal=PRECISION,SCALE'],
-    [['loan', 'state:choice=a, }'], 'does not say what its type takes', 'state:choice=CHOICES'],
+    [['loan', 'fee:decimal'], 'lacks the options of its type', 'fee:decimal=PRECISION,SCALE'],
+    [['loan', 'state:choice=a, }'], 'lacks the options of its type', 'state:choice=CHOICES'],
     [['loan', 'book:belongs_to=bok'], '`bok`', 'nothing was written'],
   ])('refuses %j and leaves the file as it is', async (args, message, help) => {
     const { code, stdout, stderr } = await add(...args)

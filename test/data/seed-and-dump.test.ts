@@ -41,7 +41,7 @@ describe('seed', () => {
       stdout: '',
       stderr:
         'book: created 2, updated 0, unchanged 0\nauthor: created 2, updated 0, unchanged 0\n' +
-        'created 4, updated 0, unchanged 0, and nothing of it was kept: --dry-run\n',
+        'created 4, updated 0, unchanged 0, but nothing was kept because of --dry-run\n',
     })
     expect(await dumped('book')).toBe('')
     expect(await seed('library.yaml', LIBRARY)).toMatchObject({
