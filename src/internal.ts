@@ -38,7 +38,7 @@ export { ConsentNeeded, describeLoss, objectsOf } from './migrations/run/consent
 export { type Drift, readDrift } from './migrations/drift/drift.js'
 export { type Introspected, introspect, writeIntrospected } from './migrations/introspect/introspect.js'
 export { MigrationError } from './migrations/files/error.js'
-export { type CountedPlan, countRows, wantsRows } from './migrations/plan/evidence.js'
+export { type CountedPlan, countRows, wantsRows } from './migrations/plan/row-counts.js'
 export { planAdditions, wantSameTables } from './migrations/plan/additions.js'
 export { type Plan as MigrationPlan, planMigration, writeMigration } from './migrations/plan/generate.js'
 export { digestMadeRows } from './migrations/run/made-rows.js'

@@ -186,8 +186,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'a later migration stops an older version',
     file: 'src/migrations/files/journal.ts',
-    search: "isWhole && name.slice(0, NUMBER) > last ? 'newer'",
-    replace: "isWhole && name.slice(0, NUMBER) < last ? 'newer'",
+    search: "isWhole && name.slice(0, NUMBER_DIGITS) > last ? 'newer'",
+    replace: "isWhole && name.slice(0, NUMBER_DIGITS) < last ? 'newer'",
     caughtBy: { file: 'test/migrations/older-version', test: 'serves where all', database: 'local' },
   },
   {

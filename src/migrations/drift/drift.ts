@@ -13,28 +13,28 @@ import { definitionOf, remake } from '../plan/column-steps.js'
 import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
 import { both, extra, find, usesOf } from '../plan/pair.js'
 import { onReplayed } from '../run/scratch.js'
-import { respell } from '../plan/spelling.js'
+import { normaliseSql } from '../plan/normalise-sql.js'
 
-/** Something in which a database is not what its migrations made. */
+/** A difference between a database and its applied migrations. */
 export interface Drift {
   /** `books.tmp`: a column, constraint or index with its table. */
   readonly object: string
   readonly text: string
-  /** What keeps all data and ends the drift: taking it over into the files, or a statement that puts back what is missing. */
+  /** The repair that keeps all data: adopting the object, or a statement that restores the missing one. */
   readonly repair: { readonly adopt: string } | { readonly sql: string }
 }
 
-/** A database and what its applied files make, on a scratch database. */
+/** The catalogue of a database, and that of its applied files in a scratch database. */
 export interface Drifted {
   readonly files: Catalog
   readonly live: Catalog
-  /** Objects of others that the files name as known. */
+  /** The foreign objects that the files list as known. */
   readonly known: readonly string[]
 }
 
 /**
- * In what a database is not what the files of a directory made, all of which are applied.
- * @param scratch left out, one of its own
+ * Finds the differences between a database and the files of a folder, all of which are applied.
+ * @param scratch by default a new embedded database
  */
 export async function readDrift(
   database: Database,
@@ -45,9 +45,9 @@ export async function readDrift(
 }
 
 /**
- * Reads both sides.
- * @param applied the files that were applied
- * @param scratch left out, one of its own
+ * Reads both catalogues.
+ * @param applied the applied files
+ * @param scratch by default a new embedded database
  */
 export async function readBoth(
   database: Connection,
@@ -64,11 +64,11 @@ export async function readBoth(
   }
 }
 
-/** Servers of other versions spell expressions in other ways, so that the scratch database is told those of both sides. */
+/** PostgreSQL versions print expressions differently, so the scratch database normalises those of both sides. */
 function inOneSpelling(scratch: Database, applied: readonly Migration[], live: Catalog): Promise<Drifted> {
   return onReplayed(scratch, applied, async (session, files) => ({
     files,
-    live: await respell(
+    live: await normaliseSql(
       session,
       both(files, live).map(([, there]) => there),
     ),
@@ -77,8 +77,7 @@ function inOneSpelling(scratch: Database, applied: readonly Migration[], live: C
 }
 
 /**
- * Every difference in the tables that the files make. Tables that the files do not make are not compared, and neither are known
- * objects of others.
+ * Finds every difference in the tables of the files. Other tables and known foreign objects are not compared.
  */
 export function findDrift({ files, live, known }: Drifted): readonly Drift[] {
   const all = files.flatMap((made) => {
@@ -92,7 +91,7 @@ function driftOf(made: CatalogTable, there: CatalogTable): readonly Drift[] {
   const table = made.name
   const named = (name: string) => `${table}.${name}`
   const isRetyped = (column: string) => find(made.columns, column)?.type !== find(there.columns, column)?.type
-  // What is said of a column of another type is said in other words, and again in the same ones once that is settled.
+  // Expressions on a column with a different type print differently, so they are compared once the types match.
   const restatedParts = <One extends CatalogConstraint | CatalogIndex>(
     were: readonly One[],
     are: readonly One[],

@@ -5,16 +5,16 @@ import type { Connection } from '../../db/database.js'
 import { type LiveIndex, readLiveIndexes } from './live-indexes.js'
 import { addConstraint, createIndex, type WantedTable, wantedTables } from '../plan/sql.js'
 
-/** What a look at the indexes of a database found. */
+/** The result of checking the indexes of a database. */
 export interface IndexFindings {
-  /** How many indexes the tables of the configuration have. */
+  /** The number of indexes on the tables of the configuration. */
   readonly indexes: number
   readonly refusals: readonly Refusal[]
 }
 
 /**
- * Compares the indexes that a configuration needs with those that a database has: what is missing, what is not valid, and
- * what nothing uses. Changes nothing. For a database whose migrations are all applied.
+ * Compares the indexes of a database with those that a configuration needs, and reports missing, invalid and unused indexes. Changes nothing.
+ * All migrations must be applied.
  */
 export async function indexDifferences(spec: AppSpec, database: Connection): Promise<IndexFindings> {
   const live = await readLiveIndexes(database)
@@ -49,7 +49,7 @@ function wantedOf({ table: name }: ModelSpec, table: WantedTable): readonly Want
     ...table.indexes.map((index) => ({
       columns: index.columns,
       unique: false,
-      // Writes go on while it is built.
+      // Does not block writes.
       sql: createIndex(table, index).replace(/^create index/, 'create index concurrently'),
     })),
   ]
@@ -69,7 +69,7 @@ function missing(
 ): readonly Refusal[] {
   const same = ({ columns: others, unique: only }: LiveIndex) =>
     startsWith(others, columns) && (!unique || (only && others.length === columns.length))
-  // One that is not valid is reported by itself.
+  // Invalid indexes are reported separately.
   if (found.some(same)) return []
   const message = `the database has no ${unique ? 'unique ' : ''}index ${shown(columns)} of the table \`${model.table}\``
   const help = [PLAN, `or, if it was lost, make it again: ${sql}`]
@@ -89,16 +89,16 @@ interface Judged {
   readonly model: ModelSpec
   readonly index: LiveIndex
   readonly found: readonly LiveIndex[]
-  /** The names of those that the configuration makes. */
+  /** The names of the indexes that the configuration declares. */
   readonly own: ReadonlySet<string>
   readonly used: ReadonlySet<string>
 }
 
-/** Of an index whose columns serve no list (over an expression, over some rows, of another kind) nothing is known. */
+/** Skips indexes that serve no list (on expressions, partial, or of another kind), because nothing is known about their use. */
 function notNeeded({ model, index, found, own, used }: Judged): readonly Refusal[] {
   const { name, columns, valid, unique, constraint, scans, since } = index
   const [first] = columns
-  // Of those that the configuration declares, it tells itself which are not needed.
+  // `check` already reports declared indexes that are not needed.
   if (!valid || unique || constraint || first === undefined || own.has(name)) return []
   const help = [`drop it in a migration, since each write has to keep it up to date: drop index "${name}"`]
   const refusal = (message: string): Refusal => ({ code: 'SC405', ...placeOf(model, columns), message, help })
@@ -109,14 +109,14 @@ function notNeeded({ model, index, found, own, used }: Judged): readonly Refusal
     ]
   }
   const isRelation = model.fields.some(({ target, column }) => target && column === first)
-  // Where it was read, something else reads by it: a plugin, a report.
+  // An index that has been read serves something else, such as a plugin or a report.
   if (used.has(first) || isRelation || (scans ?? 0) > 0) return []
   const read =
     scans === undefined ? '' : `, and PostgreSQL has not read it${since === undefined ? '' : ` since ${since}`}`
   return [refusal(`nothing uses the index \`${name}\` of the database: no list reads by \`${first}\`${read}`)]
 }
 
-/** Whether an index does all that another does. Of two that are alike, the one to keep is never the same as the one to drop. */
+/** Whether an index makes another one redundant. Of two equal indexes, only one is redundant. */
 function replaces(other: LiveIndex, index: LiveIndex, own: ReadonlySet<string>): boolean {
   if (other === index || !other.valid || !startsWith(other.columns, index.columns)) return false
   return other.columns.length > index.columns.length || other.unique || own.has(other.name) || other.name < index.name
@@ -127,7 +127,7 @@ const startsWith = (columns: readonly string[], wanted: readonly string[]): bool
 
 const shown = (columns: readonly string[]): string => `\`(${columns.join(', ')})\``
 
-/** Where a configuration speaks of an index on these columns: where it is declared, else its field, else its model. */
+/** Finds the place for a diagnostic about an index: its declaration, else its field, else its model. */
 function placeOf({ name, fields, indexes }: ModelSpec, columns: readonly string[]): Pick<Refusal, 'path' | 'part'> {
   const declared = indexes.findIndex((index) => index.columns.join() === columns.join())
   if (declared >= 0) return { path: ['models', name, 'indexes', declared], part: 'value' }

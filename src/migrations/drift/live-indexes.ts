@@ -1,16 +1,16 @@
 import type { Connection } from '../../db/database.js'
 
-/** An index that a database has, as far as lists are concerned. */
+/** An existing index, as far as it matters for lists. */
 export interface LiveIndex {
   readonly name: string
-  /** False for what a `create index concurrently` left behind that failed: it is written to and never read. */
+  /** False for the remains of a failed `create index concurrently`, which cost writes but are never read. */
   readonly valid: boolean
   readonly unique: boolean
-  /** Whether a key or another constraint lives by it. */
+  /** Whether it backs a key or another constraint. */
   readonly constraint: boolean
-  /** The columns that serve lists: those before the first that is an expression, or ordered otherwise than the one before. */
+  /** The columns that serve lists: those before the first expression or change of direction. */
   readonly columns: readonly string[]
-  /** How often it was read, and since when that is counted; undefined where the server does not know. */
+  /** The number of scans and the start of counting; undefined if the server does not know. */
   readonly scans: number | undefined
   readonly since: string | undefined
 }
@@ -75,7 +75,7 @@ export async function readLiveIndexes(connection: Connection): Promise<ReadonlyM
 
 function toLive({ whole, columns, scans, since, ...rest }: Found): LiveIndex {
   const [first] = columns
-  // What is read backwards is descending with nulls first: 3. Other placements of nulls serve no order of ours.
+  // Option 3 is descending with nulls first, the reverse of the default. Other orders of nulls serve no list.
   const sound = whole && (first?.option === 0 || first?.option === 3)
   const end = columns.findIndex(({ name, plain, option }) => name === null || !plain || option !== first?.option)
   const serving = sound ? columns.slice(0, end < 0 ? undefined : end) : []

@@ -22,13 +22,13 @@ const NAMES = `
   join pg_namespace s on s.oid = c.relnamespace
   where s.nspname = current_schema() and c.relkind in ('r', 'p')`
 
-/** The messages of a configuration whose constraints a database does not have. Changes nothing. */
+/** Finds the configured messages whose constraints do not exist in the database. Changes nothing. */
 export async function messageDifferences({ models }: AppSpec, database: Connection): Promise<readonly Refusal[]> {
   const speaking = models.filter(({ messages }) => Object.keys(messages).length > 0)
   if (speaking.length === 0) return []
   const { rows } = await database.query({ text: NAMES, values: [] })
   const known = new Map(Object.entries(JSON.parse(rows[0]?.[0] ?? '{}') as Readonly<Record<string, readonly string[]>>))
-  // A table that is missing is reported by itself.
+  // Missing tables are reported separately.
   return speaking.flatMap((model) => unknownNames(model, known.get(model.table)))
 }
 

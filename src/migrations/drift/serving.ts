@@ -1,7 +1,7 @@
 import type { CatalogColumn } from '../introspect/catalog.js'
 import type { WantedColumn } from '../plan/sql.js'
 
-/** Column types that hold the values of a field although the field would be made as another, by that other one. */
+/** By the column type that a field would get: other existing types that can hold its values. */
 const SERVES: Readonly<Record<string, readonly string[]>> = {
   integer: ['smallint'],
   'double precision': ['real'],
@@ -10,9 +10,9 @@ const SERVES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Whether a column that is there holds the values of a field that would be made as another type. Parameters take the type of the
- * column, so that statements are the same for both.
- * @param type what would be made, as the catalogue spells it
+ * Whether an existing column can hold the values of a field that would be created with another type. Parameters take the type of the column, so
+ * the statements are the same.
+ * @param type the type that would be created, as in the catalogue
  */
 export function serves(
   type: string,
@@ -20,7 +20,7 @@ export function serves(
   live: Pick<CatalogColumn, 'type' | 'labels'>,
 ): boolean {
   if (type === 'text') {
-    // Which of an enum's values there are is a matter of checks, as with choices that are kept as text.
+    // The values of an enum are compared with the checks, as with choices stored as text.
     if (live.labels) return true
     const room = /^character varying\((\d+)\)$/.exec(live.type)?.[1]
     if (room !== undefined) return longest !== undefined && longest <= Number(room)

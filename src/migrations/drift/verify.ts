@@ -26,34 +26,33 @@ const LIVE = `
     (select 'C' from pg_database d
       where datname = current_database() and datcollate in ('C', 'POSIX') and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c')`
 
-/** Something that a configuration needs and a database does not have. */
+/** A requirement of the configuration that the database does not meet. */
 interface Difference {
   readonly table: string
   /** A sentence. */
   readonly text: string
-  /** Whether statements for the records of the table cannot be right: it or a column is missing, or a column is of another type. */
+  /** Whether statements on the table would fail: the table or a column is missing, or a column has another type. */
   readonly breaks: boolean
-  /** Whether the column only takes more than the configuration says. */
+  /** Whether the column is merely wider than the configuration says. */
   readonly wider?: boolean
 }
 
 /**
- * What a configuration needs and a database does not have, one sentence each, from one look at its catalogue. What the
- * database has besides is no difference, unless it makes every insert fail.
+ * Finds the requirements of a configuration that a database does not meet, one sentence each, with one query of the catalogue. Additional objects
+ * are not differences, unless they make every insert fail.
  */
 export async function schemaDifferences(spec: AppSpec, database: Connection): Promise<readonly string[]> {
   return (await findLacks(wantedTables(spec), database)).map(({ text }) => text)
 }
 
 /**
- * The same for a configuration that is older than the database: a column that a later version made wider holds all that this one
- * writes.
+ * The same for a configuration that is older than the database: a column that a later version widened holds all values of this version.
  */
 export async function differencesFromLater(spec: AppSpec, database: Connection): Promise<readonly string[]> {
   return (await findLacks(wantedTables(spec), database)).filter(({ wider }) => !wider).map(({ text }) => text)
 }
 
-/** The tables of a configuration as a database has them. */
+/** The state of a configuration's tables in a database. */
 interface Inspection {
   /** The tables from which the configuration cannot be served, and why, one sentence for each reason. */
   readonly misfits: ReadonlyMap<string, readonly string[]>
@@ -61,7 +60,7 @@ interface Inspection {
   readonly columns: string
 }
 
-/** Inspects the tables that a configuration is served from. */
+/** Inspects the tables of a configuration. */
 export async function inspectTables(spec: AppSpec, database: Connection): Promise<Inspection> {
   const { lacks, columns } = await compare(wantedTables(spec), database, null)
   const misfits = new Map<string, readonly string[]>()
@@ -114,7 +113,7 @@ function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, s
       const type = typeIn(server, column)
       const isOther = kindOf(type) !== kindOf(found.type) && !serves(type, column, found)
       const texts = columnDifferences(column, found, server)
-      // Only its type, or there would be more than one difference.
+      // Reports only the type, to avoid several differences for one column.
       const wider = texts.length === 1 && isWider(found.type, type)
       return texts.map((text) => difference(`${subject} ${text}`, isOther, wider))
     }),
@@ -159,7 +158,7 @@ function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Se
   ]
 }
 
-/** As the server spells it. */
+/** Spelled as by the server. */
 function typeIn(server: Server, wanted: WantedColumn): string {
   const { name, size } = readType(wanted.type)
   return `${server.types[name] ?? name}${size}`

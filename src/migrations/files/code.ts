@@ -9,7 +9,7 @@ const EXAMPLE = 'export async function up(connection) { await connection.query({
 
 /**
  * Runs one part of a migration: the statements of a file of SQL, or the function of a file of TypeScript.
- * @throws MigrationError that names the file and the line
+ * @throws MigrationError with the file and the line
  */
 export async function runPart(session: Connection, migration: Migration, part: 'up' | 'down'): Promise<void> {
   const { file, load } = migration
@@ -43,7 +43,7 @@ function functionOf(module: unknown, file: string, part: 'up' | 'down'): Run {
 function lend(session: Connection, file: string, lent: { readonly open: boolean }): Connection {
   return {
     async query(statement) {
-      // The server's error knows nothing of who sent the statement.
+      // The server's error does not contain the place of the call.
       const place = placeIn(new Error().stack ?? '', file)
       const refuse = (reason: string) => new MigrationError([`${place}: ${reason}`])
       if (!lent.open) throw refuse('a statement was sent after the end of its migration')
@@ -59,7 +59,7 @@ function lend(session: Connection, file: string, lent: { readonly open: boolean 
   }
 }
 
-/** `0002_more.ts:3:9` for the innermost line of the file in a stack; the file alone where it has none. */
+/** Finds the innermost line of the file in a stack, such as `0002_more.ts:3:9`; returns just the file if there is none. */
 function placeIn(stack: string, file: string): string {
   for (const [, path = '', line, column] of stack.matchAll(/((?:file:\/\/)?\/[^()\n]*):(\d+):(\d+)\)?$/gm)) {
     if ((path.startsWith('file:') ? fileURLToPath(path) : path) === resolve(file)) return `${file}:${line}:${column}`

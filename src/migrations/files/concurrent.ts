@@ -10,11 +10,11 @@ const DROP = new RegExp(
 )
 const WORD = /^((?:create\s+(?:unique\s+)?|drop\s+)index\s+)concurrently\b/is
 
-/** The statement, and with it what it does outside of a transaction, if it says so. */
+/** Adds to a statement its effect outside a transaction, if it is one of those. */
 export function readConcurrent(statement: FileStatement): FileStatement {
   const { text: sql } = statement
   if (!WORD.test(sql)) return statement
-  // Blanks, so that the places in errors stay what they are.
+  // Replaced by blanks, so that positions in errors stay correct.
   const text = sql.replace(WORD, (_all, before: string) => before + ' '.repeat('concurrently'.length))
   const [, made, schema] = CREATE.exec(sql) ?? []
   if (made !== undefined) {
@@ -25,12 +25,12 @@ export function readConcurrent(statement: FileStatement): FileStatement {
   return dropped === undefined ? statement : { ...statement, text, concurrent: { sql, name: dropped, makes: false } }
 }
 
-/** Whether a part of a file runs outside of a transaction. */
+/** Whether a part of a file runs outside a transaction. */
 export function isOutside(part: readonly FileStatement[] | undefined): boolean {
   return part?.some(({ concurrent }) => concurrent !== undefined) === true
 }
 
-/** What is wrong with a part that mixes what no transaction takes with what needs one. */
+/** The errors of a part that mixes statements that cannot run in a transaction with statements that need one. */
 export function mixtureFaults(file: string, part: readonly FileStatement[] = []): readonly string[] {
   const nameless = part
     .filter(({ text, concurrent }) => WORD.test(text) && concurrent === undefined)

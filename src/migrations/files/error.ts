@@ -1,6 +1,6 @@
 /**
- * Migrations that cannot be read, planned or run. `faults` are all that is wrong, one sentence each; `help` says what
- * would be right. Nothing of the migration at fault was kept.
+ * Thrown for migrations that cannot be read, planned or run. `faults` are the errors, one sentence each; `help` suggests repairs. The failed
+ * migration was rolled back.
  */
 export class MigrationError extends Error {
   override name = 'MigrationError'

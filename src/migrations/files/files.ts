@@ -6,30 +6,30 @@ import { MigrationError } from './error.js'
 import { readOwned } from '../plan/ownership.js'
 import { type FileStatement, splitStatements } from './statements.js'
 
-/** One numbered file. */
+/** A migration file. */
 export interface Migration {
   /** The file's name without its extension: `0001_create_books`. */
   readonly name: string
-  /** Where it stands, for messages. */
+  /** Its path, for messages. */
   readonly file: string
-  /** Of the text, whatever its line ends. */
+  /** The checksum of the text, independent of line ends. */
   readonly checksum: string
   readonly up: readonly FileStatement[]
-  /** Undefined when the file has no down part, so that it cannot be reverted. */
+  /** Undefined if the file has no down part and cannot be reverted. */
   readonly down: readonly FileStatement[] | undefined
-  /** Extensions of PostgreSQL that it makes. */
+  /** The PostgreSQL extensions that it creates. */
   readonly extensions: readonly string[]
-  /** The constraints and indexes that it makes for resources.yaml; undefined for a file that does not say. */
+  /** The constraints and indexes that it creates for resources.yaml; undefined if the file does not list them. */
   readonly owns: readonly string[] | undefined
-  /** Objects of others that the file took over, by their names in the heading: reverting it may drop them only by name. */
+  /** The foreign objects that the file adopted, by their names in the heading. Reverting it drops them only with consent. */
   readonly adopted: readonly string[]
-  /** Objects of others that only their database can make, by their names in the heading: nothing makes, compares or drops them. */
+  /** The foreign objects that only their database can create, by their names in the heading. They are never created, compared or dropped. */
   readonly known: readonly string[]
-  /** Imports the module of a migration in TypeScript, which has no statements of its own. */
+  /** Imports the module of a TypeScript migration, which has no statements. */
   readonly load?: (() => Promise<unknown>) | undefined
 }
 
-/** Where migrations are: a folder, and how a module in it is imported; one without that has files of SQL only. */
+/** A folder of migrations, with the importer for its TypeScript files; without an importer it has only SQL files. */
 export type MigrationFolder = string | { readonly path: string; readonly load: (file: string) => Promise<unknown> }
 
 /** The path of a folder of migrations. */
@@ -41,13 +41,13 @@ const EXTENSION = /\.(?:sql|ts)$/
 
 const NAME = /^(\d{4})_[a-z0-9_]+$/
 
-/** Each of these would end the one transaction that a migration runs in. */
+/** Statements that would end the transaction of a migration. */
 export const TRANSACTION =
   /^(?:begin|commit|end|rollback|abort|savepoint|release|start\s+transaction|prepare\s+transaction)\b/i
 
 /**
- * The migrations of a directory, in order; none when there is no such directory.
- * @throws MigrationError with everything that is wrong: a name, a gap in the numbers, a file without an up part.
+ * Reads the migrations of a folder, in order. A missing folder has none.
+ * @throws MigrationError with all errors: invalid names, gaps in the numbers, files without an up part
  */
 export async function readMigrations(folder: MigrationFolder): Promise<readonly Migration[]> {
   const directory = pathOf(folder)
@@ -65,7 +65,7 @@ export async function readMigrations(folder: MigrationFolder): Promise<readonly 
   return migrations
 }
 
-/** A migration in TypeScript. It is compiled and imported only when it is run. */
+/** A TypeScript migration. It is compiled and imported only when it runs. */
 function readModule(folder: MigrationFolder, file: string, bytes: Uint8Array) {
   if (typeof folder === 'string') return { faults: [`${file} is TypeScript, and only SQL can be read here`] }
   const text = decode(bytes)
@@ -74,7 +74,7 @@ function readModule(folder: MigrationFolder, file: string, bytes: Uint8Array) {
   return { name: stemOf(basename(file)), file, checksum: hashOf(text), ...statements, load: () => folder.load(file) }
 }
 
-/** A migration from the bytes of its file, or what is wrong with them. */
+/** Parses a migration file, or returns its errors. */
 export function parseMigration(
   name: string,
   file: string,
@@ -112,7 +112,7 @@ export function parseMigration(
   ]
   if (faults.length > 0) return { faults }
   const [adopted, known] = [namedIn(heading, 'adopted'), namedIn(heading, 'known')]
-  // A file that only names what is known has nothing to revert.
+  // A file that only lists known objects has nothing to revert.
   const reverts = down !== undefined && (down.length > 0 || known.length > 0)
   const told = { owns: readOwned(lines), adopted, known, extensions: extensionsIn(text) }
   return { name, file, checksum: hashOf(text), up: up ?? [], down: reverts ? down : undefined, ...told }
@@ -120,7 +120,7 @@ export function parseMigration(
 
 const EXTENSION_MADE = /\bcreate\s+extension\s+(?:if\s+not\s+exists\s+)?(?:"([^"]+)"|(\w+))/gi
 
-/** Wherever the statement stands: to load an extension that is not needed does no harm. */
+/** Searches the whole text: loading an extension that is not needed does no harm. */
 function extensionsIn(text: string): readonly string[] {
   return [...text.matchAll(EXTENSION_MADE)].map(([, quoted, name = '']) => quoted ?? name.toLowerCase())
 }
@@ -135,7 +135,7 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 
 const stemOf = (name: string): string => name.replace(EXTENSION, '')
 
-/** The text, with line ends as git would normalise them, so that a checkout on another system is the same migration. */
+/** Normalises line ends as git does, so that a checkout on another system is the same migration. */
 function decode(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes).replaceAll('\r\n', '\n')
@@ -158,7 +158,7 @@ function numberFaults(names: readonly string[]): string[] {
     const previous = names[index - 1]
     if (previous?.startsWith(`${number}_`))
       return [`${previous} and ${name} have the same number: the later one needs the next`]
-    // One gap shifts all that follow; it is named once.
+    // A gap shifts all later numbers, so it is reported once.
     if (previous !== undefined && Number(number) === Number(previous.slice(0, 4)) + 1) return []
     return [`${name} stands where number ${expected} is missing: numbers start at 0001 and have no gaps`]
   })

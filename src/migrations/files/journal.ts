@@ -2,22 +2,21 @@ import type { Connection } from '../../db/database.js'
 import { MigrationError } from './error.js'
 import type { Migration } from './files.js'
 
-/** The journal of applied migrations: the columns of Knex's journal, and the checksum of each file. */
+/** The table of applied migrations: the columns of Knex's table, and the checksum of each file. */
 export const JOURNAL = 'snippetctl_migrations'
 
 /** One line of `migrate status`. */
 export interface MigrationStatus {
   readonly name: string
-  /** A `newer` migration has no file here: a later version of the project applied it after all migrations that have one. */
+  /** A `newer` migration has no file here: a later version of the project applied it after all migrations with files. */
   readonly state: 'applied' | 'pending' | 'changed' | 'missing' | 'newer'
-  /** RFC 3339, UTC; undefined for a pending one. */
+  /** RFC 3339, UTC; undefined for pending migrations. */
   readonly appliedAt: string | undefined
-  /** Undefined for a missing and for a newer one. */
+  /** Undefined for missing and newer migrations. */
   readonly file: string | undefined
 }
 
-/** How many digits a name begins with. */
-const NUMBER = 4
+const NUMBER_DIGITS = 4
 
 interface Entry {
   readonly name: string
@@ -38,12 +37,12 @@ const ENTRIES = `
   select name, checksum, to_char(migration_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
   from ${JOURNAL} order by id`
 
-/** Makes the journal unless it is there. */
+/** Creates the journal if it does not exist. */
 export async function createJournal(connection: Connection): Promise<void> {
   if (!(await hasJournal(connection))) await connection.query({ text: CREATE, values: [] })
 }
 
-/** Every migration that a directory or the journal knows, by name. Writes nothing, and needs no journal. */
+/** Returns all migrations of a folder and the journal, by name. Changes nothing, and works without a journal. */
 export async function compareJournal(
   connection: Connection,
   files: readonly Migration[],
@@ -51,13 +50,13 @@ export async function compareJournal(
   const entries = await readEntries(connection)
   const known = files.map((file) => statusOf(file, entries.get(file.name)))
   const names = new Set(files.map(({ name }) => name))
-  const last = files.at(-1)?.name.slice(0, NUMBER) ?? ''
-  // A version that was never whole here has no later one.
+  const last = files.at(-1)?.name.slice(0, NUMBER_DIGITS) ?? ''
+  // Migrations are only newer if all those with files are applied.
   const isWhole = files.length > 0 && known.every(({ state }) => state === 'applied')
   const missing = [...entries.values()]
     .filter(({ name }) => !names.has(name))
     .map(({ name, appliedAt }): MigrationStatus => {
-      const state = isWhole && name.slice(0, NUMBER) > last ? 'newer' : 'missing'
+      const state = isWhole && name.slice(0, NUMBER_DIGITS) > last ? 'newer' : 'missing'
       return { name, state, appliedAt, file: undefined }
     })
   return [...known, ...missing].sort((one, other) => (one.name < other.name ? -1 : 1))
@@ -84,7 +83,7 @@ async function hasJournal(connection: Connection): Promise<boolean> {
   return rows[0]?.[0] != null
 }
 
-/** @throws MigrationError when an applied migration is not the one on disk, naming each. */
+/** @throws MigrationError naming each applied migration that differs from its file */
 export function refuseDisagreement(statuses: readonly MigrationStatus[]): void {
   const changed = statuses.filter(({ state }) => state === 'changed')
   const missing = statuses.filter(({ state }) => state === 'missing')
@@ -101,12 +100,12 @@ export function refuseDisagreement(statuses: readonly MigrationStatus[]): void {
   )
 }
 
-/** The names of migrations that a later version of the project has applied. */
+/** The names of migrations that a later version of the project applied. */
 export function newerIn(statuses: readonly MigrationStatus[]): readonly string[] {
   return statuses.filter(({ state }) => state === 'newer').map(({ name }) => name)
 }
 
-/** Says who has applied migrations that have no file here, and which version of the project has their files. */
+/** Describes newer migrations, and names the version of the project that has their files. */
 export function describeNewer(newer: readonly string[]): { readonly applied: string; readonly version: string } {
   const [verb, files] = newer.length === 1 ? ['was', 'the file'] : ['were', 'the files']
   return {
@@ -115,7 +114,7 @@ export function describeNewer(newer: readonly string[]): { readonly applied: str
   }
 }
 
-/** @throws MigrationError when a later version of the project has applied migrations after those that `work` is about */
+/** @throws MigrationError if a later version of the project has applied newer migrations */
 export function refuseNewer(statuses: readonly MigrationStatus[], work: string): void {
   const newer = newerIn(statuses)
   if (newer.length === 0) return
@@ -123,7 +122,7 @@ export function refuseNewer(statuses: readonly MigrationStatus[], work: string):
   throw new MigrationError([`${applied}, so that this version cannot ${work}`], [`Run ${version}`])
 }
 
-/** @throws MigrationError when the journal and the files disagree, or when a file is pending or only a later version has it */
+/** @throws MigrationError if the journal and the files disagree, or a migration is pending or newer */
 export async function refuseUnlessAllApplied(connection: Connection, files: readonly Migration[]): Promise<void> {
   const statuses = await compareJournal(connection, files)
   refuseDisagreement(statuses)

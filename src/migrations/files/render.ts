@@ -1,7 +1,7 @@
 import { spellOwned } from '../plan/ownership.js'
 import type { Step } from './steps.js'
 
-/** The text of the file that makes these steps, what it loses in words, and what it owns. */
+/** Renders a file with these steps, comments on its losses, and the list of what it owns. */
 export function render(steps: readonly Step[]): string {
   const part = (statements: readonly string[]) => statements.map((statement) => `${statement};\n`).join('\n')
   const up = part(steps.flatMap((step) => step.up))
@@ -13,17 +13,17 @@ export function render(steps: readonly Step[]): string {
   return `-- up\n\n${before}${up}\n-- down\n\n${after}${down}\n${spellOwned(ownedBy(steps))}`
 }
 
-/** The constraints and indexes that steps make for resources.yaml. */
+/** The constraints and indexes that steps create for resources.yaml. */
 export function ownedBy(steps: readonly Step[]): readonly string[] {
   return [...new Set(steps.flatMap(({ owns = [] }) => owns))]
 }
 
-/** What `down` does not bring back: `the values of books.pages`. */
+/** The losses that `down` cannot restore: `the values of books.pages`. */
 export function lossesOf(steps: readonly Step[]): readonly string[] {
   return steps.flatMap(({ loss }) => (loss === undefined ? [] : [loss]))
 }
 
-/** `create_books`, `add_subtitle_to_books`, and `change_books` for all that is more. */
+/** Suggests a name: `create_books`, `add_subtitle_to_books`, or `change_books` for several steps. */
 export function planName(steps: readonly Step[]): string {
   const created = steps
     .filter((step) => step.change === 'add' && !step.subject.includes('.'))

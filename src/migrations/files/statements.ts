@@ -1,24 +1,24 @@
-/** What a statement that runs outside of a transaction does to an index. */
+/** The effect on an index of a statement that runs outside a transaction. */
 export interface ConcurrentIndex {
-  /** The statement as it is written; the `text` beside it is the same without the word that no transaction takes. */
+  /** The original statement. `text` is the same without `concurrently`, so that it can run in a transaction. */
   readonly sql: string
-  /** The name of the index as SQL, with that of its schema where the statement says one. */
+  /** The name of the index as SQL, with its schema if the statement has one. */
   readonly name: string
   readonly makes: boolean
 }
 
-/** One SQL statement of a file, without its semicolon, and the line of the file on which its first word stands. */
+/** One SQL statement of a file, without its semicolon, and the line of its first word. */
 export interface FileStatement {
   readonly text: string
   readonly line: number
-  /** For a statement that runs outside of a transaction where the database can do so. */
+  /** Set for a statement that runs outside a transaction if the database can do so. */
   readonly concurrent?: ConcurrentIndex
 }
 
 /** A name in SQL, quoted or not, as part of a pattern with the flags `iu`. */
 export const NAME = String.raw`(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\w$]*)`
 
-/** What PostgreSQL's scanner takes as one piece: a semicolon inside ends nothing. */
+/** Tokens of PostgreSQL's scanner in which a semicolon does not end a statement. */
 const TOKENS = [
   /--[^\n]*/y,
   /[eE]'[^'\\]*(?:(?:\\.|'')[^'\\]*)*(?:'|$)/sy,
@@ -33,8 +33,7 @@ const TOKENS = [
 const SPACE = /^(?:\s|--|\/\*)/
 
 /**
- * Splits SQL into statements as psql does: not within quotes, comments, parentheses, or the body of a function that is
- * written with BEGIN ATOMIC.
+ * Splits SQL into statements as psql does: not inside quotes, comments, parentheses, or function bodies with BEGIN ATOMIC.
  */
 export function splitStatements(sql: string, firstLine = 1): readonly FileStatement[] {
   const statements: FileStatement[] = []
@@ -103,7 +102,7 @@ function readComment(sql: string, at: number): string {
   return sql.slice(at)
 }
 
-/** The line of each of several places, asked from the front to the back: a file of thousands of statements is counted once. */
+/** Finds the lines of ascending offsets, and counts the lines of a long file only once. */
 function lineCounter(text: string, firstLine: number): (place: number) => number {
   let line = firstLine
   let next = text.indexOf('\n')

@@ -18,23 +18,23 @@ import { runStatements, sqlState } from '../run/session.js'
 import { addConstraint } from '../plan/sql.js'
 import { rejectIfUndone } from './undone.js'
 
-/** What was taken over into the files. */
+/** The result of an adoption. */
 export interface Adopted {
   /** The path of the migration. */
   readonly file: string
-  /** The column, when no field stands for it yet. */
+  /** The column, if no field describes it yet. */
   readonly column: (CatalogColumn & { readonly table: string }) | undefined
-  /** Why the migration does not make the object and only names it as known; undefined when it makes it. */
+  /** The reason why the migration only names the object as known; undefined if it creates the object. */
   readonly known: string | undefined
 }
 
-/** What is to be taken over. */
-interface Wish {
-  /** The configuration, which must not undo the adoption by its next plan; left out, only the files are compared. */
+/** The request to adopt an object. */
+interface AdoptionRequest {
+  /** The configuration, whose next plan must not undo the adoption. If left out, only the files are compared. */
   readonly spec?: AppSpec
   /** `books.tmp`: a column, constraint or index with its table. */
   readonly object: string
-  /** An empty database to run the files in; left out, one of its own. */
+  /** An empty database to run the files in; by default a new one. */
   readonly scratch?: Database | undefined
 }
 
@@ -45,19 +45,19 @@ interface Parts {
 }
 
 /**
- * Takes over an object that exists only in the database: writes a migration and records it as applied. The migration makes the
- * object when the scratch database can make it too, and reverting it needs the object's name. Otherwise it only names the object as
- * known, and the object is ignored from then on. Nothing changes in the database but the journal.
- * @throws MigrationError when it is not drift, when migrations are pending, or when the next plan would undo it
+ * Adopts an object that exists only in the database: writes a migration and records it as applied. The migration creates the object if the
+ * scratch database can create it too, and reverting it needs the object's name. Otherwise the migration only names the object as known, and
+ * the object is ignored from then on. Only the journal changes in the database.
+ * @throws MigrationError if the object is not drift, if migrations are pending, or if the next plan would undo the adoption
  */
 export async function adoptDrift(
   database: Database,
   directory: MigrationFolder,
-  { scratch, ...wish }: Wish,
+  { scratch, ...request }: AdoptionRequest,
 ): Promise<Adopted> {
   const own = scratch ?? (await openScratch())
   try {
-    return await adopt(database, directory, { ...wish, scratch: own })
+    return await adopt(database, directory, { ...request, scratch: own })
   } finally {
     if (!scratch) await own.close()
   }
@@ -66,7 +66,7 @@ export async function adoptDrift(
 async function adopt(
   database: Database,
   directory: MigrationFolder,
-  { spec, object, scratch }: Wish & { readonly scratch: Database },
+  { spec, object, scratch }: AdoptionRequest & { readonly scratch: Database },
 ): Promise<Adopted> {
   const files = await readMigrations(directory)
   await refuseUnlessAllApplied(database, files)
@@ -97,7 +97,7 @@ function textOf(object: string, { up, down }: Parts): string {
   return `-- adopted: ${object}\n-- up\n\n${part(up)}\n-- down\n\n${part(down)}`
 }
 
-/** A file that runs nothing. Its comments tell readers what is in the database. */
+/** A file without statements. Its comments tell readers what the database contains. */
 function knownText(object: string, reason: string, { up }: Parts): string {
   const told = [
     `Others made it, and an empty database cannot: ${reason}`,
@@ -115,7 +115,7 @@ interface Claim {
   readonly text: string
 }
 
-/** Runs the text up and down in the scratch database. Returns why that does not make the object, or undefined when it does. */
+/** Runs the text up and down in the scratch database. Returns the reason if that does not create the object, else undefined. */
 function reasonAgainst({ sides, object, files, scratch, text }: Claim): Promise<string | undefined> {
   return onReplayed(scratch, files, async (session, made) => {
     const migration = parseMigration('adopted', 'the migration', Buffer.from(text))
@@ -193,7 +193,7 @@ function partsOf(sides: Drifted, object: string): Parts {
   return remade(`drop index ${identifier(name)}`, was, is)
 }
 
-/** What is made, after what stood under its name is dropped. */
+/** The statements that create the object, after dropping the object that had its name. */
 function remade(drop: string, old: string | undefined, now: string): Parts {
   return old === undefined ? { up: [now], down: [drop] } : { up: [drop, now], down: [drop, old] }
 }

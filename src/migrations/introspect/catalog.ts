@@ -1,31 +1,31 @@
 import type { Connection } from '../../db/database.js'
 
-/** What PostgreSQL says of the tables of one schema. Two catalogues of one server are equal when the tables are. */
+/** The tables of one schema, as PostgreSQL describes them. Two catalogues of one server are equal if the tables are. */
 export type Catalog = readonly CatalogTable[]
 
 export interface CatalogTable {
   readonly name: string
   readonly columns: readonly CatalogColumn[]
   readonly constraints: readonly CatalogConstraint[]
-  /** Those that are not part of a constraint. */
+  /** The indexes that do not belong to a constraint. */
   readonly indexes: readonly CatalogIndex[]
 }
 
 export interface CatalogColumn {
   readonly name: string
   readonly type: string
-  /** The type of which the column's type is a domain; null when it is no domain. */
+  /** The base type if the column's type is a domain, else null. */
   readonly base: string | null
-  /** Null when it is the type's own. */
+  /** Null if it is the default of the type. */
   readonly collation: string | null
   readonly nullable: boolean
   readonly default: string | null
   readonly identity: 'always' | 'by default' | null
   /** Computed from other columns. */
   readonly generated: boolean
-  /** The name of the counter that goes with the column: behind an identity, or made with it by `serial`. */
+  /** The name of the sequence that the column owns, by an identity or by `serial`. */
   readonly sequence: string | null
-  /** Of an enum, in its order. */
+  /** The values of an enum, in order. */
   readonly labels: readonly string[] | null
 }
 
@@ -44,7 +44,7 @@ export interface CatalogIndex {
   readonly name: string
   /** Null for an expression. */
   readonly columns: readonly (string | null)[]
-  /** Every column that it cannot be without, also within an expression. */
+  /** All columns that it depends on, also within expressions. */
   readonly uses: readonly string[]
   readonly definition: string
 }

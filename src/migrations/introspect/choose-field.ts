@@ -1,6 +1,6 @@
 import type { Json } from '../../json.js'
 import type { CatalogColumn, CatalogConstraint, CatalogTable } from './catalog.js'
-import { type Demand, demandOfType, joinDemands, readCheck, readDefault } from './meaning.js'
+import { type Demand, demandOfType, joinDemands, readCheck, readDefault } from './constraint-parser.js'
 import { isPlainIndex, isPlainUnique } from './sayable.js'
 
 /** A field for a column that is there. */

@@ -11,45 +11,45 @@ import {
   readForeignKey,
   reasonAgainstRelation,
 } from './sayable.js'
-import type { Survey, SurveyTable } from './survey.js'
+import type { SchemaInspection, InspectedTable } from './inspect.js'
 
-/** A model for a table that is there. */
+/** A model for an existing table. */
 export interface ChosenModel {
   readonly name: string
   readonly table: string
   readonly fields: readonly ChosenField[]
   readonly indexes: readonly { readonly fields: readonly string[]; readonly unique: boolean }[]
-  /** What the table has and the model does not say: where it is, and why. */
+  /** Parts of the table that the model does not describe: the place and the reason. */
   readonly left: readonly string[]
 }
 
-/** The models for the tables of a database, and the tables that cannot have one, each with the reason. */
+/** The models for the tables of a database, and the tables without a model, each with the reason. */
 export interface Choice {
   readonly models: readonly ChosenModel[]
   readonly left: readonly string[]
 }
 
-/** What is known before. */
-interface Wishes {
-  /** The models that there are already, by table. */
+/** The models and the selection to start from. */
+interface ChooseOptions {
+  /** The existing models, by table. */
   readonly existing: ReadonlyMap<string, string>
-  /** The tables to look at; left out, all. */
+  /** The tables to include, by default all. */
   readonly only?: readonly string[] | undefined
 }
 
-/** One table from both looks at the database. */
+/** A table from the inspection and from the catalogue. */
 interface Table {
-  readonly survey: SurveyTable
+  readonly inspected: InspectedTable
   readonly live: CatalogTable
 }
 
 /** Chooses a model for each table that can have one. */
-export function chooseModels(survey: Survey, catalog: Catalog, { existing, only }: Wishes): Choice {
-  const tables = survey.tables
+export function chooseModels(inspected: SchemaInspection, catalog: Catalog, { existing, only }: ChooseOptions): Choice {
+  const tables = inspected.tables
     .filter(({ name }) => !existing.has(name) && (only?.includes(name) ?? true))
     .flatMap((table): readonly Table[] => {
       const live = find(catalog, table.name)
-      return live ? [{ survey: table, live }] : []
+      return live ? [{ inspected: table, live }] : []
     })
   const refused = tables.map((table) => ({ table, reason: reasonAgainst(table) }))
   const taken = refused.flatMap(({ table, reason }) => (reason === undefined ? [table] : []))
@@ -58,7 +58,7 @@ export function chooseModels(survey: Survey, catalog: Catalog, { existing, only 
   return {
     models: taken.map((table) => chooseModel(table, context)),
     left: refused.flatMap(({ table, reason }) =>
-      reason === undefined ? [] : [`table ${table.survey.name} has no model: ${reason}`],
+      reason === undefined ? [] : [`table ${table.inspected.name} has no model: ${reason}`],
     ),
   }
 }
@@ -66,7 +66,7 @@ export function chooseModels(survey: Survey, catalog: Catalog, { existing, only 
 function nameModels(tables: readonly Table[], existing: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const used = new Set(existing.values())
   return new Map(
-    tables.map(({ survey: { name } }) => {
+    tables.map(({ inspected: { name } }) => {
       const model = used.has(name) ? `${name.slice(0, 57)}_table` : name
       used.add(model)
       return [name, model]
@@ -74,9 +74,9 @@ function nameModels(tables: readonly Table[], existing: ReadonlyMap<string, stri
   )
 }
 
-function reasonAgainst({ survey, live }: Table): string | undefined {
-  if (survey.special !== null) return survey.special
-  if (!isSayableName(survey.name)) return 'its name has other characters than lower-case letters, digits and _'
+function reasonAgainst({ inspected, live }: Table): string | undefined {
+  if (inspected.special !== null) return inspected.special
+  if (!isSayableName(inspected.name)) return 'its name has other characters than lower-case letters, digits and _'
   return keyFault(live) ?? blockedBy(live)
 }
 
@@ -118,9 +118,9 @@ interface Context {
   readonly catalog: Catalog
 }
 
-function chooseModel({ survey, live }: Table, context: Context): ChosenModel {
+function chooseModel({ inspected, live }: Table, context: Context): ChosenModel {
   const key = live.constraints.find(({ kind }) => kind === 'primary_key')?.columns[0]
-  const columns = survey.columns.flatMap(({ name }) => find(live.columns, name) ?? [])
+  const columns = inspected.columns.flatMap(({ name }) => find(live.columns, name) ?? [])
   const fieldless = columns.filter(
     (column) => !isSayableColumn(column) || (column.identity !== null && column.name !== key),
   )

@@ -1,4 +1,4 @@
-/** An expression of the catalogue, as far as it is read here; casts that do not change what is compared are left out. */
+/** A parsed expression of the catalogue, without casts that do not change a comparison. */
 export type Expression =
   | { readonly kind: 'column'; readonly name: string }
   | { readonly kind: 'value'; readonly text: string }
@@ -10,12 +10,12 @@ export type Expression =
 const TOKEN =
   /\s*('(?:[^'\\]|'')*'|"(?:[^"]|"")+"|::|<>|[<>]=|[=<>()[\],]|-?\d+(?:\.\d+)?|(?:character varying|double precision|[A-Za-z_]\w*))/y
 
-/** Casts of a column that keep its value and its order. Of a constant every cast is taken. */
+/** Casts of a column that keep its value and its order. Every cast of a constant is ignored. */
 const HARMLESS = new Set(['text', 'character varying', 'numeric', 'bigint', 'double precision', 'text[]'])
 
 const COMPARISONS = new Set(['=', '<>', '<', '<=', '>', '>='])
 
-/** What stands in the text is nothing that is read here. */
+/** Thrown for an expression that this parser does not support. */
 class Unread extends Error {}
 
 interface Reader {
@@ -23,7 +23,7 @@ interface Reader {
   take(expected?: string): string
 }
 
-/** Reads what PostgreSQL prints of a check; undefined when it is more than comparisons of columns with constants. */
+/** Parses a check as PostgreSQL prints it; returns undefined if it contains more than comparisons of columns with constants. */
 export function readExpression(text: string): Expression | undefined {
   try {
     const reader = readerOf(tokensOf(text))

@@ -17,45 +17,44 @@ import { spellOwned } from '../plan/ownership.js'
 import { recordTables } from './record.js'
 import { recordMigration } from '../run/run.js'
 import { onReplayed } from '../run/scratch.js'
-import { comment, spellModel, spellResource } from './spell-models.js'
+import { comment, renderModel, renderResource } from './render-models.js'
 import { wantedTables } from '../plan/sql.js'
-import { type Survey, takeSurvey } from './survey.js'
+import { type SchemaInspection, inspectSchema } from './inspect.js'
 
-/** What is to be read, and into what. */
+/** The options of an introspection. */
 export interface IntrospectOptions {
   /** The path of resources.yaml. */
   readonly file: string
-  /** Its text, to which models are added; left out, a new one is written. */
+  /** Its text, to which models are added; if left out, a new file is written. */
   readonly text?: string | undefined
-  /** Of the migrations. */
+  /** The folder of the migrations. */
   readonly directory: MigrationFolder
-  /** The tables that models are wanted for; left out, all. */
+  /** The tables to introspect, by default all. */
   readonly tables?: readonly string[] | undefined
-  /** Whether the models are also shown, to be read only. */
+  /** Whether to add a read-only resource for each model. */
   readonly resources?: boolean | undefined
-  /** An empty database to prove the result in; left out, one of its own. */
+  /** An empty database to test the result in; by default a new one. */
   readonly scratch?: Database
 }
 
-/** What was read out of a database. Nothing is written yet. */
+/** The result of an introspection, before anything is written. */
 export interface Introspected {
   /** The whole text of resources.yaml. */
   readonly text: string
-  /** The tables that have a model in it now and had none before. */
+  /** The tables that have a new model. */
   readonly models: readonly string[]
-  /** The text of the next migration, which makes the tables that no file makes yet; undefined when there are none. */
+  /** The text of the next migration, which creates the tables that no file creates; undefined if there are none. */
   readonly migration: string | undefined
-  /** What the database has and the files do not say, one sentence each. */
+  /** Parts of the database that the files do not describe, one sentence each. */
   readonly left: readonly string[]
-  /** What a plan would still change, which is a fault of ours; none as a rule. */
+  /** Changes that the next plan would still make; any is a bug of this program. */
   readonly remaining: readonly string[]
 }
 
 /**
- * Reads models and a first migration out of the current schema of a database. What comes out has been proved in an empty database:
- * the migration runs there, and the plan for the models is empty.
- * @throws MigrationError when migrations are pending, when a table that is asked for is not there, when the file cannot be added to,
- * or when the result cannot be run
+ * Derives models and a first migration from the current schema of a database. The result is tested in an empty database: the migration runs
+ * there, and the plan for the models is empty.
+ * @throws MigrationError if migrations are pending, a requested table does not exist, the file cannot be extended, or the result fails the test
  */
 export async function introspect(database: Database, options: IntrospectOptions): Promise<Introspected> {
   const own = options.scratch ? undefined : await openScratch()
@@ -68,20 +67,21 @@ export async function introspect(database: Database, options: IntrospectOptions)
 
 async function read(database: Database, options: IntrospectOptions, scratch: Database): Promise<Introspected> {
   const { directory, text, file, tables } = options
-  const survey = await takeSurvey(database)
-  const absent = tables?.filter((name) => !survey.tables.some((table) => table.name === name)) ?? []
+  const inspected = await inspectSchema(database)
+  const absent = tables?.filter((name) => !inspected.tables.some((table) => table.name === name)) ?? []
   if (absent.length > 0)
     throw new MigrationError(
-      absent.map((name) => `there is no table ${name} in the schema ${survey.schema}`),
-      [`There is: ${survey.tables.map(({ name }) => name).join(', ')}`],
+      absent.map((name) => `there is no table ${name} in the schema ${inspected.schema}`),
+      [`There is: ${inspected.tables.map(({ name }) => name).join(', ')}`],
     )
   const known = await tablesOfFiles(database, directory, scratch)
   const existing = text === undefined ? new Map<string, string>() : tablesOfModels(specOf(text, file))
-  const choice = chooseModels(survey, await readCatalog(database), { existing, only: tables })
-  const { statements, left } = recordTables(survey, known)
+  const choice = chooseModels(inspected, await readCatalog(database), { existing, only: tables })
+  const { statements, left } = recordTables(inspected, known)
   const written = writeText(choice, options)
   const spec = specOf(written, file)
-  const migration = statements.length === 0 ? undefined : spellMigration(statements, ownedOf(spec, survey, known))
+  const migration =
+    statements.length === 0 ? undefined : renderMigrationFile(statements, ownedOf(spec, inspected, known))
   return {
     text: written,
     models: choice.models.map(({ table }) => table),
@@ -91,7 +91,7 @@ async function read(database: Database, options: IntrospectOptions, scratch: Dat
   }
 }
 
-/** All that is applied must be what the files say, or the next file would not be the next. */
+/** All files must be applied; otherwise the new file would not be the next one. */
 async function tablesOfFiles(
   database: Database,
   directory: MigrationFolder,
@@ -106,7 +106,7 @@ async function tablesOfFiles(
 const tablesOfModels = ({ models }: AppSpec): ReadonlyMap<string, string> =>
   new Map(models.map(({ table, name }) => [table, name]))
 
-/** @throws MigrationError with what is wrong with the text */
+/** @throws MigrationError with the errors of the text */
 function specOf(text: string, file: string): AppSpec {
   const document = readConfig(new TextEncoder().encode(text), file)
   const spec = Array.isArray(document) ? document : checkConfig(document)
@@ -118,8 +118,8 @@ function specOf(text: string, file: string): AppSpec {
 function writeText({ models, left }: Choice, { text, file, resources, tables }: IntrospectOptions): string {
   const start = text ?? ['version: 1', ...(tables ? [] : left.map(comment)), ''].join('\n')
   const parts = [
-    { key: 'models', members: models.map(spellModel) },
-    { key: 'resources', members: resources ? models.map(spellResource) : [] },
+    { key: 'models', members: models.map(renderModel) },
+    { key: 'resources', members: resources ? models.map(renderResource) : [] },
   ]
   return parts
     .filter(({ members }) => members.length > 0)
@@ -137,13 +137,13 @@ function writeText({ models, left }: Choice, { text, file, resources, tables }: 
 
 const HEADER = '-- The tables as they were when they were taken over. There is no part that drops them.'
 
-function spellMigration(statements: readonly string[], owned: readonly string[]): string {
+function renderMigrationFile(statements: readonly string[], owned: readonly string[]): string {
   const up = statements.map((statement) => `${statement};\n`).join('\n')
   return `${HEADER}\n-- up\n\n${up}\n${spellOwned(owned)}`
 }
 
-/** The constraints and indexes of new tables that the models ask for by their names: from now on, resources.yaml rules over them. */
-function ownedOf(spec: AppSpec, { tables }: Survey, known: readonly string[]): readonly string[] {
+/** The constraints and indexes of new tables whose names are those that the models generate: from now on, resources.yaml owns them. */
+function ownedOf(spec: AppSpec, { tables }: SchemaInspection, known: readonly string[]): readonly string[] {
   const wanted = wantedTables(spec).flatMap(({ constraints, indexes }) => [...constraints, ...indexes])
   const names = new Set(wanted.map(({ name }) => name))
   return tables
@@ -158,7 +158,7 @@ interface Proposed {
   readonly scratch: Database
 }
 
-/** Plans with the files as they would be. */
+/** Plans as if the new files were written already. */
 async function remainingPlan(spec: AppSpec, { directory, migration, scratch }: Proposed): Promise<readonly string[]> {
   const copy = await mkdtemp(join(tmpdir(), 'introspect-'))
   try {
@@ -171,7 +171,7 @@ async function remainingPlan(spec: AppSpec, { directory, migration, scratch }: P
   }
 }
 
-/** A copy of a folder; what a migration of TypeScript imports is found from where it really is. */
+/** Copies a folder. Imports of TypeScript migrations are resolved from the original folder. */
 function asIf(directory: MigrationFolder, copy: string): MigrationFolder {
   if (typeof directory === 'string') return copy
   return { path: copy, load: (file) => directory.load(join(directory.path, basename(file))) }
@@ -180,7 +180,7 @@ function asIf(directory: MigrationFolder, copy: string): MigrationFolder {
 const MIGRATION_NAME = 'introspected'
 
 /**
- * Writes the migration as the next file, and records it as applied: what it makes is there already.
+ * Writes the migration as the next file, and records it as applied, because its tables exist already.
  * @returns its path
  */
 export async function writeIntrospected(

@@ -1,27 +1,29 @@
 import { identifier, literal } from '../../fields/sql-literal.js'
-import type { Survey, SurveyColumn, SurveyPart, SurveySequence, SurveyTable } from './survey.js'
+import type { SchemaInspection, InspectedColumn, InspectedPart, InspectedSequence, InspectedTable } from './inspect.js'
 
-/** The first migration of a database that was there before: SQL that makes its tables again. */
+/** The first migration of an existing database: SQL that creates its tables again. */
 export interface Recorded {
-  /** Statements without a semicolon; empty when there is nothing to record. */
+  /** Statements without a semicolon; empty if there is nothing to record. */
   readonly statements: readonly string[]
-  /** What is in the database and not in the statements, one sentence each. */
+  /** Parts of the database that the statements leave out, one sentence each. */
   readonly left: readonly string[]
 }
 
 /**
- * Writes down the tables of a database as they are. What only this database can make, such as a type of an extension, is left out
- * and named, because an empty database could not run it.
- * @param known tables that migrations make already
+ * Records the tables of a database as SQL. Parts that only this database can create, such as a type of an extension, are left out and listed,
+ * because an empty database could not run them.
+ * @param known tables that migrations create already
  */
-export function recordTables(survey: Survey, known: readonly string[] = []): Recorded {
-  const fresh = survey.tables.filter(({ name }) => !known.includes(name))
+export function recordTables(inspected: SchemaInspection, known: readonly string[] = []): Recorded {
+  const fresh = inspected.tables.filter(({ name }) => !known.includes(name))
   const tables = fresh.filter(({ special }) => special === null)
   const made = new Set([...known, ...tables.map(({ name }) => name)])
   const plans = tables.map((table) => planTable(table, made))
   const used = new Set(plans.flatMap(({ columns }) => columns.map(({ type }) => type.replaceAll(/["[\]]/g, ''))))
-  const enums = survey.enums.filter(({ name }) => used.has(name))
-  const sequences = survey.sequences.filter(({ table }) => table === null || tables.some(({ name }) => name === table))
+  const enums = inspected.enums.filter(({ name }) => used.has(name))
+  const sequences = inspected.sequences.filter(
+    ({ table }) => table === null || tables.some(({ name }) => name === table),
+  )
   const statements = [
     ...enums.map(({ name, labels }) => `create type ${identifier(name)} as enum (${labels.map(literal).join(', ')})`),
     ...sequences.map(({ name, options }) => `create sequence ${identifier(name)} ${options}`.trimEnd()),
@@ -36,32 +38,32 @@ export function recordTables(survey: Survey, known: readonly string[] = []): Rec
     left: [
       ...fresh.flatMap(({ name, special }) => (special === null ? [] : [`table ${name} is not recorded: ${special}`])),
       ...plans.flatMap(({ left }) => left),
-      ...survey.others.map((other) => `${other} is not looked at`),
+      ...inspected.others.map((other) => `${other} is not looked at`),
     ],
   }
 }
 
 interface TablePlan {
-  readonly table: SurveyTable
-  readonly columns: readonly SurveyColumn[]
-  readonly inside: readonly SurveyPart[]
+  readonly table: InspectedTable
+  readonly columns: readonly InspectedColumn[]
+  readonly inside: readonly InspectedPart[]
   /** Constraints that can only be added once all tables are there. */
-  readonly later: readonly SurveyPart[]
-  readonly indexes: readonly SurveyPart[]
+  readonly later: readonly InspectedPart[]
+  readonly indexes: readonly InspectedPart[]
   readonly left: readonly string[]
 }
 
-function planTable(table: SurveyTable, made: ReadonlySet<string>): TablePlan {
+function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan {
   const columns = table.columns.filter(({ foreign }) => !foreign)
   const there = new Set(columns.map(({ name }) => name))
-  const reasonOf = ({ columns: parts, foreign, target }: SurveyPart): string | undefined => {
+  const reasonOf = ({ columns: parts, foreign, target }: InspectedPart): string | undefined => {
     if (foreign) return 'it uses what only this database has'
     if (parts.some((column) => column !== null && !there.has(column))) return 'a column of it is not recorded'
     return target !== null && !made.has(target.replaceAll('"', '')) ? `${target} is not recorded` : undefined
   }
   const parts = [...table.constraints, ...table.indexes]
   const kept = parts.filter((part) => reasonOf(part) === undefined)
-  const isLate = ({ kind, definition }: SurveyPart) => kind === 'foreign_key' || / NOT VALID$/.test(definition)
+  const isLate = ({ kind, definition }: InspectedPart) => kind === 'foreign_key' || / NOT VALID$/.test(definition)
   return {
     table,
     columns,
@@ -94,7 +96,7 @@ function createTable({ table, columns, inside }: TablePlan): string {
   return `create table ${identifier(table.name)} (\n  ${members.join(',\n  ')}\n)`
 }
 
-function defineColumn(column: SurveyColumn): string {
+function defineColumn(column: InspectedColumn): string {
   const { name, type, collation, notNull, identity, counter, generated } = column
   const value = column.foreignDefault ? null : column.default
   const parts = [
@@ -108,11 +110,11 @@ function defineColumn(column: SurveyColumn): string {
   return parts.filter(Boolean).join(' ')
 }
 
-function addConstraint(table: SurveyTable, { name, definition }: SurveyPart): string {
+function addConstraint(table: InspectedTable, { name, definition }: InspectedPart): string {
   return `alter table ${identifier(table.name)} add constraint ${identifier(name)} ${definition}`
 }
 
-function ownSequence({ name, table, column }: SurveySequence): readonly string[] {
+function ownSequence({ name, table, column }: InspectedSequence): readonly string[] {
   if (table === null || column === null) return []
   return [`alter sequence ${identifier(name)} owned by ${identifier(table)}.${identifier(column)}`]
 }

@@ -1,5 +1,5 @@
 import { identifier } from '../../fields/sql-literal.js'
-import { areChoices } from './meaning.js'
+import { areChoices } from './constraint-parser.js'
 import type { CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
 
 /** The columns that a field can stand for, by their type. */

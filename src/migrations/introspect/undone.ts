@@ -6,7 +6,7 @@ import { changeDefault, changeNullable, changeType } from '../plan/column-steps.
 import { MigrationError } from '../files/error.js'
 import { type Migration, parseMigration } from '../files/files.js'
 import { type Comparison, compareOnly } from '../plan/generate.js'
-import { readDefault } from './meaning.js'
+import { readDefault } from './constraint-parser.js'
 import type { Step } from '../files/steps.js'
 import { wantedTables } from '../plan/sql.js'
 
@@ -31,11 +31,11 @@ export interface Adoption {
   readonly column: ChangedColumn | undefined
 }
 
-/** What the next plan would undo. */
+/** The parts of an adoption that the next plan would undo. */
 interface Undone {
-  /** Each change of the plan, in a few words. */
+  /** Short descriptions of the plan's changes. */
   readonly undoing: readonly string[]
-  /** The settings to write before adopting; empty where no setting helps. */
+  /** The settings to write before adopting; empty if no setting helps. */
   readonly help: readonly string[]
 }
 

@@ -13,7 +13,7 @@ import type { FormerNames } from './pair.js'
 import type { Ownership } from './ownership.js'
 import { ownedBy, planName, render } from '../files/render.js'
 import { build, buildOwned, catalogOf, FROM, inScratch, runAll, TO } from '../run/scratch.js'
-import { settle } from './settle.js'
+import { reconcile } from './reconcile.js'
 import { rolledBack } from '../run/session.js'
 import type { Step } from '../files/steps.js'
 import { createAll, nameClashes, type WantedTable, wantedTables } from './sql.js'
@@ -157,11 +157,11 @@ async function compareSettled(session: Connection, compared: Compared): Promise<
           return catalogOf(session, FROM)
         })
   const { former } = renames
-  const wish = settle({ wanted, from: renamed, to, former, owns })
-  const { steps, refusals, notes } = compareSchemas({ ...wish, dropped, from: renamed, former, owns })
+  const target = reconcile({ wanted, from: renamed, to, former, owns })
+  const { steps, refusals, notes } = compareSchemas({ ...target, dropped, from: renamed, former, owns })
   const all = [...renames.steps, ...steps]
   const allRefusals = [...renames.refusals, ...refusals, ...knownAlready(all, known)]
-  return { steps: all, refusals: allRefusals, notes, to: wish.to, former }
+  return { steps: all, refusals: allRefusals, notes, to: target.to, former }
 }
 
 /** What is to be added under the name of an object that others made. */

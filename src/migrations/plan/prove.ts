@@ -15,7 +15,7 @@ export interface Proof {
   readonly rows: number
   /** How many columns were compared, value by value. */
   readonly columns: number
-  /** What `down` does not bring back. */
+  /** The losses that `down` cannot restore. */
   readonly losses: readonly string[]
 }
 

@@ -58,7 +58,7 @@ function likeliest(
 }
 
 function unclear({ name, model }: WantedTable, old: string, heir: WantedColumn): string {
-  const settle: readonly (readonly [string, string])[] = [
+  const repairs: readonly (readonly [string, string])[] = [
     [
       `renamed_from: ${old}`,
       `in the field \`${heir.field}\` of the model \`${model}\`: the values stay, under the new name`,
@@ -67,13 +67,13 @@ function unclear({ name, model }: WantedTable, old: string, heir: WantedColumn):
   ]
   return lines(
     `column ${name}.${old} is not in resources.yaml and ${name}.${heir.name} is new: a rename is never guessed, so one of these lines settles it`,
-    settle,
+    repairs,
   )
 }
 
-function lines(first: string, settle: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...settle.map(([line]) => line.length))
-  return [first, ...settle.map(([line, means]) => `    ${line.padEnd(width)}   ${means}`)].join('\n')
+function lines(first: string, repairs: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...repairs.map(([line]) => line.length))
+  return [first, ...repairs.map(([line, means]) => `    ${line.padEnd(width)}   ${means}`)].join('\n')
 }
 
 /** A new table that looks like one that no model has any more: its rows would be out of sight. */

@@ -4,9 +4,9 @@ import { runStatements, sqlState } from './session.js'
 import type { ConcurrentIndex, FileStatement } from '../files/statements.js'
 
 /**
- * Builds and drops the indexes of a part of a file outside of a transaction. What an interrupted run left is taken away and
- * built again, and what it finished is left alone, so that this may be repeated until it succeeds.
- * @throws MigrationError when a statement fails: no index that is not valid stays behind
+ * Builds and drops the indexes of one part of a file outside a transaction. An invalid index of an interrupted run is dropped and rebuilt, and
+ * a finished one is kept, so this can be repeated until it succeeds.
+ * @throws MigrationError if a statement fails; then no invalid index is left
  */
 export function buildIndexes(database: Database, file: string, part: readonly FileStatement[]): Promise<void> {
   return asOnlyMigratorOutside(database, async (connection) => {
@@ -32,7 +32,7 @@ async function runOne(connection: Connection, { file, statement, index }: One): 
   try {
     await run()
   } catch (error) {
-    // Every write would go on paying for it. The next run would take it away as well.
+    // An invalid index still costs every write. If this fails, the next run drops it.
     if ((await stateOf(connection, index.name).catch(() => undefined)) === 'not valid')
       await drop(connection, index.name).catch(() => undefined)
     throw error
@@ -54,13 +54,13 @@ const DEFINITION = `
   select pg_get_indexdef(indexrelid, 0, true), indrelid::regclass::text, quote_ident(c.relname)
   from pg_index join pg_class c on c.oid = indrelid where indexrelid = to_regclass($1)`
 
-/** Whether an index is what a statement makes, by what the statement makes on an empty table of the same columns. */
+/** Whether an index is the one that a statement creates: compares it with the result on an empty table of the same columns. */
 async function isTheSame(connection: Connection, statement: string, name: string): Promise<boolean> {
   const define = async (index: string) => (await connection.query({ text: DEFINITION, values: [index] })).rows[0] ?? []
   const [definition, relation, table] = await define(name)
   await connection.query({ text: 'begin', values: [] })
   try {
-    // Names without a schema mean temporary tables first.
+    // Unqualified names resolve to temporary tables first.
     await connection.query({ text: `create temporary table ${table} (like ${relation})`, values: [] })
     await connection.query({ text: statement, values: [] })
     const [made] = await define(`pg_temp.${name}`)

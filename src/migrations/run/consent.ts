@@ -5,17 +5,17 @@ import { MigrationError } from '../files/error.js'
 import type { Migration } from '../files/files.js'
 import { JOURNAL } from '../files/journal.js'
 
-/** Something with values in it that a migration destroys. */
+/** A table or column with values that a migration destroys. */
 export interface Loss {
   readonly migration: string
-  /** `books` or `books.title`: the name by which it is allowed. */
+  /** `books` or `books.title`: the name to pass to `--allow-destructive`. */
   readonly object: string
   readonly kind: 'column' | 'table' | 'rows' | 'adopted'
-  /** How many values or rows are lost; undefined when that is not known. */
+  /** The number of lost values or rows; undefined if unknown. */
   readonly count: string | undefined
 }
 
-/** A migration destroys what nobody has allowed by its name. Nothing was changed. */
+/** Thrown for a migration that would destroy objects without consent. Nothing was changed. */
 export class ConsentNeeded extends MigrationError {
   override name = 'ConsentNeeded'
   readonly losses: readonly Loss[]
@@ -26,7 +26,7 @@ export class ConsentNeeded extends MigrationError {
   }
 }
 
-/** Every object once, in order. */
+/** Returns the distinct objects, in order. */
 export function objectsOf(losses: readonly Loss[]): readonly string[] {
   return [...new Set(losses.map(({ object }) => object))]
 }
@@ -49,7 +49,7 @@ export function describeLoss({ migration, object, kind, count }: Loss): string {
 /** Whether an object may be destroyed. */
 export type Allows = (object: string) => boolean
 
-/** The tables and columns of a database by what they are, whatever they are called. */
+/** The tables and columns of a database by their identity, which survives renames. */
 export type Inventory = ReadonlyMap<string, string>
 
 const OBJECTS = `
@@ -65,15 +65,13 @@ const OBJECTS = `
   ) o
   where o.schema !~ '^pg_' and o.schema <> 'information_schema' and o.name !~ '^${JOURNAL}'`
 
-/** What is there now. */
 export async function takeInventory(connection: Connection): Promise<Inventory> {
   const { rows } = await connection.query({ text: OBJECTS, values: [] })
   return new Map(rows.map(([id, name]) => [id ?? '', name ?? '']))
 }
 
 /**
- * What pending files say that they destroy, of all that is in the database now. A database that is made anew by all files
- * loses nothing by them.
+ * Finds the existing objects that the statements of pending files destroy. A new database, to which all files are applied, loses nothing.
  */
 export async function lossesOfFiles(
   connection: Connection,
@@ -95,7 +93,7 @@ export async function lossesOfFiles(
   return part === 'up' ? losses : [...losses, ...adoptedIn(files, losses)]
 }
 
-/** Objects that were in the database before the files that took them over. */
+/** Objects that existed before the files that adopted them. */
 function adoptedIn(files: readonly Migration[], losses: readonly Loss[]): readonly Loss[] {
   return files.flatMap((file) =>
     adoptedBy(file)
@@ -104,7 +102,7 @@ function adoptedIn(files: readonly Migration[], losses: readonly Loss[]): readon
   )
 }
 
-/** Earlier versions wrote such files without a heading that names the object. */
+/** Earlier versions wrote adoption files without a heading that names the object. */
 function adoptedBy({ name, adopted, down = [] }: Migration): readonly string[] {
   if (adopted.length > 0 || !/^\d+_adopt_/.test(name)) return adopted
   return down.flatMap(({ text }) => {
@@ -113,7 +111,7 @@ function adoptedBy({ name, adopted, down = [] }: Migration): readonly string[] {
   })
 }
 
-/** Within what the connection may take; a table of many millions is not worth the wait. */
+/** Counts within the statement timeout; a table with many millions of rows is not worth the wait. */
 async function countOf(connection: Connection, object: string): Promise<string | undefined> {
   const [table = '', column] = object.split('.')
   try {
@@ -125,14 +123,14 @@ async function countOf(connection: Connection, object: string): Promise<string |
   }
 }
 
-/** Whether a loss is allowed, by its own name or by one that the file itself gives it before. */
+/** Whether a loss is allowed, by its own name or by a name that the file gave it earlier. */
 export function isAllowed({ object }: Loss, statements: Migration['up'], allows: Allows): boolean {
   return allows(object) || destroyedBy(statements).some((each) => each.was === object && allows(each.object))
 }
 
 /**
- * What one migration has in truth destroyed of all that was there when the run began, by the names of just before.
- * @param inventories at the start of the run, before the migration and after it
+ * Finds what one migration has actually destroyed of the objects from the start of the run, under their names before the migration.
+ * @param inventories the objects at the start of the run, before the migration and after it
  */
 export function lossesBetween(
   migration: string,

@@ -1,10 +1,10 @@
 import { type FileStatement, NAME } from '../files/statements.js'
 
-/** What a statement destroys: a column, a table with all its rows, or rows of a table. */
+/** An object that a statement destroys: a column, a table with all its rows, or rows of a table. */
 export interface Destroyed {
-  /** `books` or `books.title`, as the statement calls it. */
+  /** `books` or `books.title`, as in the statement. */
   readonly object: string
-  /** The same by the names that it had before the statements that were read. */
+  /** The same under the names before the first parsed statement. */
   readonly was: string
   readonly kind: 'column' | 'table' | 'rows'
 }
@@ -15,10 +15,10 @@ const ALTER = new RegExp(
   'isu',
 )
 
-/** What an action of `alter table`, or a whole statement, does to names. Read in this order. */
+/** The effects of statements and `alter table` actions on names. The first match counts. */
 interface Reading {
   readonly pattern: RegExp
-  /** @param names what the pattern caught, without quotes */
+  /** @param names the captures of the pattern, without quotes */
   readonly read: (names: readonly string[], ledger: Ledger, table: string) => readonly Destroyed[]
 }
 
@@ -55,7 +55,7 @@ const STATEMENTS: readonly Reading[] = [
   reading(String.raw`^delete\s+from\s+(?:only\s+)?(${QUALIFIED})`, ([table = ''], ledger) => ledger.lose(table)),
 ]
 
-/** Who was called what when the reading began, and what has come since. */
+/** The original names of objects, and the objects created since. */
 interface Ledger {
   make(object: string): readonly Destroyed[]
   rename(from: string, to: string): readonly Destroyed[]
@@ -63,7 +63,7 @@ interface Ledger {
   lose(table: string): readonly Destroyed[]
 }
 
-/** What statements say that they destroy, of all that was there before the first of them. */
+/** Finds the objects that statements destroy, of those that existed before the first statement. */
 export function destroyedBy(statements: readonly FileStatement[]): readonly Destroyed[] {
   const ledger = openLedger()
   return statements.flatMap(({ text }) => readStatement(withoutComments(text), ledger))
@@ -118,7 +118,7 @@ function openLedger(): Ledger {
   }
 }
 
-/** The names in a list as the catalogue spells them; those of the schema `public` without it. */
+/** Splits a list of names, spelled as in the catalogue, without the schema `public`. */
 function namesIn(list: string): readonly string[] {
   return [...list.matchAll(new RegExp(QUALIFIED, 'gu'))]
     .map(([name]) =>
@@ -130,7 +130,7 @@ function namesIn(list: string): readonly string[] {
     .filter((name) => name !== 'only')
 }
 
-/** The actions of one `alter table`: commas within parentheses and quotes part nothing. */
+/** Splits the actions of one `alter table` at commas outside parentheses and quotes. */
 function splitActions(text: string): readonly string[] {
   const parts: string[] = ['']
   let depth = 0

@@ -3,41 +3,41 @@ import type { Connection, Database } from '../../db/database.js'
 import { MigrationError } from '../files/error.js'
 import { inTransaction, onOwnConnection, type Session, sqlState } from './session.js'
 
-/** The key of the lock that all migrators of a database share: "snip" and "mig" as numbers. */
+/** The key of the advisory lock that all migrators of a database share: "snip" and "mig" as numbers. */
 const LOCK = '1936615792, 7170407'
-const WAIT_MS = 60_000
-const PAUSE_MS = 50
-const TRIES = 3
+const LOCK_TIMEOUT_MS = 60_000
+const RETRY_INTERVAL_MS = 50
+const MAX_TRIES = 3
 
 const WITHIN = {
   statement_timeout: '0',
   transaction_timeout: '0',
   idle_in_transaction_session_timeout: '0',
-  // Behind a lock that is waited for, every other statement on the table waits too.
+  // A pending lock blocks every later statement on the table.
   lock_timeout: '5s',
-  // The server ends the transaction of a killed migrator, although a statement of it is running.
+  // Lets the server end the transaction of a killed migrator even while a statement runs.
   client_connection_check_interval: '500ms',
 }
 
-/** Building an index beside others waits for their transactions, and nobody waits for it. */
+/** `create index concurrently` waits for other transactions but blocks none, so it needs no lock timeout. */
 const OUTSIDE = { ...WITHIN, lock_timeout: '0' }
 
 const LOCK_NOT_AVAILABLE = '55P03'
 const DEADLOCK = '40P01'
 
-/** The transaction of the only migrator. */
+/** The transaction of the migrator that holds the lock. */
 export interface MigratingSession extends Session {
   /**
-   * Puts back what SQL has set, for the rest of the transaction and after it: the dump of another tool sets a search path
-   * and timeouts, and the connection is used again for requests.
+   * Resets the settings that SQL has changed, for this transaction and the session: dumps of other tools set a search path and timeouts, but
+   * the connection is reused for requests.
    */
   restoreSettings(): Promise<void>
 }
 
 /**
- * Runs `work` in a transaction as the only migrator of the database. The lock is the transaction's own, so that it is
- * gone with it, also when the process is killed. Work that waits 5 s for a lock on a table is tried three times.
- * @throws MigrationError when another migrator is at work for longer than 60 s; whatever `work` throws.
+ * Runs `work` in a transaction as the only migrator of the database. The lock belongs to the transaction, so it is released even if the process
+ * is killed. Work that waits 5 s for a table lock is retried, up to three tries.
+ * @throws MigrationError if another migrator works for more than 60 s, and the errors of `work`
  */
 export async function asOnlyMigrator<T>(
   database: Database,
@@ -53,7 +53,7 @@ export async function asOnlyMigrator<T>(
       })
     } catch (error) {
       const state = sqlState(error)
-      if (tries === TRIES || (state !== LOCK_NOT_AVAILABLE && state !== DEADLOCK) || error instanceof LockHeld)
+      if (tries === MAX_TRIES || (state !== LOCK_NOT_AVAILABLE && state !== DEADLOCK) || error instanceof LockHeld)
         throw error
       await delay(200 * tries)
     }
@@ -63,9 +63,9 @@ export async function asOnlyMigrator<T>(
 class LockHeld extends MigrationError {}
 
 /**
- * Runs `work` as the only migrator of the database, on a connection that is in no transaction. The lock is the connection's, so
- * that it is gone with it, also when the process is killed.
- * @throws MigrationError when another migrator is at work for longer than 60 s; whatever `work` throws.
+ * Runs `work` outside a transaction as the only migrator of the database. The lock belongs to the connection, so it is released even if the
+ * process is killed.
+ * @throws MigrationError if another migrator works for more than 60 s, and the errors of `work`
  */
 export function asOnlyMigratorOutside<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
   return onOwnConnection(database, async (connection) => {
@@ -75,19 +75,19 @@ export function asOnlyMigratorOutside<T>(database: Database, work: (connection: 
       await applySettings(connection, OUTSIDE, 'session')
       return await work(connection)
     } finally {
-      // A connection that broke has neither settings nor locks any more.
+      // A broken connection has neither settings nor locks left.
       await restore(connection, before).catch(() => undefined)
       await connection.query({ text: `select pg_advisory_unlock(${LOCK})`, values: [] }).catch(() => undefined)
     }
   })
 }
 
-/** Asks again and again: a statement that waits is a reader for whom an index that another migrator builds would wait in turn. */
+/** Polls for the lock: a waiting statement would count as a reader, and `create index concurrently` of the other migrator would wait for it. */
 async function takeLock(
   session: Connection,
   call: 'pg_try_advisory_lock' | 'pg_try_advisory_xact_lock',
 ): Promise<void> {
-  const until = performance.now() + WAIT_MS
+  const until = performance.now() + LOCK_TIMEOUT_MS
   for (;;) {
     const { rows } = await session.query({ text: `select ${call}(${LOCK})::text`, values: [] })
     if (rows[0]?.[0] === 'true') return
@@ -96,11 +96,11 @@ async function takeLock(
         ['another process has been migrating this database for more than 60 seconds'],
         ['Wait for it to end; a process that was killed holds nothing'],
       )
-    await delay(PAUSE_MS)
+    await delay(RETRY_INTERVAL_MS)
   }
 }
 
-/** Settings until the end of the transaction or the session; those that this server does not have are left out. */
+/** Settings until the end of the transaction or the session, without those that this server does not know. */
 async function applySettings(
   session: Connection,
   settings: Readonly<Record<string, string>>,
@@ -112,11 +112,11 @@ async function applySettings(
   })
 }
 
-// The first three belong to the transaction, and cannot be set once it has begun.
+// The first three settings belong to the transaction and cannot be changed during it.
 const OWN = `pg_settings where source = 'session' and name not in
   ('transaction_isolation', 'transaction_read_only', 'transaction_deferrable')`
 
-/** What the session has set for itself, as JSON. */
+/** The settings of the session, as JSON. */
 async function readSettings(session: Connection): Promise<string | null> {
   const { rows } = await session.query({ text: `select jsonb_object_agg(name, setting)::text from ${OWN}`, values: [] })
   return rows[0]?.[0] ?? null

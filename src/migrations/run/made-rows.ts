@@ -5,8 +5,8 @@ import { type MigrationFolder, readMigrations } from '../files/files.js'
 import { onReplayed, runAll } from './scratch.js'
 
 /**
- * Digests the rows that the migration files make, by running them in an empty embedded database.
- * @throws MigrationError when a file cannot be read or run
+ * Computes digests of the rows that the migration files insert, by running them in an empty embedded database.
+ * @throws MigrationError if a file cannot be read or run
  */
 export async function digestMadeRows({ models }: AppSpec, directory: MigrationFolder): Promise<RowDigests> {
   const files = await readMigrations(directory)

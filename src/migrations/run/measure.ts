@@ -7,18 +7,18 @@ import { compareJournal } from '../files/journal.js'
 import { loadExtensionsOf } from './scratch.js'
 import { attempt, inDiscardedTransaction, runStatements, type Session } from './session.js'
 
-/** What was seen while one step was made. */
+/** The measurement of one step. */
 export interface Measured {
   /** The step's subject, or the name of the pending file. */
   readonly subject: string
   readonly milliseconds: number
-  /** Whether it was not tried, because no transaction takes it, so that nothing of it could be rolled back. */
+  /** Whether it was skipped, because it cannot run in a transaction and be rolled back. */
   readonly outside: boolean
-  /** The locks that it took and no step before had, the strongest of each table. */
+  /** The new locks of this step, the strongest for each table. */
   readonly locks: readonly TableLock[]
-  /** Tables that were written anew. */
+  /** The tables that were rewritten. */
   readonly rewritten: readonly string[]
-  /** Why it failed; no later step was tried then. */
+  /** The error, after which no later step was tried. */
   readonly failure: string | undefined
 }
 
@@ -27,7 +27,7 @@ export interface TableLock {
   readonly mode: string
 }
 
-/** From the weakest to the strongest, as PostgreSQL calls them, and what others cannot do meanwhile. */
+/** The lock modes of PostgreSQL from the weakest to the strongest, with their effect on other sessions. */
 const LOCKS: readonly (readonly [mode: string, means: string])[] = [
   ['AccessShareLock', 'nobody waits'],
   ['RowShareLock', 'nobody waits'],
@@ -39,7 +39,7 @@ const LOCKS: readonly (readonly [mode: string, means: string])[] = [
   ['AccessExclusiveLock', 'reads and writes wait'],
 ]
 
-/** What a lock keeps others from: `writes wait`. */
+/** Describes the effect of a lock: `writes wait`. */
 export function lockMeaning(mode: string): string {
   return LOCKS.find(([name]) => name === mode)?.[1] ?? mode
 }
@@ -52,7 +52,7 @@ interface Work {
   run(session: Session): Promise<void>
 }
 
-/** Measures what a directory has pending on a database, and then the steps of a plan. */
+/** Measures the pending migrations of a folder on a database, and then the steps of a plan. */
 export async function measureMigration(
   database: Database,
   directory: MigrationFolder,
@@ -67,8 +67,8 @@ export async function measureMigration(
 }
 
 /**
- * Makes pending files and then the steps of a plan in one transaction that is rolled back, and says of each what it took.
- * @param database a copy, or one whose owner knows that its tables are locked meanwhile
+ * Runs pending files and then the steps of a plan in one transaction, measures each, and rolls back.
+ * @param database a copy, or a database whose tables may be locked meanwhile
  */
 function measureSteps(
   database: Database,
@@ -113,7 +113,7 @@ async function measure(session: Session, { subject, outside, run }: Work): Promi
   if (outside) return nothing
   const [held, files] = [await readLocks(session), await readFiles(session)]
   const start = performance.now()
-  // A statement that failed would end the transaction, and with it the look at what was held.
+  // A failed statement would end the transaction before its locks can be read.
   const failure = (await attempt(session, () => run(session)))?.message
   const milliseconds = Math.round(performance.now() - start)
   if (failure !== undefined) return { ...nothing, milliseconds, failure }

@@ -25,7 +25,7 @@ import {
 import { asOnlyMigrator, type MigratingSession } from './lock.js'
 import { loadExtensionsOf } from './scratch.js'
 
-/** A migration that was applied or reverted just now. */
+/** A migration that this run applied or reverted. */
 export interface Done {
   readonly name: string
   readonly milliseconds: number
@@ -33,7 +33,7 @@ export interface Done {
 
 type Direction = 'up' | 'down'
 
-/** Each migration of a directory and whether it is applied. Writes nothing. */
+/** Returns the state of each migration of a folder. Changes nothing. */
 export async function migrationStatus(
   database: Database,
   directory: MigrationFolder,
@@ -41,18 +41,18 @@ export async function migrationStatus(
   return compareJournal(database, await readMigrations(directory))
 }
 
-/** How a run goes. */
+/** The options of a run. */
 export interface RunOptions {
-  /** Told of each migration as soon as it is done. */
+  /** Called after each migration. */
   readonly report?: (done: Done) => void
-  /** What may be destroyed, by its name; nothing when left out. */
+  /** The names of the tables and columns that may be destroyed, by default none. */
   readonly allows?: Allows
 }
 
 /**
- * Applies every pending migration, each in a transaction of its own; indexes that are built `concurrently` outside of one.
- * @throws ConsentNeeded when one of them destroys what nobody allowed: nothing is applied, unless a file hides it. MigrationError
- * when the files and the journal disagree (nothing is applied), or when one fails: it is rolled back whole, and later ones are not run.
+ * Applies all pending migrations, each in its own transaction; indexes that are built `concurrently` outside of one.
+ * @throws ConsentNeeded if a migration destroys objects without consent; nothing is applied, unless a file hides the destruction.
+ * MigrationError if the files and the journal disagree (nothing is applied), or if a migration fails: it is rolled back and later ones do not run.
  */
 export async function migrateUp(
   database: Database,
@@ -62,16 +62,16 @@ export async function migrateUp(
   const files = await readMigrations(directory)
   const statuses = await compareJournal(database, files)
   refuseDisagreement(statuses)
-  // A service without the right to change tables starts as long as there is nothing to change.
+  // A service without the privilege to change tables can start while nothing is pending.
   const pending = statuses.filter(({ state }) => state === 'pending').map(({ name }) => name)
   if (pending.length === 0) return []
   return repeat(database, { ...options, files, direction: 'up', names: pending })
 }
 
 /**
- * Reverts the migrations that were applied last, each in a transaction of its own.
- * @throws ConsentNeeded when they destroy what nobody allowed: nothing is reverted. MigrationError when the files and the journal
- * disagree, when a file has no down part, or when one fails.
+ * Reverts the migrations that were applied last, each in its own transaction.
+ * @throws ConsentNeeded if they destroy objects without consent; nothing is reverted. MigrationError if the files and the journal disagree, a
+ * file has no down part, or a migration fails.
  */
 export async function migrateDown(
   database: Database,
@@ -88,8 +88,8 @@ export async function migrateDown(
 }
 
 /**
- * Records a migration as applied without running it, because the database has what it makes.
- * @throws MigrationError when the files and the journal disagree, or another one would have to be applied before
+ * Records a migration as applied without running it, because its objects exist already.
+ * @throws MigrationError if the files and the journal disagree, or another migration must be applied first
  */
 export async function recordMigration(database: Database, directory: MigrationFolder, name: string): Promise<void> {
   const files = await readMigrations(directory)
@@ -108,7 +108,7 @@ export async function recordMigration(database: Database, directory: MigrationFo
 interface Run extends RunOptions {
   readonly files: readonly Migration[]
   readonly direction: Direction
-  /** The migrations, in the order in which they are run. */
+  /** The migrations, in the order of the run. */
   readonly names: readonly string[]
 }
 
@@ -143,19 +143,19 @@ interface Turn {
   readonly direction: Direction
   readonly start: Inventory
   readonly allows: Allows
-  /** Whether indexes are built outside of the transaction. */
+  /** Whether indexes are built outside the transaction. */
   readonly canBuild: boolean
-  /** The migration whose indexes have been built just now, and which is to be recorded. */
+  /** The migration whose indexes are built, and which must still be recorded. */
   readonly built: string | undefined
 }
 
-/** What one turn came to: a migration that is recorded, or one whose indexes must be built before that. */
+/** The result of one turn: a recorded migration, or one whose indexes must be built first. */
 interface Taken {
   readonly file: Migration
   readonly recorded: boolean
 }
 
-/** One migration, or undefined when there is none left: another migrator may have been faster. */
+/** Runs the next migration; returns undefined if none is left, because another migrator may have been faster. */
 async function step(
   session: MigratingSession,
   files: readonly Migration[],
@@ -178,7 +178,7 @@ async function step(
   if (outside && built !== file.name) return { file, recorded: false }
   const before = await takeInventory(session)
   await MIGRATE[direction](session, outside ? { ...file, [direction]: [] } : file, files)
-  // However a file spells it: what is gone now would be gone for good.
+  // Compares the database before and after, because a file can destroy objects in ways that its text does not show.
   const losses = lossesBetween(file.name, { start, before, after: await takeInventory(session) })
   const unasked = losses.filter((loss) => !isAllowed(loss, file[direction] ?? [], allows))
   if (unasked.length > 0) throw new ConsentNeeded(unasked)
@@ -203,8 +203,8 @@ const MIGRATE: Readonly<
 }
 
 /**
- * Knex's migrator keeps the journal. Transaction and lock are ours: knex's own lock is a row that a killed process leaves
- * behind for ever, while within our transaction that row is never seen by others.
+ * Knex's migrator writes the journal, but we hold the transaction and the lock: knex locks with a row that a killed process would leave behind
+ * for ever. Inside our transaction nobody else sees that row.
  */
 function knexConfig(
   session: MigratingSession,
@@ -215,7 +215,7 @@ function knexConfig(
     name: file.name,
     tableName: JOURNAL,
     disableTransactions: true,
-    // Missing files are refused before, by name.
+    // Missing files have been reported already.
     disableMigrationsListValidation: true,
     migrationSource: {
       getMigrations: async () => files.map((each) => (each.name === file.name ? file : each)),

@@ -5,13 +5,13 @@ import type { Migration } from '../files/files.js'
 import { MigrationError } from '../files/error.js'
 import { inDiscardedTransaction, sqlState } from './session.js'
 import { namesIn, type Ownership } from '../plan/ownership.js'
-import { respell } from '../plan/spelling.js'
+import { normaliseSql } from '../plan/normalise-sql.js'
 
-/** The schemas of a scratch database: what the files make, and what resources.yaml wants. */
+/** The schemas in a scratch database: that of the files, and that of resources.yaml. */
 export const FROM = 'made_by_files'
 export const TO = 'wanted'
 
-/** Runs the up parts of files in a scratch database, which is left as it was, and `work` with the catalogue that they make. */
+/** Runs the up parts of files in a scratch database, then `work` with the resulting catalogue, and rolls back. */
 export function onReplayed<T>(
   scratch: Database,
   files: readonly Migration[],
@@ -22,7 +22,7 @@ export function onReplayed<T>(
   )
 }
 
-/** Runs `work` in a scratch database that can run the files, and leaves the database as it was. */
+/** Runs `work` in a scratch database that has the extensions of the files, and rolls back. */
 export async function inScratch<T>(
   scratch: Database,
   files: readonly Migration[],
@@ -30,18 +30,18 @@ export async function inScratch<T>(
 ): Promise<T> {
   await loadExtensionsOf(scratch, files)
   return inDiscardedTransaction(scratch, async (session) => {
-    // A server has limits that are meant for requests.
+    // The timeouts of a server are meant for requests.
     await runAll(session, ["set local statement_timeout = '0'", "set local idle_in_transaction_session_timeout = '0'"])
     return work(session)
   })
 }
 
-/** Makes the extensions that files ask for available, where they come with the database. */
+/** Loads the extensions that files create, if they come with the database. */
 export async function loadExtensionsOf(database: Database, files: readonly Migration[]): Promise<void> {
   await database.loadExtensions?.(files.flatMap(({ extensions }) => extensions))
 }
 
-/** Makes a schema, fills it, and reads what is there then. */
+/** Creates a schema, fills it, and reads its catalogue. */
 export async function build(session: Connection, schema: string, fill: () => Promise<void>): Promise<Catalog> {
   await runAll(session, [`create schema ${schema}`, `set local search_path = ${schema}`])
   await fill()
@@ -49,15 +49,15 @@ export async function build(session: Connection, schema: string, fill: () => Pro
 }
 
 /**
- * The search path is set anew, because a file may have changed it; without it, definitions would name the schema. What is read
- * here becomes SQL of the plan, so it has the spelling that comes back when it is run.
+ * Sets the search path again, because a file may have changed it; otherwise definitions would name the schema. The catalogue becomes SQL of the
+ * plan, so it is normalised to what PostgreSQL prints after running that SQL.
  */
 export async function catalogOf(session: Connection, schema: string): Promise<Catalog> {
   await runAll(session, [`set local search_path = ${schema}`])
-  return respell(session, await readCatalog(session, schema))
+  return normaliseSql(session, await readCatalog(session, schema))
 }
 
-/** Makes the schema of files, and tells whose constraints and indexes these are. */
+/** Creates the schema of files, and determines which constraints and indexes resources.yaml owns. */
 export async function buildOwned(
   session: Connection,
   files: readonly Migration[],
@@ -73,19 +73,19 @@ export async function buildOwned(
   return { made, owns: { recorded: new Set(after.flatMap(({ owns = [] }) => owns)), unrecorded } }
 }
 
-/** Runs the up parts of files, as if each had a transaction of its own. */
+/** Runs the up parts of files as if each had its own transaction. */
 export async function replay(session: Connection, files: readonly Migration[]): Promise<void> {
   for (const file of files) {
     await runAll(session, [`set local search_path = ${FROM}`])
     await runPart(session, file, 'up').catch((error: unknown) => {
       throw isWithoutExtension(error) ? withHelp(error) : error
     })
-    // What would have happened at the end of the migration's own transaction.
+    // Checks deferred constraints, as the commit of the migration would.
     await runAll(session, ['set constraints all immediate'])
   }
 }
 
-/** What PostgreSQL says of an extension whose files its server does not have: version 15 and later, and earlier versions. */
+/** The errors of PostgreSQL for an extension that is not installed: from version 15 on, and earlier. */
 const UNAVAILABLE: ReadonlySet<string | undefined> = new Set(['0A000', '58P01'])
 
 const isWithoutExtension = (error: unknown): error is MigrationError =>
@@ -99,7 +99,6 @@ function withHelp({ faults, cause }: MigrationError): MigrationError {
   return new MigrationError(faults, help, cause)
 }
 
-/** Runs statements one after the other. */
 export async function runAll(session: Connection, statements: readonly string[]): Promise<void> {
   for (const text of statements) await session.query({ text, values: [] })
 }

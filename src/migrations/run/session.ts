@@ -3,7 +3,7 @@ import type { Connection, Database } from '../../db/database.js'
 import { MigrationError } from '../files/error.js'
 import type { FileStatement } from '../files/statements.js'
 
-/** A transaction of knex, and the same transaction for SQL that knex must not touch. */
+/** A transaction of knex, and its connection for SQL that knex must not process. */
 export interface Session extends Connection {
   readonly trx: Knex.Transaction
 }
@@ -16,7 +16,7 @@ interface RawClient {
   }>
 }
 
-/** Commits what `work` did, or rolls it back and throws what it threw: the driver's own error, where that failed. */
+/** Commits `work`, or rolls it back and throws its error. */
 export async function inTransaction<T>(database: Database, work: (session: Session) => Promise<T>): Promise<T> {
   const failures: unknown[] = []
   const noted = async (trx: Knex.Transaction): Promise<T> => {
@@ -30,12 +30,12 @@ export async function inTransaction<T>(database: Database, work: (session: Sessi
   try {
     return await database.knex.transaction(noted, { isolationLevel: 'read committed' })
   } catch (error) {
-    // A connection that broke cannot be rolled back either, and knex would throw that.
+    // Rolling back on a broken connection fails too; the error of `work` matters more.
     throw failures.length > 0 ? failures[0] : error
   }
 }
 
-/** Rolls everything back, whatever `work` did. */
+/** Runs `work` in a transaction and rolls it back. */
 export async function inDiscardedTransaction<T>(
   database: Database,
   work: (session: Session) => Promise<T>,
@@ -48,7 +48,7 @@ export async function inDiscardedTransaction<T>(
   }
 }
 
-/** Does `work` within a transaction, and undoes it, whether it succeeded or failed. */
+/** Runs `work` inside a savepoint and rolls back to it. */
 export async function rolledBack<T>(session: Connection, work: () => Promise<T>): Promise<T> {
   await session.query({ text: 'savepoint undone', values: [] })
   try {
@@ -59,7 +59,7 @@ export async function rolledBack<T>(session: Connection, work: () => Promise<T>)
   }
 }
 
-/** Does `work` within a transaction. What the server refuses is undone, and answered. */
+/** Runs `work` inside a savepoint. If the server rejects a statement, rolls back to the savepoint and returns the error. */
 export async function attempt(session: Connection, work: () => Promise<unknown>): Promise<ServerError | undefined> {
   await session.query({ text: 'savepoint attempted', values: [] })
   try {
@@ -73,7 +73,7 @@ export async function attempt(session: Connection, work: () => Promise<unknown>)
   }
 }
 
-/** Lends one connection, outside of any transaction. */
+/** Lends one connection outside a transaction. */
 export async function onOwnConnection<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
   const { client: lender } = database.knex
   const client: RawClient = await lender.acquireConnection()
@@ -84,9 +84,9 @@ export async function onOwnConnection<T>(database: Database, work: (connection: 
   }
 }
 
-/** Knex would take each question mark in a file for a binding, and lose a backslash before it; so files go past it. */
+/** Bypasses knex, which would treat question marks in a file as bindings. */
 async function openSession(trx: Knex.Transaction): Promise<Session> {
-  // Knex declares its client as any; within a transaction this is the one connection of it.
+  // Knex types its client as any; inside a transaction it is the connection.
   const client: RawClient = await trx.client.acquireConnection()
   return { trx, ...connectionOf(client) }
 }
@@ -102,7 +102,7 @@ function connectionOf(client: RawClient): Connection {
 
 /**
  * Runs the statements of one part of a file.
- * @throws MigrationError that names the file, the line and what PostgreSQL says; the driver's error is its cause.
+ * @throws MigrationError with the file, the line and the message of PostgreSQL; the driver's error is its cause
  */
 export async function runStatements(
   session: Connection,
@@ -121,7 +121,7 @@ export async function runStatements(
   }
 }
 
-/** What the server says of a statement that failed; only `message` where a MigrationError says it again. */
+/** The error of a failed statement as PostgreSQL reports it; only `message` if a MigrationError wraps it. */
 interface ServerError extends Error {
   readonly position?: string
   readonly constraint?: string
@@ -129,13 +129,13 @@ interface ServerError extends Error {
   readonly hint?: string
 }
 
-/** A statement at a place of a file failed: all that the server says of it. */
+/** Wraps the error of a statement with its place in the file. */
 export function failedAt(place: string, error: ServerError): MigrationError {
   const { message, detail, hint } = error
   return new MigrationError([`${place}: ${[message, detail, hint].filter(Boolean).join('. ')}`], [], error)
 }
 
-/** The SQLSTATE of an error or of its cause, when the server itself sent it. */
+/** The SQLSTATE of an error or its cause, if the server sent it. */
 export function sqlState(error: unknown): string | undefined {
   if (error instanceof MigrationError) return sqlState(error.cause)
   if (!(error instanceof Error) || !('code' in error) || !('severity' in error)) return undefined

@@ -4,41 +4,41 @@ import type { RowQuery } from './row-query.js'
 import { inDiscardedTransaction, rolledBack, type Session, sqlState } from '../run/session.js'
 import type { Step } from '../files/steps.js'
 
-/** What the rows of a database say of a step. */
+/** The rows that a step affects. */
 export interface RowCount {
-  /** How many are meant; undefined when one of them cannot even be looked at. */
+  /** The number of affected rows; undefined if counting fails on one of them. */
   readonly rows: number | undefined
   /** How many there are. */
   readonly of: number | undefined
-  /** In words: `3 of 1,204 rows are longer than 60`. */
+  /** A phrase: `3 of 1,204 rows are longer than 60`. */
   readonly says: string
 }
 
-/** A plan with what the rows of a database say of it. */
+/** A plan with the number of rows that each step affects. */
 export interface CountedPlan extends Plan {
   readonly steps: readonly CountedStep[]
 }
 
 export interface CountedStep extends Step {
-  /** Undefined where there is nothing to count, and where the database does not have the table or column yet. */
+  /** Undefined if there is nothing to count, or the database does not have the table or column yet. */
   readonly count?: RowCount
 }
 
-const PATIENCE = '30s'
+const STATEMENT_TIMEOUT = '30s'
 
-/** Whether there is anything to count for a plan. */
+/** Whether a plan has steps whose rows can be counted. */
 export function wantsRows({ steps }: Plan): boolean {
   return steps.some(({ rows }) => rows !== undefined)
 }
 
 /**
- * Counts, in a transaction that can only read, the rows that each step of a plan is about. What is certain to fail because of
- * them becomes a refusal.
+ * Counts the rows that each step of a plan affects, in a read-only transaction. A step that is certain to fail because of them becomes an
+ * error.
  */
 export async function countRows(plan: Plan, database: Database): Promise<CountedPlan> {
   const steps = await inDiscardedTransaction(database, async (session) => {
     await session.query({ text: 'set transaction read only', values: [] })
-    await session.query({ text: `set local statement_timeout = '${PATIENCE}'`, values: [] })
+    await session.query({ text: `set local statement_timeout = '${STATEMENT_TIMEOUT}'`, values: [] })
     const counted: CountedStep[] = []
     for (const step of plan.steps) {
       const count = step.rows && (await countFor(session, step.rows))
@@ -56,7 +56,7 @@ export async function countRows(plan: Plan, database: Database): Promise<Counted
   return { ...plan, steps, refusals: [...plan.refusals, ...hopeless], text: undefined, proof: undefined }
 }
 
-/** A table or column that is not there yet, and types that do not compare before the plan has changed one. */
+/** A missing table or column, and types that cannot be compared until the plan has changed one of them. */
 const MISSING = ['42P01', '42703', '42883']
 
 async function countFor(session: Session, { sql, says }: RowQuery): Promise<RowCount | undefined> {

@@ -1,39 +1,39 @@
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
 import { isCountable } from './column-steps.js'
-import { joinDemands, readCheck, readDefault } from '../introspect/meaning.js'
+import { joinDemands, readCheck, readDefault } from '../introspect/constraint-parser.js'
 import type { Ownership } from './ownership.js'
 import { both, extra, type FormerNames, find, has, isOurs, isRetyped, usesOf } from './pair.js'
 import { isSayableColumn } from '../introspect/sayable.js'
 import { serves } from '../drift/serving.js'
-import { settleConstraints } from './settle-constraints.js'
-import { settleIndexes } from './settle-indexes.js'
-import type { SettlingPair } from './settling-pair.js'
+import { reconcileConstraints } from './reconcile-constraints.js'
+import { reconcileIndexes } from './reconcile-indexes.js'
+import type { ReconcilePair } from './reconcile-pair.js'
 import type { WantedColumn, WantedTable } from './sql.js'
 
-/** What is wanted, as SQL and as the catalogue of it. */
-export interface Wish {
+/** The schema that the migrations should lead to, as SQL and as its catalogue. */
+export interface TargetSchema {
   readonly wanted: readonly WantedTable[]
   readonly to: Catalog
 }
 
-/** What is to be settled. */
-interface Sides extends Wish {
-  /** What is there, after the renames of the plan. */
+/** The two schemas to reconcile. */
+interface Sides extends TargetSchema {
+  /** The existing schema, after the renames of the plan. */
   readonly from: Catalog
   readonly former: FormerNames
   readonly owns: Ownership
 }
 
 /**
- * The wish in the words of what is there. Others name and spell things in other ways: where something does what is wanted, that
- * very thing is wanted; and so is what resources.yaml has no words for, so that nobody drops it. What is there stays as it is,
- * because SQL is made of it.
+ * Adapts the target schema to the existing one, which other tools may have named and written differently. An existing part that does what
+ * the configuration wants replaces the wanted part. A part that resources.yaml cannot express is added to the target, so that no plan drops
+ * it.
  */
-export function settle({ wanted, from, to, former, owns }: Sides): Wish {
+export function reconcile({ wanted, from, to, former, owns }: Sides): TargetSchema {
   const pairs = wanted.map((table) => {
     const [there, target] = [find(from, table.name), find(to, table.name)]
     if (!there || !target) return { wanted: table, to: target }
-    return settleTable({
+    return reconcileTable({
       wanted: table,
       from: there,
       to: target,
@@ -43,29 +43,29 @@ export function settle({ wanted, from, to, former, owns }: Sides): Wish {
       former: (column) => former.column(table.name, column),
     })
   })
-  const settled = pairs.flatMap((pair) => pair.to ?? [])
-  return { wanted: pairs.map((pair) => pair.wanted), to: to.map((table) => find(settled, table.name) ?? table) }
+  const reconciled = pairs.flatMap((pair) => pair.to ?? [])
+  return { wanted: pairs.map((pair) => pair.wanted), to: to.map((table) => find(reconciled, table.name) ?? table) }
 }
 
-function settleTable(pair: SettlingPair): Pick<SettlingPair, 'wanted' | 'to'> {
+function reconcileTable(pair: ReconcilePair): Pick<ReconcilePair, 'wanted' | 'to'> {
   const { from, to } = pair
   const left = leftColumns(pair)
-  const columns = [...to.columns.map((column) => settleColumn(pair, column)), ...left]
+  const columns = [...to.columns.map((column) => reconcileColumn(pair, column)), ...left]
   // Checks are read by the columns that they were written for.
   const retyped = new Set(both(from.columns, columns).flatMap(([old, now]) => (isRetyped(old, now) ? [now.name] : [])))
-  const settled = settleIndexes(settleConstraints(pair, { isLeft, retyped }), isLeft)
-  return { wanted: settled.wanted, to: { ...settled.to, columns } }
+  const reconciled = reconcileIndexes(reconcileConstraints(pair, { isLeft, retyped }), isLeft)
+  return { wanted: reconciled.wanted, to: { ...reconciled.to, columns } }
 
-  /** What is on a column that is left alone is left with it, and what is on one that goes, goes. */
-  function isLeft(part: CatalogConstraint | CatalogIndex, unsayable: boolean): boolean {
+  /** A part on an ignored column is kept with it; a part on a dropped column is dropped with it. */
+  function isLeft(part: CatalogConstraint | CatalogIndex, inexpressible: boolean): boolean {
     const there = usesOf(part).map((name) => find(from.columns, name))
     const stays = there.every((column) => column && (column.generated || has(columns, column.name)))
-    return stays && (unsayable || there.some((column) => column && has(left, column.name)))
+    return stays && (inexpressible || there.some((column) => column && has(left, column.name)))
   }
 }
 
-/** Columns that no field can stand for; a counter is a primary key's, or nothing that a file could say. */
-function leftColumns({ wanted, from, to }: SettlingPair): readonly CatalogColumn[] {
+/** Columns that no field can describe. A counter can only be described on a primary key. */
+function leftColumns({ wanted, from, to }: ReconcilePair): readonly CatalogColumn[] {
   return extra(from.columns, to.columns).filter(
     (column) =>
       !column.generated &&
@@ -74,10 +74,10 @@ function leftColumns({ wanted, from, to }: SettlingPair): readonly CatalogColumn
   )
 }
 
-function settleColumn({ wanted, from, to }: SettlingPair, now: CatalogColumn): CatalogColumn {
+function reconcileColumn({ wanted, from, to }: ReconcilePair, now: CatalogColumn): CatalogColumn {
   const [asked, column] = [find(wanted.columns, now.name), find(from.columns, now.name)]
   if (!asked || !column || column.generated) return now
-  const typed = { ...now, ...settledType(now, { asked, column, from, to }) }
+  const typed = { ...now, ...reconciledType(now, { asked, column, from, to }) }
   const isFilledKey = [from, to].every((table) => isKey(table, now.name)) && isFilled(column) && isFilled(now)
   const isOfOneType = typed.type === column.type
   if (isFilledKey && (isOfOneType || [typed, column].every(({ type }) => isCountable(type))))
@@ -92,12 +92,12 @@ interface Served {
   readonly to: CatalogTable
 }
 
-function settledType(now: CatalogColumn, { asked, column, from, to }: Served): Partial<CatalogColumn> {
+function reconciledType(now: CatalogColumn, { asked, column, from, to }: Served): Partial<CatalogColumn> {
   if (column.type === now.type || !serves(now.type, asked, column)) return {}
   const { type, collation, labels } = column
-  // Bounded texts are made for fields of another type, unless their checks have made them choices before.
+  // A bounded text belongs to another field type, unless its checks already restrict it to choices.
   if (!labels) return type.endsWith(')') && now.type === 'text' && !choicesOf(from, now.name) ? {} : { type }
-  // An enum lets in what it has, and nothing else can be put in.
+  // The values of an enum already act as choices.
   const same = choicesOf(to, now.name)?.toSorted().join('\0') === [...labels].sort().join('\0')
   return same && has(from.columns, now.name) ? { type, collation, labels } : {}
 }
@@ -113,7 +113,7 @@ const isKey = ({ constraints }: CatalogTable, column: string): boolean =>
 
 const isFilled = ({ identity, default: value }: CatalogColumn): boolean => identity !== null || value !== null
 
-/** Whether two defaults are one value. What no file could say stays, until the file says something else. */
+/** Whether two defaults have the same value. A default that resources.yaml cannot express stays until the file sets another. */
 function saysTheSame(column: CatalogColumn, now: CatalogColumn): boolean {
   if (column.default === null || column.default === now.default) return column.default === now.default
   const said = readDefault(column.default, column)

@@ -2,47 +2,47 @@ import type { Connection } from '../../db/database.js'
 import { ANSWERS } from '../../config/parse/answers-model.js'
 import { JOURNAL } from '../files/journal.js'
 
-/** What stands in the current schema of a database, with all that is needed to make it again. */
-export interface Survey {
+/** The contents of the current schema, with everything needed to recreate them. */
+export interface SchemaInspection {
   readonly schema: string
-  readonly tables: readonly SurveyTable[]
+  readonly tables: readonly InspectedTable[]
   readonly enums: readonly { readonly name: string; readonly labels: readonly string[] }[]
-  readonly sequences: readonly SurveySequence[]
-  /** What is there besides, one phrase each: `view active_users`. */
+  readonly sequences: readonly InspectedSequence[]
+  /** Other objects, one phrase each: `view active_users`. */
   readonly others: readonly string[]
 }
 
-export interface SurveyTable {
+export interface InspectedTable {
   readonly name: string
-  /** What makes it more than an ordinary table; null for an ordinary one. */
+  /** The reason why it is not an ordinary table; null for an ordinary one. */
   readonly special: string | null
   readonly comment: string | null
-  readonly columns: readonly SurveyColumn[]
-  readonly constraints: readonly SurveyPart[]
-  readonly indexes: readonly SurveyPart[]
-  /** What is attached to it and no statement for tables makes: `trigger touch`. */
+  readonly columns: readonly InspectedColumn[]
+  readonly constraints: readonly InspectedPart[]
+  readonly indexes: readonly InspectedPart[]
+  /** Attached objects that `create table` cannot create: `trigger touch`. */
   readonly attached: readonly string[]
 }
 
-export interface SurveyColumn {
+export interface InspectedColumn {
   readonly name: string
   readonly type: string
-  /** Whether the type is one that only this database has: of an extension, a domain, of another schema. */
+  /** Whether only this database has the type: from an extension, a domain, or in another schema. */
   readonly foreign: boolean
   readonly collation: string | null
   readonly notNull: boolean
   readonly default: string | null
-  /** Whether the default calls what only this database has. */
+  /** Whether the default calls a function that only this database has. */
   readonly foreignDefault: boolean
   readonly generated: boolean
   readonly identity: 'always' | 'by default' | null
-  /** How the counter of an identity counts, where it does so in its own way. */
+  /** The options of an identity's sequence, if they are not the defaults. */
   readonly counter: string | null
   readonly comment: string | null
 }
 
 /** A constraint or an index. */
-export interface SurveyPart {
+export interface InspectedPart {
   readonly name: string
   readonly kind: 'primary_key' | 'unique' | 'foreign_key' | 'check' | 'exclusion' | 'index'
   readonly definition: string
@@ -51,7 +51,7 @@ export interface SurveyPart {
   readonly foreign: boolean
 }
 
-export interface SurveySequence {
+export interface InspectedSequence {
   readonly name: string
   /** Everything that follows the name. */
   readonly options: string
@@ -61,18 +61,18 @@ export interface SurveySequence {
 
 const OWN = `coalesce((select oid from pg_namespace where nspname = current_schema()), 0::oid)`
 
-/** Whether something was made by an extension. */
+/** SQL: whether an object belongs to an extension. */
 const extended = (catalog: string, oid: string): string =>
   `exists (select from pg_depend e where e.classid = '${catalog}'::regclass and e.objid = ${oid} and e.deptype = 'e')`
 
-/** Whether something uses a function, an operator or a type that does not come with PostgreSQL; enums of this schema apart. */
+/** SQL: whether an object uses a function, an operator or a type that is not built in, other than enums of this schema. */
 const dependsOnForeign = (catalog: string, oid: string): string => `exists (
   select from pg_depend p where p.classid = '${catalog}'::regclass and p.objid = ${oid} and p.deptype = 'n' and (
     p.refclassid in ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_opclass'::regclass)
     or p.refclassid = 'pg_type'::regclass
       and not exists (select from pg_type y where y.oid = p.refobjid and ${isKnownType('y')})))`
 
-/** Built in, an enum of this schema, or a list of either. */
+/** SQL: whether a type is built in, an enum of this schema, or an array of either. */
 function isKnownType(type: string): string {
   const known = (one: string) =>
     `(${one}.typnamespace = 'pg_catalog'::regnamespace or ${one}.typtype = 'e' and ${one}.typnamespace = ${OWN})
@@ -209,11 +209,11 @@ const OTHERS = `
     union all select 'extension ' || extname from pg_extension where extname <> 'plpgsql'
   ) a(w)`
 
-const SURVEY = `select jsonb_build_object('schema', current_schema(), 'tables', (${TABLES}), 'enums', (${ENUMS}),
+const INSPECTION = `select jsonb_build_object('schema', current_schema(), 'tables', (${TABLES}), 'enums', (${ENUMS}),
   'sequences', (${SEQUENCES}), 'others', (${OTHERS}))::text`
 
-/** Looks at everything in the current schema but the journal. */
-export async function takeSurvey(connection: Connection): Promise<Survey> {
-  const { rows } = await connection.query({ text: SURVEY, values: [] })
-  return JSON.parse(rows[0]?.[0] ?? '{}') as Survey
+/** Inspects everything in the current schema except the journal. */
+export async function inspectSchema(connection: Connection): Promise<SchemaInspection> {
+  const { rows } = await connection.query({ text: INSPECTION, values: [] })
+  return JSON.parse(rows[0]?.[0] ?? '{}') as SchemaInspection
 }

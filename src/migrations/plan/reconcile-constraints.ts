@@ -1,29 +1,29 @@
 import type { CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
-import { type Demand, demandOfType, joinDemands, readCheck } from '../introspect/meaning.js'
+import { type Demand, demandOfType, joinDemands, readCheck } from '../introspect/constraint-parser.js'
 import { find, has } from './pair.js'
 import { isPlainIndex, isPlainUnique, readForeignKey, reasonAgainstRelation } from '../introspect/sayable.js'
-import type { IsLeft, SettlingPair } from './settling-pair.js'
+import type { IsLeft, ReconcilePair } from './reconcile-pair.js'
 import type { WantedConstraint } from './sql.js'
 
-interface Settling {
+interface ReconcileOptions {
   readonly isLeft: IsLeft
-  /** Columns whose type changes: a check of ours is made anew for it, because it would keep the words of the old one. */
+  /** Columns whose type changes: their generated checks are rebuilt, because a check keeps the casts of the old type. */
   readonly retyped: ReadonlySet<string>
 }
 
-/** Wants the constraints that are there, where they do what is wanted or cannot be said. */
-export function settleConstraints(pair: SettlingPair, { isLeft, retyped }: Settling): SettlingPair {
-  const settled = pair.to.constraints.map((constraint) => {
+/** Keeps existing constraints that satisfy the configuration or that it cannot express. */
+export function reconcileConstraints(pair: ReconcilePair, { isLeft, retyped }: ReconcileOptions): ReconcilePair {
+  const reconciled = pair.to.constraints.map((constraint) => {
     const isRemade = constraint.kind === 'check' && constraint.columns.some((name) => name && retyped.has(name))
-    return { constraint, ...heldBy(pair, constraint, isRemade) }
+    return { constraint, ...findMatch(pair, constraint, isRemade) }
   })
-  const replaced = new Set(settled.flatMap(({ constraint, parts }) => (parts ? [constraint.name] : [])))
-  const standing = distinct(settled.flatMap(({ parts }) => parts ?? []))
+  const replaced = new Set(reconciled.flatMap(({ constraint, parts }) => (parts ? [constraint.name] : [])))
+  const standing = distinct(reconciled.flatMap(({ parts }) => parts ?? []))
   const kept = [...pair.to.constraints.filter(({ name }) => !replaced.has(name)), ...standing]
   const left = pair.from.constraints.filter(
-    (each) => !has(kept, each.name) && pair.isOurs(each) && isLeft(each, isUnsayable(each, pair)),
+    (each) => !has(kept, each.name) && pair.isOurs(each) && isLeft(each, isInexpressible(each, pair)),
   )
-  const indexes = distinct(settled.flatMap(({ index }) => index ?? []))
+  const indexes = distinct(reconciled.flatMap(({ index }) => index ?? []))
   return {
     ...pair,
     wanted: {
@@ -51,33 +51,33 @@ function asWanted({ name, kind, columns, definition, target, targetColumns }: Ca
   }
 }
 
-/** What takes the place of a wanted constraint: parts with the same effect, or a unique index; nothing when it is to be made. */
-interface Held {
+/** Finds existing parts with the effect of a wanted constraint, or a unique index; finds nothing if the constraint must be created. */
+interface Match {
   readonly parts?: readonly CatalogConstraint[]
   readonly index?: CatalogIndex
 }
 
-function heldBy(pair: SettlingPair, constraint: CatalogConstraint, isRemade: boolean): Held {
+function findMatch(pair: ReconcilePair, constraint: CatalogConstraint, isRemade: boolean): Match {
   const { from, to, isOurs } = pair
   const [column, ...others] = constraint.columns
   const alike = from.constraints.filter((each) => each.kind === constraint.kind && each.validated)
   if (alike.some((each) => each.name === constraint.name && each.definition === constraint.definition)) return {}
-  const stands = STANDS[constraint.kind] ?? (() => [])
-  const foreign = stands(
+  const match = MATCHERS[constraint.kind] ?? (() => [])
+  const foreign = match(
     alike.filter((each) => !isOurs(each) || (each.name === constraint.name && !isRemade)),
     constraint,
     pair,
   )
   if (foreign.length > 0) return { parts: foreign }
   if (isRemade) return {}
-  // Ours by its former name: it is renamed, and keeps its words.
+  // A generated constraint under its former name: it is renamed and keeps its expression.
   const former = alike
     .filter((each) => isOurs(each) && !has(to.constraints, each.name))
-    .find((each) => stands([each], constraint, pair).length > 0)
+    .find((each) => match([each], constraint, pair).length > 0)
   if (former) return { parts: [{ ...former, name: constraint.name }] }
   if (constraint.kind === 'check' && others.length === 0 && !has(from.constraints, constraint.name)) {
     const live = find(from.columns, column ?? '')
-    if (live && isHeldBy([], constraint, pair)) return { parts: [] }
+    if (live && isMatchedBy([], constraint, pair)) return { parts: [] }
   }
   const index =
     constraint.kind === 'unique' &&
@@ -87,17 +87,17 @@ function heldBy(pair: SettlingPair, constraint: CatalogConstraint, isRemade: boo
   return index ? { parts: [], index } : {}
 }
 
-/** Those of some constraints that do together what a wanted one does. */
-type Stands = (
+/** Selects the constraints that together have the effect of the wanted one. */
+type Matcher = (
   parts: readonly CatalogConstraint[],
   wanted: CatalogConstraint,
-  pair: SettlingPair,
+  pair: ReconcilePair,
 ) => readonly CatalogConstraint[]
 
-const sameDefinition: Stands = (parts, { definition }) =>
+const sameDefinition: Matcher = (parts, { definition }) =>
   parts.filter((each) => each.definition === definition).slice(0, 1)
 
-const STANDS: Partial<Readonly<Record<CatalogConstraint['kind'], Stands>>> = {
+const MATCHERS: Partial<Readonly<Record<CatalogConstraint['kind'], Matcher>>> = {
   primary_key: sameDefinition,
   unique: sameDefinition,
   foreign_key: (parts, wanted) => {
@@ -110,24 +110,24 @@ const STANDS: Partial<Readonly<Record<CatalogConstraint['kind'], Stands>>> = {
       const demand = each.columns.join() === wanted.columns.join() ? readLive(each, pair) : undefined
       return demand !== undefined && Object.keys(demand).every((key) => key in asked)
     })
-    return isHeldBy(within, wanted, pair) ? within : []
+    return isMatchedBy(within, wanted, pair) ? within : []
   },
 }
 
-/** All that the file asks of the values of a column. */
-function demandsOn(column: string, { to }: SettlingPair): Demand {
+/** The combined restrictions of the configuration on a column. */
+function demandsOn(column: string, { to }: ReconcilePair): Demand {
   const now = find(to.columns, column)
   const checks = to.constraints.filter(({ kind, columns }) => kind === 'check' && columns.join() === column)
   return joinDemands(checks.flatMap(({ definition }) => (now && readCheck(definition, now)) ?? []))
 }
 
-function readLive({ definition, columns: [name] }: CatalogConstraint, { from }: SettlingPair): Demand | undefined {
+function readLive({ definition, columns: [name] }: CatalogConstraint, { from }: ReconcilePair): Demand | undefined {
   const live = find(from.columns, name ?? '')
   return live && readCheck(definition, live)
 }
 
-/** Whether checks and the type of the column say together what the wanted one says, neither more nor less. */
-function isHeldBy(checks: readonly CatalogConstraint[], wanted: CatalogConstraint, pair: SettlingPair): boolean {
+/** Whether existing checks and the type of the column together restrict exactly as the wanted check does. */
+function isMatchedBy(checks: readonly CatalogConstraint[], wanted: CatalogConstraint, pair: ReconcilePair): boolean {
   const [column = '', ...others] = wanted.columns
   const [live, now] = [find(pair.from.columns, column ?? ''), find(pair.to.columns, column ?? '')]
   const asked = live && now && others.length === 0 ? readCheck(wanted.definition, now) : undefined
@@ -142,14 +142,14 @@ function isSame(key: keyof Demand, one: Demand, other: Demand): boolean {
   return other[key] !== undefined && spell(one[key]) === spell(other[key])
 }
 
-/** Whether a constraint with a name as the generator gives them says what no file could: then it is somebody else's. */
-function isUnsayable(constraint: CatalogConstraint, pair: SettlingPair): boolean {
+/** Whether a constraint with a generated name cannot be expressed in resources.yaml: then another tool made it. */
+function isInexpressible(constraint: CatalogConstraint, pair: ReconcilePair): boolean {
   const { asked, known, from } = pair
   const { kind, target } = constraint
   if (kind === 'check') return !constraint.validated
   if (kind === 'unique') return !isPlainUnique(constraint)
   if (kind !== 'foreign_key') return false
-  // Tables without a model are none of the file's business.
+  // The configuration has no say about tables without a model.
   if (!find(asked, target ?? '')) return true
   const now = { key: constraint, table: from }
   return [now, beforeRenames(now, pair)].every(
@@ -162,7 +162,7 @@ interface KeyOfTable {
   readonly table: CatalogTable
 }
 
-function beforeRenames({ key, table }: KeyOfTable, { former }: SettlingPair): KeyOfTable {
+function beforeRenames({ key, table }: KeyOfTable, { former }: ReconcilePair): KeyOfTable {
   const renamed = (constraint: CatalogConstraint): CatalogConstraint => ({
     ...constraint,
     columns: constraint.columns.map((column) => column && former(column)),

@@ -1,9 +1,9 @@
 import { has } from './pair.js'
 import { isPlainIndex } from '../introspect/sayable.js'
-import type { IsLeft, SettlingPair } from './settling-pair.js'
+import type { IsLeft, ReconcilePair } from './reconcile-pair.js'
 
-/** Wants the indexes that are there, where they serve what is wanted or cannot be said. */
-export function settleIndexes(pair: SettlingPair, isLeft: IsLeft): SettlingPair {
+/** Keeps existing indexes that satisfy the configuration or that it cannot express. */
+export function reconcileIndexes(pair: ReconcilePair, isLeft: IsLeft): ReconcilePair {
   const { wanted, from, to, isOurs } = pair
   const spare = from.indexes.filter(
     (index) => isPlainIndex(from.name, index) && !has(to.indexes, index.name) && !isOurs(index),
@@ -18,7 +18,7 @@ export function settleIndexes(pair: SettlingPair, isLeft: IsLeft): SettlingPair 
   )
   const unasked = new Set(unaskedIndexes(pair).filter((name) => !names.has(name)))
   const indexes = to.indexes.filter(({ name }) => !unasked.has(name)).map((index) => names.get(index.name) ?? index)
-  // PostgreSQL gives every index the name that we would give it, also one that is sorted, partial or of another kind.
+  // The default name of PostgreSQL is the name that we generate, even for a sorted or partial index, or one of another kind.
   const left = from.indexes.filter(
     (index) => !has(indexes, index.name) && isOurs(index) && isLeft(index, !isPlainIndex(from.name, index)),
   )
@@ -34,8 +34,8 @@ export function settleIndexes(pair: SettlingPair, isLeft: IsLeft): SettlingPair 
   }
 }
 
-/** A foreign key that somebody made without an index stays so, until the file asks for one. */
-function unaskedIndexes({ wanted, from }: SettlingPair): readonly string[] {
+/** A foreign key without an index stays without one until the configuration declares it. */
+function unaskedIndexes({ wanted, from }: ReconcilePair): readonly string[] {
   const plain = from.indexes.filter(
     (index) => isPlainIndex(from.name, index) || isPlainIndex(from.name, index, 'unique'),
   )

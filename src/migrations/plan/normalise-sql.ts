@@ -5,11 +5,11 @@ import { block } from './conversions.js'
 import { rolledBack } from '../run/session.js'
 
 /**
- * The same tables, with checks, defaults and indexes as this database prints them when it is told what was printed. PostgreSQL
- * spells an expression by how it was written, versions spell in ways of their own, and what is told twice it spells the same
- * for good: so two spellings can only be compared after one database has read both. What it cannot read stays as it was.
+ * Normalises the SQL of checks, defaults and indexes: this database parses each expression and prints it again. PostgreSQL prints an expression
+ * depending on how it was written, and versions differ, so two expressions can only be compared after one database has printed both.
+ * An expression that this database cannot parse stays as it is.
  */
-export async function respell(session: Connection, tables: Catalog): Promise<Catalog> {
+export async function normaliseSql(session: Connection, tables: Catalog): Promise<Catalog> {
   const attempts = tables.flatMap((table) => (isExpressive(table) ? [attempt(table)] : []))
   if (attempts.length === 0) return tables
   const told = await rolledBack(session, async () => {
@@ -30,11 +30,11 @@ const isExpressive = ({ columns, constraints, indexes }: CatalogTable): boolean 
   constraints.some(({ kind }) => kind === 'check') ||
   indexes.some(hasExpression)
 
-/** An index of plain columns has nothing to spell. */
+/** An index of plain columns has no expression. */
 const hasExpression = ({ columns, definition }: CatalogTable['indexes'][number]): boolean =>
   columns.includes(null) || / WHERE /.test(definition)
 
-/** A table without rows that hides the real one of its name, and gets what it can of those parts that are expressions. */
+/** Creates a temporary table that hides the real one, with those expressions that this database can parse. */
 function attempt({ name, columns, constraints, indexes }: CatalogTable): readonly string[] {
   const alter = `alter table pg_temp.${identifier(name)}`
   return [

@@ -2,17 +2,17 @@ import type { Json } from '../../json.js'
 import type { CatalogColumn } from './catalog.js'
 import { type Expression, readExpression } from './expression.js'
 
-/** What checks demand of one column, in the words of resources.yaml. Texts of numbers, so that no digit is lost. */
+/** The restrictions of checks on one column, as settings of resources.yaml. Numbers are texts, so that no digit is lost. */
 export interface Demand {
   readonly minimum?: string
   readonly maximum?: string
-  /** Lengths of a text. */
+  /** Bounds of the length of a text. */
   readonly min?: number
   readonly max?: number
   readonly choices?: readonly string[]
 }
 
-/** What a column holds, by what it can be asked. */
+/** The kind of a column's values, which decides which comparisons apply. */
 type Kind = 'whole' | 'exact' | 'float' | 'text'
 
 const KINDS: readonly (readonly [type: RegExp, kind: Kind])[] = [
@@ -24,7 +24,7 @@ const KINDS: readonly (readonly [type: RegExp, kind: Kind])[] = [
 
 const MIRRORED: Readonly<Record<string, string>> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' }
 
-/** Reads a check over one column; undefined when resources.yaml has no words for it. */
+/** Parses a check on one column; returns undefined if resources.yaml cannot express it. */
 export function readCheck(definition: string, column: CatalogColumn): Demand | undefined {
   const inner = /^CHECK \((.*)\)$/s.exec(definition)?.[1]
   const kind = KINDS.find(([type]) => type.test(column.type))?.[1]
@@ -35,7 +35,7 @@ export function readCheck(definition: string, column: CatalogColumn): Demand | u
   return demands.every((demand) => demand !== undefined) ? withoutIdle(joinDemands(demands), column) : undefined
 }
 
-/** A longest length that the type of the column does not reach demands nothing. */
+/** A maximum length beyond that of the column's type restricts nothing. */
 function withoutIdle(demand: Demand, { type }: CatalogColumn): Demand {
   const room = /^character varying\((\d+)\)$/.exec(type)?.[1]
   const { max, ...others } = demand
@@ -79,7 +79,7 @@ function choicesOf(left: Expression, right: Expression, { column, kind }: Where)
   return choices.length === right.items.length && areChoices(choices) ? { choices } : undefined
 }
 
-/** Whether resources.yaml takes these as `choices`. */
+/** Whether these values are valid `choices` in resources.yaml. */
 export function areChoices(choices: readonly string[]): boolean {
   return (
     new Set(choices).size === choices.length && choices.every((choice) => choice !== '' && [...choice].length <= 255)
@@ -116,7 +116,7 @@ function rangeOf({ operator, bound }: Bound, { type }: CatalogColumn, kind: Kind
   return operator === '<' ? { maximum: text(value - 1n) } : undefined
 }
 
-/** A number as a count of the smallest steps that the column can make; undefined when it lies between two of them. */
+/** Converts a number to a count of the smallest steps of the column; returns undefined if it lies between two steps. */
 function unitsOf(
   bound: string,
   type: string,
@@ -135,7 +135,7 @@ function spell(value: bigint, scale: number): string {
   return `${value < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
 }
 
-/** All of several demands at once: the narrowest. */
+/** Combines restrictions: the narrowest of each kind. */
 export function joinDemands(demands: readonly Demand[]): Demand {
   return demands.reduce((one, other) => {
     const [minimum, maximum] = [highest(one.minimum, other.minimum), lowest(one.maximum, other.maximum)]
@@ -160,7 +160,7 @@ const highest = <Bound extends string | number>(one?: Bound, other?: Bound): Bou
 const lowest = <Bound extends string | number>(one?: Bound, other?: Bound): Bound | undefined =>
   one === undefined || (other !== undefined && isLess(other, one)) ? other : one
 
-/** Bounds of one column have the same count of digits after the point, so that they compare as whole numbers. */
+/** All bounds of a column have the same number of decimals, so they compare as integers. */
 function isLess(one: string | number, other: string | number): boolean {
   const [left, right] = [String(one), String(other)]
   const whole = /^-?\d+(?:\.\d+)?$/
@@ -171,13 +171,13 @@ function isLess(one: string | number, other: string | number): boolean {
 
 const fractionLength = (text: string): number => text.split('.')[1]?.length ?? 0
 
-/** The values that a type lets in by itself, beyond what its field says. */
+/** The restrictions that a type has by itself, besides those of its field. */
 export function demandOfType({ type, labels }: CatalogColumn): Demand {
   if (type === 'smallint') return { minimum: '-32768', maximum: '32767' }
   return labels ? { choices: labels } : {}
 }
 
-/** A default that resources.yaml can say: a value, or what the database calls. */
+/** A default that resources.yaml can express: a value, or a function call. */
 export type Default = { readonly call: 'now' | 'uuid' } | { readonly literal: Json }
 
 const CALLS: Readonly<Record<string, Default>> = {
@@ -187,7 +187,7 @@ const CALLS: Readonly<Record<string, Default>> = {
   'gen_random_uuid()': { call: 'uuid' },
 }
 
-/** Reads a default; undefined when resources.yaml has no words for it. */
+/** Parses a default; returns undefined if resources.yaml cannot express it. */
 export function readDefault(sql: string, column: CatalogColumn): Default | undefined {
   const call = CALLS[sql]
   if (call) return 'call' in call && CALLED[call.call].test(column.type) ? call : undefined
@@ -204,7 +204,7 @@ const CALLED = { now: /^timestamp(?:\(6\))? with time zone$/, uuid: /^uuid$/ } a
 
 const readText = (text: string): Json => text
 
-/** In the form of JSON bodies, and the same for all ways to write the same value. */
+/** Converts a value to its form in JSON bodies, which is the same for all spellings of the value. */
 const LITERALS: readonly (readonly [type: RegExp, read: (text: string, column: CatalogColumn) => Json | undefined])[] =
   [
     [/^(?:text|character varying(?:\(\d+\))?|uuid)$/, readText],

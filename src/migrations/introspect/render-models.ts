@@ -2,11 +2,11 @@ import type { Json } from '../../json.js'
 import type { ChosenModel } from './choose.js'
 import type { ChosenField } from './choose-field.js'
 
-/** Words that YAML takes for something else than text. */
+/** Words that YAML does not read as text. */
 const TAKEN = /^(?:true|false|null|yes|no|on|off|y|n)$/i
 
 /** The text of a model, one block that starts with its comments. */
-export function spellModel({ name, table, fields, indexes, left }: ChosenModel): string {
+export function renderModel({ name, table, fields, indexes, left }: ChosenModel): string {
   const width = Math.max(...fields.map((field) => field.name.length)) + 1
   return [
     ...left.map(comment),
@@ -19,12 +19,12 @@ export function spellModel({ name, table, fields, indexes, left }: ChosenModel):
   ].join('\n')
 }
 
-/** The text of a resource that shows a model and changes nothing. */
-export function spellResource({ name, table }: ChosenModel): string {
+/** Renders a read-only resource for a model. */
+export function renderResource({ name, table }: ChosenModel): string {
   return [`${name}:`, `  model: ${name}`, `  path: /${table}/`, '  read_only: true', ''].join('\n')
 }
 
-/** What cannot be said, as a comment: one line, whatever stands in it. */
+/** Renders a comment of one line. */
 export function comment(text: string): string {
   return `# ${text.replaceAll(/[\u0000-\u001f\u007f-\u009f\ufeff\ufffe\uffff\s]+/g, ' ')}`
 }
