@@ -9,6 +9,8 @@ import { type Project, makeProject, runCli } from '../support/cli.js'
 const FIELDS: Readonly<Record<string, readonly [declared: string, record: string, insert?: string]>> = {
   string: ['max: 9', 'string'],
   text: ['min: 1', 'string'],
+  email: ['unique: false', 'string'],
+  url: ['unique: false', 'string'],
   integer: ['minimum: 1', 'number'],
   bigint: ['minimum: 1', 'bigint'],
   decimal: ['precision: 6, scale: 2', 'string'],
