@@ -38,13 +38,6 @@ export type { Context } from './http/route.js'
 export type { Transaction } from './http/route.js'
 
 /**
- * One condition of `context.scope`: a field, how it is compared (`exact` if left out), and the value.
- * @example
- * const own = (tenant: number): ScopeCondition => ({ field: 'tenant', value: tenant })
- */
-export type { ScopeCondition } from './resource/scope.js'
-
-/**
  * A function that takes a request and returns its reply. Throw a `Problem` to reject the request.
  * @example
  * const ping: Handler = ({ requestId }) => ({ status: 200, body: { requestId } })
