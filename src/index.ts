@@ -52,13 +52,6 @@ export type { Handler } from './http/route.js'
 export type { Reply } from './http/route.js'
 
 /**
- * The methods that a route can have.
- * @example
- * const writing: readonly Method[] = ['POST', 'PUT', 'PATCH', 'DELETE']
- */
-export type { Method } from './http/route.js'
-
-/**
  * The limits within which `context.body` accepts a request body.
  * @example
  * const policy: BodyPolicy = { mediaTypes: ['application/json'], optional: false, limit: 100_000 }
