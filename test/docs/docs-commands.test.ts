@@ -4,7 +4,6 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
-import { fail } from '../../src/fail.js'
 import { testDatabaseKind } from '../support/database.js'
 import {
   applyDiff,
@@ -102,29 +101,8 @@ describe('what a page tells the reader to do works and prints what the page says
   )
 })
 
-/** Its examples show one name each, and are not plugins. */
+/** Its examples are not plugins; test/docs/plugin-api compiles them. */
 const REFERENCE = 'docs/plugin-api.md'
-
-test(
-  `the examples of ${REFERENCE} compile`,
-  async () => {
-    const shell = await openShell()
-    try {
-      const { blocks } = withBlocks('ts').find(({ page }) => page === REFERENCE) ?? fail(`${REFERENCE} has no example`)
-      const examples = blocks.map(({ text, ...block }, index) => ({
-        ...block,
-        file: `plugins/example${index}.ts`,
-        // An example need not use what it declares.
-        text: text.replaceAll(/^(?=(?:async function|const|function|interface|type) )/gm, 'export '),
-      }))
-      for (const { file, text } of examples) await write(shell, file, text)
-      expect(await compile(shell, examples)).toBe('')
-    } finally {
-      await shell.remove()
-    }
-  },
-  PATIENCE,
-)
 
 describe('the plugins of a page are plugins', () => {
   test.each(withBlocks('ts').filter(({ page }) => page !== REFERENCE))(
