@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Context, Plugin } from '../../src/index.js'
+import type { Middleware, Plugin } from '../../src/index.js'
 import { type Api, startApi } from '../support/api.js'
 import { ddlOf, specOf } from '../support/config.js'
 import { openTestDatabase, type TestDatabase } from '../support/database.js'
@@ -45,7 +45,19 @@ mounts:
   - { path: /admin-api, dialect: crud }
 `
 
+/** The tenant that a request names is the scope of every resource; a request that names none has no scope. */
+const byTenant: Middleware = (context, next) => {
+  const tenant = context.headers['x-tenant']
+  if (typeof tenant === 'string') {
+    const conditions = [{ field: 'tenant', value: Number(tenant) }]
+    context.scope('book', conditions)
+    context.scope('shelf', conditions)
+  }
+  return next()
+}
+
 const plugin: Plugin = (app) => {
+  app.use(byTenant)
   const books = app.resource('book')
   const ids = (rows: readonly { readonly id?: unknown }[]) => rows.map(({ id }) => Number(id))
   app.route('GET', '/stores/', 'stores', async (context) => {
@@ -95,20 +107,11 @@ const WRONG: Readonly<Record<string, { resource?: string; field: string; lookup?
   list: { field: 'tenant', lookup: 'in', value: 7 },
 }
 
-/** The tenant that a request names is the scope of every resource; a request that names none has no scope. */
-const byTenant = (context: Context): void => {
-  const tenant = context.headers['x-tenant']
-  if (typeof tenant !== 'string') return
-  const conditions = [{ field: 'tenant', value: Number(tenant) }]
-  context.scope('book', conditions)
-  context.scope('shelf', conditions)
-}
-
 let database: TestDatabase
 let api: Api
 beforeAll(async () => {
   database = await openTestDatabase(ddlOf(specOf(YAML)))
-  api = await startApi(YAML, { database, plugin, before: byTenant, judge: false })
+  api = await startApi(YAML, { database, plugin, judge: false })
 })
 afterAll(async () => {
   await api.close()

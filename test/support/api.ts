@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { Context, Plugin } from '../../src/index.js'
-import { type App, createService, type Database, loadApplication } from '../../src/internal.js'
+import type { Plugin } from '../../src/index.js'
+import { createService, type Database, loadApplication } from '../../src/internal.js'
 import type { Limits } from '../../src/http/server/limits.js'
 import { type Judged, judgeAnswers } from './answers.js'
 import { ddlOf } from './config.js'
@@ -36,8 +36,6 @@ interface ApiOptions {
   /** Whether every answer is held against the OpenAPI document; false where others wrote what no field takes. */
   readonly judge?: boolean
   readonly limits?: Partial<Limits>
-  /** Runs before the handler of every route. */
-  readonly before?: (context: Context) => void
 }
 
 /** The repository's own application. */
@@ -46,7 +44,7 @@ export const SNIPPETS_FILE = resolve('resources.yaml')
 /** Starts the application of a file, or of the YAML text itself, with its tables made and empty. */
 export async function startApi(
   yaml: string,
-  { database, env = {}, plugin, judge = true, limits = {}, before }: ApiOptions = {},
+  { database, env = {}, plugin, judge = true, limits = {} }: ApiOptions = {},
 ): Promise<Api> {
   const load = async (file: string) => {
     const found = await loadApplication({
@@ -55,7 +53,6 @@ export async function startApi(
       importModule: async (path) => (plugin ? { default: plugin } : import(path)),
     })
     if (!found.ok) throw new Error(found.diagnostics.map((each) => JSON.stringify(each)).join('\n'))
-    if (before) runBefore(found.app, before)
     return found
   }
   const { file, remove } = await asFile(yaml)
@@ -94,21 +91,6 @@ export async function startApi(
       await remove()
       if (judged && judged.faults.length > 0) throw new Error(judged.faults.slice(0, 10).join('\n'))
     },
-  }
-}
-
-/** The routes of pages ask the same table for the routes of the API. */
-function runBefore({ routes }: App, before: (context: Context) => void): void {
-  const match = routes.match.bind(routes)
-  routes.match = (method, path) => {
-    const found = match(method, path)
-    if (!found || !('route' in found)) return found
-    const { route } = found
-    const handle: typeof route.handle = (context) => {
-      before(context)
-      return route.handle(context)
-    }
-    return { ...found, route: { ...route, handle } }
   }
 }
 
