@@ -5,10 +5,14 @@ import type { UpdateInput } from './operations/update.js'
 import type { BodiesOf, IdOf } from '../resource/typed.js'
 import type { Context, Reply } from './route.js'
 
-interface Checked {
+interface Checked<Input = object> {
   readonly context: Context
-  /** Does what the operation does without the replacement, hooks included. */
-  readonly generated: () => Promise<Reply>
+  /**
+   * Runs the operation that is replaced, hooks included. Its input can be changed: a list gets another plan, a record other values. Values
+   * are merged and validated.
+   * @throws Problem `validation` for an invalid value
+   */
+  readonly generated: (changes?: Partial<Input>) => Promise<Reply>
 }
 
 interface Addressed<Name = string> {
@@ -34,7 +38,7 @@ interface Parsed<Name = string> {
 
 /** Answers an operation in place of the generated handler, for requests that have passed the checks of that one. */
 export type Replacement<Replaced extends Operation = Operation, Name = string> = (
-  call: Checked & Parsed<Name>[Replaced],
+  call: Checked<Parsed<Name>[Replaced]> & Parsed<Name>[Replaced],
 ) => Reply | Promise<Reply>
 
 /** A replacement, whatever operation it replaces: it is given what that operation reads. */

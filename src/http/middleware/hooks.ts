@@ -7,6 +7,7 @@ import type { Id, Precondition, Row } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Committed, Hooks } from '../hooks.js'
 import type { Transaction } from '../route.js'
+import { mergeValues } from './merge-values.js'
 import type { Stage } from './endpoint.js'
 
 /** Runs the hooks of a resource around the writes of its operations, in their order. An endpoint with hooks runs in a transaction. */
@@ -124,6 +125,5 @@ function changed(resource: Resource, values: Row, change: unknown): Row {
       `a hook of \`${resource.spec.name}\` returned ${inspect(change)}; it must return the values to change, or nothing`,
     )
   }
-  const own = Object.entries(change).filter(([name, value]) => value !== undefined && value !== values[name])
-  return own.length === 0 ? values : { ...values, ...resource.checkValues(Object.fromEntries(own)) }
+  return mergeValues(resource, values, change)
 }

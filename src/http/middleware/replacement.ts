@@ -1,7 +1,23 @@
+import type { Row } from '../../resource/plan.js'
+import type { Resource } from '../../resource/resource.js'
 import type { Stage } from './endpoint.js'
+import { mergeValues } from './merge-values.js'
 
 /** Runs the code of a plugin in place of the operation. */
-export const replacement: Stage = (next, { replacement: replace }) => {
+export const replacement: Stage = (next, { replacement: replace, resource }) => {
   if (!replace) return next
-  return (context, input) => replace({ context, generated: async () => next(context, input), ...input })
+  return (context, input) => {
+    const generated = async (changes?: object) =>
+      next(context, changes ? withChanges(resource, input ?? {}, changes) : input)
+    return replace({ context, generated, ...input })
+  }
+}
+
+/** The input of the operation with the changes of a replacement. */
+function withChanges(resource: Resource, input: object, changes: object): object {
+  const { values } = input as { readonly values?: Row }
+  const { values: changed } = changes as { readonly values?: Row }
+  if (changed === undefined) return { ...input, ...changes }
+  if (values === undefined) throw new Error(`this request to \`${resource.spec.name}\` has no values to change`)
+  return { ...input, ...changes, values: mergeValues(resource, values, changed) }
 }

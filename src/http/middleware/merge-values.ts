@@ -1,0 +1,11 @@
+import type { Row } from '../../resource/plan.js'
+import type { Resource } from '../../resource/resource.js'
+
+/**
+ * Merges changes that code makes into the values of a request. Changed values are validated; undefined ones are ignored.
+ * @throws Problem `validation` for an invalid value, Error for a field that code cannot set
+ */
+export function mergeValues(resource: Resource, values: Row, changes: object): Row {
+  const own = Object.entries(changes).filter(([name, value]) => value !== undefined && value !== values[name])
+  return own.length === 0 ? values : { ...values, ...resource.checkValues(Object.fromEntries(own)) }
+}
