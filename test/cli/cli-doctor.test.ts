@@ -43,7 +43,7 @@ test('finds nothing wrong with a project that is in order, and makes no database
   await database?.close()
   expect({ code, stdout }).toMatchObject({ code: 0 })
   expect(stdout).not.toMatch(/^(warn|fail)/m)
-  expect(stdout).toMatch(database ? /^ok {2}schema +1 migration applied$/m : /^ok {2}database +embedded, and not made/m)
+  expect(stdout).toMatch(database ? /^ok {2}schema +1 migration applied$/m : /^ok {2}database +embedded, not created yet/m)
   expect(stderr).toMatch(/\n\d checks, 0 failed, 0 warnings\n$/)
 })
 
@@ -113,7 +113,7 @@ test('finds nothing wrong where the project is being served', async () => {
   expect(of('database')).toMatchObject({ state: 'ok' })
   expect(code).toBe(0)
   if (!up) return
-  expect(of('database')?.message).toMatch(/^\.snippetctl\/pg is in use by process \d+.*: a server that runs/)
+  expect(of('database')?.message).toMatch(/^\.snippetctl\/pg is in use by process \d+.*: a running server/)
   expect(up.stderr).toMatch(
     /^error: \.snippetctl\/pg is in use by process (\d+),.*\n {2}= help: stop it, and try again: kill \1\n/,
   )
