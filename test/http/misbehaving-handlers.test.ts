@@ -13,7 +13,7 @@ export default (app) => {
   chain.cause = chain
   app.route('GET', '/circle/', 'circle', async () => { throw circle })
   app.route('GET', '/chain/', 'chain', async () => { throw chain })
-  app.route('GET', '/type/', 'type', async () => { throw new Problem('forbidden', 'no') })
+  app.route('GET', '/type/', 'type', async () => { throw new Problem('no_such_type', 'no') })
   app.mount('/twice/', (request, response) => { response.end('1'); response.end('2') })
 }
 `
