@@ -18,6 +18,7 @@ function hasRoom(folder) {
 /** The test runner: ES modules as they are written, TypeScript through swc, one database per worker. */
 export default {
   testEnvironment: '<rootDir>/scripts/jest/environment.mjs',
+  testSequencer: '<rootDir>/scripts/jest/sequencer.cjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/\\.snippetctl/'],
   extensionsToTreatAsEsm: ['.ts'],

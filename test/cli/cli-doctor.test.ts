@@ -43,7 +43,9 @@ test('finds nothing wrong with a project that is in order, and makes no database
   await database?.close()
   expect({ code, stdout }).toMatchObject({ code: 0 })
   expect(stdout).not.toMatch(/^(warn|fail)/m)
-  expect(stdout).toMatch(database ? /^ok {2}schema +1 migration applied$/m : /^ok {2}database +embedded, not created yet/m)
+  expect(stdout).toMatch(
+    database ? /^ok {2}schema +1 migration applied$/m : /^ok {2}database +embedded, not created yet/m,
+  )
   expect(stderr).toMatch(/\n\d checks, 0 failed, 0 warnings\n$/)
 })
 

@@ -141,7 +141,10 @@ describe('migrate', () => {
     ['--steps', '0'],
     ['--steps', 'two'],
   ])('refuses %s %s', async (...args) => {
-    expect(await migrate('down', ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining('must be an integer from 1') })
+    expect(await migrate('down', ...args)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('must be an integer from 1'),
+    })
   })
 })
 

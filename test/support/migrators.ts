@@ -7,7 +7,7 @@ import type { TestDatabase } from './database.js'
 
 const MIGRATOR = `
   import { openDatabase } from './src/db/open.ts'
-  import { migrateUp } from './src/migrations/run.ts'
+  import { migrateUp } from './src/migrations/run/run.ts'
   const database = await openDatabase({ url: process.env.URL, directory: '' }, {})
   await migrateUp(database, process.env.FOLDER)
   await database.close()`
