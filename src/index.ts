@@ -178,7 +178,7 @@ export type { Middleware } from './http/route.js'
  * @example
  * const isTenant = (tenant: Value<number>, context: Context): boolean => tenant.get(context) !== undefined
  */
-export type { Value } from './http/value.js'
+export type { Value } from './http/request-value.js'
 
 /**
  * Functions that run before and after the writes of a resource. Register them with `app.hooks`.
@@ -218,21 +218,21 @@ export type { Replacement } from './http/replacement.js'
  * @example
  * const described: OperationDescription = { summary: 'Ping', responses: { 200: { description: 'The service is up' } } }
  */
-export type { OperationDescription } from './http/operation.js'
+export type { OperationDescription } from './http/operation-description.js'
 
 /**
  * The description of one status in an `OperationDescription`.
  * @example
  * const found: ResponseDescription = { description: 'The titles', schema: { type: 'array', items: { type: 'string' } } }
  */
-export type { ResponseDescription } from './http/operation.js'
+export type { ResponseDescription } from './http/operation-description.js'
 
 /**
  * The description of a query parameter or a header in an `OperationDescription`.
  * @example
  * const limit: ValueDescription = { description: 'How many titles', schema: { type: 'integer', maximum: 100 } }
  */
-export type { ValueDescription } from './http/operation.js'
+export type { ValueDescription } from './http/operation-description.js'
 
 /**
  * The connection that a TypeScript migration works through. Values are the text that PostgreSQL prints and reads.

@@ -1,7 +1,7 @@
 import { toJsonText } from '../fields/exact-json.js'
 import { toReply } from '../http/server/problem-document.js'
 import type { Context, Reply } from '../http/route.js'
-import type { RouteTable } from '../http/routes.js'
+import type { RouteTable } from '../http/route-table.js'
 import { Problem } from '../problem.js'
 
 /** What the API answers to a request, as a page shows it. */

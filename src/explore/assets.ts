@@ -1,5 +1,5 @@
 import type { Context, Reply } from '../http/route.js'
-import { addressOf, editionOf, type KeptFile, keptFile } from './kept-file.js'
+import { addressOf, editionOf, type KeptFile, keptFile } from './cached-file.js'
 import { SCRIPT } from './script.js'
 import { STYLE } from './style.js'
 

@@ -1,6 +1,6 @@
 import type { FieldSpec } from '../config/spec.js'
 import { detailName } from '../resource/links.js'
-import { type Exact, isList, isMembers, printJson, textOf } from './exact.js'
+import { type Exact, isList, isMembers, printJson, textOf } from './exact-json.js'
 import { type Html, html } from './html.js'
 import { type Explored, ROOT } from './place.js'
 

@@ -1,5 +1,5 @@
 import type { Handler, Method, Route } from '../http/route.js'
-import type { Match } from '../http/routes.js'
+import type { Match } from '../http/route-table.js'
 import type { Explored } from './place.js'
 
 /** The pages for people, for the addresses that no route of the application takes. */

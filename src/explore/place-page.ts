@@ -1,6 +1,6 @@
 import type { Context } from '../http/route.js'
 import { type Answer, ask } from './ask.js'
-import { type Exact, isMembers, type Members, printJson, readExact } from './exact.js'
+import { type Exact, isMembers, type Members, printJson, readExact } from './exact-json.js'
 import { fieldInputs } from './field-input.js'
 import { bodyDialog, deletion, dialog, opener } from './form.js'
 import { type Html, html } from './html.js'

@@ -1,6 +1,6 @@
 import type { Resource } from '../resource/resource.js'
 import { METHODS, type Method, resourceAt, type Route } from '../http/route.js'
-import type { RouteTable } from '../http/routes.js'
+import type { RouteTable } from '../http/route-table.js'
 
 /** What Explore is made of: the compiled application, as far as a page shows it. */
 export interface Explored {

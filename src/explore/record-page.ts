@@ -1,7 +1,7 @@
 import { exact } from '../lookups/exact.js'
 import type { Resource } from '../resource/resource.js'
 import { whole } from './cell.js'
-import { type Exact, isMembers, type Members, textOf } from './exact.js'
+import { type Exact, isMembers, type Members, textOf } from './exact-json.js'
 import { fieldInputs } from './field-input.js'
 import { deletion, dialog, opener } from './form.js'
 import { type Html, html } from './html.js'

@@ -1,6 +1,6 @@
 import type { MetricObjectWithValues, MetricValue, MetricValueWithName } from 'prom-client'
 import type { Usage } from '../db/database.js'
-import type { StatementCounts } from '../db/statements/shapes.js'
+import type { StatementCounts } from '../db/statements/prepared-statements.js'
 import { DURATIONS, type RouteTraffic, type Tally, type Traffic } from '../http/server/traffic.js'
 
 /** What is known of a running service. */

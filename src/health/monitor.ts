@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.js'
-import type { StatementCounts } from '../db/statements/shapes.js'
+import type { StatementCounts } from '../db/statements/prepared-statements.js'
 import { createTraffic, type Traffic } from '../http/server/traffic.js'
 import { createMetrics, type Metrics } from './metrics.js'
 import { createReadiness, type Readiness } from './readiness.js'

@@ -11,7 +11,7 @@ import { readBody } from './server/body.js'
 import type { Deadlines } from './server/deadlines.js'
 import { EXCHANGE, type Exchange } from './server/exchange.js'
 import { once } from './middleware/idempotency.js'
-import type { Later, Task } from './later.js'
+import type { Later, Task } from './after-commit.js'
 import {
   inTransactions,
   isUnknown,
@@ -23,8 +23,8 @@ import {
 } from './outcomes.js'
 import type { PublicUrl } from './public-url.js'
 import type { BodyPolicy, Context, Reply, Transaction } from './route.js'
-import type { Params } from './routes.js'
-import { shareOf } from './share.js'
+import type { Params } from './route-table.js'
+import { shareOf } from './queue-key.js'
 
 /** Where handlers find records; inside a transaction, those of the transaction. */
 export interface Records {

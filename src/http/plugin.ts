@@ -7,11 +7,11 @@ import type { Resource } from '../resource/resource.js'
 import type { ComputedName, IdOf, RecordOf, ResourceName } from '../resource/typed.js'
 import type { Action } from './action.js'
 import type { HooksOf } from './hooks.js'
-import type { UseOptions, UseTarget } from './middleware/uses.js'
-import type { OperationDescription } from './operation.js'
+import type { UseOptions, UseTarget } from './middleware/use.js'
+import type { OperationDescription } from './operation-description.js'
 import type { Replacement } from './replacement.js'
 import type { Handler, Method, Middleware, ProblemRenderer, SiteOptions } from './route.js'
-import type { Value } from './value.js'
+import type { Value } from './request-value.js'
 
 export type Next = (error?: unknown) => void
 

@@ -10,7 +10,7 @@ import type { Resource } from '../resource/resource.js'
 import type { ScopeCondition } from '../resource/scope.js'
 import type { RouteArguments, RouteName } from '../resource/typed.js'
 import type { ActionDescription } from './action-description.js'
-import type { OperationDescription } from './operation.js'
+import type { OperationDescription } from './operation-description.js'
 import type { Trace } from './server/trace.js'
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const

@@ -4,9 +4,9 @@ import { PROBLEMS } from '../problem.js'
 import type { Resource } from '../resource/resource.js'
 import { FEATURES, idempotency, type Subject } from './features.js'
 import type { FieldSchemas } from './field-schema.js'
-import { type Part, reference } from './part.js'
+import { type Part, reference } from './json-part.js'
 import { bodySchema, type SchemaNames } from './resource-schemas.js'
-import { refusing } from './refusing.js'
+import { refusing } from './error-responses.js'
 import { headersNamed } from './responses.js'
 
 /** A version is that of one record. */

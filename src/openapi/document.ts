@@ -1,9 +1,9 @@
 import type { AppSpec, ModelSpec } from '../config/spec.js'
 import type { JsonSchema } from '../json.js'
 import { PROBLEMS } from '../problem.js'
-import type { OperationDescription } from '../http/operation.js'
+import type { OperationDescription } from '../http/operation-description.js'
 import type { Route } from '../http/route.js'
-import type { RouteTable } from '../http/routes.js'
+import type { RouteTable } from '../http/route-table.js'
 import type { Resource } from '../resource/resource.js'
 import { createCompiler } from '../resource/validator.js'
 import { describeAction } from './actions.js'
@@ -12,7 +12,7 @@ import { compileFieldSchemas, type FieldSchemas } from './field-schema.js'
 import { isWriting } from './features.js'
 import { toCamel, uniqueNames } from '../resource/names.js'
 import { describeGenerated, operationName } from './operations.js'
-import type { Part } from './part.js'
+import type { Part } from './json-part.js'
 import {
   bodySchema,
   nameSchemas,
@@ -23,7 +23,7 @@ import {
 } from './resource-schemas.js'
 import { resolveReferences } from './references.js'
 import { anyOther, anyProblem, HEADERS, PROBLEM_SCHEMA, refusal, refusalName, renderedProblem } from './responses.js'
-import { describeWritten, mapSchemas } from './written.js'
+import { describeWritten, mapSchemas } from './hand-written.js'
 
 /** What a document is made of: the compiled application. */
 export interface Described {

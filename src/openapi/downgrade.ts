@@ -1,4 +1,4 @@
-import type { Part } from './part.js'
+import type { Part } from './json-part.js'
 
 /** The same document as OpenAPI 3.0, for tools that do not read 3.1: what 3.0 has no word for is said in its own, or left out. */
 export function toOpenApi30(document: Part): Part {

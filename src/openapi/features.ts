@@ -1,7 +1,7 @@
 import { type FieldSpec, type IdempotencySpec, type Operation, type ResourceSpec } from '../config/spec.js'
 import type { ListDescription } from '../dialects/dialect.js'
 import { featureParameters } from '../features/index.js'
-import type { ValueDescription } from '../http/operation.js'
+import type { ValueDescription } from '../http/operation-description.js'
 import { rejectsParameters, rejectsSelection } from '../http/middleware/parameters.js'
 import { exact } from '../lookups/exact.js'
 import { isIn } from '../lookups/in.js'
@@ -11,7 +11,7 @@ import { lookupsOf, mostValuesOf, sortableBy } from '../resource/dialect-list.js
 import { compileFilters } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
 import type { FieldSchemas } from './field-schema.js'
-import type { Part } from './part.js'
+import type { Part } from './json-part.js'
 import { filterParameter, listParameter, ONCE, queryParameter, repeated } from './query-parameters.js'
 import { headersNamed } from './responses.js'
 

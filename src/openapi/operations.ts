@@ -4,9 +4,9 @@ import { COUNT, envelopeOf, NEIGHBOUR, objectOf } from '../dialects/description.
 import { featureParameters } from '../features/index.js'
 import type { Generated } from '../http/route.js'
 import { describeDialect, FEATURES, type Subject } from './features.js'
-import { type Part, reference } from './part.js'
+import { type Part, reference } from './json-part.js'
 import type { DocumentedMode, SchemaNames } from './resource-schemas.js'
-import { refusing } from './refusing.js'
+import { refusing } from './error-responses.js'
 import { headersNamed } from './responses.js'
 
 /** What there is to say of an operation of any resource. */

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../json.js'
 import { MAX_VALUES } from '../lookups/operands.js'
 import type { Filter } from '../resource/filter.js'
 import { type FieldSchemas, LINK } from './field-schema.js'
-import type { Part } from './part.js'
+import type { Part } from './json-part.js'
 
 /** The parameter that compares a field. */
 export function filterParameter(

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../json.js'
-import type { Part } from './part.js'
+import type { Part } from './json-part.js'
 
 const SCHEMA = /^#\/components\/schemas\/([^/]+)((?:\/.+)?)$/
 

@@ -3,7 +3,7 @@ import type { BodyMode } from '../resource/body.js'
 import type { Resource } from '../resource/resource.js'
 import type { FieldSchemas } from './field-schema.js'
 import { toPascal } from '../resource/names.js'
-import type { Part } from './part.js'
+import type { Part } from './json-part.js'
 
 /** The kinds of bodies that documents tell apart. */
 export type DocumentedMode = Exclude<BodyMode, 'assign'>

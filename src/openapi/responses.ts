@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http'
-import type { ValueDescription } from '../http/operation.js'
+import type { ValueDescription } from '../http/operation-description.js'
 import type { JsonSchema } from '../json.js'
 import { PROBLEMS, type ProblemType } from '../problem.js'
 import { toPascal } from '../resource/names.js'
-import { type Part, reference } from './part.js'
+import { type Part, reference } from './json-part.js'
 
 /** The statuses that a request can get whatever it asks for: it cannot be read, or something failed here. */
 export const UNDECLARED: readonly number[] = [400, 408, 417, 431, 500, 501, 504]

@@ -1,5 +1,5 @@
 import type { AppSpec, ComputedSpec, ResourceSpec } from '../config/spec.js'
-import type { RouteTable } from '../http/routes.js'
+import type { RouteTable } from '../http/route-table.js'
 import { toPascal, uniqueNames } from '../resource/names.js'
 import type { Resource } from '../resource/resource.js'
 import { listParameters } from './list-types.js'

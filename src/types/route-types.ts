@@ -1,5 +1,5 @@
 import type { Route } from '../http/route.js'
-import type { RouteTable } from '../http/routes.js'
+import type { RouteTable } from '../http/route-table.js'
 import { type Member, spellObject, spellValue } from './spelling.js'
 
 /** What the path of each named route takes. Ids are as records have them, or text as it stands in a URL. */

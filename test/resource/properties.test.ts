@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { JsonText } from '../../src/fields/json-text.js'
-import { RouteTable } from '../../src/http/routes.js'
+import { RouteTable } from '../../src/http/route-table.js'
 import { fieldType, FIELD_TYPES } from '../../src/fields/index.js'
 import { type Api, startApi } from '../support/api.js'
 import { linksOf } from '../support/links.js'

@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type App, renderOpenApi, resourceAt, type Route } from '../../src/internal.js'
 import { SECURITY_HEADERS } from '../../src/http/server/headers.js'
 import { UNDECLARED } from '../../src/openapi/responses.js'
-import { UNREADABLE } from '../../src/openapi/written.js'
+import { UNREADABLE } from '../../src/openapi/hand-written.js'
 
 /** What is known of the answers of one server. */
 export interface Judged {

@@ -4,7 +4,7 @@ import type { Hosts } from '../../src/http/hosts.js'
 import type { Limits } from '../../src/http/server/limits.js'
 import type { LogEntry } from '../../src/http/log.js'
 import type { BodyPolicy, Handler, Method } from '../../src/http/route.js'
-import { RouteTable } from '../../src/http/routes.js'
+import { RouteTable } from '../../src/http/route-table.js'
 import { createServer, type HttpServer } from '../../src/http/server/server.js'
 import { Problem } from '../../src/problem.js'
 

@@ -72,7 +72,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a doubled slash matches',
-    file: 'src/http/routes.ts',
+    file: 'src/http/route-table.ts',
     search: "path.slice(1, path.endsWith('/') ? -1 : undefined).split('/')",
     replace: "path.split('/').filter((segment) => segment !== '')",
     caughtBy: { file: 'test/http/http-protocol', test: '/api/books/7//', database: 'local' },
@@ -174,7 +174,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'statements outlive a change of their columns',
-    file: 'src/db/statements/shapes.ts',
+    file: 'src/db/statements/prepared-statements.ts',
     search: 'generation === 0 ? shape.hash',
     replace: 'generation >= 0 ? shape.hash',
     caughtBy: {
@@ -353,7 +353,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'odd statements take the places of busy ones',
-    file: 'src/db/statements/shapes.ts',
+    file: 'src/db/statements/prepared-statements.ts',
     search: 'if (shape.uses <= 1) {',
     replace: 'if (shape.uses >= 0) {',
     caughtBy: { file: 'test/db/prepared-statements', test: 'again and again', database: 'local' },
@@ -367,7 +367,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'pages of other sites may write',
-    file: 'src/http/foreign.ts',
+    file: 'src/http/origin-check.ts',
     search: "site === 'cross-site'",
     replace: "site === 'cross-sites'",
     caughtBy: { file: 'test/http/other-sites', test: 'writes nothing', database: 'local' },

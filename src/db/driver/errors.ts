@@ -11,7 +11,7 @@ import {
   type TakenKey,
   takenKey,
   TOO_LONG,
-} from './blame.js'
+} from './field-errors.js'
 import { DatabaseRefused } from '../database.js'
 
 /** What a failure of the database means. */

@@ -1,8 +1,8 @@
 import { Problem } from '../../problem.js'
 import { createAdmission } from './admission.js'
-import { append, createChain, remove } from './chain.js'
+import { append, createChain, remove } from './linked-list.js'
 import type { Share } from '../database.js'
-import { createLines, type Group, hasWaiters, learn, type Line, type Turn, type Waiter } from './fair-lines.js'
+import { createLines, type Group, hasWaiters, learn, type Line, type Turn, type Waiter } from './work-queues.js'
 
 /** Grants the connections of a pool so that no resource, statement or record takes all of them, nor the whole queue. */
 export interface FairQueue {

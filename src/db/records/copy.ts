@@ -3,7 +3,7 @@ import type { Cell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Connection, Database } from '../database.js'
 import { deferForeignKeys } from './deferral.js'
-import { holdSnapshot, type Reading, readPages } from '../statements/pages.js'
+import { holdSnapshot, type Reading, readPages } from '../statements/table-reader.js'
 import { digestRows, type RowDigests, SPELLING } from './row-digests.js'
 import { advanceCounter } from '../statements/upsert.js'
 

@@ -1,8 +1,8 @@
 import type { ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import type { Database } from '../database.js'
-import { cellColumn, documentColumn, wireColumn } from '../statements/forms.js'
-import { holdSnapshot, readPages } from '../statements/pages.js'
+import { cellColumn, documentColumn, wireColumn } from '../statements/projections.js'
+import { holdSnapshot, readPages } from '../statements/table-reader.js'
 
 /** How records are dumped: as one JSON text each, or as a cell for each field. */
 export type DumpForm = 'document' | 'cells'

@@ -5,7 +5,7 @@ import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Fault } from '../../problem.js'
 import type { Row, Scopes } from '../../resource/plan.js'
-import type { Guards } from '../driver/blame.js'
+import type { Guards } from '../driver/field-errors.js'
 import {
   constraintFields,
   fieldsOf,

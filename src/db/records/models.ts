@@ -1,6 +1,6 @@
 import type { Model, ModelClass } from 'objection'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
-import { wireColumn } from '../statements/forms.js'
+import { wireColumn } from '../statements/projections.js'
 
 /** Objection's class for each model, by the model's name. */
 export type Models = ReadonlyMap<string, ModelClass<Model>>

@@ -2,7 +2,7 @@ import type { ModelSpec } from '../../config/spec.js'
 import { foreignKeyName } from '../../config/parse/constraint-names.js'
 import { Problem } from '../../problem.js'
 import type { Connection, Result, Statement } from '../database.js'
-import type { Guards } from '../driver/blame.js'
+import type { Guards } from '../driver/field-errors.js'
 import { CONFLICT, failedConversionOf, toProblem, toReadFailure, toReferred } from '../driver/errors.js'
 import { OUTSIDE } from '../statements/scope.js'
 

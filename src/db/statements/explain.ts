@@ -5,7 +5,7 @@ import type { Links } from '../../resource/links.js'
 import type { Id, ListPlan, Selection } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Database, Statement } from '../database.js'
-import { documentForm } from './forms.js'
+import { documentForm } from './projections.js'
 import { type Access, accessesOf, type PlanStep, readPlan } from './plan-tree.js'
 import { compileStatements } from './statements.js'
 

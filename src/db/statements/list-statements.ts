@@ -6,10 +6,10 @@ import { remember } from '../../remember.js'
 import type { ListPlan, Scopes } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { COUNT_CAP, isCounted } from './count.js'
-import { type Form, listForm } from './forms.js'
+import { type Form, listForm } from './projections.js'
 import { isFar, neededOrder, orderClause, pageRows, reversed } from './page-rows.js'
 import { narrowing } from './scope.js'
-import type { Rendered, Shapes } from './shapes.js'
+import type { Rendered, Shapes } from './prepared-statements.js'
 import { keyColumns, listSource, type ListSource, parameters } from './where.js'
 
 /** The statements of lists. */

@@ -4,13 +4,13 @@ import { JsonMergePatch } from '../../fields/json-text.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Precondition, Row, Scopes, Selection } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
-import { type Form, formFor } from './forms.js'
-import { mergedInto } from './merge.js'
+import { type Form, formFor } from './projections.js'
+import { mergedInto } from './merge-patch.js'
 import { meets } from './preconditions.js'
 import { narrowing, scopeChecks, scopeClause } from './scope.js'
-import type { Rendered, Shapes } from './shapes.js'
+import type { Rendered, Shapes } from './prepared-statements.js'
 import { type Parameters, parameters } from './where.js'
-import type { Written } from './written.js'
+import type { Written } from './write-columns.js'
 
 /** The statements about one record that is there. */
 export interface RecordStatements {

@@ -2,7 +2,7 @@ import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
 import { exact } from '../../lookups/exact.js'
 import type { Row, Scopes } from '../../resource/plan.js'
-import type { Narrow } from './forms.js'
+import type { Narrow } from './projections.js'
 import { compare, type Parameters } from './where.js'
 
 /** Renders the scope of a table as more of a `where`; empty where it has none. Every statement that is narrowed is narrowed by it. */

@@ -4,13 +4,13 @@ import { identifier } from '../../fields/sql-literal.js'
 import type { Row, Scopes } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { type BulkStatements, compileBulkStatements } from './bulk-statements.js'
-import type { Form } from './forms.js'
+import type { Form } from './projections.js'
 import { compileListStatements, type ListStatements } from './list-statements.js'
 import { compileRecordStatements, type RecordStatements } from './record-statements.js'
 import { filledByScope, scopeChecks } from './scope.js'
-import { createShapes, type Rendered, type StatementCounts } from './shapes.js'
+import { createShapes, type Rendered, type StatementCounts } from './prepared-statements.js'
 import { parameters } from './where.js'
-import { type Written, writtenOf } from './written.js'
+import { type Written, writtenOf } from './write-columns.js'
 
 /** Every statement that a resource in one form needs. The one place where SQL for records is made. */
 export interface Statements extends ListStatements, RecordStatements, BulkStatements {

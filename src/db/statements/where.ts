@@ -4,7 +4,7 @@ import { identifier } from '../../fields/sql-literal.js'
 import type { Search } from '../../features/search.js'
 import type { Condition, ListPlan } from '../../resource/plan.js'
 import { escapePattern } from '../../lookups/sql.js'
-import { cellColumn } from './forms.js'
+import { cellColumn } from './projections.js'
 
 /** The values of one statement, in the order in which its text names them. */
 export interface Parameters {

@@ -5,7 +5,7 @@ import type { Resource } from '../../resource/resource.js'
 import type { Reply } from '../route.js'
 import { create, type CreateInput } from './create.js'
 import type { Operation } from './operation.js'
-import { arrayOf, itemsOf, severalPolicy } from './several.js'
+import { arrayOf, itemsOf, severalPolicy } from './bulk-request.js'
 
 interface CreateManyInput {
   readonly rows: readonly Row[]

@@ -3,7 +3,7 @@ import type { Id } from '../../resource/plan.js'
 import { parseQuery, quote } from '../../resource/query.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Operation } from './operation.js'
-import { arrayOf, lockAll, notFoundAt, rejectConditions } from './several.js'
+import { arrayOf, lockAll, notFoundAt, rejectConditions } from './bulk-request.js'
 
 interface DestroyManyInput {
   readonly ids: readonly Id[]

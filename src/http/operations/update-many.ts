@@ -1,7 +1,7 @@
 import { type Change, doAt, parseChanges } from '../../resource/items.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Operation } from './operation.js'
-import { arrayOf, itemsOf, lockAll, notFoundAt, rejectConditions, severalPolicy } from './several.js'
+import { arrayOf, itemsOf, lockAll, notFoundAt, rejectConditions, severalPolicy } from './bulk-request.js'
 
 interface UpdateManyInput {
   readonly changes: readonly Change[]

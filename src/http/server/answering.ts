@@ -8,9 +8,9 @@ import { answeredBefore } from '../outcomes.js'
 import { toReply } from './problem-document.js'
 import { type Situation, sendReply } from './reply.js'
 import type { Reply } from '../route.js'
-import type { RouteTable } from '../routes.js'
+import type { RouteTable } from '../route-table.js'
 import type { Traffic } from './traffic.js'
-import type { Uses } from './uses.js'
+import type { Uses } from './usage-count.js'
 
 export interface AnsweringParts extends Situation {
   readonly routes: Pick<RouteTable, 'rendererAt'>

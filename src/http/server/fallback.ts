@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Express, Request, RequestHandler, Response } from 'express'
 import type { Problem } from '../../problem.js'
-import type { FindForeign } from '../foreign.js'
+import type { FindForeign } from '../origin-check.js'
 import type { MountListener, Next } from '../plugin.js'
 
 /** Everything at `path` and below it that no route takes. */

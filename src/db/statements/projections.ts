@@ -13,7 +13,7 @@ import { detailName, type Links } from '../../resource/links.js'
 import { remember } from '../../remember.js'
 import type { ListPlan, Row, Selection } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
-import { joinedPage, type PageShape, rowPage, textPage } from './page.js'
+import { joinedPage, type PageShape, rowPage, textPage } from './page-shape.js'
 
 /** How records leave the database: what is selected, and what is made of the cells. */
 export interface Form<Item, Items> {

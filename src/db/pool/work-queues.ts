@@ -1,4 +1,4 @@
-import { type Chain, createChain, type Link } from './chain.js'
+import { type Chain, createChain, type Link } from './linked-list.js'
 import type { Share } from '../database.js'
 import type { Problem } from '../../problem.js'
 

@@ -2,7 +2,7 @@ import type { ProblemType } from '../../problem.js'
 import type { Resource } from '../../resource/resource.js'
 import type { ResourceName } from '../../resource/typed.js'
 import type { Middleware, PlacedMiddleware, Route } from '../route.js'
-import { type RouteTable, splitPath } from '../routes.js'
+import { type RouteTable, splitPath } from '../route-table.js'
 import { surroundHandler } from './plugins.js'
 
 /** The routes that a middleware is for: those at a path and below it, or those of a resource. */

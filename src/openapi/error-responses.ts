@@ -1,5 +1,5 @@
 import type { Resource } from '../resource/resource.js'
-import { type Part, reference } from './part.js'
+import { type Part, reference } from './json-part.js'
 import { anyOther, refusal, refusalName, renderedProblem } from './responses.js'
 
 /** Refusals of the operations of a resource by their status; those of a dialect may have a shape of their own. */

@@ -1,7 +1,7 @@
-import type { OperationDescription, ResponseDescription, ValueDescription } from '../http/operation.js'
+import type { OperationDescription, ResponseDescription, ValueDescription } from '../http/operation-description.js'
 import type { Route } from '../http/route.js'
 import type { JsonSchema } from '../json.js'
-import { type Part, reference } from './part.js'
+import { type Part, reference } from './json-part.js'
 import { headersNamed, headersOfRefusal, problemContent, renderedProblem } from './responses.js'
 
 const TEXT: ValueDescription = { description: '', schema: { type: 'string' } }
