@@ -2,7 +2,7 @@ import type { App } from './application.js'
 import { type Answers, compileAnswers } from './db/records/answers.js'
 import { suggest } from './config/words.js'
 import type { Connection, Database } from './db/database.js'
-import { documentForm, rowForm } from './db/statements/projections.js'
+import { documentProjection, rowProjection } from './db/statements/projections.js'
 import { compileGraphs } from './db/records/graph.js'
 import { guardTransactions } from './db/records/guards.js'
 import type { StatementCounts } from './db/statements/prepared-statements.js'
@@ -234,7 +234,7 @@ const VALUE = 32
 function compileStores(resource: Resource, { spec, routes, computations }: App, counts: StatementCounts): Stores {
   const around = { counts, spec }
   return {
-    rows: compileStore(resource, rowForm(resource), around),
-    documents: compileStore(resource, documentForm(resource, routes, computations.get(resource)), around),
+    rows: compileStore(resource, rowProjection(resource), around),
+    documents: compileStore(resource, documentProjection(resource, routes, computations.get(resource)), around),
   }
 }

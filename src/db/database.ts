@@ -1,127 +1,124 @@
 import type { Knex } from 'knex'
 
-/** What work is for. Where connections are few, no resource, statement or record gets all of them. */
-export interface Share {
-  /** A table, or the route of hand-written code; work without a resource is not limited. */
+/** Identifies work to the fair queue, which keeps a busy resource, statement or record from taking every connection. */
+export interface QueueKey {
+  /** The table, or the route name of hand-written code. Work without a resource is not limited. */
   readonly resource?: string | undefined
-  /** The statement or the route. */
+  /** The name of the statement or route. */
   readonly name?: string | undefined
-  /** The record that is changed, of those of the resource; writers of one record get one connection, one after another. */
+  /** The record that the work changes. Writers of one record share one connection and take turns. */
   readonly record?: string | undefined
 }
 
-/** One SQL statement. Every parameter is PostgreSQL's text form, so that nothing is rounded or guessed on the way. */
-export interface Statement extends Share {
+/** One SQL statement. Every parameter is in PostgreSQL's text form, so that nothing is rounded or converted on the way. */
+export interface Statement extends QueueKey {
   readonly text: string
   readonly values: readonly (string | null)[]
-  /** A stable name makes it a prepared statement, on databases that keep them. */
+  /** Prepares the statement under this name, on databases that keep prepared statements. */
   readonly name?: string | undefined
-  /** The statement only reads, so it is sent once more when its connection was lost before an answer came. */
+  /** The statement only reads, so it may be sent again if its connection is lost before the response arrives. */
   readonly retry?: boolean
-  /** It locks what it reads, which a replica cannot do. */
+  /** The statement locks rows, which a replica cannot do. */
   readonly locks?: boolean
   /**
-   * An index answers it at once, so that others may wait behind it on one connection; `perhaps` is for a statement that
-   * only reads a page and has a name: how long it took lately will tell.
+   * The statement is fast because it uses an index, so others may wait behind it on one connection. `perhaps` is for a named statement that reads a
+   * page; its recent latency decides.
    */
   readonly quick?: boolean | 'perhaps'
-  /** Finishes what another statement has begun, so it is not refused for the length of the line. */
+  /** Continues work that is already under way, so it is accepted even if the queue is full. */
   readonly follows?: boolean
-  /** The column of whose cell the bytes are wanted, rather than the text; for statements that answer one row. */
+  /** The column to return as bytes instead of text, for statements that return one row. */
   readonly raw?: number | undefined
 }
 
 /** Every cell is PostgreSQL's text form. */
 export interface Result {
   readonly rows: readonly (readonly (string | null)[])[]
-  /** Of the rows, in order; none for a statement with a name. */
+  /** The columns of the rows, in order; empty for a named statement. */
   readonly columns: readonly { readonly name: string }[]
-  /** Rows returned, or rows touched by a statement that returns none. */
+  /** The number of rows returned, or of rows changed if the statement returns none. */
   readonly count: number
-  /** The cell that the statement wants raw. */
+  /** The cell of the column that the statement wants as bytes. */
   readonly bytes?: Uint8Array | undefined
 }
 
 export interface Connection {
   /**
-   * @throws Problem for everything in the table of `errors.ts`, and `outcome_unknown` outside of a transaction for a statement that changes
-   * something and was lost; the driver's error itself for a bug of ours
+   * @throws Problem for every error in the table of `errors.ts`, and `outcome_unknown` if the connection is lost during a write outside a
+   * transaction; the driver's own error for a bug of ours
    */
   query(statement: Statement): Promise<Result>
 }
 
 /** How busy the connections to a database are. */
 export interface Usage {
-  /** Connections of the pool: how many there may be, are open, and of those have nothing to do. */
-  readonly most: number
+  /** The pool's connections: the maximum, how many are open, and how many of those are idle. */
+  readonly max: number
   readonly open: number
   readonly idle: number
-  /** Who waits for one of them. */
+  /** Statements and transactions that wait for a connection. */
   readonly waiting: number
-  /** How many statements and transactions were refused so far, because too many waited. */
-  readonly refused: number
-  /** Connections for quick reads, and the statements on their way there. */
-  readonly lanes: number
-  readonly laneStatements: number
+  /** Statements and transactions rejected so far because the queue was full. */
+  readonly rejected: number
+  /** Open connections for pipelined reads, and the reads in progress on them. */
+  readonly pipelinedConnections: number
+  readonly pipelinedStatements: number
 }
 
-/** How a transaction sees others. */
+/** The isolation of a transaction. */
 export interface TransactionOptions {
-  /** As if no other were under way at the same time; read committed when left out. */
+  /** The default is read committed. */
   readonly isolation?: 'serializable' | undefined
 }
 
-/** Options of a transaction, what it is for, and how long it may last. */
-export interface SharedTransactionOptions extends TransactionOptions {
-  readonly share?: Share
+/** Transaction options, the queue key, and the conditions that end the transaction. */
+export interface InternalTransactionOptions extends TransactionOptions {
+  readonly queueKey?: QueueKey
   /**
-   * Ends the transaction before its work is done: it is rolled back and fails with the reason of the signal, its connection is cut, and what runs on
-   * it is cancelled. Once it is being committed, a signal comes too late.
+   * Aborts the transaction: it is rolled back and fails with the signal's reason, the running statement is cancelled, and the connection is closed. A
+   * signal that arrives during the commit has no effect.
    */
   readonly signal?: AbortSignal | undefined
-  /** Called before each statement, because timers may have no turn between two of them: gives the signal if it is time. */
+  /** Runs before each statement and aborts `signal` if the deadline has passed: timers may not fire between two statements. */
   readonly enforce?: (() => void) | undefined
 }
 
-/** A database that is open. Nothing outside `db/` knows which kind it is. */
+/** An open database. Only `db/` knows which kind it is. */
 export interface Database extends Connection {
-  /** One line for the log at start: what it is, where it is, and what it does not promise. No password. */
+  /** One line for the startup log: the kind of database, its location and its limitations, without the password. */
   readonly description: string
-  /** What `serve` does when migrations are pending and nobody said `--migrate`. */
+  /** What `serve` does about pending migrations without `--migrate`. */
   readonly whenPending: 'apply' | 'refuse'
-  /** Whether several connections work at the same time. Where not, nothing is built while others write. */
+  /** Whether several connections work in parallel. If not, indexes cannot be built concurrently. */
   readonly concurrent: boolean
-  /** For migrations and tests. Requests never pass through it. */
+  /** For migrations and tests; requests do not use it. */
   readonly knex: Knex
   /**
-   * Commits what `work` did, or rolls it back and throws what it threw. A deadlock or a serialization failure
-   * runs `work` again from its start, a few times.
-   * @throws Problem `outcome_unknown` when the server has not said whether it has committed
+   * Commits the changes of `work`, or rolls them back and rethrows its error. After a deadlock or a serialization failure, `work` is run again, up to
+   * three times.
+   * @throws Problem `outcome_unknown` if the connection is lost during the commit
    */
-  transaction<T>(work: (connection: Connection) => Promise<T>, options?: SharedTransactionOptions): Promise<T>
+  transaction<T>(work: (connection: Connection) => Promise<T>, options?: InternalTransactionOptions): Promise<T>
   /**
-   * Resolves once a statement has been answered.
-   * @throws DatabaseRefused when waiting cannot help (wrong password, unknown database); Problem `unavailable` when it may.
+   * Resolves once the database has answered a statement.
+   * @throws DatabaseRefused if retrying is pointless (wrong password, unknown database); Problem `unavailable` if it may help
    */
   probe(): Promise<void>
   usage(): Usage
-  /** Where requests that only read may read: what it answers may be behind by a bound. Without a replica there is none. */
+  /** The replica for read-only requests; its data may be stale up to a configured bound. Undefined without a replica. */
   readonly reads?: Connection
-  /**
-   * Makes extensions available to `create extension`, as far as they come with an embedded database; a server has its own.
-   * Only an embedded database has this.
-   */
+  /** Makes bundled extensions available to `create extension`. Only an embedded database has this. */
   readonly loadExtensions?: (names: readonly string[]) => Promise<void>
-  /** Its files as they are between two statements, in one archive that can be restored; only an embedded database has them. */
+  /** Returns a consistent archive of the database's files that can be restored. Only an embedded database has this. */
   readonly pack?: () => Promise<Uint8Array>
-  /** Ends what is under way, but for what is being committed. */
+  /** Ends all work in progress except commits. */
   close(): Promise<void>
 }
 
-/** The database will never let us in as configured: a wrong password, an unknown database, a malformed URL, a lock held by another process. */
+/** The database can never be opened as configured: a wrong password, an unknown database, a malformed URL, or a lock held by another process. */
 export class DatabaseRefused extends Error {
   override name = 'DatabaseRefused'
-  /** What would be right, one sentence each; printed as `help:` lines. */
+  /** How to fix it, one sentence each; printed as `help:` lines. */
   readonly help: readonly string[]
 
   constructor(message: string, help: readonly string[] = [], cause?: unknown) {
@@ -130,7 +127,7 @@ export class DatabaseRefused extends Error {
   }
 }
 
-/** Another process on this machine has the embedded database. */
+/** Another process on this machine uses the embedded database. */
 export class DatabaseInUse extends DatabaseRefused {
   override name = 'DatabaseInUse'
 }

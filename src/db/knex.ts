@@ -6,14 +6,14 @@ const silent = { debug: ignore, warn: ignore, error: ignore, deprecate: ignore }
 
 function ignore(): void {}
 
-/** Knex over a pool of ours. It is loaded at first use, because it takes longer to load than all the rest. */
+/** Creates a Knex instance over one of our pools. Knex is loaded on first use, because it takes longer to load than everything else. */
 export function makeKnex(connectionPool: NonNullable<Knex.Config['connectionPool']>): Knex {
   const { knex } = createRequire(import.meta.url)('knex') as { readonly knex: typeof KnexFactory }
-  // A version spares knex the question; it only asks whether it is very old.
+  // With a version, Knex does not query the server for it. It only checks whether the version is very old.
   return knex({ client: 'pg', version: '14', connectionPool, log: silent })
 }
 
-/** Knex whose statements, which only read, are sent by a connection of ours: in its transaction, for a resource, and failing as its own do. */
+/** Creates a Knex instance that sends read-only statements through the given connection: in its transaction, under its resource, with its errors. */
 export function knexOn(connection: Connection, resource: string): Knex {
   const client = { query: answerKnex(connection, resource), release: ignore }
   const counts = { totalCount: 1, idleCount: 1, waitingCount: 0 }
@@ -29,13 +29,13 @@ function answerKnex(connection: Connection, resource: string) {
         const named = rows.map((cells) => Object.fromEntries(columns.map(({ name }, index) => [name, cells[index]])))
         answer(null, { command: 'SELECT', rows: named })
       },
-      // Knex writes the statement into the message of the error that it is given.
+      // Knex adds the statement to the message of the error that it receives.
       (cause: unknown) => answer(new StatementFailed('a statement of knex failed', { cause })),
     )
   }
 }
 
-/** Holds, as its cause, the error of the connection. */
+/** A failed statement; the cause is the connection's error. */
 export class StatementFailed extends Error {
   override name = 'StatementFailed'
 }

@@ -9,7 +9,7 @@ import { openPostgres } from './pool/postgres.js'
 import { withReplica } from './pool/replica.js'
 import { withParts } from './wrap.js'
 
-/** Which database: `url` is DATABASE_URL; without it the embedded one in `directory`. */
+/** Selects the database: `url` is DATABASE_URL; without it, the embedded database in `directory` is used. */
 export interface DatabaseChoice {
   readonly url: string | undefined
   readonly directory: string
@@ -31,8 +31,8 @@ const OPENERS: readonly Opener[] = [
 ]
 
 /**
- * Opens the database that is chosen. A server is not contacted yet: `probe` does that.
- * @throws DatabaseRefused when it can never be opened as configured.
+ * Opens the selected database. A server is contacted only by the first statement or `probe`.
+ * @throws DatabaseRefused if it can never be opened as configured
  */
 export async function openDatabase(choice: DatabaseChoice, environment: Environment = process.env): Promise<Database> {
   const opener = OPENERS.find(({ fits }) => fits(choice))
@@ -40,23 +40,23 @@ export async function openDatabase(choice: DatabaseChoice, environment: Environm
   return opener.open(choice, environment)
 }
 
-/** A server's database for comparing schemas, and where its URL is from. */
+/** A server database for comparing schemas, and the variable that its URL comes from. */
 export interface ScratchServer {
   readonly url: string
   readonly variable: string
 }
 
 /**
- * Opens an empty database for comparing schemas. Without a server it is an embedded one, gone when it is closed: in a temporary
- * folder, or in memory where none can be written. Nothing that is done in it is kept.
- * @throws DatabaseRefused when the server's database is not empty
+ * Opens an empty database for comparing schemas; its contents are discarded when it is closed. Without a server, it is an embedded database in a
+ * temporary folder, or in memory if no folder is writable.
+ * @throws DatabaseRefused if the server's database is not empty
  */
 export function openScratch(server?: ScratchServer): Promise<Database> {
   if (server) return openEmpty(server)
   return openTemporary('an empty embedded database', layOutDirectory).catch(openMemory)
 }
 
-/** A schema in which something is left, an extension apart from PL/pgSQL, or another schema than `public`. */
+/** Finds the first object that makes a database non-empty: a table, a function, an extension other than PL/pgSQL, or a schema other than `public`. */
 const FOUND = `
   select what from (
     select 'table ' || c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -76,7 +76,7 @@ async function openEmpty({ url, variable }: ScratchServer): Promise<Database> {
     const [[found] = []] = rows
     if (found == null) return database
     throw new DatabaseRefused(`the database that ${variable} names is not empty: it has the ${found}`, [
-      'Migrations are tried there, so it must have nothing: create database scratch template template0',
+      'Migrations are tested there, so it must be empty: create database scratch template template0',
     ])
   } catch (error) {
     await database.close()
@@ -85,8 +85,8 @@ async function openEmpty({ url, variable }: ScratchServer): Promise<Database> {
 }
 
 /**
- * A copy of an embedded database, gone when it is closed, for what must not happen to the original.
- * @throws DatabaseRefused when another process has the original
+ * Opens a temporary copy of an embedded database, for changes that must not affect the original.
+ * @throws DatabaseRefused if another process uses the original
  */
 export function openCopy(directory: string): Promise<Database> {
   return openTemporary('a copy of the embedded database', async (folder) => {
@@ -99,7 +99,7 @@ export function openCopy(directory: string): Promise<Database> {
   })
 }
 
-/** @param fill makes the files of the database in a folder that is not there yet */
+/** @param fill creates the files of the database in a folder that does not exist yet */
 async function openTemporary(description: string, fill: (folder: string) => Promise<void>): Promise<Database> {
   const parent = await mkdtemp(join(tmpdir(), 'snippetctl-copy-'))
   const remove = () => rm(parent, { recursive: true, force: true })
@@ -116,9 +116,9 @@ async function openTemporary(description: string, fill: (folder: string) => Prom
 }
 
 /**
- * Puts an embedded database aside, so that the next one starts empty. Nothing is deleted.
- * @returns where its files are now
- * @throws DatabaseRefused when another process has it
+ * Moves an embedded database aside, so that the next one starts empty. Nothing is deleted.
+ * @returns the new path
+ * @throws DatabaseRefused if another process uses the database
  */
 export async function putAside(directory: string): Promise<string> {
   const unlock = lockDirectory(resolve(directory))
@@ -142,12 +142,12 @@ function openServer(url: string, env: Environment): Database {
 
 function openEmbedded(directory: string, env: Environment): Promise<Database> {
   if (env.DATABASE_REPLICA_URL !== undefined) {
-    throw new DatabaseRefused('DATABASE_REPLICA_URL is set, and the embedded database has no replica', [
+    throw new DatabaseRefused('DATABASE_REPLICA_URL is set, but the embedded database cannot have a replica', [
       'DATABASE_URL=postgres://user:password@host:5432/database selects the PostgreSQL server that it is a replica of',
     ])
   }
   if (env.NODE_ENV !== 'production') return openPglite(directory)
-  throw new DatabaseRefused('DATABASE_URL is not set, and the embedded database is not for production', [
+  throw new DatabaseRefused('DATABASE_URL is not set, and the embedded database is not meant for production', [
     'DATABASE_URL=postgres://user:password@host:5432/database selects a PostgreSQL server',
     'NODE_ENV=production is set; without it the embedded database is used',
   ])
@@ -156,23 +156,23 @@ function openEmbedded(directory: string, env: Environment): Promise<Database> {
 function connections(text = '10'): number {
   const count = Number(text)
   if (/^[1-9]\d{0,3}$/.test(text) && count <= 1000) return count
-  throw new DatabaseRefused(`DATABASE_POOL is ${JSON.stringify(text)}, which is no number of connections`, [
-    'A whole number from 1 to 1000 is right; without DATABASE_POOL it is 10',
+  throw new DatabaseRefused(`DATABASE_POOL is ${JSON.stringify(text)}, which is not a number of connections`, [
+    'Set it to a whole number from 1 to 1000; the default is 10',
   ])
 }
 
-/** Milliseconds. Less could not be looked at often enough. */
+/** Parses a lag in milliseconds. The minimum is the shortest interval that can be polled reliably. */
 function lag(text = '500'): number {
   const bound = Number(text)
   if (/^[1-9]\d{1,4}$/.test(text) && bound >= 50 && bound <= 60_000) return bound
-  throw new DatabaseRefused(`DATABASE_REPLICA_LAG is ${JSON.stringify(text)}, which is no lag that can be held`, [
-    'Milliseconds from 50 to 60000 are right; without DATABASE_REPLICA_LAG it is 500',
+  throw new DatabaseRefused(`DATABASE_REPLICA_LAG is ${JSON.stringify(text)}, which is not a valid lag`, [
+    'Set it to milliseconds from 50 to 60000; the default is 500',
   ])
 }
 
 function prepares(text = 'on'): boolean {
   if (text === 'on' || text === 'off') return text === 'on'
   throw new DatabaseRefused(`DATABASE_PREPARE is ${JSON.stringify(text)}`, [
-    'off keeps statements from being prepared, for a pooler that cannot; on, as without it, prepares them',
+    'Set it to off if your connection pooler does not support prepared statements, otherwise to on, the default',
   ])
 }

@@ -1,18 +1,18 @@
 import type { Database } from './database.js'
 
-/** What may be replaced one by one. Calls that reach the database are wrapped by `wrapDatabase` alone, which passes on every argument. */
+/** The members that `withParts` may replace. Calls that reach the database are wrapped only by `wrapDatabase`, which passes every argument on. */
 type Parts = Partial<Omit<Database, 'query' | 'transaction' | 'probe'>>
 
-/** Runs a call that reaches the database, now, later or not at all. */
+/** Runs a call that reaches the database: now, later or not at all. */
 export type Around = <Result>(call: () => Promise<Result>) => Promise<Result>
 
-/** The same database with some parts replaced. */
+/** Returns the database with some members replaced. */
 export function withParts(database: Database, parts: Parts): Database {
-  // A copy would call the getters of both.
+  // Copying the object would call its getters.
   return Object.create(database, Object.getOwnPropertyDescriptors(parts)) as Database
 }
 
-/** The same database, whose statements and transactions are run by `around`. */
+/** Returns the database with its statements and transactions run through `around`. */
 export function wrapDatabase(database: Database, around: Around): Database {
   const { reads } = database
   const calls: Pick<Database, 'query' | 'transaction' | 'probe'> = {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Answers, Asked } from '../db/records/answers.js'
-import type { SharedTransactionOptions, TransactionOptions } from '../db/database.js'
+import type { InternalTransactionOptions, TransactionOptions } from '../db/database.js'
 import type { Store } from '../db/records/store.js'
 import type { JsonBody } from '../json-body.js'
 import type { ModelSpec } from '../config/spec.js'
@@ -24,7 +24,7 @@ import {
 import type { PublicUrl } from './public-url.js'
 import type { BodyPolicy, Context, Reply, Transaction } from './route.js'
 import type { Params } from './route-table.js'
-import { shareOf } from './queue-key.js'
+import { queueKeyOf } from './queue-key.js'
 
 /** Where handlers find records; inside a transaction, those of the transaction. */
 export interface Records {
@@ -35,7 +35,7 @@ export interface Records {
   readonly graph: Context['graph']
   /** @throws Error where no resource keeps any */
   answers(): Answers
-  transaction<T>(work: (records: Records) => Promise<T>, options?: SharedTransactionOptions): Promise<T>
+  transaction<T>(work: (records: Records) => Promise<T>, options?: InternalTransactionOptions): Promise<T>
   /** Whether anything was sent that does more than read; in a transaction alone. */
   readonly hasWritten?: () => boolean
   /** The same, for requests that take what a replica has; undefined when there is none. */
@@ -116,7 +116,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
           limit.commits(true)
           return result
         },
-        { ...options, share: shareOf(exchange.route, params), signal: limit.signal, enforce: limit.enforce },
+        { ...options, queueKey: queueKeyOf(exchange.route, params), signal: limit.signal, enforce: limit.enforce },
       )
       if (written) limit.done()
       // What follows a commit takes the time that it takes.

@@ -1,9 +1,9 @@
-import type { Share } from '../db/database.js'
+import type { QueueKey } from '../db/database.js'
 import type { Route } from './route.js'
 import type { Params } from './route-table.js'
 
 /** What the transactions of a request are for: the resource of its route, and the record if the route changes just one. */
-export function shareOf(route: Route | undefined, params: Params): Share {
+export function queueKeyOf(route: Route | undefined, params: Params): QueueKey {
   if (!route) return {}
   const { generated, action } = route
   const resource = generated?.resource ?? action?.resource

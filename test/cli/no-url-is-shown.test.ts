@@ -59,14 +59,14 @@ describe.each(['DATABASE_URL', 'DATABASE_REPLICA_URL'] as const)('no part of a b
 })
 
 const SSLMODES = 'sslmode must be one of disable, prefer, require, verify-ca, verify-full, no-verify'
-const PERCENT = 'a % in it is not followed by two hexadecimal digits'
+const PERCENT = 'it contains a % that is not followed by two hexadecimal digits'
 
 test.each([
   ['a percent sign in the password', `user:${SECRET}%@host/books`, PERCENT],
   ['half a percent sequence in the password', `user:${SECRET}%4@host/books`, PERCENT],
   ['a percent sequence that is none', `user:%zz${SECRET}@host/books`, PERCENT],
   ['another one, behind one that is right', `user:%40${SECRET}%4g@host/books`, PERCENT],
-  ['bytes that are not UTF-8', `user:%ff${SECRET}@host/books`, 'it cannot be read as a URL'],
+  ['bytes that are not UTF-8', `user:%ff${SECRET}@host/books`, 'it cannot be parsed as a URL'],
   ['an unknown sslmode', `user:${SECRET}@host/books?sslmode=${SECRET}`, SSLMODES],
   ['no sslmode', `user:${SECRET}@host/books?sslmode=`, SSLMODES],
   ['an sslmode in capitals', `user:${SECRET}@host/books?sslmode=REQUIRE`, SSLMODES],

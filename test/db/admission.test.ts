@@ -16,14 +16,14 @@ let held: readonly Promise<unknown>[]
 /** Takes every connection of the pool until `free` is called. */
 async function hold(): Promise<void> {
   const released = new Promise<void>((resolve) => (free = resolve))
-  const { most } = api.database.usage()
+  const { max } = api.database.usage()
   await new Promise<void>((resolve) => {
     let taken = 0
     const work = () => {
-      if (++taken === most) resolve()
+      if (++taken === max) resolve()
       return released
     }
-    held = Array.from({ length: most }, () => api.database.transaction(work))
+    held = Array.from({ length: max }, () => api.database.transaction(work))
   })
 }
 
@@ -32,7 +32,7 @@ const post = (title: string) => api.send('POST', RECORDS, { title, code: 'c', la
 /** Sends requests until the service refuses some of them; nobody else is answered meanwhile. */
 async function burst(send: (at: number) => Promise<Response>): Promise<readonly Promise<Response>[]> {
   const sent: Promise<Response>[] = []
-  while (api.database.usage().refused < 20) {
+  while (api.database.usage().rejected < 20) {
     sent.push(send(sent.length))
     expect((await api.fetch(CONFIG)).status).toBe(200)
   }
@@ -85,7 +85,7 @@ test('who is refused is told so, and the database is not asked', async () => {
   const response = await api.fetch(RECORDS)
   free()
   await Promise.all(sent)
-  expect(await response.json()).toMatchObject({ status: 503, detail: 'The database has too much to do' })
+  expect(await response.json()).toMatchObject({ status: 503, detail: 'The database is overloaded' })
 })
 
 test('who was let in is not refused later, when the answer takes a second statement', async () => {
@@ -97,15 +97,15 @@ test('who was let in is not refused later, when the answer takes a second statem
   await hold()
   const sent = await burst(() => api.fetch(RECORDS))
   const received = () => {
-    const { refused, waiting, laneStatements } = api.database.usage()
-    return refused + waiting + laneStatements
+    const { rejected, waiting, pipelinedStatements } = api.database.usage()
+    return rejected + waiting + pipelinedStatements
   }
   while (received() < sent.length) await api.fetch(CONFIG)
-  const { refused } = api.database.usage()
+  const { rejected } = api.database.usage()
   free()
   const answers = (await Promise.all(sent)).map(seen)
   expect(answers.filter(([status]) => status === 200).length).toBeGreaterThan(0)
-  expect(api.database.usage().refused).toBe(refused)
+  expect(api.database.usage().rejected).toBe(rejected)
 })
 
 test('a probe takes a database that answers others for one that is there, however long the line is', async () => {
@@ -133,5 +133,5 @@ test('a line that has only just become long is no reason to refuse anybody', asy
   free()
   const answers = await Promise.all(sent)
   expect(answers.map(({ rows }) => Number(rows[0]?.[0]))).toEqual(answers.map((_, at) => at))
-  expect(api.database.usage().refused).toBe(0)
+  expect(api.database.usage().rejected).toBe(0)
 })

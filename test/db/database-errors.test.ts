@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import type { Guards } from '../../src/db/driver/field-errors.js'
+import type { ConstraintErrors } from '../../src/db/driver/field-errors.js'
 import { DatabaseRefused } from '../../src/db/database.js'
 import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from '../../src/db/driver/errors.js'
 import { Problem } from '../../src/problem.js'
@@ -81,7 +81,7 @@ test.each([
   expect(toProblem(error)).toBe(error)
 })
 
-const UNGUARDED: Guards = {
+const UNGUARDED: ConstraintErrors = {
   messages: new Map(),
   table: 'books',
   others: new Set(),

@@ -23,11 +23,11 @@ describe('a malformed URL is refused when it is opened, without its password', (
     ['', 'it is empty'],
     ['localhost:5432', 'it does not start with postgres://'],
     ['mysql://user:secret@host/books', 'it does not start with postgres://'],
-    ['postgres://user:secret@host:port/books', 'it cannot be read as a URL'],
-    ['postgres://user:sec@secret@ho st/books', 'there is a blank in it'],
-    ['postgres://user:secret@host:99999/books', 'it cannot be read as a URL'],
-    ['postgres://user:1/secret@host/books', 'there is an @ behind the host'],
-    ['postgres://user:1#secret@host/books', 'there is a # in it'],
+    ['postgres://user:secret@host:port/books', 'it cannot be parsed as a URL'],
+    ['postgres://user:sec@secret@ho st/books', 'it contains a space'],
+    ['postgres://user:secret@host:99999/books', 'it cannot be parsed as a URL'],
+    ['postgres://user:1/secret@host/books', 'it contains an @ after the host'],
+    ['postgres://user:1#secret@host/books', 'it contains a #'],
     ['postgres://host/books?sslrootcert=/secret', 'a file that it names cannot be read (ENOENT)'],
     ['user:secret@host/books', 'it does not start with postgres://'],
     ['mysql://host/books?password=secret', 'it does not start with postgres://'],
@@ -93,7 +93,7 @@ describe('a probe', () => {
         socket.once('data', () => socket.write(Buffer.concat([version('PostgreSQL 13.22 on x86_64'), READY])))
       })
     })
-    expect(await probe(url)).toMatchObject({ name: 'DatabaseRefused', help: ['PostgreSQL 14 or newer is needed'] })
+    expect(await probe(url)).toMatchObject({ name: 'DatabaseRefused', help: ['Use PostgreSQL 14 or newer'] })
   })
 
   test('of a server that is not there may succeed later', async () => {

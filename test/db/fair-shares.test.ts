@@ -116,7 +116,7 @@ describeWithSessions('connections are shared', () => {
   })
 
   test('with a table that stays locked, whatever is done to it', async () => {
-    const { refused } = api.database.usage()
+    const { rejected } = api.database.usage()
     await other.query('begin; lock table book in access exclusive mode')
     const blocked = [
       ...times(MANY, (at) => create('/books/', { title: `t${at}` })),
@@ -127,7 +127,7 @@ describeWithSessions('connections are shared', () => {
     await other.query('rollback')
     await Promise.all(blocked)
     expect(answers).toEqual(FINE)
-    expect(api.database.usage().refused).toBe(refused)
+    expect(api.database.usage().rejected).toBe(rejected)
   })
 
   test('with hooks that do not end: they get a part of the connections, and no more', async () => {
@@ -175,7 +175,7 @@ describeWithSessions('connections are shared', () => {
     const untilLater = new Promise<void>((resolve) => (later = resolve))
     let began = 0
     const run = (name: string, work: () => Promise<void>, record?: string, signal?: AbortSignal) =>
-      api.database.transaction(work, { share: { resource: 'shelf', name, record }, signal })
+      api.database.transaction(work, { queueKey: { resource: 'shelf', name, record }, signal })
     const change = (record: number, signal?: AbortSignal) =>
       run(
         'change',
@@ -206,11 +206,11 @@ describeWithSessions('connections are shared', () => {
 
   test('and so is the queue: with as many waiting for one table as may, others wait for theirs', async () => {
     await other.query("set lock_timeout = '5s'; begin; lock table book, author in access exclusive mode")
-    const { refused } = api.database.usage()
+    const { rejected } = api.database.usage()
     const read = (resource: string) =>
       api.database.query({ text: `select from ${resource}`, values: [], resource, name: resource })
     const books = times(1_000, () => read('book').catch(() => 'refused'))
-    const refusals = api.database.usage().refused - refused
+    const refusals = api.database.usage().rejected - rejected
     const authors = times(20, () => read('author'))
     await other.query('rollback')
     expect(await Promise.all(authors)).toHaveLength(20)

@@ -132,7 +132,7 @@ test('the embedded database has none', async () => {
     { url: undefined, directory: 'unused' },
     { DATABASE_REPLICA_URL: 'postgres://replica/app' },
   )
-  await expect(refused).rejects.toThrow('DATABASE_REPLICA_URL is set, and the embedded database has no replica')
+  await expect(refused).rejects.toThrow('DATABASE_REPLICA_URL is set, but the embedded database cannot have a replica')
 })
 
 test.each(['0', '49', '60001', '1.5', 'soon', ''])('a lag of %j is refused', async (given) => {

@@ -201,7 +201,7 @@ describe('/metrics', () => {
     expect(metrics.get('snippetctl_database_connections{state="busy"}')).toBe(0)
     expect(metrics.get('snippetctl_database_waiting')).toBe(0)
     expect(metrics.get('snippetctl_database_refused_total')).toBe(0)
-    expect(metrics.has('snippetctl_database_lanes')).toBe(true)
+    expect(metrics.has('snippetctl_database_pipelined_connections')).toBe(true)
     expect(metrics.get('snippetctl_statements_kept')).toBe(1)
     expect(metrics.get('snippetctl_statements_unkept_total')).toBe(0)
     expect(metrics.get('snippetctl_drifted_tables')).toBe(0)

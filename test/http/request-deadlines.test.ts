@@ -286,19 +286,19 @@ describe('a transaction that is over before it has a connection', () => {
   /** Has all connections of the pool. */
   const takeAll = async () => {
     const { held, release } = hold()
-    const all = Array.from({ length: api.database.usage().most }, () => api.database.transaction(() => held))
-    while (api.database.usage().idle > 0 || api.database.usage().open < api.database.usage().most) await delay(1)
+    const all = Array.from({ length: api.database.usage().max }, () => api.database.transaction(() => held))
+    while (api.database.usage().idle > 0 || api.database.usage().open < api.database.usage().max) await delay(1)
     return { free: () => (release(), Promise.all(all)) }
   }
 
   test('waits for none any more, and costs none', async () => {
     const { free } = await takeAll()
     expect(await problemOf(await create('one'))).toEqual([504, 'timeout', '1'])
-    const { waiting, most } = api.database.usage()
+    const { waiting, max } = api.database.usage()
     expect(waiting).toBe(0)
     await free()
     expect((await create('two')).status).toBe(201)
-    expect(api.database.usage().open).toBe(most)
+    expect(api.database.usage().open).toBe(max)
   })
 
   test('is not begun', async () => {
@@ -339,7 +339,7 @@ describe('code of a plugin that never ends', () => {
   ])('at %s loses its connection, and the log names it', async (path, entry) => {
     const before = failures().length
     // One more than there are connections.
-    const most = filed.database.usage().most + 1
+    const most = filed.database.usage().max + 1
     const asked = await Promise.all(
       Array.from({ length: most }, () => send(path, path === '/books/' ? {} : { body: '{}' })),
     )

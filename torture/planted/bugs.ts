@@ -167,7 +167,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'changes of one locked row take every connection',
     file: 'src/db/pool/fair-queue.ts',
-    search: `    if (outer && line.held > 0) return false
+    search: `    if (parent && queue.held > 0) return false
 `,
     replace: '',
     caughtBy: { file: 'test/db/fair-shares', test: 'a row that stays locked', database: 'local' },
@@ -175,8 +175,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'statements outlive a change of their columns',
     file: 'src/db/statements/prepared-statements.ts',
-    search: 'generation === 0 ? shape.hash',
-    replace: 'generation >= 0 ? shape.hash',
+    search: 'generation === 0 ? entry.hash',
+    replace: 'generation >= 0 ? entry.hash',
     caughtBy: {
       file: 'test/migrations/changed-column-types',
       test: 'after a column was given another type',
@@ -317,8 +317,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'a malformed URL of the database is shown',
     file: 'src/db/pool/postgres.ts',
-    search: "throw malformed(variable, 'there is an @ behind the host')",
-    replace: 'throw malformed(variable, `there is an @ behind the host: ${path}`)',
+    search: "throw malformed(variable, 'it contains an @ after the host')",
+    replace: 'throw malformed(variable, `it contains an @ after the host: ${path}`)',
     caughtBy: { file: 'test/cli/no-url-is-shown', test: 'of them', database: 'local' },
   },
   {
@@ -354,8 +354,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'odd statements take the places of busy ones',
     file: 'src/db/statements/prepared-statements.ts',
-    search: 'if (shape.uses <= 1) {',
-    replace: 'if (shape.uses >= 0) {',
+    search: 'if (entry.uses <= 1) {',
+    replace: 'if (entry.uses >= 0) {',
     caughtBy: { file: 'test/db/prepared-statements', test: 'again and again', database: 'local' },
   },
   {

@@ -12,7 +12,7 @@ interface Amount {
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const
 type Method = (typeof METHODS)[number]
 
-const IN_USE = ['snippetctl_database_connections{state="busy"}', 'snippetctl_database_lane_statements'] as const
+const IN_USE = ['snippetctl_database_connections{state="busy"}', 'snippetctl_database_pipelined_statements'] as const
 
 const MOMENTS: readonly Moment[] = ['during send', 'before reply', 'during reply']
 const DONE: Readonly<Record<Method, number>> = { GET: 200, POST: 201, PUT: 200, DELETE: 204 }

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** The driver's client and connection, as far as their declared types leave it out. */
+/** The parts of the driver's client and connection that its types do not declare. */
 interface Session {
   readonly processID: number | null
   readonly secretKey: number | null
@@ -21,16 +21,16 @@ const Connection = pg.Connection as unknown as new (config: {
   readonly sslNegotiation: string | undefined
 }) => Wire
 
-/** Milliseconds for asking the server to cancel something. */
+/** How long a cancel request may take, in ms. */
 const CONNECT_TIMEOUT = 1_000
 
 /**
- * Asks the server, on a connection of its own as the protocol has it, to cancel what it does for a client. Whether it did is told by the answer of
- * the statement. A request that comes late would meet the next statement, so the client must not be used again.
+ * Asks the server to cancel a client's current statement, on a separate connection as the protocol requires. The statement's own response says
+ * whether that worked. A late request would cancel the next statement, so the client must not be used again.
  */
 export function cancelStatement(client: pg.ClientBase): void {
   const { processID, secretKey, host, port, connectionParameters } = client as unknown as Session
-  // The embedded database has no sessions: what it does is done before anybody could ask.
+  // The embedded database has no sessions; its statements end before anyone could cancel them.
   if (processID === null || secretKey === null) return
   const { ssl, sslnegotiation } = connectionParameters
   const wire = new Connection({ ssl, sslNegotiation: sslnegotiation })
@@ -47,7 +47,7 @@ export function cancelStatement(client: pg.ClientBase): void {
   else wire.connect(port, host)
 }
 
-/** Ends a connection at once: a farewell would wait for a server that may be frozen, or for a network that swallows it. */
+/** Closes a connection at once. A clean shutdown would wait for a frozen server or a network that drops packets. */
 export function cutConnection(client: pg.PoolClient): void {
   client.release(true)
   cutStream(client)

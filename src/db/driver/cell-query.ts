@@ -4,9 +4,9 @@ import { serialize } from 'pg-protocol'
 import type { Result, Statement } from '../database.js'
 import type { RowMessage } from './row-messages.js'
 
-/** What a statement led to. */
+/** The server's response to a statement. */
 export interface Answer extends Result {
-  /** The first word of the server's answer: what was really done. */
+  /** The command tag of the response, such as `COMMIT` or `ROLLBACK`: what the server really did. */
   readonly command: string
   /** The size of its rows in bytes. */
   readonly size: number
@@ -14,21 +14,21 @@ export interface Answer extends Result {
 
 /** How statements are sent. */
 export interface Sending {
-  /** Milliseconds after which a statement without an answer counts as lost; the server's own limit comes first. */
+  /** Milliseconds without a response after which a statement counts as lost; longer than the server's own limit. */
   readonly patience: number | undefined
-  /** Whether statements that have a name are prepared under it. */
+  /** Whether named statements are prepared. */
   readonly prepare: boolean
-  /** Whether what one turn of the event loop sends on a connection leaves together. */
+  /** Whether messages that are sent in one turn of the event loop are written together. */
   readonly gather?: boolean
 }
 
-/** With an error too, `answer` is what the server had said before it. */
+/** After an error, `answer` holds what the server had sent before it. */
 export type Settle = (error: Error | null, answer: Answer) => void
 
-/** As the driver says it of a client whose connection it knows to be gone. */
+/** The driver's message for a client whose connection is gone. */
 const UNSENT = 'Client was closed and is not queryable: its connection is gone'
 
-/** The driver's connection, as far as a query that is sent on it needs it; its declared type leaves out half of that. */
+/** The parts of the driver's connection that a query needs; the declared type lacks half of them. */
 interface Wire {
   readonly stream: Writable
   readonly parsedStatements: Record<string, string>
@@ -37,28 +37,28 @@ interface Wire {
 }
 
 /**
- * Statements that a connection keeps prepared; with one more, the server forgets the one that was prepared first. More than an application
- * uses, and few enough for the memory of the server.
+ * How many statements a connection keeps prepared; beyond it, the oldest is deallocated. More than an application uses, and few enough for the
+ * server's memory.
  */
 const MOST_PREPARED = 1_000
-/** The names of what each connection has prepared, in order. */
+/** The names of the statements that each connection has prepared, oldest first. */
 const prepared = new WeakMap<Wire, string[]>()
 
-/** Runs what was bound, and ends what runs as one. */
+/** Executes the bound statement and ends the implicit transaction. */
 const END = Buffer.concat([serialize.execute(), serialize.sync()])
 
 const EMPTY: Answer = { rows: [], columns: [], count: 0, command: '', size: 0 }
 
 /**
- * The driver accepts custom queries, such as its cursors; on a pipelined connection it requires instances of its own class. Its constructor
- * would prepare to parse results, at a noticeable cost for each statement, so that only its prototype is used.
+ * The driver accepts custom queries, such as its cursors, but on a pipelined connection only instances of its own class. We use only its prototype:
+ * its constructor prepares to parse results, which is expensive for every statement.
  */
 const DriverQuery = function () {} as unknown as new () => object
 DriverQuery.prototype = pg.Query.prototype
 
 /**
- * A statement on its way. The driver's own query finds out the type of every cell and makes a parser for each, every time; here
- * cells stay text, and a statement with a name is never described. It has no `columns` for that.
+ * A statement in progress. The driver's own query looks up the type of every cell and creates parsers for it each time; here cells stay text, and
+ * named statements are never described, so they have no `columns`.
  */
 export class CellQuery extends DriverQuery {
   readonly text: string
@@ -84,7 +84,7 @@ export class CellQuery extends DriverQuery {
     this.#raw = raw
   }
 
-  /** What the server has said so far. */
+  /** What the server has sent so far. */
   get answer(): Answer {
     return this.#answer
   }
@@ -103,7 +103,7 @@ export class CellQuery extends DriverQuery {
     wire.stream.write(this.#messages(wire))
   }
 
-  /** One piece of memory for all of them: the socket takes it at less cost than several. */
+  /** Joins all messages in one buffer: one write is cheaper than several. */
   #messages(wire: Wire): Buffer {
     const { text, name = '', values } = this
     const bind = serialize.bind({ statement: name, values: [...values] })
@@ -124,7 +124,7 @@ export class CellQuery extends DriverQuery {
     this.#size += row.size
   }
 
-  /** Of several statements in one text, the last one's answer counts. */
+  /** If a text holds several statements, the response to the last one counts. */
   handleCommandComplete({ text }: { readonly text: string }): void {
     const count = Number(text.slice(text.lastIndexOf(' ') + 1))
     const [command = ''] = text.split(' ', 1)
@@ -151,7 +151,7 @@ export class CellQuery extends DriverQuery {
   }
 }
 
-/** Makes room on a connection for a statement that is about to be prepared. */
+/** Deallocates the oldest statement if a connection has no room for one more. */
 function closeOldest(wire: Wire, name: string): readonly Buffer[] {
   const names = prepared.get(wire) ?? []
   prepared.set(wire, names)

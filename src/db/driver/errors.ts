@@ -3,7 +3,7 @@ import { type Fault, Problem, type ProblemType } from '../../problem.js'
 import {
   type DriverError,
   faultsOf,
-  type Guards,
+  type ConstraintErrors,
   isStillReferredTo,
   messageOf,
   NOT_NULL,
@@ -14,15 +14,15 @@ import {
 } from './field-errors.js'
 import { DatabaseRefused } from '../database.js'
 
-/** What a failure of the database means. */
+/** The meaning of a database error. */
 interface Meaning {
   readonly type: ProblemType
   readonly detail: string
-  /** The connection is gone, and whether the statement was run is not known. */
+  /** The connection was lost, and the statement may or may not have run. */
   readonly lost?: true
-  /** The statement was never run. */
+  /** The statement did not run. */
   readonly unsent?: true
-  /** Waiting cannot help at start: what would be right. */
+  /** Retrying at startup is pointless: how to fix the configuration. */
   readonly refused?: string
 }
 
@@ -31,7 +31,7 @@ const RETRY = { 'Retry-After': '1' }
 const lost = { ...unavailable, lost: true } as const
 const busy = { type: 'unavailable', detail: 'The database is busy with other changes' } as const
 const mismatch = { type: 'unavailable', detail: 'The database does not fit the configuration' } as const
-/** What clients read of a conflict that nothing explains. */
+/** The client's message for a conflict without a more specific one. */
 export const CONFLICT = 'The change conflicts with another record'
 const conflict = { type: 'conflict', detail: CONFLICT } as const
 const misfit = { type: 'validation', detail: 'A value cannot be stored' } as const
@@ -40,8 +40,8 @@ const denied = { ...unavailable, refused: 'DATABASE_URL names the user, the pass
 const insecure = { ...unavailable, refused: 'sslmode in DATABASE_URL says whether and how TLS is used' } as const
 
 /**
- * The one table of SQLSTATEs (or their classes, the first two characters) and of the system's error codes.
- * What is not in it is a bug of ours and stays as it is.
+ * Maps SQLSTATEs, or their classes (the first two characters), and system error codes. Any other code is a bug of ours, and its error is passed on
+ * unchanged.
  */
 const MEANINGS: Readonly<Record<string, Meaning>> = {
   '08': lost,
@@ -105,7 +105,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: insecure,
 }
 
-/** The driver's own errors, which carry no code. */
+/** Errors of the driver that have no code. */
 const MESSAGES: readonly (readonly [message: RegExp, meaning: Meaning])[] = [
   [/^Client (has encountered a connection error|was closed) and is not queryable/, { ...unavailable, unsent: true }],
   [/^Connection terminated due to connection timeout/, unavailable],
@@ -119,20 +119,20 @@ const MESSAGES: readonly (readonly [message: RegExp, meaning: Meaning])[] = [
   [/^The server does not support SSL|^There was an error establishing an SSL/, insecure],
 ]
 
-/** Errors of ours carry the driver's as their cause. */
+/** Our errors carry the driver's error as their cause. */
 function driverError(error: unknown): DriverError | undefined {
   if (error instanceof Problem) return driverError(error.cause)
-  // Not instanceof: errors of the system come from another realm where code runs in a context of its own.
+  // `instanceof` fails for system errors of another realm, such as a `vm` context.
   return types.isNativeError(error) ? error : undefined
 }
 
-/** The code of a driver's error, also when it is the cause of a Problem. */
+/** The code of a driver's error, or of the cause of a Problem. */
 function codeOf(error: unknown): string {
   const code = driverError(error)?.code
   return typeof code === 'string' ? code : ''
 }
 
-/** The function of the server that failed; undefined for what no PostgreSQL server has said. */
+/** The server function that reported the error; undefined for errors that no PostgreSQL server sent. */
 export function routineOf(error: unknown): unknown {
   return (driverError(error) as { readonly routine?: unknown } | undefined)?.routine
 }
@@ -140,106 +140,111 @@ export function routineOf(error: unknown): unknown {
 function meaningOf(error: DriverError): Meaning | undefined {
   const code = codeOf(error)
   if (code === '') return MESSAGES.find(([message]) => message.test(error.message))?.[1]
-  // A missing or forbidden socket file. Files that a handler could not open are none of our business.
+  // The socket file is missing or inaccessible. Errors about files that a handler opens are not ours.
   if (error.syscall === 'connect') return MEANINGS[code] ?? unavailable
   return MEANINGS[code] ?? (isSqlState(error) ? MEANINGS[code.slice(0, 2)] : undefined)
 }
 
-/** Whether the server itself answered with an error, so that the connection is in order and may be used again. */
+/** Whether the server itself reported the error, so that the connection is intact and may be used again. */
 function isSqlState(error: DriverError): boolean {
   return /^[0-9A-Z]{5}$/.test(codeOf(error)) && error.syscall === undefined
 }
 
-/** Whether the connection that gave this error must not be used again. */
+/** Whether the connection must not be used again after this error. */
 export function isBroken(error: unknown): boolean {
   const cause = driverError(error)
   return cause === undefined || !isSqlState(cause) || meaningOf(cause)?.lost === true || isStale(error)
 }
 
-/** Whether the connection was lost with the outcome unknown. */
+/** Whether the connection was lost and the outcome is unknown. */
 export function isLost(error: unknown): boolean {
   const cause = driverError(error)
   return cause !== undefined && meaningOf(cause)?.lost === true
 }
 
-/** Whether the statement surely never ran, because its connection was already gone. */
+/** Whether the statement certainly did not run, because its connection was already gone. */
 export function isUnsent(error: unknown): boolean {
   const cause = driverError(error)
   return cause !== undefined && meaningOf(cause)?.unsent === true
 }
 
-/** Whether the prepared form of a statement no longer fits: a table was altered, or a pooler mixed the sessions up. */
+/** Whether a prepared statement no longer fits: a table was altered, or a pooler mixed up sessions. */
 export function isStale(error: unknown): boolean {
   const code = codeOf(error)
   const routine = routineOf(error)
   return code === '26000' || code === '42P05' || (code === '0A000' && routine === 'RevalidateCachedQuery')
 }
 
-/** Whether a request failed because a table is another than its model's. */
+/** Whether a request failed because a table differs from its model. */
 export function isMismatch(error: unknown): boolean {
   return error instanceof Problem && error.message === mismatch.detail
 }
 
-/** What requests are told while the table of a model is known to be another. */
+/** The response to requests for a model whose table is known to differ. */
 export function mismatchProblem(): Problem {
   return new Problem(mismatch.type, mismatch.detail, { headers: RETRY })
 }
 
-/** Whether somebody else held, for too long, what a statement waited for. */
+/** Whether a statement waited too long for a lock. */
 export function isLocked(error: unknown): boolean {
   return codeOf(error) === '55P03'
 }
 
-/** Whether the same transaction may succeed when it is run again. */
+/** Whether the transaction may succeed if it is run again. */
 export function isTransient(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error)) || isStale(error)
 }
 
-/** Turns an error of the driver into the Problem that a client may see; anything else comes back as it is. */
-export function toProblem<E>(error: E, guards?: Guards): E | Problem {
+/** Converts an error of the driver to the Problem that a client may see; returns any other error unchanged. */
+export function toProblem<E>(error: E, constraintErrors?: ConstraintErrors): E | Problem {
   if (error instanceof DatabaseRefused) return problem(unavailable, error)
   if (error instanceof Problem && error.type === 'outcome_unknown') return error
   const cause = driverError(error)
-  const meaning = cause && (isForeignNull(cause, guards) ? mismatch : meaningOf(cause))
+  const meaning = cause && (isForeignNull(cause, constraintErrors) ? mismatch : meaningOf(cause))
   if (!meaning) return error
-  const faults = guards ? faultsOf(cause, guards) : []
-  const detail = guards && messageOf(cause, guards)
+  const faults = constraintErrors ? faultsOf(cause, constraintErrors) : []
+  const detail = constraintErrors && messageOf(cause, constraintErrors)
   if (detail !== undefined) return problem({ ...meaning, detail }, cause, faults)
   if (error instanceof Problem && error.type === meaning.type && faults.length === 0) return error
   return problem(meaning, cause, faults)
 }
 
 /**
- * The guards that explain a refused change, out of those of all tables: of the table that the server names. Where these have no message,
- * the message may be that of the model whose record others still refer to, or whose table the server names by a partition.
+ * Finds the constraints that explain a rejected change: those of the table that the server names. If they have no message, it may belong to the model
+ * whose record is still referenced, or to the model of which the server names a partition.
  */
-export function explaining(error: unknown, guards: ReadonlyMap<string, Guards>): Guards | undefined {
+export function explaining(
+  error: unknown,
+  constraintErrors: ReadonlyMap<string, ConstraintErrors>,
+): ConstraintErrors | undefined {
   const cause = driverError(error)
   if (!cause) return undefined
-  const own = guards.get(String(cause.table))
+  const own = constraintErrors.get(String(cause.table))
   if (own && (messageOf(cause, own) !== undefined || !isStillReferredTo(cause))) return own
-  return [...guards.values()].find((each) => messageOf(cause, each) !== undefined) ?? own
+  return [...constraintErrors.values()].find((each) => messageOf(cause, each) !== undefined) ?? own
 }
 
-/** Whether a null was refused where the model has no such column, or allows it: the table is another than the model's. */
-function isForeignNull(cause: DriverError, guards: Guards | undefined): boolean {
-  return guards !== undefined && cause.code === NOT_NULL && !guards.required.has(String(cause.column))
+/** Whether a null was rejected in a column that the model does not have or declares nullable: the table differs from its model. */
+function isForeignNull(cause: DriverError, constraintErrors: ConstraintErrors | undefined): boolean {
+  return (
+    constraintErrors !== undefined && cause.code === NOT_NULL && !constraintErrors.required.has(String(cause.column))
+  )
 }
 
-/** The columns and the texts of a key that is taken, as the server names them; undefined for any other error, and where it does not say. */
+/** Returns the columns and values of a duplicate key, as the server reports them; undefined for other errors, and if the server gives no details. */
 export function takenKeyOf(error: unknown): TakenKey | undefined {
   if (codeOf(error) !== '23505') return undefined
   return takenKey(driverError(error)?.detail)
 }
 
-/** The text that a statement could not convert, which the server quotes; undefined for any other error. */
+/** Returns the text that the server failed to convert; undefined for other errors. */
 export function failedConversionOf(error: unknown): string | undefined {
   return codeOf(error) === '22P02' ? /"(.*)"/.exec(driverError(error)?.message ?? '')?.[1] : undefined
 }
 
 /**
- * The refusal to delete a record that others refer to, as a client may see it; anything else comes back as it is.
- * @param referrers what is said, by the name of the constraint
+ * Converts the error of deleting a referenced record to what a client may see; returns any other error unchanged.
+ * @param referrers messages by constraint name
  */
 export function toReferred(error: unknown, referrers: ReadonlyMap<string, string>): unknown {
   const cause = driverError(error)
@@ -247,12 +252,12 @@ export function toReferred(error: unknown, referrers: ReadonlyMap<string, string
   return detail ? new Problem('conflict', detail, { cause }) : error
 }
 
-/** A character that the encoding of the database does not have. */
+/** SQLSTATEs for characters that the database's encoding lacks. */
 const UNKNOWN_CHARACTERS = new Set(['22021', '22P05'])
 
 /**
- * The failure of a statement that only reads, as a request may see it. What clients ask for was held to the types of the
- * fields, so a value that fits no column is a bug of whoever passed it, and the driver's error comes back.
+ * Converts the failure of a read to what a request may see. Input from clients was validated against the field types, so a value that does not fit
+ * its column is a bug of the caller, and the driver's error is returned.
  */
 export function toReadFailure(error: unknown): unknown {
   const cause = driverError(error)
@@ -269,7 +274,7 @@ function problem({ type, detail }: Meaning, cause: Error, faults: readonly Fault
   })
 }
 
-/** The refusal that an error at start means; undefined when trying again may help. */
+/** Returns the fatal error that a startup failure amounts to; undefined if retrying may help. */
 export function toRefusal(error: unknown): DatabaseRefused | undefined {
   const cause = driverError(error)
   if (cause instanceof DatabaseRefused) return cause

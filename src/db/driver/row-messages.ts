@@ -3,23 +3,22 @@ import { Socket } from 'node:net'
 import pg from 'pg'
 import type { Cell } from '../../fields/cell.js'
 
-/** The driver's connection, as far as the rows on it are concerned; its declared type leaves that out. */
+/** The parts of the driver's connection that concern rows; its declared type lacks them. */
 interface Wire {
   emit(event: 'dataRow', row: RowMessage): void
   attachListeners(stream: EventEmitter): void
 }
 
-/** A message is its type, one byte, and its length, four bytes that count themselves; what it holds follows. */
+/** A message starts with one byte for its type and four for its length, which includes those four. */
 const HEAD = 5
 const ROW = 'D'.charCodeAt(0)
 
 /**
- * A client of the driver that leaves the cells of rows as the bytes that they came in until they are asked for. The driver makes a string of
- * each cell, and copies what it has of a message again with each part that arrives: for a page that goes on to a client as it is,
- * that is most of the work. All other messages are read by the driver.
+ * A client that keeps the cells of rows as received bytes until they are read. The driver converts each cell to a string, and copies a partial
+ * message again with every chunk, which is most of the cost of a page that is forwarded unchanged. The driver still parses all other messages.
  */
 export class RowClient extends pg.Client {
-  /** What the server has said besides its answers: that a commit is done here, and perhaps on no standby. */
+  /** What the server reported besides its responses: `unreplicated` if a commit may not have reached a standby. */
   readonly notices = { unreplicated: false }
 
   constructor(config?: string | pg.ClientConfig) {
@@ -41,15 +40,15 @@ export class RowClient extends pg.Client {
   }
 }
 
-/** What one read of a socket takes at most, in bytes. */
+/** The size of the read buffer, in bytes. */
 const READ = 64 * 1024
 
 /**
- * A socket that reads into one piece of memory, again and again; its chunks are valid until their listener returns. A new piece for each
- * read would be garbage that V8 does not see the size of soon enough.
+ * Creates a socket that reads into one buffer repeatedly; a chunk is valid until its listener returns. With a new buffer for each read, V8 notices
+ * the garbage too late.
  */
 export function makeSocket({ ssl }: { readonly ssl?: unknown } = {}): Socket {
-  // The layer of encryption reads by itself.
+  // TLS does its own reading.
   if (ssl) return new Socket()
   const buffer = Buffer.allocUnsafeSlow(READ)
   const onread = {
@@ -63,23 +62,23 @@ export function makeSocket({ ssl }: { readonly ssl?: unknown } = {}): Socket {
   return socket
 }
 
-/** A row of an answer, to be read before its listener returns. */
+/** A row of a result. Read it before its listener returns. */
 export class RowMessage {
   readonly #body: Buffer
   readonly #lasts: boolean
 
-  /** `lasts` says that nobody else writes to `body`. */
+  /** `lasts` says that the memory of `body` is not reused. */
   constructor(body: Buffer, lasts: boolean) {
     this.#body = body
     this.#lasts = lasts
   }
 
-  /** In bytes. */
+  /** The size in bytes. */
   get size(): number {
     return this.#body.length
   }
 
-  /** Its cells; of the one at `raw`, in its place an empty one, the bytes. */
+  /** Returns the cells of the row. The cell at `raw` is returned as bytes, and is empty among the cells. */
   read(raw: number | undefined): { readonly cells: readonly Cell[]; readonly bytes: Uint8Array | undefined } {
     const body = this.#body
     const cells: Cell[] = []
@@ -101,15 +100,15 @@ export class RowMessage {
     return { cells, bytes: bytes && !this.#lasts ? Buffer.from(bytes) : bytes }
   }
 
-  /** What the driver's own queries look at. */
+  /** Read by the driver's own queries. */
   get fields(): readonly Cell[] {
     return this.read(undefined).cells
   }
 }
 
-/** Takes a stream of messages chunk by chunk, and tells rows from the rest, which is passed on as whole messages. */
+/** Splits a stream of messages into rows, and other messages, which are passed on whole. */
 function createReader(onRow: (row: RowMessage) => void, onOthers: (bytes: Buffer) => void): (chunk: Buffer) => void {
-  /** A message of which only the beginning has come: as much of it as is known to be needed, `filled` to here. */
+  /** A partial message: as much of it as is needed so far, `filled` up to here. */
   let begun: Buffer | undefined
   let filled = 0
 
@@ -119,7 +118,7 @@ function createReader(onRow: (row: RowMessage) => void, onOthers: (bytes: Buffer
     return from + copied
   }
 
-  /** Goes on with the message that is begun; answers where the next one begins. */
+  /** Continues a partial message; returns where the next message starts. */
   const complete = (chunk: Buffer): number => {
     let at = 0
     while (begun) {

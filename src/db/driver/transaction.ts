@@ -6,21 +6,21 @@ import { toProblem } from './errors.js'
 import { isDoubtful, toOutcome } from './outcome.js'
 import type { Send } from './send.js'
 
-/** Ends a transaction that is not being committed yet: it is rolled back, and fails for this reason. */
+/** Ends a transaction that is not being committed yet: it is rolled back and fails with this reason. */
 export type End = (reason: Error) => void
 
 export interface TransactionParts {
   readonly send: Send
   readonly begin: string
-  /** The ends of all transactions that are under way. */
+  /** Ends the transactions in progress; one function each. */
   readonly ends: Set<End>
   readonly signal: AbortSignal | undefined
   readonly enforce: (() => void) | undefined
 }
 
 /**
- * Commits what `work` did, or rolls it back. It is over when somebody ends it, whatever `work` does: its connection is cut, and what the server
- * does on it is cancelled.
+ * Commits the changes of `work`, or rolls them back. If the transaction is ended from outside, its connection is closed and its running statement
+ * cancelled, whatever `work` does.
  */
 export function runTransaction<T>(
   client: pg.PoolClient,
@@ -40,7 +40,7 @@ export function runTransaction<T>(
       send(client, statement, (error, answer, isSpent) => {
         asking -= 1
         spent ||= isSpent
-        // Once the server has said that it has committed, nothing undoes that.
+        // Once the server has reported the commit, it is final.
         if (error === null || (answer.command === 'COMMIT' && !isDoubtful(error))) resolve(answer)
         else reject(error)
       })
@@ -62,7 +62,7 @@ export function runTransaction<T>(
     const { command } = await ask({ text: 'commit', values: [] }).catch((error: unknown) => {
       throw toOutcome(error)
     })
-    // After a failed statement the server answers COMMIT with a rollback, even if `work` has swallowed the failure.
+    // After a failed statement the server answers COMMIT with ROLLBACK, even if `work` has caught the error.
     if (command === 'ROLLBACK') throw failure
   }
   const run = async (): Promise<T> => {

@@ -9,10 +9,10 @@ import { EMBEDDED_MAJOR, startPglite } from './pglite.js'
 import { lockDirectory } from './lock.js'
 
 /**
- * Makes an embedded database what a backup holds. It is unpacked beside its place and opened once, and only then takes it; the one that was
- * there is put aside, not deleted.
- * @returns where the one that was there is now; undefined when there was none
- * @throws DatabaseRefused when another process has the database, and for a file that is no backup; then nothing is changed
+ * Replaces an embedded database by the contents of a backup. The backup is unpacked next to the database and opened once before it takes its place;
+ * the old database is moved aside, not deleted.
+ * @returns the new path of the old database; undefined if there was none
+ * @throws DatabaseRefused if another process uses the database, or if the file is not a backup; then nothing is changed
  */
 export async function restoreEmbedded(given: string, file: string): Promise<string | undefined> {
   const directory = resolve(given)
@@ -52,7 +52,7 @@ async function unpack(file: string, folder: string): Promise<void> {
 
 const BLOCK = 512
 
-/** The text of a file at the top of a tar archive. */
+/** Returns the text of a top-level file of a tar archive. */
 function readMember(archive: Buffer, wanted: string): string | undefined {
   for (let at = 0; at + BLOCK <= archive.length; ) {
     const name = archive.toString('latin1', at, at + 100).replace(/\0.*$/s, '')

@@ -11,18 +11,18 @@ const SPI = ['autoinc', 'insert_username', 'moddatetime', 'refint']
 
 const BLOCK = 512
 
-/** One file of a bundle, by its path below the installation of PostgreSQL. */
+/** A file of a bundle, with its path relative to the PostgreSQL installation. */
 interface BundleFile {
   readonly path: string
   readonly bytes: Uint8Array
 }
 
-/** Extensions already put into a running PGlite; the files are gone with its process. */
+/** Extensions already loaded into a running PGlite; they are gone when its process ends. */
 const loaded = new WeakMap<PGlite, Set<string>>()
 
 /**
- * Makes extensions available to `create extension` in a running PGlite, with the extensions that they require. PGlite's package has
- * bundles of the extensions that come with PostgreSQL; extensions without a bundle are left to PostgreSQL's own error.
+ * Makes extensions, and those that they require, available to `create extension` in a running PGlite. PGlite ships the extensions of PostgreSQL as
+ * bundles; for others PostgreSQL reports its own error.
  */
 export async function loadExtensions(pglite: PGlite, names: readonly string[]): Promise<void> {
   const done = loaded.get(pglite) ?? new Set<string>()
@@ -37,7 +37,7 @@ export async function loadExtensions(pglite: PGlite, names: readonly string[]): 
   }
 }
 
-/** Makes the extensions of a database that was just opened available again. */
+/** Loads the extensions that a newly opened database uses. */
 export async function loadInstalled(pglite: PGlite): Promise<void> {
   const { rows } = await pglite.query<{ extname: string }>(
     `select extname from pg_extension where extname <> 'plpgsql'`,
@@ -48,7 +48,7 @@ export async function loadInstalled(pglite: PGlite): Promise<void> {
   )
 }
 
-/** The path of the bundle with an extension; undefined when there is none. */
+/** Returns the path of an extension's bundle; undefined if there is none. */
 function bundleOf(name: string): string | undefined {
   if (!/^[a-z0-9_-]+$/.test(name)) return undefined
   const folder = dirname(createRequire(import.meta.url).resolve('@electric-sql/pglite'))
@@ -56,7 +56,7 @@ function bundleOf(name: string): string | undefined {
   return existsSync(bundle) ? bundle : undefined
 }
 
-/** The files of a gzipped archive in the format of tar. */
+/** Reads the files of a gzipped tar archive. */
 async function readBundle(bundle: string): Promise<readonly BundleFile[]> {
   const archive = await promisify(gunzip)(await readFile(bundle))
   const text = (start: number, length: number) =>
@@ -75,7 +75,7 @@ async function readBundle(bundle: string): Promise<readonly BundleFile[]> {
   return files
 }
 
-/** Libraries are compiled before PostgreSQL asks for them, because it cannot wait. */
+/** Compiles libraries up front, because PostgreSQL cannot wait for it. */
 async function put(pglite: PGlite, { path, bytes }: BundleFile): Promise<void> {
   const { FS, WASM_PREFIX } = pglite.Module
   const target = `${WASM_PREFIX}/${path}`

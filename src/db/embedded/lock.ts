@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { types } from 'node:util'
 import { DatabaseInUse, DatabaseRefused } from '../database.js'
 
-/** Who holds a lock. A pid is given again after its process has ended, so its time of start belongs to it. */
+/** The process that holds a lock. Pids are reused, so its start time is kept as well. */
 interface Holder {
   readonly pid: number
   readonly started: string | null
@@ -12,10 +12,10 @@ interface Holder {
 }
 
 /**
- * Takes the exclusive lock of an embedded database, which PGlite itself does not: two processes that write to one
- * directory lose rows without a word. A lock whose process has ended is taken over.
- * @returns the function that gives the lock back; the end of the process does so too.
- * @throws DatabaseRefused when another process holds it.
+ * Takes the exclusive lock of an embedded database. PGlite has none: two processes that write to one directory silently lose rows. The lock of a
+ * process that has ended is taken over.
+ * @returns a function that releases the lock; it is also released when the process ends
+ * @throws DatabaseRefused if another process holds the lock
  */
 export function lockDirectory(directory: string): () => void {
   const path = `${directory}.lock`
@@ -24,7 +24,7 @@ export function lockDirectory(directory: string): () => void {
   let held = true
   const release = () => {
     process.removeListener('exit', release)
-    // A second call must not take the lock from whoever has it by then.
+    // A second call must not remove the lock of its next holder.
     if (held) remove(path)
     held = false
   }
@@ -36,7 +36,7 @@ function takeLock(path: string, directory: string): void {
   if (create(path)) return
   const takeover = `${path}.takeover`
   if (!isLeftBehind(path, directory)) return takeLock(path, directory)
-  // Only one process at a time may take over, or a late one would remove the lock that an early one has just made.
+  // Only one process at a time may take over a lock. Otherwise a slow one would remove the lock that a fast one has just taken.
   takeLock(takeover, directory)
   try {
     if (isLeftBehind(path, directory)) remove(path)
@@ -58,8 +58,8 @@ function create(path: string): boolean {
 }
 
 /**
- * Whether a lock outlived its process; false when there is none any more.
- * @throws DatabaseRefused when it is in force.
+ * Whether the lock's process has ended; false if the lock is gone.
+ * @throws DatabaseRefused if the lock is in use
  */
 function isLeftBehind(path: string, directory: string): boolean {
   const text = read(path)
@@ -89,19 +89,19 @@ function isAlive({ pid, started }: Holder): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    // Any other error means that the process is there, but is not ours.
+    // Any other error means that the process exists but belongs to another user.
     if (isSystemError(error, 'ESRCH')) return false
   }
   const startedNow = startOf(pid)
   return started === null || startedNow === null || started === startedNow
 }
 
-/** When a process started, in ticks since the machine did; null where the system does not tell. */
+/** Returns the start time of a process, in ticks since boot; null if the system does not provide it. */
 function startOf(pid: number): string | null {
-  // The second field is the command in brackets, and may itself hold brackets and blanks.
+  // The second field is the command in parentheses, which may itself contain parentheses and spaces.
   const stat = read(`/proc/${pid}/stat`)
   const [state, ...fields] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
-  // A process that has ended and whose parent does not care keeps its pid.
+  // A zombie keeps its pid until its parent collects it.
   return state === 'Z' ? 'ended' : (fields[18] ?? null)
 }
 
@@ -119,7 +119,7 @@ function read(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    // A process that ends while its entry in /proc is read gives ESRCH.
+    // Reading the entry of a process that ends meanwhile fails with ESRCH.
     if (isSystemError(error, 'ENOENT') || isSystemError(error, 'ESRCH')) return undefined
     throw error
   }

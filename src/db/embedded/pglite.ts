@@ -11,14 +11,14 @@ import { layOut } from './template.js'
 import { poolDatabase } from '../pool/pooled-database.js'
 import { withParts } from '../wrap.js'
 
-/** The PostgreSQL inside the PGlite that package.json pins. It opens no directory of another major version. */
+/** The major version of PostgreSQL in the PGlite that package.json pins. It cannot open directories of other major versions. */
 export const EMBEDDED_MAJOR = '18'
 
 const PROMISES = 'one session, survives a killed process but not a power cut, not for production'
 
 /**
- * The embedded database, kept in a directory that is locked until it is closed.
- * @throws DatabaseRefused when another process has it, when it is of another version, or when it cannot be opened.
+ * Opens the embedded database in a directory, which stays locked until it is closed.
+ * @throws DatabaseRefused if another process uses it, if its version differs, or if it cannot be opened
  */
 export async function openPglite(given: string): Promise<Database> {
   const directory = resolve(given)
@@ -40,13 +40,13 @@ export async function openPglite(given: string): Promise<Database> {
   }
 }
 
-/** An empty embedded database in memory, gone when it is closed. It takes seconds to make, and needs no disk. */
+/** Opens an empty embedded database in memory. It takes seconds to create and needs no disk. */
 export async function openMemory(): Promise<Database> {
   const pglite = await startPglite({})
   return pgliteDatabase(pglite, `embedded PGlite in memory (${PROMISES})`, () => pglite.close())
 }
 
-/** Makes the files of an empty database in a folder that is not there yet. */
+/** Creates the files of an empty database in a folder that does not exist yet. */
 export async function layOutDirectory(folder: string): Promise<void> {
   await layOut(folder, async (fresh) => {
     const pglite = await startPglite({ dataDir: fresh })
@@ -55,21 +55,20 @@ export async function layOutDirectory(folder: string): Promise<void> {
 }
 
 const SETTINGS: Readonly<Record<string, string>> = {
-  // A migration that makes a thousand tables is proved in one transaction, in which each of them takes several locks.
+  // Migrations are tested in one transaction, and each table that they create takes several locks.
   max_locks_per_transaction: '512',
-  // All of it is touched at the start; the system keeps the files in memory besides.
+  // All of it is touched at startup, and the system caches the files anyway.
   shared_buffers: '16MB',
 }
 
-/** The settings as parameters of a start. */
+/** Returns the settings as command-line parameters. */
 export function pgliteSettings(): readonly string[] {
   return Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
 /**
- * How V8 compiles the embedded database. What it would compile a second time, and better, a command hardly uses then: a short one took
- * half as long again, and a file of 60,000 records is loaded in 8 s instead of 6.5 without. A server has compiled again what has run a
- * hundred times as many bytes as is usual.
+ * V8 options for the embedded database. Short commands gain little from optimised code: without this they took half as long again, but loading 60,000
+ * records took 6.5 s instead of 8 s. A server optimises code after a hundred times the usual amount.
  */
 const COMPILING = {
   lasting: ['--wasm-tiering-budget=200000000'],
@@ -77,7 +76,7 @@ const COMPILING = {
 }
 let compiling = COMPILING.lasting
 
-/** Says that this process does little with embedded databases and ends soon. To be called before it opens one. */
+/** Declares that this process uses embedded databases only briefly. Call it before opening one. */
 export function expectBriefWork(): void {
   compiling = COMPILING.brief
 }
@@ -93,13 +92,13 @@ export async function startPglite(options: {
   return PGlite.create({ ...options, startParams: [...PGlite.defaultStartParams, ...pgliteSettings()] })
 }
 
-/** The database that a running PGlite holds. */
+/** Wraps a running PGlite as a Database. */
 export function pgliteDatabase(pglite: PGlite, description: string, closed?: () => Promise<void>): Database {
   const database = poolDatabase({
     description,
     whenPending: 'apply',
     concurrent: false,
-    // PGlite blocks the event loop, so a limit could only strike after the answer is there.
+    // PGlite blocks the event loop, so a timeout could only fire after the response.
     sending: { patience: undefined, prepare: true },
     pool: {
       stream: () => new PgliteStream(pglite),
@@ -114,9 +113,9 @@ export function pgliteDatabase(pglite: PGlite, description: string, closed?: () 
     ...(closed && { closed }),
   })
   const pack = async () => {
-    // What is written since then has to be done again by whoever opens the archive.
+    // Changes after the checkpoint must be replayed when the archive is opened.
     await database.query({ text: 'checkpoint', values: [] })
-    // Within a transaction of its own nobody else has one: there is but one connection.
+    // The only connection is held by this transaction, so nothing else runs.
     const archive = await database.transaction(() => pglite.dumpDataDir('gzip'))
     return new Uint8Array(await archive.arrayBuffer())
   }

@@ -1,12 +1,12 @@
 import { Duplex } from 'node:stream'
 import type { PGlite } from '@electric-sql/pglite'
 
-/** The first byte of the packet that opens a session; all later ones begin with a letter. */
+/** The first byte of a startup packet; all later packets start with a letter. */
 const STARTUP = 0
 
 /**
- * What the driver takes for the socket to a server: bytes of PostgreSQL's protocol go straight into PGlite, and its
- * answers come back. So the embedded database is spoken to by the same driver, with the same parsers and errors.
+ * A stream that the driver uses as its socket: it passes the bytes of PostgreSQL's protocol to PGlite and returns the responses. So the embedded
+ * database uses the same driver, parsers and errors as a server.
  */
 export class PgliteStream extends Duplex {
   readonly #pglite: PGlite
@@ -21,7 +21,7 @@ export class PgliteStream extends Duplex {
     return this
   }
 
-  // What a socket has and memory does not need.
+  // Methods of a socket that are meaningless in memory.
   setNoDelay(): this {
     return this
   }
@@ -61,7 +61,7 @@ export class PgliteStream extends Duplex {
     if (answer.length > 0 && !this.destroyed) this.push(Buffer.concat(answer))
   }
 
-  /** PGlite has one session for ever, and what an earlier connection left open or set in it must not be inherited. */
+  /** PGlite has a single session: a new connection must not inherit an open transaction or settings from the previous one. */
   async #forgetSession(): Promise<void> {
     await this.#pglite.exec('rollback')
     await this.#pglite.exec('discard all')

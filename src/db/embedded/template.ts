@@ -4,18 +4,18 @@ import { mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
 
-/** Makes the files of an empty database in a folder that is not there yet. */
+/** Creates the files of an empty database in a folder that does not exist yet. */
 export type MakeFiles = (folder: string) => Promise<void>
 
 /**
- * Puts the files of an empty database into a folder that is not there yet, all or none. PGlite takes seconds to make them and a
- * fraction of one to open a copy, so they are made once and kept.
- * @param folder nobody else may be at it meanwhile
- * @param make makes them the first time
+ * Puts the files of an empty database into a folder that does not exist yet, all or none. PGlite takes seconds to create them but opens a copy in a
+ * fraction of a second, so they are created once and kept.
+ * @param folder must not be used by anything else meanwhile
+ * @param make creates the files the first time
  */
 export async function layOut(folder: string, make: MakeFiles): Promise<void> {
   const unfinished = `${folder}.new`
-  // Of a process that was killed while it was here.
+  // Left by a process that was killed here.
   await rm(unfinished, { recursive: true, force: true })
   const template = await findTemplate(make).catch(() => undefined)
   if (template === undefined) await make(unfinished)
@@ -24,9 +24,9 @@ export async function layOut(folder: string, make: MakeFiles): Promise<void> {
 }
 
 /**
- * The template of the installed PGlite. It lies where tools keep what they can make again: `node_modules/.cache`, which is as
- * trustworthy as the code beside it. Its name says which version made it.
- * @throws when there is none and none can be written there
+ * Returns the template for the installed PGlite, in `node_modules/.cache`, where tools keep files that they can recreate; it is as trustworthy as the
+ * code next to it. Its name includes the version.
+ * @throws if there is none and none can be written
  */
 async function findTemplate(make: MakeFiles): Promise<string> {
   const entry = createRequire(import.meta.url).resolve('@electric-sql/pglite')
@@ -39,7 +39,7 @@ async function findTemplate(make: MakeFiles): Promise<string> {
   await mkdir(dirname(template), { recursive: true })
   try {
     await make(own)
-    // Another process may have put its own there meanwhile, which is as good.
+    // Another process may have created the same template meanwhile.
     await rename(own, template).catch((error: unknown) => {
       if (!existsSync(template)) throw error
     })

@@ -1,122 +1,123 @@
 import { Problem } from '../../problem.js'
 
-/** Bounds how many statements wait in one line, and counts those that may not. */
+/** A load shedder: bounds the queue of statements and counts the rejected ones. */
 export interface Admission {
   /**
-   * Takes a place; who has one calls `leave` once.
-   * @throws Problem `unavailable` when the line is full
+   * Acquires a slot; every acquired slot must be released once.
+   * @throws Problem `unavailable` if the queue is full
    */
-  enter(): void
-  /** Takes a place in a line that is full, too. */
-  push(): void
-  leave(): void
-  /** How many places the line has now. */
-  places(): number
-  /** Counts a refusal, and returns it. */
-  refuse(): Problem
-  /** Notes that the line does not move because nobody in it may go on, which tells nothing about its speed. */
-  rest(): void
-  /** How many were refused. */
-  refused(): number
+  acquire(): void
+  /** Acquires a slot even if the queue is full. */
+  acquireUnchecked(): void
+  release(): void
+  /** The current limit of the queue. */
+  limit(): number
+  /** Counts a rejection and returns its problem. */
+  reject(): Problem
+  /** Excludes the current sample: the queue is blocked by limits, which says nothing about the throughput. */
+  skipSample(): void
+  /** The number of rejections. */
+  rejected(): number
 }
 
-/** A line may be as long as what leaves it in so many milliseconds. */
-const WORTH = 500
-/** However fast it is, it has at most so many places, and however slow, so many for each connection. */
-const MOST = 1_000
-const LEAST = 16
-const LEAST_EACH = 4
-/** Milliseconds between two looks at its speed. A look weighs as much as each before it, and this at least. */
-const BETWEEN = 50
+/** The queue may hold what is processed in this time. */
+const MAX_WAIT_MS = 500
+/** Bounds of the limit, whatever the throughput; the minimum also depends on the number of connections. */
+const MAX_LIMIT = 1_000
+const MIN_LIMIT = 16
+const MIN_LIMIT_PER_CONNECTION = 4
+/** How often the throughput is sampled. */
+const SAMPLE_INTERVAL_MS = 50
+/** The weight of a new sample in the moving average; the first samples weigh more. */
 const WEIGHT = 1 / 8
-/** Milliseconds for which a speed is remembered when nothing was to be learnt about it. */
-const MEMORY = 5_000
-const UNKNOWN = MOST / WORTH
+/** How long the throughput is remembered without a new sample. */
+const MEMORY_MS = 5_000
+const UNKNOWN_THROUGHPUT = MAX_LIMIT / MAX_WAIT_MS
 
 /**
- * Length alone tells little: a hundred in a line are nothing to a database that answers them in ten milliseconds. So a line has as many places
- * as are worth waiting for, by the speed at which it moved while it was never empty. Who comes only compares two counts.
- * @param isFull whether a line of this length moves no faster for one more
+ * A fixed limit would not do: a hundred waiting statements are nothing for a database that answers them in ten milliseconds. So the limit
+ * follows the throughput, measured while the queue was never empty. A new statement only compares two counts.
+ * @param isFull whether a queue of this length keeps the database fully busy
  */
 export function createAdmission(connections: number, isFull = longerThan(connections)): Admission {
-  const least = leastOf(connections)
-  let entered = 0
-  let left = 0
-  let refused = 0
-  let places = MOST
-  /** Of those that leave in a millisecond. */
-  let speed = UNKNOWN
-  let looks = 0
-  /** When something was learnt last. */
-  let learnt = Number.NEGATIVE_INFINITY
-  /** A line that was short for a part of the time tells who came, not who could have left. */
+  const minLimit = minLimitOf(connections)
+  let acquired = 0
+  let released = 0
+  let rejected = 0
+  let limit = MAX_LIMIT
+  /** Statements per millisecond. */
+  let throughput = UNKNOWN_THROUGHPUT
+  let samples = 0
+  let sampledAt = Number.NEGATIVE_INFINITY
+  /** Whether the queue was short at some time in the interval: then its throughput is the rate of arrivals, not the capacity. */
   let wasShort = true
-  let last: { readonly time: number; readonly left: number } | undefined
+  let last: { readonly time: number; readonly released: number } | undefined
   let timer: NodeJS.Timeout | undefined
 
-  function setSpeed(now: number): void {
-    speed = now
-    places = Math.round(Math.min(MOST, Math.max(least, speed * WORTH)))
+  function setThroughput(now: number): void {
+    throughput = now
+    limit = Math.round(Math.min(MAX_LIMIT, Math.max(minLimit, throughput * MAX_WAIT_MS)))
   }
 
-  function look(): void {
+  function sample(): void {
     const time = performance.now()
     if (last && !wasShort) {
-      looks += 1
-      learnt = time
-      setSpeed(speed + ((left - last.left) / (time - last.time) - speed) * Math.max(WEIGHT, 1 / (looks + 1)))
+      samples += 1
+      sampledAt = time
+      const measured = (released - last.released) / (time - last.time)
+      setThroughput(throughput + (measured - throughput) * Math.max(WEIGHT, 1 / (samples + 1)))
     }
-    wasShort = !isFull(entered - left)
-    last = { time, left }
-    if (left < entered) return
+    wasShort = !isFull(acquired - released)
+    last = { time, released }
+    if (released < acquired) return
     clearInterval(timer)
     timer = undefined
     last = undefined
   }
 
-  function watch(): NodeJS.Timeout {
-    if (performance.now() - learnt > MEMORY) {
-      looks = 0
-      setSpeed(UNKNOWN)
+  function startSampling(): NodeJS.Timeout {
+    if (performance.now() - sampledAt > MEMORY_MS) {
+      samples = 0
+      setThroughput(UNKNOWN_THROUGHPUT)
     }
-    return setInterval(look, BETWEEN).unref()
+    return setInterval(sample, SAMPLE_INTERVAL_MS).unref()
   }
 
-  function push(): void {
-    timer ??= watch()
-    entered += 1
+  function acquireUnchecked(): void {
+    timer ??= startSampling()
+    acquired += 1
   }
 
-  function refuse(): Problem {
-    refused += 1
-    return new Problem('unavailable', 'The database has too much to do', { headers: { 'Retry-After': '1' } })
+  function reject(): Problem {
+    rejected += 1
+    return new Problem('unavailable', 'The database is overloaded', { headers: { 'Retry-After': '1' } })
   }
 
   return {
-    enter: () => {
-      if (entered - left >= places) throw refuse()
-      push()
+    acquire: () => {
+      if (acquired - released >= limit) throw reject()
+      acquireUnchecked()
     },
-    push,
-    leave: () => {
-      left += 1
-      if (!isFull(entered - left)) wasShort = true
+    acquireUnchecked,
+    release: () => {
+      released += 1
+      if (!isFull(acquired - released)) wasShort = true
     },
-    places: () => places,
-    refuse,
-    rest: () => {
+    limit: () => limit,
+    reject,
+    skipSample: () => {
       wasShort = true
     },
-    refused: () => refused,
+    rejected: () => rejected,
   }
 }
 
-function leastOf(connections: number): number {
-  return Math.max(LEAST, LEAST_EACH * connections)
+function minLimitOf(connections: number): number {
+  return Math.max(MIN_LIMIT, MIN_LIMIT_PER_CONNECTION * connections)
 }
 
-/** Whether a line is long enough to keep all connections busy, where several statements are sent on each of them. */
+/** Whether a queue is long enough to keep all connections busy, if several statements are sent on each of them. */
 function longerThan(connections: number): (length: number) => boolean {
-  const full = leastOf(connections)
+  const full = minLimitOf(connections)
   return (length) => length >= full
 }

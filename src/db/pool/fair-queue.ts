@@ -1,21 +1,29 @@
 import { Problem } from '../../problem.js'
 import { createAdmission } from './admission.js'
-import { append, createChain, remove } from './linked-list.js'
-import type { Share } from '../database.js'
-import { createLines, type Group, hasWaiters, learn, type Line, type Turn, type Waiter } from './work-queues.js'
+import { append, createLinkedList, remove } from './linked-list.js'
+import type { QueueKey } from '../database.js'
+import {
+  createWorkQueues,
+  type QueueGroup,
+  hasWaiters,
+  learn,
+  type WorkQueue,
+  type Turn,
+  type Waiter,
+} from './work-queues.js'
 
 /** Grants the connections of a pool so that no resource, statement or record takes all of them, nor the whole queue. */
 export interface FairQueue {
   /**
-   * Grants a connection: at once if the share of the work permits it, otherwise later.
-   * @returns for work that waits, what takes it out of the queue without its turn
-   * @throws Problem `unavailable` when too many wait; never for work that `follows` granted work
+   * Grants a connection: at once if the limits permit it, otherwise later.
+   * @returns for work that waits, a function that removes it from the queue
+   * @throws Problem `unavailable` if the queue is full; never for work that `follows` granted work
    */
-  enter(work: Share & { readonly follows?: boolean }, turn: Turn): (() => void) | undefined
+  enter(work: QueueKey & { readonly follows?: boolean }, turn: Turn): (() => void) | undefined
   /** Returns a granted connection, used for `time` milliseconds; without a time, nothing is learned about the work. */
-  leave(granted: Line, time?: number): void
+  leave(granted: WorkQueue, time?: number): void
   waiting(): number
-  refused(): number
+  rejected(): number
 }
 
 interface FairQueueOptions {
@@ -24,141 +32,141 @@ interface FairQueueOptions {
   readonly patience: number
 }
 
-/** Work that uses connections for less time is quick: others hardly notice how many it has. */
-const QUICK = 50
-/** Work that is not quick may have so many connections for each one that is left. */
+/** Work that holds connections for less time, in ms, is quick: others hardly notice it. */
+const QUICK_MS = 50
+/** The connections that slow work may hold for each free one. */
 const GROUP_SHARE = 2
-const LINE_SHARE = 1
-const BETWEEN = 50
+const QUEUE_SHARE = 1
+const CHECK_INTERVAL_MS = 50
 
-/** Work of a resource that may always wait, also when others fill a queue that has just become shorter. */
+/** How much work of a resource may always wait, even while other work fills the queue. */
 const MIN_WAITING = 4
 
 /**
- * Limits depend on how much is free (dynamic thresholds), so a lone workload may use most of the pool, and the busier the others are, the
- * smaller is each part. Quick work may use all connections but a reserve; whoever has none may have the last one.
+ * The limits depend on the number of free connections (dynamic thresholds): work on its own may use most of the pool, and less of it the busier the
+ * others are. Quick work may use all connections but a reserve. Work without a connection may take the last one.
  */
 export function createFairQueue({ connections, patience }: FairQueueOptions): FairQueue {
   const reserve = Math.floor(connections / 4)
-  const lines = createLines()
-  const queued = createChain<Group>()
-  const arrivals = createChain<Waiter>()
+  const queues = createWorkQueues()
+  const readyGroups = createLinkedList<QueueGroup>()
+  const arrivals = createLinkedList<Waiter>()
   let used = 0
   let timer: NodeJS.Timeout | undefined
   const admission = createAdmission(connections, () => arrivals.length > 0 && used === connections)
 
-  function mayTake({ held, time }: Line | Group, share: number): boolean {
+  function mayTake({ held, time }: WorkQueue | QueueGroup, share: number): boolean {
     const free = connections - used
-    return held === 0 || (free > reserve && (time < QUICK || held < share * free))
+    return held === 0 || (free > reserve && (time < QUICK_MS || held < share * free))
   }
 
-  function permits(line: Line): boolean {
-    const { group, outer } = line
-    if (outer && line.held > 0) return false
-    return admits(group) && (!group.limited || mayTake(outer ?? line, LINE_SHARE))
+  function permits(queue: WorkQueue): boolean {
+    const { group, parent } = queue
+    if (parent && queue.held > 0) return false
+    return admits(group) && (!group.limited || mayTake(parent ?? queue, QUEUE_SHARE))
   }
 
-  function admits(group: Group): boolean {
+  function admits(group: QueueGroup): boolean {
     return !group.limited || mayTake(group, GROUP_SHARE)
   }
 
-  function hold(line: Line, count: 1 | -1): void {
+  function hold(queue: WorkQueue, count: 1 | -1): void {
     used += count
-    line.held += count
-    line.group.held += count
-    if (line.outer) line.outer.held += count
+    queue.held += count
+    queue.group.held += count
+    if (queue.parent) queue.parent.held += count
   }
 
-  function wait(line: Line, turn: Turn, follows: boolean): () => void {
-    const { group } = line
-    const waiters = (line.waiters ??= createChain())
-    const room = 2 * admission.places() - arrivals.length
+  function wait(queue: WorkQueue, turn: Turn, follows: boolean): () => void {
+    const { group } = queue
+    const waiters = (queue.waiters ??= createLinkedList())
+    const room = 2 * admission.limit() - arrivals.length
     if (!follows && group.waiting >= MIN_WAITING && (group.waiting >= room || 4 * waiters.length >= 3 * room)) {
-      lines.forgetIfIdle(line)
-      throw admission.refuse()
+      queues.forgetIfIdle(queue)
+      throw admission.reject()
     }
-    admission.push()
+    admission.acquireUnchecked()
     group.waiting += 1
-    const waiter: Waiter = { line, turn, since: performance.now(), place: undefined, arrival: undefined }
+    const waiter: Waiter = { queue, turn, since: performance.now(), place: undefined, arrival: undefined }
     waiter.place = append(waiters, waiter)
     waiter.arrival = append(arrivals, waiter)
-    settle(line)
-    timer ??= setInterval(expire, BETWEEN).unref()
+    updateReady(queue)
+    timer ??= setInterval(expire, CHECK_INTERVAL_MS).unref()
     return () => {
       if (!waiter.place) return
       takeOut(waiter)
-      lines.forgetIfIdle(line)
+      queues.forgetIfIdle(queue)
     }
   }
 
   function takeOut(waiter: Waiter): void {
-    const { line } = waiter
+    const { queue } = waiter
     waiter.place = remove(waiter.place)
     waiter.arrival = remove(waiter.arrival)
-    line.group.waiting -= 1
-    settle(line)
-    admission.leave()
+    queue.group.waiting -= 1
+    updateReady(queue)
+    admission.release()
   }
 
-  /** Puts a line, its outer line and its group at the end of their queues when they become ready, and takes them out when they no longer are. */
-  function settle(line: Line): void {
-    const { group, outer = line } = line
-    const isReady = hasWaiters(line) && (outer === line || line.held === 0)
-    line.place = isReady ? (line.place ?? append((outer.ready ??= createChain()), line)) : remove(line.place)
-    outer.queued = outer.ready?.first ? (outer.queued ?? append(group.queue, outer)) : remove(outer.queued)
-    group.queued = group.queue.length > 0 ? (group.queued ?? append(queued, group)) : remove(group.queued)
+  /** Adds a queue, its parent and its group to the ends of the ready lists if they become ready, and removes them if they no longer are. */
+  function updateReady(queue: WorkQueue): void {
+    const { group, parent = queue } = queue
+    const isReady = hasWaiters(queue) && (parent === queue || queue.held === 0)
+    queue.place = isReady ? (queue.place ?? append((parent.ready ??= createLinkedList()), queue)) : remove(queue.place)
+    parent.node = parent.ready?.first ? (parent.node ?? append(group.readyQueues, parent)) : remove(parent.node)
+    group.node = group.readyQueues.length > 0 ? (group.node ?? append(readyGroups, group)) : remove(group.node)
   }
 
-  /** Moves a line, and those that it belongs to, behind all others that are ready. */
-  function moveToEnd(line: Line): void {
-    const { group, outer = line } = line
-    line.place = remove(line.place)
-    outer.queued = remove(outer.queued)
-    group.queued = remove(group.queued)
-    settle(line)
+  /** Moves a queue, its parent and its group to the ends of the ready lists. */
+  function moveToEnd(queue: WorkQueue): void {
+    const { group, parent = queue } = queue
+    queue.place = remove(queue.place)
+    parent.node = remove(parent.node)
+    group.node = remove(group.node)
+    updateReady(queue)
   }
 
   /**
-   * Of the resources with ready lines that may go on, the one with the fewest connections; of its lines, the next in turn. Only what has
-   * connections may be passed over, so it takes a look at each connection at most, however much waits.
+   * Chooses the resource with the fewest connections, and its next ready queue. Only resources that hold connections are ever skipped, so the loop is
+   * bounded by the number of connections, not by the length of the queue.
    */
-  function choose(): Line | undefined {
-    let chosen: Line | undefined
-    for (let at = queued.first; at && chosen?.group.held !== 0; at = at.after) {
+  function choose(): WorkQueue | undefined {
+    let chosen: WorkQueue | undefined
+    for (let at = readyGroups.first; at && chosen?.group.held !== 0; at = at.after) {
       if (chosen && chosen.group.held <= at.value.held) continue
       chosen = nextIn(at.value) ?? chosen
     }
     return chosen
   }
 
-  function nextIn(group: Group): Line | undefined {
+  function nextIn(group: QueueGroup): WorkQueue | undefined {
     if (!admits(group)) return undefined
-    for (let at = group.queue.first; at; at = at.after) {
-      const line = at.value.ready?.first?.value
-      if (line && permits(line)) return line
+    for (let at = group.readyQueues.first; at; at = at.after) {
+      const queue = at.value.ready?.first?.value
+      if (queue && permits(queue)) return queue
     }
     return undefined
   }
 
   function dispatch(): void {
     while (used < connections && arrivals.length > 0) {
-      const line = choose()
-      const waiter = line?.waiters?.first?.value
-      if (!waiter) return admission.rest()
-      hold(waiter.line, 1)
+      const queue = choose()
+      const waiter = queue?.waiters?.first?.value
+      if (!waiter) return admission.skipSample()
+      hold(waiter.queue, 1)
       takeOut(waiter)
-      moveToEnd(waiter.line)
-      waiter.turn(null, waiter.line)
+      moveToEnd(waiter.queue)
+      waiter.turn(null, waiter.queue)
     }
   }
 
   function expire(): void {
     const before = performance.now() - patience
     for (let next = arrivals.first?.value; next && next.since < before; next = arrivals.first?.value) {
-      const { line, turn } = next
+      const { queue, turn } = next
       takeOut(next)
-      turn(tooLate(line), line)
-      lines.forgetIfIdle(line)
+      turn(tooLate(queue), queue)
+      queues.forgetIfIdle(queue)
     }
     if (arrivals.length > 0) return
     clearInterval(timer)
@@ -167,29 +175,29 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
 
   return {
     enter(work, turn) {
-      const line = lines.find(work)
-      if (hasWaiters(line) || used >= connections || !permits(line)) return wait(line, turn, work.follows === true)
-      hold(line, 1)
-      turn(null, line)
+      const queue = queues.find(work)
+      if (hasWaiters(queue) || used >= connections || !permits(queue)) return wait(queue, turn, work.follows === true)
+      hold(queue, 1)
+      turn(null, queue)
       return undefined
     },
-    leave(line, time) {
-      hold(line, -1)
+    leave(queue, time) {
+      hold(queue, -1)
       if (time !== undefined) {
-        learn(line.outer ?? line, time)
-        learn(line.group, time)
+        learn(queue.parent ?? queue, time)
+        learn(queue.group, time)
       }
-      // The next change of a record may go on.
-      if (hasWaiters(line)) settle(line)
+      // The next writer of this record may now run.
+      if (hasWaiters(queue)) updateReady(queue)
       if (arrivals.length > 0) dispatch()
-      lines.forgetIfIdle(line)
+      queues.forgetIfIdle(queue)
     },
     waiting: () => arrivals.length,
-    refused: () => admission.refused(),
+    rejected: () => admission.rejected(),
   }
 }
 
-function tooLate({ outer, held }: Line): Problem {
-  const detail = outer && held > 0 ? 'The database is busy with other changes' : 'The database has too much to do'
+function tooLate({ parent, held }: WorkQueue): Problem {
+  const detail = parent && held > 0 ? 'The database is busy with other changes' : 'The database is overloaded'
   return new Problem('unavailable', detail, { headers: { 'Retry-After': '1' } })
 }

@@ -2,15 +2,15 @@ import type pg from 'pg'
 
 type Take = (error: Error | undefined, client: pg.PoolClient | undefined) => void
 
-/** Passes a connection from one statement to the next that waits. The pool would set two timers and wait a turn of the event loop for that. */
+/** Passes a connection directly to the next waiting statement. Through the pool, that would cost two timers and a turn of the event loop. */
 export interface Handover {
-  /** Calls back at once with a connection that is being passed on, otherwise with one from the pool. */
+  /** Calls back with the connection that is being passed on, if any, otherwise with one from the pool. */
   take(callback: Take): void
-  /** Offers a connection to whoever takes one during `proceed`. If nobody does, the pool gets it back. */
+  /** Offers a connection to the first `take` during `proceed`. If there is none, the connection returns to the pool. */
   offer(client: pg.PoolClient, proceed: () => void): void
 }
 
-/** A connection goes back to the pool at least this often, in ms: the pool closes connections that are too old. */
+/** The longest time, in ms, without returning a connection to the pool, which closes connections that are too old. */
 const MAX_HOLD_MS = 1_000
 
 export function createHandover(pool: pg.Pool): Handover {
@@ -18,7 +18,7 @@ export function createHandover(pool: pg.Pool): Handover {
   let offered: pg.PoolClient | undefined
 
   const mayPassOn = (client: pg.PoolClient): boolean =>
-    // Others, such as knex, wait for a connection in the pool itself.
+    // Other users of the pool, such as knex, wait in the pool itself.
     pool.waitingCount === 0 && !pool.ending && performance.now() - (heldSince.get(client) ?? 0) < MAX_HOLD_MS
 
   return {
@@ -38,7 +38,7 @@ export function createHandover(pool: pg.Pool): Handover {
       }
       offered = client
       proceed()
-      // To listeners, the connection was released either way: they learn from it that the database answers.
+      // Listeners learn from a release that the database responds, so it is emitted either way.
       if (offered === undefined) pool.emit('release', undefined, client)
       else client.release()
       offered = undefined

@@ -2,30 +2,30 @@
 export interface Latency {
   /** How many executions in a row were quick. */
   streak: number
-  /** How many must be before the statement counts as quick. */
+  /** How many quick executions in a row the statement needs before it counts as quick. */
   needed: number
-  /** Milliseconds that it takes a pipelined connection, and bytes of its rows, moving averages. */
+  /** Moving averages: the milliseconds that an execution occupies a pipelined connection, and the bytes of its rows. */
   cost: number
   bytes: number
 }
 
-/** Learns, by the names of prepared statements, whether others may wait behind them on a pipelined connection. */
+/** Learns which prepared statements are fast enough to pipeline. Keyed by statement name. */
 export interface LatencyTracker {
   of(name: string): Latency
 }
 
-/** Executions that take longer, in ms, are not quick. */
+/** Slower executions, in ms, are not quick. */
 const QUICK_MS = 15
-/** A larger answer keeps those behind it waiting while it is transferred, however quickly its rows are found. */
+/** A larger result delays those behind it while it is transferred, however fast its rows are found. */
 const MAX_BYTES = 32 * 1024
 const WARM_UP_COUNT = 8
-/** Each time that a quick statement turns out to be slow, it must prove itself for this many times longer. */
+/** A quick statement that turns out to be slow needs this many times more quick executions. */
 const BACKOFF_FACTOR = 4
 const MAX_NEEDED = 512
 /** Names change over time; beyond this number, everything is learned again. */
 const MAX_NAMES = 5_000
 const WEIGHT = 1 / 8
-/** Milliseconds that a statement is expected to take before anything is known about it. */
+/** The expected latency, in ms, of a statement that has not run yet. */
 const UNKNOWN_MS = 1
 
 export function createLatencyTracker(): LatencyTracker {
@@ -50,7 +50,7 @@ export function isLarge({ bytes }: Latency): boolean {
   return bytes >= MAX_BYTES
 }
 
-/** Records an execution on a pipelined connection. Only there its time is its own: on others it includes what ran at the same time. */
+/** Records an execution on a pipelined connection. Only there is the time its own; elsewhere it includes statements that ran at the same time. */
 export function recordPipelined(latency: Latency, time: number, bytes: number): void {
   latency.cost += (time - latency.cost) * WEIGHT
   record(latency, time, bytes)
@@ -64,7 +64,7 @@ export function record(latency: Latency, time: number, bytes: number): void {
 
 /** Records an execution that failed or took far too long. */
 export function recordFailure(latency: Latency): void {
-  // The first executions tell nothing: connections are made, statements are parsed.
+  // The first executions are slow anyway: connections are opened and statements parsed.
   if (latency.streak >= latency.needed) latency.needed = Math.min(latency.needed * BACKOFF_FACTOR, MAX_NEEDED)
   latency.streak = 0
 }

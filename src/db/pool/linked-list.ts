@@ -1,39 +1,39 @@
-/** Values in an order, each of which can be removed in constant time, wherever it is: a doubly linked list. */
-export interface Chain<Value> {
-  first: Link<Value> | undefined
-  last: Link<Value> | undefined
+/** A doubly linked list, so that any value can be removed in constant time. */
+export interface LinkedList<Value> {
+  first: ListNode<Value> | undefined
+  last: ListNode<Value> | undefined
   length: number
 }
 
-/** The place of a value in a chain. */
-export interface Link<Value> {
+/** A value's position in a list. */
+export interface ListNode<Value> {
   readonly value: Value
-  readonly chain: Chain<Value>
-  before: Link<Value> | undefined
-  after: Link<Value> | undefined
+  readonly list: LinkedList<Value>
+  before: ListNode<Value> | undefined
+  after: ListNode<Value> | undefined
 }
 
-export function createChain<Value>(): Chain<Value> {
+export function createLinkedList<Value>(): LinkedList<Value> {
   return { first: undefined, last: undefined, length: 0 }
 }
 
-/** Adds a value at the end. */
-export function append<Value>(chain: Chain<Value>, value: Value): Link<Value> {
-  const link: Link<Value> = { value, chain, before: chain.last, after: undefined }
-  if (chain.last) chain.last.after = link
-  else chain.first = link
-  chain.last = link
-  chain.length += 1
-  return link
+/** Appends a value. */
+export function append<Value>(list: LinkedList<Value>, value: Value): ListNode<Value> {
+  const node: ListNode<Value> = { value, list, before: list.last, after: undefined }
+  if (list.last) list.last.after = node
+  else list.first = node
+  list.last = node
+  list.length += 1
+  return node
 }
 
-/** Removes a value that is in a chain: the result, to be kept in place of the link, says that it is in none. */
-export function remove<Value>(link: Link<Value> | undefined): undefined {
-  if (!link) return
-  const { chain, before, after } = link
+/** Removes a node from its list. Returns undefined, to be assigned to the variable that held the node. */
+export function remove<Value>(node: ListNode<Value> | undefined): undefined {
+  if (!node) return
+  const { list, before, after } = node
   if (before) before.after = after
-  else chain.first = after
+  else list.first = after
   if (after) after.before = before
-  else chain.last = before
-  chain.length -= 1
+  else list.last = before
+  list.length -= 1
 }

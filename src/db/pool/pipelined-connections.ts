@@ -7,20 +7,20 @@ import { isBroken } from '../driver/errors.js'
 import { SILENCE } from '../driver/outcome.js'
 import { RowClient } from '../driver/row-messages.js'
 
-/** Connections on which quick reads follow each other without waiting for answers. */
+/** Connections that send quick reads without waiting for earlier responses. */
 export interface PipelinedConnections {
   /**
-   * @param cost the milliseconds that the statement is expected to take its connection
-   * @throws HeadOfLineBlocked when the statement waits behind one that is not quick, and the driver's error; the statement only reads, so
-   * that it may be sent once more; Problem `unavailable` when too many are under way
+   * @param cost the expected milliseconds that the statement occupies its connection
+   * @throws HeadOfLineBlocked if the statement waits behind a slow one, or the driver's error; both are safe to retry, because the statement only
+   * reads. Problem `unavailable` if too many statements are in progress
    */
   query(statement: Statement, cost: number): Promise<TimedAnswer>
-  /** Whether a connection could take another statement without much of a wait. */
+  /** Whether a connection can take another statement without a noticeable wait. */
   hasRoom(): boolean
-  /** Whether an answer came since a moment of the process's clock. */
+  /** Whether a response has arrived since this time of the process's clock. */
   hasAnsweredSince(time: number): boolean
-  /** How many there are, the statements under way, and the number of rejected statements. */
-  usage(): { readonly lanes: number; readonly laneStatements: number; readonly refused: number }
+  /** The number of connections, of statements in progress, and of rejected statements. */
+  usage(): { readonly pipelinedConnections: number; readonly pipelinedStatements: number; readonly rejected: number }
   close(): Promise<void>
 }
 
@@ -31,8 +31,8 @@ export interface TimedAnswer extends Answer {
 
 export interface PipelinedOptions {
   readonly client: pg.ClientConfig
-  /** The maximum number of connections; another one is opened only when the others have much to do. */
-  readonly most: number
+  /** The maximum number of connections. Another one is opened only when the others are busy. */
+  readonly maxConnections: number
   /** Prepares a new connection. */
   readonly prepare: (client: pg.ClientBase) => Promise<void>
   readonly sending: Sending
@@ -50,7 +50,7 @@ export class HeadOfLineBlocked extends Error {
   }
 }
 
-/** A statement without its answer. */
+/** A statement without a response. */
 interface Pending {
   readonly query: CellQuery
   readonly sent: number
@@ -64,42 +64,41 @@ interface Pipelined {
   readonly ready: Promise<unknown>
   isReady: boolean
   readonly pending: Set<Pending>
-  /** Statements under way, including those that wait until the connection is ready, and the milliseconds that they are expected to take. */
+  /** Statements in progress, including those that wait for the connection to open, and the milliseconds that they are expected to take in all. */
   statements: number
   backlog: number
-  /** When the last answer came. */
+  /** When the last response arrived. */
   answered: number
-  /** Its first statement is not quick; no statement is sent behind it. */
+  /** The statement at the head is slow, so no statement is sent behind it. */
   isBlocked: boolean
 }
 
 /**
- * A statement may stay at the head of its connection for this many checks, with this interval in ms. By the clock alone, a busy process would be
- * to blame.
+ * A statement may be at the head of its connection for this many checks, at this interval in ms. Elapsed time alone would blame statements for a busy
+ * process.
  */
 const MAX_CHECKS = 4
 const CHECK_INTERVAL_MS = 25
 /**
- * A connection gets further statements until they are expected to take it this long, in ms. Several connections that are busy at the same time
- * take turns on few processors, for many milliseconds each, so that a second one makes the slowest statements slower by far.
+ * A connection gets further statements until their expected time exceeds this, in ms. A second busy connection competes for the same processors and
+ * makes the slowest statements much slower.
  */
 const MAX_BACKLOG_MS = 20
 
 /**
- * Several statements under way at once cost both sides far fewer system calls than one at a time. The price is that a
- * statement waits for those before it, so only reads that an index answers belong here; should one take long after all, those behind
- * it are given back.
+ * Pipelining several statements costs both sides far fewer system calls. But a statement waits for those before it, so only indexed reads belong
+ * here. If one is slow after all, those behind it are rejected and sent elsewhere.
  */
 export function openPipelined({
   client: config,
-  most,
+  maxConnections,
   prepare,
   sending: common,
 }: PipelinedOptions): PipelinedConnections {
   const sending = { ...common, gather: true }
   const { patience = Number.POSITIVE_INFINITY } = common
   const connections = new Set<Pipelined>()
-  const admission = createAdmission(most)
+  const admission = createAdmission(maxConnections)
   let interval: NodeJS.Timeout | undefined
 
   function open(): Pipelined {
@@ -111,7 +110,7 @@ export function openPipelined({
     // Without a listener a dropped connection would end the process.
     client.on('error', () => discard(connection))
     client.on('end', () => connections.delete(connection))
-    // Statements that wait for the connection are rejected; there may be none any more.
+    // Rejects the statements that wait for the connection, if there are any.
     ready.then(
       () => (connection.isReady = true),
       () => discard(connection),
@@ -124,7 +123,7 @@ export function openPipelined({
     connection.client.end().catch(() => undefined)
   }
 
-  /** The first that has room, else a new one, else the one with the least to do. */
+  /** Returns the first connection with room, otherwise a new one, otherwise the least busy one. */
   function choose(): Pipelined | undefined {
     let least: Pipelined | undefined
     for (const connection of connections) {
@@ -132,11 +131,11 @@ export function openPipelined({
       if (connection.backlog < MAX_BACKLOG_MS) return connection
       if (!least || connection.backlog < least.backlog) least = connection
     }
-    return connections.size < most ? open() : least
+    return connections.size < maxConnections ? open() : least
   }
 
   function hasRoom(): boolean {
-    if (connections.size < most) return true
+    if (connections.size < maxConnections) return true
     for (const { isBlocked, backlog } of connections) if (!isBlocked && backlog < MAX_BACKLOG_MS) return true
     return false
   }
@@ -188,8 +187,8 @@ export function openPipelined({
     async query(statement, cost) {
       const connection = choose()
       if (!connection) throw new HeadOfLineBlocked('every pipelined connection is blocked', false)
-      if (statement.follows) admission.push()
-      else admission.enter()
+      if (statement.follows) admission.acquireUnchecked()
+      else admission.acquire()
       connection.statements += 1
       connection.backlog += cost
       try {
@@ -200,17 +199,17 @@ export function openPipelined({
         throw error
       } finally {
         connection.statements -= 1
-        // Sums of fractions do not end at zero by themselves.
+        // Rounding errors would keep the sum above zero.
         connection.backlog = connection.statements === 0 ? 0 : connection.backlog - cost
-        admission.leave()
+        admission.release()
       }
     },
     hasRoom,
     hasAnsweredSince: (time) => [...connections].some(({ answered }) => answered > time),
     usage: () => ({
-      lanes: connections.size,
-      refused: admission.refused(),
-      laneStatements: [...connections].reduce((sum, { statements }) => sum + statements, 0),
+      pipelinedConnections: connections.size,
+      rejected: admission.rejected(),
+      pipelinedStatements: [...connections].reduce((sum, { statements }) => sum + statements, 0),
     }),
     close: async () => {
       clearInterval(interval)

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import pg from 'pg'
 import { Problem } from '../../problem.js'
-import type { Connection, Database, Result, Share, SharedTransactionOptions, Statement } from '../database.js'
+import type { Connection, Database, Result, QueueKey, InternalTransactionOptions, Statement } from '../database.js'
 import { isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from '../driver/errors.js'
-import type { Line } from './work-queues.js'
+import type { WorkQueue } from './work-queues.js'
 import { createFairQueue } from './fair-queue.js'
 import { createHandover } from './handover.js'
 import { makeKnex } from '../knex.js'
@@ -32,23 +32,23 @@ import { createSend } from '../driver/send.js'
 import { type End, runTransaction } from '../driver/transaction.js'
 
 interface PooledOptions extends Pick<Database, 'description' | 'whenPending' | 'concurrent'> {
-  /** How a connection is made, and how many of them there may be. */
+  /** How connections are opened, and the maximum number. */
   readonly pool: pg.PoolConfig
   readonly sending: Sending
-  /** Connections besides the pool's, for quick reads. */
+  /** Additional connections for quick reads. */
   readonly quick?: PipelinedOptions
-  /** Runs when all connections are closed. */
+  /** Runs after all connections are closed. */
   readonly closed?: () => Promise<void>
 }
 
-const RERUNS = 3
+const MAX_RERUNS = 3
 const BEGIN = { default: 'begin', serializable: 'begin isolation level serializable' } as const
 
 function ignore(): void {}
 
 /**
- * A database behind one pool of connections, which requests and knex share. It needs no restart: a connection that
- * broke, or that did not answer in time, is destroyed, and the next statement makes a new one.
+ * A database behind one pool of connections for requests and knex. It recovers without a restart: a connection that broke or did not respond in time
+ * is destroyed, and the next statement opens a new one.
  */
 export function poolDatabase({
   pool: config,
@@ -71,7 +71,7 @@ export function poolDatabase({
 
   const handover = createHandover(pool)
 
-  /** With callbacks, because each promise on the way of every statement costs more than what it does. */
+  /** Uses callbacks, because the promises on the path of every statement would cost more than the work. */
   function once(statement: Statement): Promise<TimedAnswer> {
     return new Promise((resolve, reject) => {
       queue.enter(statement, (rejected, granted) => {
@@ -102,7 +102,7 @@ export function poolDatabase({
 
   async function first(statement: Statement): Promise<Result> {
     if (!pipelined || !statement.quick) return once(statement)
-    // Without a name, nothing is known about how long it takes.
+    // Without a name, its latency is unknown.
     if (statement.name === undefined)
       return statement.quick === true ? pipelined.query(statement, UNNAMED_MS) : once(statement)
     const latency = latencies.of(statement.name)
@@ -116,7 +116,7 @@ export function poolDatabase({
       recordPipelined(latency, answer.time, answer.size)
       return answer
     } catch (error) {
-      // Nothing is learned from a statement that only waited.
+      // A statement that only waited says nothing about its latency.
       if (!(error instanceof HeadOfLineBlocked || error instanceof Problem)) recordFailure(latency)
       throw error
     }
@@ -129,7 +129,7 @@ export function poolDatabase({
       const second = secondTry(statement, error)
       const toFailure = statement.retry ? toProblem<unknown> : toOutcome
       if (second === undefined) throw toFailure(error)
-      // Who was let in is not turned away after waiting.
+      // A statement that was accepted is not rejected after waiting.
       const follows = second.follows === true || !(error instanceof HeadOfLineBlocked) || error.waited
       return once({ ...second, follows }).catch((error: unknown) => {
         throw toFailure(error)
@@ -139,17 +139,17 @@ export function poolDatabase({
 
   async function transaction<T>(
     work: (connection: Connection) => Promise<T>,
-    { isolation, signal, enforce, share }: SharedTransactionOptions = {},
+    { isolation, signal, enforce, queueKey }: InternalTransactionOptions = {},
   ): Promise<T> {
     const parts = { send, begin: BEGIN[isolation ?? 'default'], ends, signal, enforce }
     for (let reruns = 0; ; reruns++) {
-      // Who was let in is not turned away after a deadlock.
-      const granted = await enter({ ...share, follows: reruns > 0 }, signal)
+      // A transaction that was accepted is not rejected after a deadlock.
+      const granted = await enter({ ...queueKey, follows: reruns > 0 }, signal)
       try {
         signal?.throwIfAborted()
         return await runTransaction(await connect(), work, parts)
       } catch (error) {
-        if (reruns === RERUNS || !isTransient(error)) throw error
+        if (reruns === MAX_RERUNS || !isTransient(error)) throw error
       } finally {
         queue.leave(granted)
       }
@@ -157,8 +157,8 @@ export function poolDatabase({
     }
   }
 
-  /** Waits until it is granted a connection, or until the signal says that it needs none any more. */
-  function enter(work: Share & { readonly follows: boolean }, signal: AbortSignal | undefined): Promise<Line> {
+  /** Waits until a connection is granted or the signal aborts. */
+  function enter(work: QueueKey & { readonly follows: boolean }, signal: AbortSignal | undefined): Promise<WorkQueue> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()
       const giveUp = queue.enter(work, (rejected, granted) => {
@@ -182,7 +182,9 @@ export function poolDatabase({
     }
   }
 
-  /** In a line that is full too. An answer to anybody else is as good, so a database with much to do is not taken for one that is away. */
+  /**
+   * Bypasses admission control. A response to any other statement counts as well, so that an overloaded database is not taken for an unavailable one.
+   */
   async function probe(): Promise<void> {
     const ask = () => once({ text: 'select 1', values: [], follows: true })
     const others = listenForAnswers(pool, pipelined)
@@ -216,31 +218,31 @@ export function poolDatabase({
     transaction,
     probe,
     usage: () => {
-      const quickly = pipelined?.usage() ?? { lanes: 0, laneStatements: 0, refused: 0 }
+      const pipelinedUsage = pipelined?.usage() ?? { pipelinedConnections: 0, pipelinedStatements: 0, rejected: 0 }
       return {
-        ...quickly,
-        most: pool.options.max,
+        ...pipelinedUsage,
+        max: pool.options.max,
         open: pool.totalCount,
         idle: pool.idleCount,
         waiting: queue.waiting(),
-        refused: queue.refused() + quickly.refused,
+        rejected: queue.rejected() + pipelinedUsage.rejected,
       }
     },
     close: () => (ended ??= end()),
   }
 }
 
-/** What a quick statement without a name is expected to take a connection, in ms. */
+/** The expected milliseconds of an unnamed quick statement. */
 const UNNAMED_MS = 1
 
-/** Whether others may wait behind a statement. A lookup by key is quick; of other statements the latest executions decide. */
+/** Whether others may wait behind a statement. A lookup by key is quick; for other statements, the recent latency decides. */
 function mayPipeline({ quick }: Statement, latency: Latency, pipelined: PipelinedConnections): boolean {
   return quick === true ? !isLarge(latency) : isQuick(latency) && pipelined.hasRoom()
 }
 
-const LISTENING = 50
+const LISTEN_INTERVAL_MS = 50
 
-/** Resolves with the next answer that anybody is given. Only while somebody listens does it cost anything. */
+/** Resolves with the next response to any statement. It costs nothing while no probe is running. */
 function listenForAnswers(pool: pg.Pool, pipelined: PipelinedConnections | undefined) {
   const since = performance.now()
   let stop: () => void = ignore
@@ -248,7 +250,7 @@ function listenForAnswers(pool: pg.Pool, pipelined: PipelinedConnections | undef
     const onRelease = (error: unknown) => {
       if (!error) resolve()
     }
-    const timer = setInterval(() => pipelined?.hasAnsweredSince(since) && resolve(), LISTENING).unref()
+    const timer = setInterval(() => pipelined?.hasAnsweredSince(since) && resolve(), LISTEN_INTERVAL_MS).unref()
     pool.on('release', onRelease)
     stop = () => {
       clearInterval(timer)
@@ -258,7 +260,7 @@ function listenForAnswers(pool: pg.Pool, pipelined: PipelinedConnections | undef
   return { heard, stop: () => stop() }
 }
 
-/** A connection may have been lost while nobody used it. */
+/** Retries once, because an idle connection may have been lost. */
 async function askAgain(ask: () => Promise<unknown>): Promise<unknown> {
   try {
     return await ask()
@@ -268,7 +270,7 @@ async function askAgain(ask: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** What to send instead of a statement that failed; undefined when it may have been done, or would only fail again. */
+/** Returns the statement to retry after an error; undefined if the first try may have had an effect, or if a retry would fail as well. */
 function secondTry(statement: Statement, error: unknown): Statement | undefined {
   if (isStale(error)) return { text: statement.text, values: statement.values }
   if (isUnsent(error) || (statement.retry && isLost(error))) return statement

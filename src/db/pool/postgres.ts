@@ -7,13 +7,13 @@ import { makeSocket } from '../driver/row-messages.js'
 
 const OLDEST = 14
 const CONNECT_TIMEOUT = 2_000
-/** Quick reads need few connections, because they do not wait for each other's answers. */
+/** A few suffice, because pipelined reads do not wait for each other's responses. */
 const MAX_PIPELINED = 3
 
 /**
- * Set by a statement on each new connection, and not as startup options, because poolers refuse those that they do
- * not know. The text forms are fixed here too, so that a cell reads alike on every server. Half a statement of a service that vanished
- * has no time limit but that of its connection, which not every product can set.
+ * Set by a statement on each new connection rather than by startup options, because poolers reject unknown ones. It also fixes the text forms, so
+ * that cells look the same on every server. If the service vanishes in the middle of a statement, only TCP keepalives end its session, and not every
+ * product lets us set them.
  */
 const SESSION = `
   set statement_timeout = '5s';
@@ -28,27 +28,27 @@ const SESSION = `
   select set_config(name, wanted, false) from pg_settings join (values
     ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '3')) as keepalives (name, wanted) using (name);
   select version()`
-/** Longer than the server's own limit: it strikes only when the server is frozen or the network swallows packets. */
+/** Longer than the server's own limit: it applies only if the server is frozen or the network drops packets. */
 const PATIENCE = 6_000
 
 interface PostgresOptions {
-  /** The variable that the URL is from. */
+  /** The environment variable of the URL. */
   readonly variable: string
   readonly connections: number
-  /** Whether statements that have a name are prepared under it. */
+  /** Whether named statements are prepared. */
   readonly prepare: boolean
 }
 
 /**
- * A PostgreSQL server. Nothing is sent until the first statement, or `probe`.
- * @throws DatabaseRefused when the URL is malformed.
+ * Opens a pool for a PostgreSQL server. It connects with the first statement or `probe`.
+ * @throws DatabaseRefused if the URL is malformed
  */
 export function openPostgres(url: string, { variable, connections, prepare }: PostgresOptions): Database {
   const client = {
     connectionString: url,
     enableChannelBinding: /[?&]channel_binding=(?:prefer|require)(?:&|$)/.test(url),
     fallback_application_name: 'snippetctl',
-    // For making a connection, and in the pool for waiting until one is free.
+    // Limits opening a connection, and waiting for one in the pool.
     connectionTimeoutMillis: CONNECT_TIMEOUT,
     keepAlive: true,
     stream: makeSocket,
@@ -61,7 +61,7 @@ export function openPostgres(url: string, { variable, connections, prepare }: Po
     whenPending: 'refuse',
     concurrent: true,
     sending,
-    ...(pipelined > 0 && { quick: { client, most: pipelined, prepare: prepareSession, sending } }),
+    ...(pipelined > 0 && { quick: { client, maxConnections: pipelined, prepare: prepareSession, sending } }),
     pool: {
       ...client,
       max: connections - pipelined,
@@ -75,14 +75,14 @@ export function openPostgres(url: string, { variable, connections, prepare }: Po
 
 async function prepareSession(client: pg.ClientBase): Promise<void> {
   const config = { text: SESSION, query_timeout: CONNECT_TIMEOUT }
-  // One result for each statement, which the driver's types do not say.
+  // The driver returns one result for each statement, but its types do not say so.
   const results = [await client.query<{ version: string }>(config)].flat()
   const version = results.at(-1)?.rows[0]?.version ?? ''
-  // Another product that speaks the protocol counts its own versions, and is left alone.
+  // Other products that speak the protocol have version numbers of their own.
   const major = /^PostgreSQL (\d+)/.exec(version)?.[1]
   if (major === undefined || Number(major) >= OLDEST) return
   throw new DatabaseRefused(`the server is PostgreSQL ${major}, which is too old`, [
-    `PostgreSQL ${OLDEST} or newer is needed`,
+    `Use PostgreSQL ${OLDEST} or newer`,
   ])
 }
 
@@ -92,10 +92,10 @@ function describe(url: string, variable: string): string {
   return `PostgreSQL at ${host.startsWith('/') ? host : `${host}:${port}`}, database ${database ?? '(default)'}`
 }
 
-/** The parts of a URL in which a password may have ended up that has a special character. */
+/** The parts of a URL. A password with a special character may end up in any of them. */
 const PARTS = /^postgres(?:ql)?:\/\/[^/?#]*(?<path>[^?#]*)(?<query>[^#]*)(?<fragment>.*)$/s
 
-/** Parameters of which the driver takes what it does not know for something else, and the values that it knows. */
+/** Parameters whose unknown values the driver misinterprets, with the values that it knows. */
 const KNOWN_VALUES: readonly (readonly [name: string, values: readonly string[]])[] = [
   ['sslmode', ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']],
   ['ssl', ['true', '1', '0', 'no-verify']],
@@ -103,7 +103,7 @@ const KNOWN_VALUES: readonly (readonly [name: string, values: readonly string[]]
 ]
 
 /**
- * The parameters that the driver reads, and `channel_binding`, which URLs of hosted databases have. The driver ignores any other: with a
+ * The parameters that the driver reads, and `channel_binding`, which hosted databases put in their URLs. The driver ignores all others: with a
  * misspelt `sslmode` it would connect without TLS.
  */
 const PARAMETERS: readonly string[] = [
@@ -134,14 +134,15 @@ function readUrl(url: string, variable: string): pg.Client {
   const parts = PARTS.exec(url)?.groups
   if (!parts) throw malformed(variable, url === '' ? 'it is empty' : 'it does not start with postgres://')
   const { path = '', query = '', fragment } = parts
-  // The driver would encode it and take it for part of a name.
-  if (/\s/.test(url)) throw malformed(variable, 'there is a blank in it')
+  // The driver would encode it as part of a name.
+  if (/\s/.test(url)) throw malformed(variable, 'it contains a space')
   // The driver would take the rest of the URL literally.
-  if (/%(?![0-9a-f]{2})/i.test(url)) throw malformed(variable, 'a % in it is not followed by two hexadecimal digits')
-  if (fragment) throw malformed(variable, 'there is a # in it')
-  // After the host only the values of parameters may have one, so what came before is no host, but a part of a password.
+  if (/%(?![0-9a-f]{2})/i.test(url))
+    throw malformed(variable, 'it contains a % that is not followed by two hexadecimal digits')
+  if (fragment) throw malformed(variable, 'it contains a #')
+  // After the host, an @ is valid only in parameter values. Otherwise the text before it is part of a password.
   if (path.includes('@') || query.split('&').some((each) => /^[^=]*@/.test(each)))
-    throw malformed(variable, 'there is an @ behind the host')
+    throw malformed(variable, 'it contains an @ after the host')
   const parameters = new URLSearchParams(query)
   for (const [name, values] of KNOWN_VALUES) {
     if (parameters.getAll(name).every((value) => values.includes(value))) continue
@@ -155,15 +156,15 @@ function readUrl(url: string, variable: string): pg.Client {
   } catch (error) {
     const code =
       types.isNativeError(error) && 'syscall' in error ? String((error as { code?: unknown }).code) : undefined
-    throw malformed(variable, code ? `a file that it names cannot be read (${code})` : 'it cannot be read as a URL')
+    throw malformed(variable, code ? `a file that it names cannot be read (${code})` : 'it cannot be parsed as a URL')
   }
 }
 
-/** Nothing of the URL is shown: where it is wrong, nobody can tell which part of it is the password. The driver's error holds it too. */
+/** Never shows the URL: if it is malformed, any part of it may be the password. The driver's error contains it too. */
 function malformed(variable: string, reason: string, help: readonly string[] = []): DatabaseRefused {
   return new DatabaseRefused(`${variable} is malformed: ${reason}; it is not shown, because it may hold a password`, [
     ...help,
-    'A URL of the form postgres://user:password@host:5432/database is right',
-    'Special characters in the user and the password are percent-encoded: @ is %40, / is %2F, : is %3A, # is %23, ? is %3F, % is %25',
+    'Use a URL of the form postgres://user:password@host:5432/database',
+    'Percent-encode special characters in the user and the password: @ is %40, / is %2F, : is %3A, # is %23, ? is %3F, % is %25',
   ])
 }

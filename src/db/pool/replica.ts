@@ -11,19 +11,19 @@ const POSITION: Statement = {
 }
 const REPLAYED = 'select pg_last_wal_replay_lsn() >= $1::text::pg_lsn'
 
-/** How often within the bound the replica is looked at. */
-const LOOKS = 4
+/** How often the replica's lag is checked within the bound. */
+const CHECKS_PER_BOUND = 4
 
 interface ReplicaOptions {
   readonly primary: Database
   readonly replica: Database
-  /** Milliseconds by which the replica may be behind. */
+  /** The maximum lag of the replica, in ms. */
   readonly bound: number
 }
 
 /**
- * The primary, with a way to it for reads that may be answered by its replica: while that one is known to have all that was
- * committed `bound` milliseconds ago, and otherwise, or when it fails, by the primary.
+ * Returns the primary with `reads`, which go to the replica while its lag is known to be within the bound, and otherwise, or if the replica fails, to
+ * the primary.
  */
 export function withReplica({ primary, replica, bound }: ReplicaOptions): Database {
   const freshness = watchFreshness({ primary, replica, bound })
@@ -33,7 +33,7 @@ export function withReplica({ primary, replica, bound }: ReplicaOptions): Databa
     try {
       return await replica.query(statement)
     } catch (error) {
-      // What took too long there would take as long again.
+      // A statement that was too slow on the replica would be as slow on the primary.
       if (error instanceof Problem && error.type === 'timeout') throw error
       return primary.query(statement)
     }
@@ -51,22 +51,22 @@ export function withReplica({ primary, replica, bound }: ReplicaOptions): Databa
 }
 
 interface Freshness {
-  /** Whether the replica has all that was committed before the last `bound` milliseconds. */
+  /** Whether the replica has everything that was committed at least `bound` milliseconds ago. */
   readonly holds: () => boolean
   readonly stop: () => void
 }
 
 /**
- * Asks the primary where its log ends, and the replica whether it is there too: then it has all that was committed before the
- * first question. No clock of another machine takes part, and nothing is asked before somebody reads.
+ * Queries the end of the primary's log, then whether the replica has replayed it: if so, it has everything that was committed before the first query.
+ * This compares no clocks of different machines, and starts with the first read.
  */
 function watchFreshness({ primary, replica, bound }: ReplicaOptions): Freshness {
   let asOf = -Infinity
   let timer: NodeJS.Timeout | undefined
-  let begunLooking = false
+  let isWatching = false
   let stopped = false
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const begun = performance.now()
     try {
       const position = (await primary.query(POSITION)).rows[0]?.[0] ?? null
@@ -78,15 +78,15 @@ function watchFreshness({ primary, replica, bound }: ReplicaOptions): Freshness 
       })
       if (rows[0]?.[0] === 't') asOf = begun
     } catch {
-      // Whichever is away: nothing is known, so that the bound passes and the primary is read.
+      // One of them is unavailable. The bound expires, and reads go to the primary.
     }
-    if (!stopped) timer = setTimeout(() => void look(), bound / LOOKS).unref()
+    if (!stopped) timer = setTimeout(() => void check(), bound / CHECKS_PER_BOUND).unref()
   }
 
   return {
     holds: () => {
-      if (!begunLooking) void look()
-      begunLooking = true
+      if (!isWatching) void check()
+      isWatching = true
       return performance.now() - asOf < bound
     },
     stop: () => {

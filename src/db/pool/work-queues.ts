@@ -1,129 +1,132 @@
-import { type Chain, createChain, type Link } from './linked-list.js'
-import type { Share } from '../database.js'
+import { type LinkedList, createLinkedList, type ListNode } from './linked-list.js'
+import type { QueueKey } from '../database.js'
 import type { Problem } from '../../problem.js'
 
-/** Work that is granted in the order of its arrival: that of one statement, one route or one record. */
-export interface Line {
-  readonly group: Group
+/** A first-in, first-out queue for the work of one statement, one route or one record. */
+export interface WorkQueue {
+  readonly group: QueueGroup
   readonly key: string
-  /** For the line of a record: that of the statement or route. A record gains nothing from a second connection. */
-  readonly outer: Line | undefined
-  /** For the line of a statement or route: how many lines of records have it as their outer one. */
-  inner: number
-  /** Connections that are granted. */
+  /** For the queue of a record: the queue of its statement or route. A record never gets a second connection. */
+  readonly parent: WorkQueue | undefined
+  /** For the queue of a statement or route: how many queues of records have it as their parent. */
+  children: number
+  /** Connections in use. */
   held: number
-  /** Milliseconds for which a connection is used, a moving average. */
+  /** Moving average of the milliseconds that work uses a connection. */
   time: number
-  /** Made for the first that waits, because most lines of records never have any. */
-  waiters: Chain<Waiter> | undefined
-  /** For the line of a statement or route: itself and the lines of its records, as far as they are ready. Made when one of them is. */
-  ready: Chain<Line> | undefined
-  /** Its place among the ready lines of a statement or route. */
-  place: Link<Line> | undefined
-  /** Its place in the queue of its group, which only lines of statements and routes have. */
-  queued: Link<Line> | undefined
+  /** Created for the first waiter, because most queues of records never have one. */
+  waiters: LinkedList<Waiter> | undefined
+  /** For the queue of a statement or route: itself and the queues of its records that are ready. Created when one of them is. */
+  ready: LinkedList<WorkQueue> | undefined
+  /** Its position in the parent's ready list. */
+  place: ListNode<WorkQueue> | undefined
+  /** Its position in the group's ready list; only queues of statements and routes have one. */
+  node: ListNode<WorkQueue> | undefined
 }
 
-/** The lines of one resource, or of one hand-written route. */
-export interface Group {
-  readonly lines: Map<string, Line>
-  readonly records: Map<string, Line>
-  /** Lines of statements and routes with ready lines. In each chain, what was granted something last is at the end. */
-  readonly queue: Chain<Line>
+/** The queues of one resource, or of one hand-written route. */
+export interface QueueGroup {
+  readonly queues: Map<string, WorkQueue>
+  readonly records: Map<string, WorkQueue>
+  /** Queues of statements and routes that have ready queues. Every ready list has the least recently served first. */
+  readonly readyQueues: LinkedList<WorkQueue>
   /** Work of the process itself is not limited. */
   readonly limited: boolean
   held: number
   waiting: number
   time: number
-  /** Its place among the groups with ready lines. */
-  queued: Link<Group> | undefined
+  /** Its position among the groups with ready queues. */
+  node: ListNode<QueueGroup> | undefined
 }
 
 export interface Waiter {
-  readonly line: Line
+  readonly queue: WorkQueue
   readonly turn: Turn
   readonly since: number
-  /** Its places in the line, and among all that wait; undefined when it waits no more. */
-  place: Link<Waiter> | undefined
-  arrival: Link<Waiter> | undefined
+  /** Its positions in its queue and among all waiters; undefined when it no longer waits. */
+  place: ListNode<Waiter> | undefined
+  arrival: ListNode<Waiter> | undefined
 }
 
-/** Called once: with the line to leave later, or with the reason why there is no connection. */
-export type Turn = (problem: Problem | null, granted: Line) => void
+/** Called once: with the queue to release later, or with the reason for having no connection. */
+export type Turn = (problem: Problem | null, granted: WorkQueue) => void
 
-/** Work of which nothing is known yet is not quick. */
+/** Unknown work does not count as quick. */
 const UNKNOWN = 200
 const WEIGHT = 1 / 8
-/** Lines that are remembered when nothing is in them, for each resource. */
+/** The number of empty queues that each resource keeps for their statistics. */
 const MOST_IDLE = 100
 
-/** The lines of all work that is under way or waits, and what was learned about work before. */
-export function createLines() {
-  const groups = new Map<string | undefined, Group>()
+/** The queues of all work that waits or runs, with the statistics of earlier work. */
+export function createWorkQueues() {
+  const groups = new Map<string | undefined, QueueGroup>()
 
-  function groupOf(name: string | undefined): Group {
+  function groupFor(name: string | undefined): QueueGroup {
     const known = groups.get(name)
     if (known) return known
     const limited = name !== undefined
-    const [lines, records, queue] = [new Map<string, Line>(), new Map<string, Line>(), createChain<Line>()]
-    const group = { lines, records, queue, limited, held: 0, waiting: 0, time: UNKNOWN, queued: undefined }
+    const [queues, records, readyQueues] = [
+      new Map<string, WorkQueue>(),
+      new Map<string, WorkQueue>(),
+      createLinkedList<WorkQueue>(),
+    ]
+    const group = { queues, records, readyQueues, limited, held: 0, waiting: 0, time: UNKNOWN, node: undefined }
     groups.set(name, group)
     return group
   }
 
-  function find({ resource, record, name = '' }: Share): Line {
-    const group = groupOf(resource)
-    if (record === undefined) return group.lines.get(name) ?? newLine({ group, lines: group.lines, key: name })
+  function find({ resource, record, name = '' }: QueueKey): WorkQueue {
+    const group = groupFor(resource)
+    if (record === undefined) return group.queues.get(name) ?? newQueue({ group, queues: group.queues, key: name })
     const known = group.records.get(record)
     if (known) return known
-    const outer = find({ resource, name })
-    outer.inner += 1
-    return newLine({ group, lines: group.records, key: record, outer })
+    const parent = find({ resource, name })
+    parent.children += 1
+    return newQueue({ group, queues: group.records, key: record, parent })
   }
 
-  /** Records come and go; what was learned about statements is worth keeping. */
-  function forgetIfIdle(line: Line): void {
-    const { group, key, outer, held, inner } = line
-    const lines = outer ? group.records : group.lines
-    if (held > 0 || hasWaiters(line) || inner > 0 || lines.get(key) !== line) return
-    if (!outer && lines.size <= MOST_IDLE) return
-    lines.delete(key)
-    if (!outer) return
-    outer.inner -= 1
-    forgetIfIdle(outer)
+  /** Queues of records are dropped at once; queues of statements are kept for their statistics. */
+  function forgetIfIdle(queue: WorkQueue): void {
+    const { group, key, parent, held, children } = queue
+    const queues = parent ? group.records : group.queues
+    if (held > 0 || hasWaiters(queue) || children > 0 || queues.get(key) !== queue) return
+    if (!parent && queues.size <= MOST_IDLE) return
+    queues.delete(key)
+    if (!parent) return
+    parent.children -= 1
+    forgetIfIdle(parent)
   }
 
   return { find, forgetIfIdle }
 }
 
-interface NewLine extends Pick<Line, 'group' | 'key'> {
-  readonly lines: Map<string, Line>
-  readonly outer?: Line
+interface NewQueue extends Pick<WorkQueue, 'group' | 'key'> {
+  readonly queues: Map<string, WorkQueue>
+  readonly parent?: WorkQueue
 }
 
-function newLine({ group, key, lines, outer }: NewLine): Line {
-  const line: Line = {
+function newQueue({ group, key, queues, parent }: NewQueue): WorkQueue {
+  const queue: WorkQueue = {
     group,
     key,
-    outer,
-    inner: 0,
+    parent,
+    children: 0,
     held: 0,
     time: UNKNOWN,
     waiters: undefined,
     ready: undefined,
     place: undefined,
-    queued: undefined,
+    node: undefined,
   }
-  lines.set(key, line)
-  return line
+  queues.set(key, queue)
+  return queue
 }
 
-/** Whether work waits in a line. */
-export function hasWaiters({ waiters }: Line): boolean {
+export function hasWaiters({ waiters }: WorkQueue): boolean {
   return waiters !== undefined && waiters.length > 0
 }
 
-/** Learns from the milliseconds for which a connection was used. */
-export function learn(about: Line | Group, time: number): void {
+/** Updates the moving average with the milliseconds that a connection was used. */
+export function learn(about: WorkQueue | QueueGroup, time: number): void {
   about.time += (time - about.time) * WEIGHT
 }

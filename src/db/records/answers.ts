@@ -4,38 +4,38 @@ import { Problem } from '../../problem.js'
 import type { Connection } from '../database.js'
 import { isLocked } from '../driver/errors.js'
 
-/** A request that names itself. */
+/** A request with an idempotency key. */
 export interface Asked {
   readonly key: string
-  /** What tells it from other requests, in 43 characters. */
+  /** A fingerprint of the request, 43 characters long. */
   readonly request: string
-  /** How long its answer is kept. */
+  /** How many hours the response is kept. */
   readonly hours: number
 }
 
-/** An answer, as it is kept. */
+/** A stored response. */
 export interface KeptAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
 }
 
-/** The answers that are kept for requests which may be sent again, on the connection of a transaction. */
+/** Stored responses to requests that may be repeated, on the connection of a transaction. */
 export interface Answers {
   /**
-   * The answer that the request was given before. Without one, the key is the request's own until the transaction ends, and the result is
-   * what `keep` takes. While another transaction has the key, its end is waited for.
-   * @throws Problem `request_in_progress` when that takes too long, `idempotency_key_reused` when the key is that of another request
+   * Returns the stored response. Without one, reserves the key until the transaction ends and returns the value to pass to `keep`. If another
+   * transaction has reserved the key, waits for its end.
+   * @throws Problem `request_in_progress` if that takes too long, `idempotency_key_reused` if the key belongs to another request
    */
   claim(asked: Asked): Promise<KeptAnswer | { readonly claim: string }>
-  /** Keeps an answer, and removes a few that have expired. */
+  /** Stores a response, and deletes a few that have expired. */
   keep(claim: string, answer: KeptAnswer): Promise<void>
 }
 
-/** Each answer that is kept makes room for more than one, so that those that have expired never pile up, and no request pays for many. */
+/** Each stored response deletes more than one, so that expired responses never accumulate and no request pays for many. */
 const MOST_REMOVED = 10
 
-/** The statements over the table of kept answers; each call of the result gives them on one connection. */
+/** Compiles the statements over the table of stored responses; each call of the result binds them to a connection. */
 export function compileAnswers({ table: name }: ModelSpec): (connection: Connection) => Answers {
   const table = identifier(name)
   const texts = {
@@ -45,7 +45,7 @@ export function compileAnswers({ table: name }: ModelSpec): (connection: Connect
       where ${table}.expires_at <= now()
       returning id::text`,
     find: `select request, status::text, headers::text, body from ${table} where key = $1`,
-    // Rows that somebody else removes or claims are skipped, so that nobody waits for anybody here.
+    // Skips rows that others delete or reserve, so that nobody waits here.
     keep: `
       with expired as (
         select id from ${table} where expires_at <= now() order by expires_at limit ${MOST_REMOVED} for update skip locked

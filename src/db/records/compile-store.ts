@@ -4,10 +4,10 @@ import type { ListPlan, Scopes } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Connection } from '../database.js'
 import { createEstimates } from '../statements/count.js'
-import type { Form } from '../statements/projections.js'
+import type { Projection } from '../statements/projections.js'
 import type { StatementCounts } from '../statements/prepared-statements.js'
 import { compileStatements } from '../statements/statements.js'
-import { guardsOf, referrersOf } from './guards.js'
+import { constraintErrorsOf, referrersOf } from './guards.js'
 import { rowsPerStatement, type Store } from './store.js'
 import { listsOn } from './store-lists.js'
 import { createsOn, recordsOn } from './store-records.js'
@@ -19,29 +19,29 @@ interface Surroundings {
 }
 
 /**
- * Compiles the statements of a resource in one form; each call of the result gives its store on one connection, of the rows within some
- * scopes or of all rows.
+ * Compiles the statements of a resource for one projection. Each call of the result returns its store on one connection, narrowed to the given
+ * scopes, if any.
  */
 export function compileStore<Item, Items>(
   resource: Resource,
-  form: Form<Item, Items>,
+  projection: Projection<Item, Items>,
   { counts, spec }: Surroundings,
 ): (connection: Connection, scopes?: Scopes) => Store<Item, Items> {
   const { model } = resource.spec
-  const statements = compileStatements(model, form, counts)
+  const statements = compileStatements(model, projection, counts)
   const uncounted = remember((plan: ListPlan): ListPlan => ({ ...plan, total: 'none' }))
-  const guards = guardsOf(model, spec.models)
+  const constraintErrors = constraintErrorsOf(model, spec.models)
   const referrers = referrersOf(spec, model)
   const estimates = createEstimates()
   const most = rowsPerStatement(model)
   return (connection, scopes) => {
     const sender = senderOn(connection, {
       model,
-      guards,
-      // Rows that the request may not see are not mentioned.
+      constraintErrors,
+      // Does not mention rows that the request may not see.
       referrers: () => (scopes ? referrersOf(spec, model, scopes) : referrers),
     })
-    const bound = { model, form, statements: statements(scopes), sender, scopes }
+    const bound = { model, projection, statements: statements(scopes), sender, scopes }
     return {
       ...listsOn({ ...bound, estimates, uncounted, connection }),
       ...createsOn({ ...bound, most }),

@@ -3,11 +3,11 @@ import type { Cell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Connection, Database } from '../database.js'
 import { deferForeignKeys } from './deferral.js'
-import { holdSnapshot, type Reading, readPages } from '../statements/table-reader.js'
+import { startSnapshot, type Reading, readTable } from '../statements/table-reader.js'
 import { digestRows, type RowDigests, SPELLING } from './row-digests.js'
 import { advanceCounter } from '../statements/upsert.js'
 
-/** Why the records of one database cannot be put into another; nothing was. */
+/** Why records cannot be copied to another database; nothing was copied. */
 export class CopyRefused extends Error {
   override readonly name = 'CopyRefused'
   readonly help: readonly string[]
@@ -19,11 +19,11 @@ export class CopyRefused extends Error {
 }
 
 export interface Copied {
-  /** How many rows each table has, by name. */
+  /** The number of rows of each table, by name. */
   readonly tables: ReadonlyMap<string, number>
-  /** Tables with rows that belong to no model, and stay where they are. */
+  /** Tables with rows that belong to no model; they are not copied. */
   readonly left: readonly string[]
-  /** Tables in which rows that migrations had made gave way to the rows of the source. */
+  /** Tables in which the source's rows replaced rows that migrations had created. */
   readonly replaced: readonly string[]
 }
 
@@ -33,10 +33,10 @@ interface Column {
 }
 
 /**
- * Puts all records of a configuration's tables from one database into another that has the same tables without rows, in one
- * transaction, and compares every cell of every row before it is committed.
- * @param digestMade digests the rows that the migrations make; called only when the target has rows
- * @throws CopyRefused when the other has rows, or lacks a column, and when a row is not the same there; a Problem when a database fails
+ * Copies all records of the configuration's tables to a database that has the same, empty tables, in one transaction, and compares every cell of
+ * every row before the commit.
+ * @param digestMade digests the rows that migrations create; called only if the target has rows
+ * @throws CopyRefused if the target has other rows or lacks a column, or if a copied row differs; a Problem if a database fails
  */
 export function copyRecords(
   source: Database,
@@ -45,7 +45,7 @@ export function copyRecords(
   digestMade: () => Promise<RowDigests>,
 ): Promise<Copied> {
   return source.transaction(async (from) => {
-    await holdSnapshot(from)
+    await startSnapshot(from)
     return target.transaction(async (to) => {
       for (const text of SPELLING) for (const one of [from, to]) await one.query({ text, values: [] })
       const replaced = await lockEmpty(to, spec.models, digestMade)
@@ -67,10 +67,9 @@ export function copyRecords(
 }
 
 /**
- * Locks the tables, and empties them when they have only rows that migrations made: the source has the same rows, or has changed
- * them since.
+ * Locks the tables. Empties those that contain only rows created by migrations, because the source has the same rows or has changed them since.
  * @returns the tables that had rows
- * @throws CopyRefused when a table has other rows
+ * @throws CopyRefused if a table has other rows
  */
 async function lockEmpty(
   to: Connection,
@@ -94,12 +93,12 @@ async function lockEmpty(
 }
 
 /**
- * A migration and its line in the journal are written by one transaction, and whoever changes a row later does so by another.
- * That alone proves nothing: a migration that updates rows, or rewrites a table, gives the rows of users its own number.
+ * A migration writes its rows and its journal entry in one transaction; later changes use others. That is not proof: a migration that updates rows or
+ * rewrites a table stamps users' rows with its own transaction ID.
  */
 const NOT_OF_MIGRATIONS = 'where xmin::text not in (select xmin::text from snippetctl_migrations)'
 
-/** @returns the tables that have other rows than those that the migrations make */
+/** @returns the tables with rows that no migration created */
 async function findForeign(
   to: Connection,
   models: readonly ModelSpec[],
@@ -113,7 +112,7 @@ async function findForeign(
   return [...there].filter(([table, digest]) => digest !== made.get(table)).map(([table]) => table)
 }
 
-/** All tables at once, because they refer to each other; no row of any other table is touched. */
+/** Truncates all tables at once, because they refer to each other. No other table is affected. */
 async function truncate(to: Connection, names: readonly string[], full: readonly string[]): Promise<void> {
   try {
     await to.query({ text: `truncate ${names.join(', ')}`, values: [] })
@@ -139,7 +138,7 @@ async function columnsOf(connection: Connection, { table }: ModelSpec): Promise<
   return rows.map(([name, type]) => ({ name: name ?? '', type: type ?? '' }))
 }
 
-/** The columns to copy: those of the source, which may have more than the model says. */
+/** The columns to copy: those of the source, which may have more than the model. */
 async function sameColumns(from: Connection, to: Connection, model: ModelSpec): Promise<readonly Column[]> {
   const [wanted, there] = [await columnsOf(from, model), await columnsOf(to, model)]
   for (const { name, type } of wanted) {
@@ -168,17 +167,17 @@ async function copyTable(from: Connection, to: Connection, { model, columns }: C
   const casts = columns.map(({ type }, index) => `(r ->> ${index})::${type}`).join(', ')
   const text = `insert into ${identifier(model.table)} (${names}) overriding system value
     select ${casts} from json_array_elements($1::json) as g(r)`
-  for await (const rows of readPages(from, readingOf({ model, columns }))) {
+  for await (const rows of readTable(from, readingOf({ model, columns }))) {
     await to.query({ text, values: [JSON.stringify(rows)] })
   }
 }
 
-/** @returns how many rows there are, when both sides have the same */
+/** @returns the number of rows if both sides are equal */
 async function compareTable(from: Connection, to: Connection, copying: Copying): Promise<number> {
   const reading = readingOf(copying)
-  const theirs = readPages(to, reading)[Symbol.asyncIterator]()
+  const theirs = readTable(to, reading)[Symbol.asyncIterator]()
   let count = 0
-  for await (const rows of readPages(from, reading)) {
+  for await (const rows of readTable(from, reading)) {
     const { value = [] } = (await theirs.next()) as { readonly value?: readonly (readonly Cell[])[] }
     const wrong = rows.findIndex((cells, index) => !cells.every((cell, at) => cell === value[index]?.[at]))
     if (wrong >= 0 || rows.length !== value.length) throw different(copying.model, count + Math.max(0, wrong) + 1)
@@ -194,7 +193,7 @@ function different({ table }: ModelSpec, place: number): CopyRefused {
   ])
 }
 
-/** The next number that a counter gives is the same on both sides. */
+/** Sets the counters so that the next value is the same on both sides. */
 async function copyCounters(from: Connection, to: Connection, { model, columns }: Copying): Promise<void> {
   const find = 'select pg_get_serial_sequence($1, $2)'
   for (const { name } of columns) {

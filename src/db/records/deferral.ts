@@ -1,11 +1,11 @@
 import { identifier } from '../../fields/sql-literal.js'
 import type { Connection } from '../database.js'
 
-/** Foreign keys that are looked at only when everything is there. */
+/** Foreign keys that are checked only when all rows are written. */
 export interface Deferral {
   /**
-   * Looks at all of them now, and makes them what they were.
-   * @throws Problem `conflict` where one is broken
+   * Checks all of them now and restores their settings.
+   * @throws Problem `conflict` if one is violated
    */
   settle(): Promise<void>
 }
@@ -16,8 +16,8 @@ const KEYS = `
   order by 1, 2`
 
 /**
- * Lets the rows of some tables refer to others that come later in the same transaction. Nobody else can write to the tables until its
- * end. Only who owns the tables may do so.
+ * Lets rows refer to others that are written later in the transaction. Nobody else can write to the tables until it ends. Requires ownership of the
+ * tables.
  */
 export async function deferForeignKeys(connection: Connection, tables: readonly string[]): Promise<Deferral> {
   const { rows } = await connection.query({ text: KEYS, values: [JSON.stringify(tables.map(identifier))] })

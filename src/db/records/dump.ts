@@ -2,9 +2,9 @@ import type { ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import type { Database } from '../database.js'
 import { cellColumn, documentColumn, wireColumn } from '../statements/projections.js'
-import { holdSnapshot, readPages } from '../statements/table-reader.js'
+import { startSnapshot, readTable } from '../statements/table-reader.js'
 
-/** How records are dumped: as one JSON text each, or as a cell for each field. */
+/** The form of dumped records: one JSON text each, or a cell for each field. */
 export type DumpForm = 'document' | 'cells'
 
 const SELECT: Readonly<Record<DumpForm, (model: ModelSpec) => readonly string[]>> = {
@@ -15,8 +15,8 @@ const SELECT: Readonly<Record<DumpForm, (model: ModelSpec) => readonly string[]>
 }
 
 /**
- * Hands over every record of a model in the order of its primary key, all its fields, as they were at one moment.
- * @throws what `take` throws, and a Problem when the database fails
+ * Passes every record of a model with all fields to `take`, in primary-key order, as of one snapshot.
+ * @throws the errors of `take`, and a Problem if the database fails
  */
 export function dumpRecords(
   database: Database,
@@ -25,7 +25,7 @@ export function dumpRecords(
 ): Promise<void> {
   const select = SELECT[form](model)
   return database.transaction(async (connection) => {
-    await holdSnapshot(connection)
-    for await (const rows of readPages(connection, { model, select })) await take(rows)
+    await startSnapshot(connection)
+    for await (const rows of readTable(connection, { model, select })) await take(rows)
   })
 }

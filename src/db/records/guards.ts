@@ -5,7 +5,7 @@ import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Fault } from '../../problem.js'
 import type { Row, Scopes } from '../../resource/plan.js'
-import type { Guards } from '../driver/field-errors.js'
+import type { ConstraintErrors } from '../driver/field-errors.js'
 import {
   constraintFields,
   fieldsOf,
@@ -23,12 +23,12 @@ const BROKEN = {
 } as const
 
 /**
- * What a client is told when the database refuses a change, by what did. Of a private field it is told nothing.
+ * Builds the messages for clients when the database rejects a change. Private fields are never mentioned.
  * @param models all models of the configuration
  */
-export function guardsOf(model: ModelSpec, models: readonly ModelSpec[]): Guards {
+export function constraintErrorsOf(model: ModelSpec, models: readonly ModelSpec[]): ConstraintErrors {
   const { fields, table } = model
-  // A combination with a private field is not explained: what is said of its public fields alone would be wrong.
+  // A combination with a private field gets no message: one about its public fields alone would be wrong.
   const allShown = (guarded: readonly FieldSpec[]) => (guarded.some((field) => field.private) ? [] : guarded)
   const namesOf = (names: readonly string[]) => allShown(fields.filter(({ name }) => names.includes(name)))
   const indexes = indexesOf(model).map(({ columns, unique }) => ({
@@ -61,7 +61,7 @@ function faultOf({ name }: FieldSpec, message: string): Fault {
   return { field: name, message }
 }
 
-/** Names all of the fields that may be the reason: the database does not say which of them it is. */
+/** Names every field that may be too long, because the database does not say which one is. */
 function tooLong(fields: readonly FieldSpec[]): readonly Fault[] {
   const shown = fields.filter((field) => !field.private)
   const message = `${shown.map(({ label }) => label).join(' or ')} is too long to be indexed`
@@ -75,15 +75,15 @@ function faultsOf(fields: readonly FieldSpec[], kind: keyof typeof BROKEN, messa
 }
 
 /**
- * What a client is told when a record cannot be deleted because others refer to it, by the name of the constraint: of relations that are
- * public, and of what the model has a message for. Nothing is said of models that `scopes` narrow: the records may be hidden.
+ * Builds the messages for deleting a record that is referenced, by constraint name: for public relations, and for constraints with a configured
+ * message. Models that `scopes` narrow are not mentioned, because their records may be hidden.
  */
 export function referrersOf(
   { resources }: Pick<AppSpec, 'resources'>,
   model: ModelSpec,
   scopes?: Scopes,
 ): ReadonlyMap<string, string> {
-  // Of several resources of one model the first gives its name.
+  // If several resources expose a model, the first one gives its name.
   const relations = [...resources]
     .reverse()
     .filter((resource) => scopes?.has(resource.model.table) !== true)
@@ -98,7 +98,7 @@ export function referrersOf(
   return new Map([...relations, ...Object.entries(model.messages)])
 }
 
-/** Which of several new rows has the key that is taken: the last, because it may be taken by another of them. */
+/** Finds which of several new rows has the duplicate key. The last match, because an earlier one may be the row that it collides with. */
 export function placeOfTaken({ fields }: ModelSpec, rows: readonly Row[], error: unknown): number | undefined {
   const taken = takenKeyOf(error)
   if (!taken) return undefined
@@ -109,9 +109,9 @@ export function placeOfTaken({ fields }: ModelSpec, rows: readonly Row[], error:
   return place < 0 ? undefined : place
 }
 
-/** The transactions of a database, whose end blames a field as statements do. What the work throws passes as it is. */
+/** Wraps a database so that a failed commit names the fields, as failed statements do. Errors of the work itself pass unchanged. */
 export function guardTransactions(database: Database, models: readonly ModelSpec[]): Database['transaction'] {
-  const guards = new Map(models.map((model) => [model.table, guardsOf(model, models)]))
+  const constraintErrors = new Map(models.map((model) => [model.table, constraintErrorsOf(model, models)]))
   return async (work, options) => {
     let worked = false
     try {
@@ -122,9 +122,9 @@ export function guardTransactions(database: Database, models: readonly ModelSpec
         return result
       }, options)
     } catch (error) {
-      // Only the end itself is left to fail: for what the work has swallowed, or for a constraint that is held then.
+      // Here only the commit can fail: because of an error that the work has caught, or a deferred constraint.
       if (!worked) throw error
-      throw toProblem(error, explaining(error, guards))
+      throw toProblem(error, explaining(error, constraintErrors))
     }
   }
 }

@@ -2,7 +2,7 @@ import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Connection } from '../database.js'
 
-/** Settings under which equal values have equal texts in every database. */
+/** Settings that give equal values equal texts in every database. */
 export const SPELLING = [
   `set local timezone = 'UTC'`,
   `set local datestyle = 'ISO, MDY'`,
@@ -11,12 +11,12 @@ export const SPELLING = [
   'set local extra_float_digits = 1',
 ]
 
-/** A digest of the rows of each table, by its name: equal digests mean equal rows, in any order. */
+/** A digest of the rows of each table, by table name. Equal digests mean equal rows, in any order. */
 export type RowDigests = ReadonlyMap<string, string>
 
 /**
- * Digests all rows of the models' tables, in a transaction with the settings of `SPELLING`. Values that the database makes up
- * (times and UUIDs that are not keys) differ whenever the same migration runs, so they are left out.
+ * Digests all rows of the models' tables, in a transaction with the settings of `SPELLING`. Values that the database generates (times, and UUIDs that
+ * are not keys) are left out, because they differ whenever a migration runs.
  */
 export async function digestRows(connection: Connection, models: readonly ModelSpec[]): Promise<RowDigests> {
   const digests = new Map<string, string>()

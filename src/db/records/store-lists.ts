@@ -3,7 +3,7 @@ import { type Cell, readCell } from '../../fields/cell.js'
 import type { ListPage, ListPlan } from '../../resource/plan.js'
 import type { Connection, Statement } from '../database.js'
 import { COUNT_CAP, type Estimates, isCounted } from '../statements/count.js'
-import { type Form, listForm } from '../statements/projections.js'
+import { type Projection, listProjection } from '../statements/projections.js'
 import type { PageCells } from '../statements/page-shape.js'
 import type { Statements } from '../statements/statements.js'
 import type { Store } from './store.js'
@@ -11,7 +11,7 @@ import type { Sender } from './store-sender.js'
 
 interface Lists<Item, Items> {
   readonly model: ModelSpec
-  readonly form: Form<Item, Items>
+  readonly projection: Projection<Item, Items>
   readonly statements: Statements
   readonly sender: Sender
   readonly estimates: Estimates
@@ -19,10 +19,10 @@ interface Lists<Item, Items> {
   readonly connection: Connection
 }
 
-/** The lists of a store. */
+/** The list operations of a store. */
 export function listsOn<Item, Items>({
   model,
-  form,
+  projection,
   statements,
   sender,
   estimates,
@@ -30,7 +30,7 @@ export function listsOn<Item, Items>({
   connection,
 }: Lists<Item, Items>): Pick<Store<Item, Items>, 'list' | 'batches'> {
   const readPage = async (plan: ListPlan) =>
-    listForm(form, plan).page.read(await sender.read(statements.list(plan)), {
+    listProjection(projection, plan).page.read(await sender.read(statements.list(plan)), {
       plan,
       counted: isCounted(plan),
       keys: plan.keyset ? plan.order.length : 0,
@@ -58,7 +58,7 @@ export function listsOn<Item, Items>({
     return { rows: await estimates.make(follow(statements.estimate(plan)), connection), estimated: true }
   }
 
-  /** A count travels with the rows of a page; a page without rows may have nothing to carry it. */
+  /** A count normally comes with the rows of its page; an empty page may have no row to carry it. */
   const countWithoutPage = async (plan: ListPlan): Promise<number> => {
     if ('offset' in plan.start && plan.start.offset === 0) return 0
     return Number((await sender.read(follow(statements.count(plan)))).rows[0]?.[0])
@@ -79,7 +79,7 @@ export function listsOn<Item, Items>({
   }
 }
 
-/** Whose first statement was done is not refused the second. */
+/** Marks a follow-up statement of a request, which bypasses admission control. */
 export function follow(statement: Statement): Statement {
   return { ...statement, follows: true }
 }

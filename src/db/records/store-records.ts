@@ -5,7 +5,7 @@ import { Problem } from '../../problem.js'
 import { placed } from '../../resource/items.js'
 import type { Id, Scopes } from '../../resource/plan.js'
 import type { Result } from '../database.js'
-import { type Form, formFor } from '../statements/projections.js'
+import { type Projection, projectionFor } from '../statements/projections.js'
 import { filledByScope } from '../statements/scope.js'
 import type { Statements } from '../statements/statements.js'
 import { placeOfTaken } from './guards.js'
@@ -15,27 +15,27 @@ import type { Sender } from './store-sender.js'
 
 interface Bound<Item, Items> {
   readonly model: ModelSpec
-  readonly form: Form<Item, Items>
+  readonly projection: Projection<Item, Items>
   readonly statements: Statements
   readonly sender: Sender
 }
 
 interface Creates<Item, Items> extends Bound<Item, Items> {
   readonly scopes: Scopes | undefined
-  /** How many records one statement makes. */
+  /** How many records one statement creates. */
   readonly most: number
 }
 
-/** The parts of a store that make records. */
+/** The create operations of a store. */
 export function createsOn<Item, Items>({
   model,
-  form,
+  projection,
   statements,
   sender,
   scopes,
   most,
 }: Creates<Item, Items>): Pick<Store<Item, Items>, 'create' | 'createMany'> {
-  const read = readStored(model, form)
+  const read = readStored(model, projection)
   return {
     async create(row) {
       const [made] = (await sender.change(statements.create(row))).rows.map(read)
@@ -58,28 +58,28 @@ export function createsOn<Item, Items>({
   }
 }
 
-/** The parts of a store about records that are there. */
+/** The operations of a store on existing records. */
 export function recordsOn<Item, Items>({
   model,
-  form,
+  projection,
   statements,
   sender,
 }: Bound<Item, Items>): Omit<Store<Item, Items>, 'create' | 'createMany' | 'list' | 'batches'> {
   const { primaryKey } = model
   const writeId = (id: Id) => primaryKey.type.write(id, primaryKey.options)
-  const read = readStored(model, form)
-  const readOne = ({ rows: [cells] }: Result, as = form): Item | undefined => cells && as.read(cells)
+  const read = readStored(model, projection)
+  const readOne = ({ rows: [cells] }: Result, as = projection): Item | undefined => cells && as.read(cells)
 
-  /** After nothing was changed: whether that is because of the preconditions or for want of the record. */
+  /** Throws `precondition_failed` if the record exists: then the preconditions were not met. */
   const refuseIfThere = async (key: string): Promise<void> => {
     if ((await sender.read(follow(statements.retrieve(key)))).rows.length === 0) return
-    throw new Problem('precondition_failed', 'the record is another than the one that the request is meant for')
+    throw new Problem('precondition_failed', 'the record has changed since the version in If-Match')
   }
 
   return {
     async retrieve(id, selection) {
       if (selection === undefined) return readOne(await sender.read(statements.retrieve(writeId(id))))
-      return readOne(await sender.read(statements.look(writeId(id), selection)), formFor(form, selection))
+      return readOne(await sender.read(statements.look(writeId(id), selection)), projectionFor(projection, selection))
     },
 
     lock: async (id) => readOne(await sender.change(statements.lock(writeId(id)))),
@@ -119,10 +119,10 @@ export function recordsOn<Item, Items>({
   }
 }
 
-/** Reads a row of which the first cell is the key. */
-function readStored<Item, Items>({ primaryKey }: ModelSpec, form: Form<Item, Items>) {
+/** Reads a row whose first cell is the key. */
+function readStored<Item, Items>({ primaryKey }: ModelSpec, projection: Projection<Item, Items>) {
   return ([id, ...cells]: readonly Cell[]): Stored<Item> => ({
     id: readCell(primaryKey, id) as Id,
-    item: form.read(cells),
+    item: projection.read(cells),
   })
 }

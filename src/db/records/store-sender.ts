@@ -2,11 +2,11 @@ import type { ModelSpec } from '../../config/spec.js'
 import { foreignKeyName } from '../../config/parse/constraint-names.js'
 import { Problem } from '../../problem.js'
 import type { Connection, Result, Statement } from '../database.js'
-import type { Guards } from '../driver/field-errors.js'
+import type { ConstraintErrors } from '../driver/field-errors.js'
 import { CONFLICT, failedConversionOf, toProblem, toReadFailure, toReferred } from '../driver/errors.js'
 import { OUTSIDE } from '../statements/scope.js'
 
-/** Sends the statements of a store, and translates the errors of the database into those that clients read. */
+/** Sends the statements of a store and translates database errors for clients. */
 export interface Sender {
   read(statement: Statement): Promise<Result>
   change(statement: Statement): Promise<Result>
@@ -15,12 +15,12 @@ export interface Sender {
 
 interface Explained {
   readonly model: ModelSpec
-  readonly guards: Guards
-  /** As `referrersOf` says. */
+  readonly constraintErrors: ConstraintErrors
+  /** See `referrersOf`. */
   readonly referrers: () => ReadonlyMap<string, string>
 }
 
-export function senderOn(connection: Connection, { model, guards, referrers }: Explained): Sender {
+export function senderOn(connection: Connection, { model, constraintErrors, referrers }: Explained): Sender {
   return {
     async read(statement) {
       try {
@@ -33,7 +33,7 @@ export function senderOn(connection: Connection, { model, guards, referrers }: E
       try {
         return await connection.query(statement)
       } catch (error) {
-        throw toOutside(error, model, guards) ?? toProblem(error, guards)
+        throw toOutside(error, model, constraintErrors) ?? toProblem(error, constraintErrors)
       }
     },
     async remove(statement) {
@@ -46,14 +46,21 @@ export function senderOn(connection: Connection, { model, guards, referrers }: E
   }
 }
 
-/** A row that was rejected by `scopeChecks`. Related records outside the scope are as good as missing, and the problem is the same. */
-function toOutside(cause: unknown, { table, fields }: ModelSpec, guards: Guards): Problem | undefined {
+/** The problem for a row that was rejected by `scopeChecks`. A related record outside the scope is reported like a missing one. */
+function toOutside(
+  cause: unknown,
+  { table, fields }: ModelSpec,
+  constraintErrors: ConstraintErrors,
+): Problem | undefined {
   const text = failedConversionOf(cause)
   if (text === undefined || !text.startsWith(OUTSIDE)) return undefined
   const name = text.slice(OUTSIDE.length)
   const field = fields.find((each) => each.name === name)
   if (!field) return new Problem('validation', 'The record would be outside the scope of this request', { cause })
   const constraint = foreignKeyName(table, field.column)
-  const faults = guards.constraints.get(constraint) ?? guards.columns('foreign_key', [field.column])
-  return new Problem('conflict', guards.messages.get(constraint) ?? faults[0]?.message ?? CONFLICT, { faults, cause })
+  const faults = constraintErrors.constraints.get(constraint) ?? constraintErrors.columns('foreign_key', [field.column])
+  return new Problem('conflict', constraintErrors.messages.get(constraint) ?? faults[0]?.message ?? CONFLICT, {
+    faults,
+    cause,
+  })
 }

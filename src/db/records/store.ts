@@ -8,37 +8,37 @@ export interface Stored<Item, Key = Id> {
   readonly item: Item
 }
 
-/** The records of one resource, each answered in the form `Item` and several in the form `Items`. Rows go in by field name. */
+/** The records of one resource: one is returned as `Item`, several as `Items`. Input rows are keyed by field name. */
 export interface Store<Item, Items = readonly Item[], Key = Id, Insert = Row, Change = Row> {
   list(plan: ListPlan): Promise<ListPage<Items>>
-  /** All records in primary-key order, in batches, one statement each. */
+  /** Yields all records in primary-key order, one statement for each batch. */
   batches(size: number): AsyncIterable<Items>
-  /** Documents can be asked for in part; rows are always whole. */
+  /** `selection` applies to documents; rows are always complete. */
   retrieve(id: Key, selection?: Selection): Promise<Item | undefined>
-  /** As `retrieve`, and until the transaction ends nobody else changes the record; outside of one it only retrieves. */
+  /** Retrieves the record and locks it until the transaction ends. Outside a transaction it only retrieves. */
   lock(id: Key): Promise<Item | undefined>
   create(row: Insert): Promise<Stored<Item, Key>>
-  /** Makes all of them or none, in few statements and one transaction; answers them in the order of the rows. */
+  /** Creates all or none, in few statements and one transaction; returns them in the order of the rows. */
   createMany(rows: readonly Insert[]): Promise<readonly Stored<Item, Key>[]>
-  /** Those that are there, in the order of their ids. */
+  /** Returns the existing ones, ordered by id. */
   retrieveMany(ids: readonly Key[]): Promise<readonly Stored<Item, Key>[]>
-  /** The ids of those that are there; until the transaction ends nobody else changes these records. */
+  /** Locks the existing ones until the transaction ends; returns their ids. */
   lockMany(ids: readonly Key[]): Promise<readonly Key[]>
-  /** How many of them there were. */
+  /** Returns how many existed. */
   destroyMany(ids: readonly Key[]): Promise<number>
   /**
-   * Sets the given fields; undefined when there is no such record. Preconditions, which documents alone can have, are judged by the
-   * statement that changes the record.
+   * Sets the given fields; returns undefined if there is no such record. Preconditions, which only documents support, are checked by the statement
+   * that changes the record.
    * @throws Problem `precondition_failed`
    */
   update(id: Key, row: Change, only?: readonly Precondition[]): Promise<Item | undefined>
   /**
-   * Whether there was such a record.
+   * Returns whether the record existed.
    * @throws Problem `precondition_failed`
    */
   destroy(id: Key, only?: readonly Precondition[]): Promise<boolean>
   /**
-   * Destroys a record and answers it as it was; undefined when there is no such record.
+   * Deletes a record and returns its last state; undefined if there is no such record.
    * @throws Problem `precondition_failed`
    */
   take(id: Key, only?: readonly Precondition[]): Promise<Item | undefined>
@@ -56,10 +56,10 @@ export type RecordStore<Name> = Store<
 /** The records of a resource as JSON text; several are one array, in UTF-8. */
 export type DocumentStore<Name> = Store<string, Uint8Array, IdOf<Name>, InsertOf<Name>, ChangeOf<Name>>
 
-/** PostgreSQL takes twice as many in one statement. */
+/** Half of what PostgreSQL accepts in one statement. */
 const MOST_PARAMETERS = 32_000
 
-/** How many records of a model one statement makes. More of them need a transaction, which stores themselves do not begin. */
+/** How many records of a model one statement creates. More need a transaction, which stores do not start themselves. */
 export function rowsPerStatement({ fields }: ModelSpec): number {
   return Math.floor(MOST_PARAMETERS / fields.length)
 }

@@ -6,23 +6,23 @@ import type { Statement } from '../database.js'
 import { filledByScope, scopeChecks, scopeClause } from './scope.js'
 import { parameters } from './where.js'
 
-/** The statements about several records. Their texts are as many as there are requests, so that none is kept. */
+/** Statements about several records. Almost every request has its own text, so none is cached. */
 export interface BulkStatements {
-  /** One insert of all of them; a field that only some name has its default in the others. */
+  /** One insert for all rows. A field that only some rows name has its default in the others. */
   createMany(rows: readonly Row[]): Statement
-  /** Those of the records that are there, in the order of their ids: what `retrieve` answers, behind the id. */
+  /** Selects the existing records in the order of their ids: the id, then what `retrieve` selects. */
   retrieveMany(ids: readonly string[]): Statement
-  /** The ids of those that are there, in order; until the transaction ends nobody else changes them. */
+  /** Locks the existing records until the transaction ends, and selects their ids in order. */
   lockMany(ids: readonly string[]): Statement
   destroyMany(ids: readonly string[]): Statement
 }
 
-/** The statements of a model within some scopes; `selected` is what is made of its rows. */
+/** Compiles the statements of a model within some scopes; `selected` is the select list. */
 export function compileBulkStatements(model: ModelSpec, selected: string, scopes: Scopes | undefined): BulkStatements {
   const table = identifier(model.table)
   const key = identifier(model.primaryKey.column)
   const resource = model.table
-  /** A statement about the records among some ids; `head` and `tail` stand around the condition for them. */
+  /** A statement about the records with some ids; `head` and `tail` surround the condition. */
   const among = (ids: readonly string[], head: string, tail: string, retry: boolean): Statement => {
     const params = parameters(arrayLiteral(ids))
     const text = `${head} where ${key} = any($1)${scopeClause(model.table, scopes, params)}${tail}`
@@ -34,7 +34,7 @@ export function compileBulkStatements(model: ModelSpec, selected: string, scopes
       const rows = given.map((row) => filledByScope(model, row, scopes))
       const named = new Set(rows.flatMap((row) => Object.keys(row)))
       const fields = model.fields.filter((field) => named.has(field.name))
-      // The key is always the server's.
+      // A key without a value is always set by the server.
       const columns = fields.length === 0 ? [model.primaryKey] : fields
       const params = parameters()
       const place = (row: Row) => (field: FieldSpec) =>

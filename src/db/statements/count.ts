@@ -1,10 +1,10 @@
 import type { ListPlan } from '../../resource/plan.js'
 import type { Connection, Statement } from '../database.js'
 
-/** Rows that are counted one by one under `count: capped`. */
+/** The maximum exact count under `count: capped`. */
 export const COUNT_CAP = 10_000
 
-/** Whether rows are counted in the database: those of a page are, and a list that is not paged has all of its rows at hand. */
+/** Whether the database counts the rows: for pages it does; an unpaged list returns all rows anyway. */
 export function isCounted({ total, limit }: ListPlan): boolean {
   return total !== 'none' && limit !== undefined
 }
@@ -13,15 +13,15 @@ interface Explained {
   readonly 'Plan Rows': number
 }
 
-/** How long an estimate stands for those that come after it, in milliseconds: many requests share its cost, and nobody waits long for a better one. */
+/** How long an estimate is reused, in ms: many requests share its cost, and nobody waits long for a better one. */
 const FRESH = 1_000
 const MOST = 1_000
 
-/** Estimates of counts that are known to be above the cap. */
+/** Estimates for counts that are known to exceed the cap. */
 export interface Estimates {
-  /** One that was made a moment ago; there may be some even where the count has fallen below the cap since. */
+  /** Returns a recent estimate, if there is one. The count may have fallen below the cap since. */
   find(statement: () => Statement): number | undefined
-  /** Asks the planner, once for all who want to know it at the same time. */
+  /** Queries the planner, once for all concurrent requests for the same estimate. */
   make(statement: Statement, connection: Connection): Promise<number>
 }
 
@@ -45,7 +45,7 @@ export function createEstimates(): Estimates {
 
   return {
     find(statement) {
-      // Most tables are small, and never have one.
+      // Most tables are small and never have an estimate.
       return known.size === 0 ? undefined : fresh(keyOf(statement()))
     },
     async make(statement, connection) {
@@ -53,7 +53,7 @@ export function createEstimates(): Estimates {
       const rows = fresh(key)
       if (rows !== undefined) return rows
       const others = asked.get(key)
-      // Theirs may be within a transaction that fails.
+      // The other request may be in a transaction that fails.
       if (others) return others.catch(() => ask(key, statement, connection))
       const answer = ask(key, statement, connection).finally(() => asked.delete(key))
       asked.set(key, answer)

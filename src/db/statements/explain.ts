@@ -5,29 +5,29 @@ import type { Links } from '../../resource/links.js'
 import type { Id, ListPlan, Selection } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Database, Statement } from '../database.js'
-import { documentForm } from './projections.js'
+import { documentProjection } from './projections.js'
 import { type Access, accessesOf, type PlanStep, readPlan } from './plan-tree.js'
 import { compileStatements } from './statements.js'
 
-/** What a client reads of a resource: a list, or one record. */
+/** A request for a list or one record. */
 export type Read = { readonly plan: ListPlan } | { readonly id: Id; readonly selection?: Selection | undefined }
 
-/** The statement that answers a request, and how PostgreSQL does it. */
+/** The statement of a request, and how PostgreSQL executes it. */
 export interface Explanation {
   readonly sql: string
   readonly values: Statement['values']
-  /** False when the statement took too long: then it was only planned. */
+  /** False if the statement was too slow; then it was only planned. */
   readonly ran: boolean
   readonly milliseconds: number | undefined
-  /** Pages of 8 kB that it read, from memory or not. */
+  /** Pages of 8 kB that were read, from memory or disk. */
   readonly pages: number | undefined
-  /** Those that the page or the record is made of; of a page one more is looked for, to know whether others follow. */
+  /** The rows of the page or record, plus one that tells whether another page follows. */
   readonly rows: { readonly estimated: number; readonly actual: number | undefined }
   readonly root: PlanStep
   readonly accesses: readonly Access[]
-  /** Undefined for one record, whose key always has an index. */
+  /** Undefined for one record, whose key is always indexed. */
   readonly advice: IndexAdvice | undefined
-  /** The plan in PostgreSQL's own words. */
+  /** PostgreSQL's own plan. */
   readonly plan: Json
 }
 
@@ -37,8 +37,8 @@ interface Explained {
 }
 
 /**
- * Runs the statement that a server would send for a request, in a transaction that only reads, and tells how it was done.
- * @throws Problem for what the database refuses
+ * Explains the statement that a server would send for a request, by running it in a read-only transaction.
+ * @throws Problem for an error of the database
  */
 export async function explainRead(
   { resource, links, read }: { readonly resource: Resource; readonly links: Links; readonly read: Read },
@@ -59,7 +59,7 @@ export async function explainRead(
   const { Plan: plan, 'Execution Time': milliseconds } = explained
   const root = readPlan(plan)
   const ran = root.actual !== undefined
-  // A list leaves the database as one row, made of those of the page.
+  // A list leaves the database as one row, which is made of the rows of the page.
   const { estimated, actual } = ('plan' in read && root.steps.find(({ part }) => part === undefined)) || root
   return {
     sql: text,
@@ -77,7 +77,7 @@ export async function explainRead(
 
 function statementOf(resource: Resource, links: Links, read: Read): Statement {
   const { model } = resource.spec
-  const statements = compileStatements(model, documentForm(resource, links))()
+  const statements = compileStatements(model, documentProjection(resource, links))()
   if ('plan' in read) return statements.list(read.plan)
   const id = model.primaryKey.type.write(read.id, model.primaryKey.options)
   return read.selection ? statements.look(id, read.selection) : statements.retrieve(id)

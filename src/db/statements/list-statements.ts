@@ -6,26 +6,26 @@ import { remember } from '../../remember.js'
 import type { ListPlan, Scopes } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { COUNT_CAP, isCounted } from './count.js'
-import { type Form, listForm } from './projections.js'
+import { type Projection, listProjection } from './projections.js'
 import { isFar, neededOrder, orderClause, pageRows, reversed } from './page-rows.js'
 import { narrowing } from './scope.js'
-import type { Rendered, Shapes } from './prepared-statements.js'
+import type { Rendered, PreparedStatements } from './prepared-statements.js'
 import { keyColumns, listSource, type ListSource, parameters } from './where.js'
 
 /** The statements of lists. */
 export interface ListStatements {
   list(plan: ListPlan): Statement
   count(plan: ListPlan): Statement
-  /** Explains the rows that a plan's conditions match. */
+  /** Explains a query for the rows that match the plan's conditions. */
   estimate(plan: ListPlan): Statement
 }
 
 interface Listed {
   readonly model: ModelSpec
-  readonly form: Form<unknown, unknown>
-  readonly shapes: Shapes
-  /** Keeps the texts in which a client asks for a part of records, so that they do not take the places of others. */
-  readonly selecting: Shapes
+  readonly projection: Projection<unknown, unknown>
+  readonly prepared: PreparedStatements
+  /** Texts of partial reads (`fields`, `expand`), cached separately so that they do not evict the others. */
+  readonly partial: PreparedStatements
 }
 
 type Kind = Rendered['kind']
@@ -33,16 +33,16 @@ const QUICK: Kind = { retry: true, quick: true }
 const PAGE: Kind = { retry: true, quick: 'perhaps' }
 const READ: Kind = { retry: true, quick: false }
 
-/** Compiles the statements of lists; each call of the result gives them within some scopes. */
+/** Compiles the statements of lists; each call of the result returns them within some scopes. */
 export function compileListStatements(listed: Listed): (scopes: Scopes | undefined) => ListStatements {
-  const { shapes, selecting, model } = listed
-  const shapesFor = (plan: ListPlan) => (plan.selection === undefined ? shapes : selecting)
-  // The same plan is asked for again and again. Scopes are of one request, so nothing of theirs is remembered.
-  const filled = remember((plan: ListPlan) => shapesFor(plan).fill(renderList(listed, plan, undefined)))
+  const { prepared, partial, model } = listed
+  const statementsFor = (plan: ListPlan) => (plan.selection === undefined ? prepared : partial)
+  // Requests repeat plans. Scopes belong to one request, so statements with a scope are not cached.
+  const filled = remember((plan: ListPlan) => statementsFor(plan).fill(renderList(listed, plan, undefined)))
   const unscoped: ListStatements = {
-    list: (plan) => shapesFor(plan).send(filled(plan)),
-    count: (plan) => shapes.serve(renderCount(model, plan)),
-    estimate: (plan) => shapes.serve(renderEstimate(model, plan)),
+    list: (plan) => statementsFor(plan).send(filled(plan)),
+    count: (plan) => prepared.serve(renderCount(model, plan)),
+    estimate: (plan) => prepared.serve(renderEstimate(model, plan)),
   }
   return (scopes) => {
     if (scopes === undefined) return unscoped
@@ -51,18 +51,18 @@ export function compileListStatements(listed: Listed): (scopes: Scopes | undefin
       where: [...plan.where, ...(scopes.get(model.table) ?? [])],
     })
     return {
-      list: (plan) => shapesFor(plan).serve(renderList(listed, within(plan), scopes)),
-      count: (plan) => shapes.serve(renderCount(model, within(plan))),
-      estimate: (plan) => shapes.serve(renderEstimate(model, within(plan))),
+      list: (plan) => statementsFor(plan).serve(renderList(listed, within(plan), scopes)),
+      count: (plan) => prepared.serve(renderCount(model, within(plan))),
+      estimate: (plan) => prepared.serve(renderEstimate(model, within(plan))),
     }
   }
 }
 
-function renderList({ model, form }: Listed, plan: ListPlan, scopes: Scopes | undefined): Rendered {
+function renderList({ model, projection }: Listed, plan: ListPlan, scopes: Scopes | undefined): Rendered {
   const params = parameters()
   const table = identifier(model.table)
   const key = identifier(model.primaryKey.column)
-  const { page, select, fields } = listForm(form, plan, narrowing(scopes, params))
+  const { page, select, fields } = listProjection(projection, plan, narrowing(scopes, params))
   const stored = columnsOf(model, new Set([...fields, ...plan.order.map(({ field }) => field)]))
   const backwards = 'before' in plan.start
   const source = listSource(plan, table, params)
@@ -72,7 +72,7 @@ function renderList({ model, form }: Listed, plan: ListPlan, scopes: Scopes | un
   const limit = size === undefined ? '' : ` limit ${size} + 1`
   const rows = pageRows(plan, { ...source, table, key, columns: stored, order: cutOrder, limit }, params)
   const text = page.text({
-    // The page is cut out before anything is made of its rows: else it would be made of those that are passed over, too.
+    // Limits the rows before building documents; otherwise documents would be built for skipped rows, too.
     cut: `select ${stored} from ${rows}`,
     table,
     order: orderClause(order, table),
@@ -105,18 +105,18 @@ function counted({ total }: ListPlan, { from, where }: ListSource): string {
     : `select count(*) from (select 1 ${rows} limit ${COUNT_CAP + 1}) c`
 }
 
-/** Columns of some fields, in the order of the model. */
+/** The columns of some fields, in the order of the model. */
 function columnsOf({ fields }: ModelSpec, wanted: ReadonlySet<FieldSpec>): string {
   const columns = fields.filter((field) => wanted.has(field)).map((field) => identifier(field.column))
   return columns.join(', ')
 }
 
-/** Whether only the rows of a page are read, and not many before it. */
+/** Whether only the rows of a page are read, without skipping many. */
 function isPage(plan: ListPlan): boolean {
   return plan.total !== 'exact' && plan.limit !== undefined && !isFar(plan)
 }
 
-/** Whether an index gives a page at once: nothing is sorted, and few rows are passed over or counted. */
+/** Whether an index yields a page at once: nothing is sorted, and few rows are skipped or counted. */
 function isQuick(model: ModelSpec, plan: ListPlan): boolean {
   if (!isPage(plan) || plan.search || plan.distinct || plan.selection?.expand.length) return false
   const equal = plan.where.map(({ field }) => field)

@@ -2,13 +2,13 @@ import type { JsonMergePatch } from '../../fields/json-text.js'
 import type { JsonObject } from '../../json-body.js'
 import { arrayLiteral } from '../../fields/cell.js'
 
-/** PostgreSQL functions take no more arguments, and each member is two. */
-const MOST_MEMBERS = 50
+/** PostgreSQL functions take 100 arguments, and each member needs two. */
+const MAX_MEMBERS = 50
 
 /**
- * The SQL of what a stored JSON value becomes by a merge patch (RFC 7396). The database merges while it holds the row, so
- * that nothing that is written meanwhile is lost, and so that numbers keep their digits.
- * @param add makes a parameter of a value, and answers its place
+ * Returns the SQL that applies a merge patch (RFC 7396) to a stored JSON value. The database merges while it holds the row lock, so that concurrent
+ * changes are not lost and numbers keep their digits.
+ * @param add adds a parameter and returns its placeholder
  */
 export function mergedInto(target: string, patch: JsonMergePatch, add: (value: string) => string): string {
   return merged(target, patch.object, { add, depth: 0 })
@@ -42,7 +42,7 @@ function objectText(members: readonly (readonly [key: string, text: string])[]):
 }
 
 function chunks(members: readonly string[]): readonly (readonly string[])[] {
-  return Array.from({ length: Math.ceil(members.length / MOST_MEMBERS) }, (_, index) =>
-    members.slice(index * MOST_MEMBERS, (index + 1) * MOST_MEMBERS),
+  return Array.from({ length: Math.ceil(members.length / MAX_MEMBERS) }, (_, index) =>
+    members.slice(index * MAX_MEMBERS, (index + 1) * MAX_MEMBERS),
   )
 }

@@ -5,23 +5,23 @@ import type { PageStart } from '../../pagination/paginator.js'
 import type { ListPlan } from '../../resource/plan.js'
 import type { Parameters } from './where.js'
 
-/** From here on an index alone is read for the rows that are passed over. */
+/** Beyond this offset, skipped rows are read from an index only. */
 const FAR = 1_000
 
-/** Rows that are passed over before a page. */
+/** The number of rows to skip. */
 export function offsetOf({ start }: Pick<ListPlan, 'start'>): number {
   return 'offset' in start ? start.offset : 0
 }
 
-/** Whether many rows are passed over before a page. */
+/** Whether a page skips many rows. */
 export function isFar(plan: Pick<ListPlan, 'start'>): boolean {
   return offsetOf(plan) > FAR
 }
 
-/** The order of a list, in which nulls have a place of their own only where the list can have any beside other values. */
+/** The order of a list. `nulls first` and `nulls last` are dropped where the conditions exclude nulls. */
 export function neededOrder({ order, where }: Pick<ListPlan, 'order' | 'where'>): readonly OrderSpec[] {
   if (order.every(({ nulls }) => nulls === undefined)) return order
-  // Other comparisons hold for nulls alone, or for no nulls.
+  // All other lookups match only nulls, or no nulls.
   const compared = new Set(where.filter(({ lookup }) => !lookup.mixesNulls).map(({ field }) => field))
   return order.map((each) => (compared.has(each.field) ? withoutPlace(each) : each))
 }
@@ -30,7 +30,7 @@ function withoutPlace({ field, descending }: OrderSpec): OrderSpec {
   return { field, descending }
 }
 
-/** `table` is named with every column: a bare name would mean what is selected under it, which may be its text. */
+/** Qualifies every column with `table`: unqualified, it would resolve to the output column of that name, which may be text. */
 export function orderClause(order: readonly OrderSpec[], table: string): string {
   const columns = order.map(({ field, descending, nulls }) => {
     const place = nulls === undefined ? '' : ` nulls ${nulls}`
@@ -52,8 +52,8 @@ function hasNullsFirst({ descending, nulls }: OrderSpec): boolean {
 }
 
 /**
- * The rows that follow one row in an order, as conditions of which each row meets at most one, and which one index answers
- * from where it starts: joined by `or` it would be read from its beginning.
+ * The conditions for the rows after a given row. Each row meets at most one condition, and an index can start at each; joined by `or`, the index
+ * would be read from the beginning.
  */
 function afterClauses(order: readonly OrderSpec[], values: readonly unknown[], params: Parameters): readonly string[] {
   const [first] = order
@@ -68,8 +68,8 @@ function afterClauses(order: readonly OrderSpec[], values: readonly unknown[], p
 }
 
 /**
- * The condition for the rows that follow one row, where both have a value in the first field. If all fields have one direction and only
- * the first is nullable, it is a row comparison, which is one index condition; otherwise every field is compared by itself.
+ * The condition for the rows after a given row, if both have a value in the first field. If all fields have one direction and only the first is
+ * nullable, it is a row comparison, which is a single index condition; otherwise the fields are compared one by one.
  */
 function afterValue(order: readonly OrderSpec[], values: readonly unknown[], params: Parameters): string {
   const [first, ...others] = order
@@ -83,7 +83,7 @@ function afterValue(order: readonly OrderSpec[], values: readonly unknown[], par
   const [column, bound] = [identifier(first.field.column), params.add(writeCell(first.field, values[0]))]
   const [beyond, edge] = descending ? ['<', '<='] : ['>', '>=']
   const all = `(${column} ${beyond} ${bound} or (${column} = ${bound} and ${spelledOut(order, values, params, 1)}))`
-  // What an index can start at, said once more by itself: from alternatives PostgreSQL makes no index condition.
+  // Repeats the bound on its own, so that the index can start there: PostgreSQL does not derive index conditions from alternatives.
   return `${column} ${edge} ${bound} and ${all}`
 }
 
@@ -115,23 +115,23 @@ function follows(column: string, bound: string | undefined, part: OrderSpec): st
   return part.field.nullable && nullsFollow ? `${compared} or ${column} is null` : compared
 }
 
-/** What a page is cut out of, and how. */
+/** The rows that a page is taken from. */
 interface Source {
   readonly from: string
   /** Its name. */
   readonly table: string
   readonly key: string
-  /** The columns that are used of it. */
+  /** The columns that are used. */
   readonly columns: string
-  /** The clause for all of its rows. */
+  /** The `where` clause for all of its rows. */
   readonly where: string
-  /** The order in which the page is cut out. */
+  /** The order in which the page is taken. */
   readonly order: readonly OrderSpec[]
-  /** The clause for one row more than the page has; empty where it has all. */
+  /** The `limit` clause for the page and one more row; empty if unlimited. */
   readonly limit: string
 }
 
-/** What stands after `from`: the rows of a page and, where it has a size, one row more. */
+/** The `from` item for the rows of a page and, if its size is limited, one more row. */
 export function pageRows(plan: ListPlan, source: Source, params: Parameters): string {
   // Distinct values have no key.
   if (!isFar(plan) || plan.distinct) return cutRows(plan, source, params)
@@ -144,7 +144,7 @@ function cutRows(plan: ListPlan, source: Source, params: Parameters): string {
   const { from, table, where, order, limit } = source
   const parts = partsOf(plan.start, source, params)
   const [first, ...others] = order
-  // Each part has nulls alone, or none, in the first field, so that an index is read as it is.
+  // In the first field, each part has only nulls or no nulls, so that an index can be read in order.
   const plain = first === undefined || parts.length === 0 ? order : [withoutPlace(first), ...others]
   const rowsOf = (part: string | undefined) =>
     `${from}${part === undefined ? where : `${where === '' ? ' where' : `${where} and`} ${part}`}`
@@ -160,7 +160,7 @@ function cutRows(plan: ListPlan, source: Source, params: Parameters): string {
   return `(${selected.join(' union all ')}) ${table}${orderClause(order, table)}${windows.whole}`
 }
 
-/** The conditions of one or two parts that are read one after the other; none where all rows are read in one. */
+/** The conditions of two parts that are read one after the other; empty if one part suffices. */
 function partsOf(start: PageStart, { order, limit }: Source, params: Parameters): readonly string[] {
   if (!('offset' in start)) return afterClauses(order, boundary(start), params)
   const [first] = order
@@ -171,14 +171,14 @@ function partsOf(start: PageStart, { order, limit }: Source, params: Parameters)
 }
 
 interface Windows {
-  /** The limit and the offset of each of two parts. */
+  /** The `limit` and `offset` of each of the two parts. */
   readonly parts: readonly string[]
   readonly whole: string
 }
 
 /**
- * How much of two parts is read, and what is taken of both together. Where few rows are passed over they are read of each part;
- * where many are, the second part starts after what the first one has left of them, so that they are never sorted.
+ * How many rows each part reads, and which of both are kept. For a small offset, both parts read the skipped rows. For a large one, the second part
+ * skips what the first has not, so that skipped rows are never sorted.
  */
 function windowsOf(
   plan: Pick<ListPlan, 'start'>,

@@ -2,54 +2,54 @@ import type { ListPlan } from '../../resource/plan.js'
 import type { Cell } from '../../fields/cell.js'
 import type { Result } from '../database.js'
 
-/** The parts of which a statement for a page is made. */
+/** The parts of the statement for a page. */
 export interface PageParts {
-  /** The statement that cuts the page out, with one row more than the page has. */
+  /** The subquery for the page and one more row. */
   readonly cut: string
-  /** What the cut rows are called. */
+  /** The alias of the subquery. */
   readonly table: string
-  /** Their order, as clients see it. */
+  /** The order for the client. */
   readonly order: string
-  /** What is selected of each of them. */
+  /** The columns selected from each row. */
   readonly selected: readonly string[]
-  /** The values of the order in each of them, where the answer must carry those of the first and the last. */
+  /** The order values of each row, if the first and last ones are needed for cursors. */
   readonly keys: readonly string[]
-  /** The statement that counts all matching rows, where they are counted. */
+  /** The statement that counts all matching rows, if they are counted. */
   readonly count: string | undefined
-  /** The parameter that says how many rows the page has at most; undefined for all. */
+  /** The parameter with the page size; undefined if unlimited. */
   readonly size: string | undefined
-  /** The order in which they were cut, by which the row that is too many comes last. */
+  /** The order of the subquery, in which the extra row comes last. */
   readonly cutOrder: string
 }
 
-/** A page as it came from the database. */
+/** A page as read from the database. */
 export interface PageCells<Items> {
   readonly items: Items
   readonly length: number
   readonly more: boolean
-  /** The keys of the first and the last item. */
+  /** The order values of the first and the last item. */
   readonly first: readonly Cell[] | undefined
   readonly last: readonly Cell[] | undefined
-  /** All matching rows, where they are counted and the answer had a row to carry the number. */
+  /** The number of matching rows, if they are counted and a row carried the count. */
   readonly counted: number | undefined
 }
 
-/** How a page leaves the database: the statement, and what is made of its rows. */
+/** How a page leaves the database: the statement, and how its result is read. */
 export interface PageShape<Items> {
   text(parts: PageParts): string
-  /** The column whose cell is read as bytes. */
+  /** The column to read as bytes. */
   raw?(counts: Pick<PageCounts, 'counted'>): number
   read(result: Pick<Result, 'rows' | 'bytes'>, counts: PageCounts): PageCells<Items>
 }
 
-/** What the reader of an answer knows of the statement: the columns before the items. */
+/** What reading a result requires to know about its statement. */
 export interface PageCounts {
   readonly plan: Pick<ListPlan, 'limit' | 'start'>
   readonly counted: boolean
   readonly keys: number
 }
 
-/** A row of the answer for each record. */
+/** One row for each record. */
 export function rowPage<Item>(read: (cells: readonly Cell[]) => Item): PageShape<readonly Item[]> {
   return {
     text: ({ cut, table, order, selected, keys, count }) => {
@@ -74,7 +74,7 @@ export function rowPage<Item>(read: (cells: readonly Cell[]) => Item): PageShape
   }
 }
 
-/** A row for each record, of which the reader makes a text, and the text of one array of them all. */
+/** One row for each record; the reader builds their JSON texts and joins them to an array. */
 export function joinedPage(read: (cells: readonly Cell[]) => string): PageShape<Uint8Array> {
   const rows = rowPage(read)
   return {
@@ -86,16 +86,13 @@ export function joinedPage(read: (cells: readonly Cell[]) => string): PageShape<
   }
 }
 
-/**
- * One row for the whole page, in which the records, one text each, stand between commas: a row for each costs the reader of the answer
- * more than all the rest of a list.
- */
+/** One row for the whole page, with the JSON texts joined by commas: a row for each record would cost the reader more than the rest of the list. */
 export const textPage: PageShape<Uint8Array> = {
   text: ({ cut, table, order, selected: [text], keys, count, size, cutOrder }) => {
     const names = keys.map((_, index) => `k${index}`)
     const columns = [`${text} d`, ...keys.map((key, index) => `${key} ${names[index]}`)]
     const number = size === undefined ? '' : `, row_number() over (${cutOrder}) n`
-    // An aggregate takes rows in the order in which a sorted subquery gives them.
+    // An aggregate processes rows in the order of a sorted subquery.
     const rows = `select ${columns.join(', ')}${number} from (${cut}) ${table}${order}`
     const wanted = size === undefined ? '' : ` filter (where n <= ${size})`
     const last = size === undefined ? 'count(*)::int' : `least(${size}, count(*))::int`

@@ -1,33 +1,33 @@
 import type { Json } from '../../json.js'
 
-/** One step of a plan that PostgreSQL made. */
+/** One step of a PostgreSQL plan. */
 export interface PlanStep {
-  /** `Index Scan Backward`, `Sort`. */
+  /** For example `Index Scan Backward` or `Sort`. */
   readonly type: string
   readonly table: string | undefined
   readonly index: string | undefined
-  /** What the step belongs to when it is not the statement itself: `InitPlan 1`. */
+  /** The subplan that the step belongs to, such as `InitPlan 1`; undefined for the main statement. */
   readonly part: string | undefined
   readonly estimated: number
-  /** Of all rounds together; undefined when it did not run. */
+  /** The total over all loops; undefined if it did not run. */
   readonly actual: number | undefined
-  /** What it read and passed over. */
+  /** Rows that were read and discarded. */
   readonly removed: number
-  /** `Index Cond: (id = '5')`, one line each. */
+  /** For example `Index Cond: (id = '5')`, one per line. */
   readonly details: readonly string[]
   readonly steps: readonly PlanStep[]
 }
 
-/** A way in which a statement reads a table. */
+/** How a statement reads a table. */
 export interface Access {
   readonly table: string
-  /** Undefined for one that reads the whole table. */
+  /** Undefined for a sequential scan. */
   readonly index: string | undefined
-  /** Rows that were looked at; undefined when it did not run. */
+  /** Rows that were read; undefined if it did not run. */
   readonly rows: number | undefined
-  /** How many of them were of no use. */
+  /** How many of them were discarded. */
   readonly removed: number
-  /** Whether it serves the count, and not the rows that are answered. */
+  /** Whether it serves the count rather than the rows of the response. */
   readonly counts: boolean
 }
 
@@ -36,11 +36,11 @@ type Node = Readonly<Record<string, Json>>
 const DETAILS = ['Index Cond', 'Recheck Cond', 'Filter', 'Sort Key', 'Presorted Key', 'Sort Method'] as const
 const REMOVED = ['Rows Removed by Filter', 'Rows Removed by Index Recheck'] as const
 
-/** A plan as `explain (format json)` writes it, as far as people read it. */
+/** Parses the output of `explain (format json)`. */
 export function readPlan(node: Node): PlanStep {
   const text = (key: string): string | undefined => (typeof node[key] === 'string' ? node[key] : undefined)
   const number = (key: string): number => Number(node[key] ?? 0)
-  // A step that was never reached had no rounds.
+  // A step that was never reached has no loops.
   const rounds = number('Actual Loops') || undefined
   const backward = text('Scan Direction') === 'Backward' ? ' Backward' : ''
   const lines = DETAILS.filter((key) => node[key] !== undefined).map(
@@ -60,7 +60,7 @@ export function readPlan(node: Node): PlanStep {
   }
 }
 
-/** Every way in which the plan of a statement reads a table. Of a list, the count is a plan of its own right below the whole. */
+/** Returns every access to a table in a plan. In a list, the count is a separate plan directly below the root. */
 export function accessesOf(root: PlanStep, isList: boolean): readonly Access[] {
   const isCount = ({ part }: PlanStep) => isList && part?.startsWith('InitPlan') === true
   return [...readsOf(root, false), ...root.steps.flatMap((step) => readsBelow(step, isCount(step)))]

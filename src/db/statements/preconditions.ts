@@ -3,8 +3,8 @@ import type { Precondition } from '../../resource/plan.js'
 import type { Parameters } from './where.js'
 
 /**
- * The SQL of preconditions, as more of a `where`: PostgreSQL judges them of the row that it changes, after it has waited for whoever else
- * changes it, so that nothing can come between. `tag` is the SQL of the record's entity tag.
+ * Renders preconditions as more conditions of a `where`. PostgreSQL evaluates them on the row that it changes, after waiting for concurrent changes,
+ * so nothing can come between. `tag` is the SQL of the record's entity tag.
  */
 export function meets(only: readonly Precondition[], tag: string | undefined, params: Parameters): string {
   const all = only.map((condition) => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Cell } from '../../fields/cell.js'
 import type { Statement } from '../database.js'
 
-/** A statement as it was rendered for one request: the text, with its values beside it. */
+/** A statement rendered for one request: its text and values. */
 export interface Rendered {
   readonly text: string
   readonly values: readonly Cell[]
@@ -12,97 +12,97 @@ export interface Rendered {
   readonly record?: string | undefined
 }
 
-/** The texts of an application that are kept, over all resources. */
+/** Statistics of the cached texts of all resources of an application. */
 export interface StatementCounts {
   kept: number
-  /** Texts that lost their place to others. */
+  /** Texts that were evicted. */
   unkept: number
   /**
-   * Goes up when columns may have changed their types. It is a part of names, because what was prepared before has parameters of the types
-   * that columns had then.
+   * Incremented when column types may have changed. It is part of statement names, because statements prepared before have parameters of the old
+   * types.
    */
   generation: number
 }
 
-/** A text, and how often it was sent lately. It holds no value of any request. */
-interface Shape {
+/** A cached text with its recent uses. It holds no value of a request. */
+interface CacheEntry {
   readonly text: string
   uses: number
-  placed: boolean
+  isCached: boolean
   hash: string | undefined
   name: string | undefined
   generation: number
 }
 
-/** A statement whose text has its place, before it is sent: the same statement may be sent several times. */
-export interface Filled {
-  readonly shape: Shape
+/** A rendered statement and its cached text. It may be sent several times. */
+export interface PreparedStatement {
+  readonly entry: CacheEntry
   readonly rendered: Rendered
 }
 
-/** More uses than that tell nothing more; so what was used once and is used no more loses its place after a few rounds. */
-const MOST_USES = 64
-/** A statement is prepared when it is sent for the second time, so that what is asked once leaves nothing behind at the server. */
-const PREPARED_FROM = 2
+/** A maximum, so that a text that is no longer used is evicted after a few rounds. */
+const MAX_USES = 64
+/** A statement is prepared from its second use on, so that one-off statements leave nothing behind on the server. */
+const PREPARE_FROM_USE = 2
 
-/** Keeps so many texts, by use: those that were used least lately make room for new ones. A text is its own key. */
-export function createShapes(resource: string, counts: StatementCounts, most: number) {
-  const places = new Map<string, Shape>()
+/** Caches a limited number of texts and evicts the least recently used ones. The text itself is the key. */
+export function createPreparedStatements(resource: string, counts: StatementCounts, maxEntries: number) {
+  const cache = new Map<string, CacheEntry>()
 
-  /** Goes around the places, oldest first, and halves the uses of each, until one is hardly used (the GCLOCK algorithm). */
-  function makeRoom(): void {
-    for (const [text, shape] of places) {
-      places.delete(text)
-      if (shape.uses <= 1) {
-        shape.placed = false
-        shape.name = undefined
+  /** Goes through the texts, oldest first, and halves their use counts until one is hardly used, which is evicted (the GCLOCK algorithm). */
+  function evict(): void {
+    for (const [text, entry] of cache) {
+      cache.delete(text)
+      if (entry.uses <= 1) {
+        entry.isCached = false
+        entry.name = undefined
         counts.kept -= 1
         counts.unkept += 1
         return
       }
-      shape.uses >>= 1
-      places.set(text, shape)
+      entry.uses >>= 1
+      cache.set(text, entry)
     }
   }
 
-  /** Returns the shape that has the place of this text: another one if this one has lost it. */
-  function place(shape: Shape): Shape {
-    const current = places.get(shape.text)
+  /** Returns the cached entry for this text; a different one if this one was evicted. */
+  function add(entry: CacheEntry): CacheEntry {
+    const current = cache.get(entry.text)
     if (current) return current
-    if (places.size >= most) makeRoom()
-    shape.placed = true
-    shape.uses = 0
-    places.set(shape.text, shape)
+    if (cache.size >= maxEntries) evict()
+    entry.isCached = true
+    entry.uses = 0
+    cache.set(entry.text, entry)
     counts.kept += 1
-    return shape
+    return entry
   }
 
-  function nameOf(shape: Shape): string | undefined {
+  function nameOf(entry: CacheEntry): string | undefined {
     const { generation } = counts
-    if (shape.name !== undefined && shape.generation === generation) return shape.name
-    if (shape.uses < PREPARED_FROM) return undefined
-    shape.hash ??= createHash('sha1').update(shape.text).digest('base64url')
-    shape.generation = generation
-    shape.name = generation === 0 ? shape.hash : `${shape.hash}.${generation}`
-    return shape.name
+    if (entry.name !== undefined && entry.generation === generation) return entry.name
+    if (entry.uses < PREPARE_FROM_USE) return undefined
+    entry.hash ??= createHash('sha1').update(entry.text).digest('base64url')
+    entry.generation = generation
+    entry.name = generation === 0 ? entry.hash : `${entry.hash}.${generation}`
+    return entry.name
   }
 
-  function fill(rendered: Rendered): Filled {
-    return { shape: places.get(rendered.text) ?? newShape(rendered.text), rendered }
+  function fill(rendered: Rendered): PreparedStatement {
+    return { entry: cache.get(rendered.text) ?? newEntry(rendered.text), rendered }
   }
 
-  function send({ shape: filled, rendered }: Filled): Statement {
-    const shape = filled.placed ? filled : place(filled)
-    if (shape.uses < MOST_USES) shape.uses += 1
+  function send({ entry: given, rendered }: PreparedStatement): Statement {
+    const entry = given.isCached ? given : add(given)
+    if (entry.uses < MAX_USES) entry.uses += 1
     const { values, kind, raw, record } = rendered
-    return { text: shape.text, values, name: nameOf(shape), raw, resource, record, ...kind }
+    return { text: entry.text, values, name: nameOf(entry), raw, resource, record, ...kind }
   }
 
   return {
     fill,
     send,
     serve: (rendered: Rendered): Statement => send(fill(rendered)),
-    /** A statement that no other request would use. */
+    /** A statement that no other request would reuse. */
     once: ({ text, values, kind, raw, record }: Rendered): Statement => ({
       text,
       values,
@@ -114,8 +114,8 @@ export function createShapes(resource: string, counts: StatementCounts, most: nu
   }
 }
 
-export type Shapes = ReturnType<typeof createShapes>
+export type PreparedStatements = ReturnType<typeof createPreparedStatements>
 
-function newShape(text: string): Shape {
-  return { text, uses: 0, placed: false, hash: undefined, name: undefined, generation: 0 }
+function newEntry(text: string): CacheEntry {
+  return { text, uses: 0, isCached: false, hash: undefined, name: undefined, generation: 0 }
 }

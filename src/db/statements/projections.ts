@@ -15,60 +15,60 @@ import type { ListPlan, Row, Selection } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import { joinedPage, type PageShape, rowPage, textPage } from './page-shape.js'
 
-/** How records leave the database: what is selected, and what is made of the cells. */
-export interface Form<Item, Items> {
+/** How records leave the database: the select list, and how its cells are read. */
+export interface Projection<Item, Items> {
   /** The fields that `select` reads. */
   readonly fields: readonly FieldSpec[]
   /** SQL expressions over the columns of the resource's table. */
   readonly select: readonly string[]
   read(cells: readonly Cell[]): Item
-  /** The entity tag of a record, of the type `bytea`; undefined where the form has none. */
+  /** The SQL of a record's entity tag, of type `bytea`; undefined if the projection has none. */
   readonly tag?: string
   readonly page: PageShape<Items>
-  /** The form of what a client asks to see; undefined where that is always all. `narrow` belongs to one statement. */
-  readonly selected?: (selection: Selection, narrow?: Narrow) => Form<Item, Items>
-  /** The form of the distinct values of a field. */
-  readonly distinct?: (field: FieldSpec) => Form<Item, Items>
+  /** Narrows the projection to the fields that a client requests; undefined if it is always complete. `narrow` belongs to one statement. */
+  readonly selected?: (selection: Selection, narrow?: Narrow) => Projection<Item, Items>
+  /** The projection of a field's distinct values. */
+  readonly distinct?: (field: FieldSpec) => Projection<Item, Items>
 }
 
-/** More conditions for the rows of a table, under the name that it has in the statement; empty where it has no scope. */
+/** Returns the scope conditions for a table under an alias; empty if it has no scope. */
 export type Narrow = (table: string, name: string) => string
 
-/** The form of what a client asks to see, or of all there is to see. */
-export function formFor<Item, Items>(
-  form: Form<Item, Items>,
+/** Returns the projection for a selection, or the complete one. */
+export function projectionFor<Item, Items>(
+  form: Projection<Item, Items>,
   selection: Selection | undefined,
   narrow?: Narrow,
-): Form<Item, Items> {
+): Projection<Item, Items> {
   return (selection && form.selected?.(selection, narrow)) ?? form
 }
 
-/** The form of the records of a list. */
-export function listForm<Item, Items>(
-  form: Form<Item, Items>,
+/** Returns the projection for the records of a list. */
+export function listProjection<Item, Items>(
+  form: Projection<Item, Items>,
   { selection, distinct }: ListPlan,
   narrow?: Narrow,
-): Form<Item, Items> {
-  return (distinct && form.distinct?.(distinct)) ?? formFor(form, selection, narrow)
+): Projection<Item, Items> {
+  return (distinct && form.distinct?.(distinct)) ?? projectionFor(form, selection, narrow)
 }
 
-/** A column as it is selected: its wire form. */
+/** The select expression of a column in its wire form. */
 export function wireColumn(field: FieldSpec): string {
   const column = identifier(field.column)
   return field.type.select?.(column) ?? column
 }
 
-/** The text of a column, as `readCell` and files of records take it. */
+/** The column as text, as `readCell` and files of records expect it. */
 export function cellColumn(field: FieldSpec): string {
   return `(${wireColumn(field)})::text`
 }
 
-/** Records as handlers see them: every stored field by name, private ones too. */
-export function rowForm({ spec: { model } }: Resource): Form<Row, readonly Row[]> {
+/** Projects records to rows for handlers: every stored field by name, including private ones. */
+export function rowProjection({ spec: { model } }: Resource): Projection<Row, readonly Row[]> {
   return { ...rowsOf(model.fields), distinct: remember((field) => rowsOf([field])) }
 }
 
-function rowsOf(fields: readonly FieldSpec[]): Form<Row, readonly Row[]> {
+function rowsOf(fields: readonly FieldSpec[]): Projection<Row, readonly Row[]> {
   const read = (cells: readonly Cell[]): Row =>
     Object.fromEntries(fields.map((field, index) => [field.name, readCell(field, cells[index])]))
   return {
@@ -79,15 +79,15 @@ function rowsOf(fields: readonly FieldSpec[]): Form<Row, readonly Row[]> {
   }
 }
 
-/** No column is named so: the name of a column would mean its value, not the whole record. */
+/** An alias that no column can have: a column's name would refer to its value instead of the whole record. */
 const DOCUMENT = identifier('@')
 
-/** The SQL of one JSON text of some members, each a name with the SQL expression of its value. */
+/** The SQL of a JSON object as text. */
 export function documentColumn(members: readonly Member[]): string {
   return `(select row_to_json(${DOCUMENT})::text from ${membersOf(members)})`
 }
 
-/** The same as a JSON value, for a place inside of another. */
+/** The SQL of a JSON object as a value, for nesting. */
 function documentValue(members: readonly Member[]): string {
   return `(select row_to_json(${DOCUMENT}) from ${membersOf(members)})`
 }
@@ -103,22 +103,22 @@ function membersOf(members: readonly Member[]): string {
 }
 
 /**
- * Records as clients see them, JSON texts; a page of them is the text of one array, in UTF-8. PostgreSQL builds it, so that no digit is lost; what
- * plugins compute is put at its end.
+ * Projects records to JSON texts for clients; a page is one JSON array in UTF-8. PostgreSQL builds the text, so no digit is lost; computed fields are
+ * appended.
  */
-export function documentForm(
+export function documentProjection(
   resource: Resource,
   links: Links,
   computations: Computations = NOTHING_COMPUTED,
-): Form<string, Uint8Array> {
+): Projection<string, Uint8Array> {
   const { name, model, computed } = resource.spec
   const members = documentMembers({ ...resource.spec, resource: name, fields: resource.shown }, links)
-  const whole = shownForm({ model, members, computed }, computations)
+  const whole = projectionOf({ model, members, computed }, computations)
   const tag = `sha256(convert_to(${documentColumn(members)}, 'UTF8'))`
-  const select = ({ members: wanted, expand }: Selection, narrow?: Narrow): Form<string, Uint8Array> => {
+  const select = ({ members: wanted, expand }: Selection, narrow?: Narrow): Projection<string, Uint8Array> => {
     const isWanted = (member: string) => wanted?.has(member) ?? true
     const related = expandedMember(expand, identifier(model.table), { links, narrow })
-    return shownForm(
+    return projectionOf(
       {
         model,
         members: [...members.filter((member) => isWanted(member.name)), ...related],
@@ -140,7 +140,10 @@ interface Document {
   readonly computed: readonly ComputedSpec[]
 }
 
-function shownForm({ model, members, computed }: Document, computations: Computations): Form<string, Uint8Array> {
+function projectionOf(
+  { model, members, computed }: Document,
+  computations: Computations,
+): Projection<string, Uint8Array> {
   const used = new Set([...members, ...computed.map(({ from }) => ({ fields: from }))].flatMap(({ fields }) => fields))
   const fields = model.fields.filter((field) => used.has(field))
   const document = documentColumn(members)
@@ -150,10 +153,10 @@ function shownForm({ model, members, computed }: Document, computations: Computa
   return { fields, select: [document, ...from.map(cellColumn)], read, page: joinedPage(read) }
 }
 
-/** Each record is one text, and so are several. */
+/** Each record is one JSON text, and so is a page. */
 const TEXTS = { read: ([text]: readonly Cell[]) => text ?? 'null', page: textPage }
 
-/** Puts what is computed of the cells at the end of the document before them. */
+/** Appends the computed fields to the document in the first cell. */
 function completed(computed: readonly ComputedSpec[], from: readonly FieldSpec[], computations: Computations) {
   const members = computed.map(({ field: { name }, from: wanted }) => {
     const compute = computations.get(name) ?? notComputed(name)
@@ -175,11 +178,11 @@ function notComputed(name: string): () => never {
 }
 
 interface DocumentMember extends Member {
-  /** What it is made of. */
+  /** The fields that the member is computed from. */
   readonly fields: readonly FieldSpec[]
 }
 
-/** How a record is shown: as a resource shows it, or where another one refers to it. */
+/** How records appear: as the resource exposes them, or nested in a record that refers to them. */
 interface Shown extends Pick<ResourceSpec, 'model' | 'url' | 'links'> {
   readonly resource: string
   readonly fields: readonly FieldSpec[]
@@ -199,14 +202,14 @@ function documentMembers(
   return [{ name: 'url', fields: [model.primaryKey], expression }, ...members]
 }
 
-/** How related records are shown; `depth` tells the tables of a statement apart. */
+/** How related records appear; `depth` makes table aliases unique. */
 interface Related {
   readonly links: Links
   readonly narrow: Narrow | undefined
   readonly depth?: number
 }
 
-/** One member that holds related records by the names of their relations; none, where there are none. `owner` is the table that refers to them. */
+/** A member with the related records, by the names of their relations; empty if there are none. `owner` is the table that refers to them. */
 function expandedMember(
   expansions: readonly ExpansionSpec[],
   owner: string,
@@ -215,7 +218,7 @@ function expandedMember(
   if (expansions.length === 0) return []
   const related = expansions.map((expansion): DocumentMember => {
     const { field, model } = expansion
-    // No table is named so, and a model can be related to itself.
+    // An alias that no table can have; a model may be related to itself.
     const alias = identifier(`@${depth}`)
     const members = [
       ...documentMembers(expansion, links),
@@ -229,7 +232,7 @@ function expandedMember(
   return [{ name: EXPANDED, fields: expansions.map(({ field }) => field), expression: documentValue(related) }]
 }
 
-/** The link to a record, built where the id is: keys are types whose text needs no escaping in a path. */
+/** The SQL of a hyperlink. Keys have types whose text needs no escaping in a path. */
 function linkColumn(field: FieldSpec, route: string, links: Links): string {
   const template = links.template(route)
   if (!template) throw new Error(`no route named ${route} takes one parameter`)

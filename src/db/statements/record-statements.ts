@@ -4,34 +4,34 @@ import { JsonMergePatch } from '../../fields/json-text.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Precondition, Row, Scopes, Selection } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
-import { type Form, formFor } from './projections.js'
+import { type Projection, projectionFor } from './projections.js'
 import { mergedInto } from './merge-patch.js'
 import { meets } from './preconditions.js'
 import { narrowing, scopeChecks, scopeClause } from './scope.js'
-import type { Rendered, Shapes } from './prepared-statements.js'
+import type { Rendered, PreparedStatements } from './prepared-statements.js'
 import { type Parameters, parameters } from './where.js'
-import type { Written } from './write-columns.js'
+import type { WriteColumns } from './write-columns.js'
 
-/** The statements about one record that is there. */
+/** The statements about one existing record. */
 export interface RecordStatements {
-  /** With preconditions, only the record that meets them. */
+  /** With preconditions, only if the record meets them. */
   retrieve(id: string, only?: readonly Precondition[]): Statement
-  /** What a client asks to see of a record. */
+  /** Selects the fields that a client requests. */
   look(id: string, selection: Selection): Statement
-  /** As `retrieve`, and until the transaction ends nobody else changes the record. */
+  /** Like `retrieve`, and locks the record until the transaction ends. */
   lock(id: string): Statement
   update(id: string, row: Row, only?: readonly Precondition[]): Statement
   destroy(id: string, only?: readonly Precondition[]): Statement
-  /** Deletes a record and answers it. */
+  /** Deletes a record and returns it. */
   take(id: string, only?: readonly Precondition[]): Statement
 }
 
 interface Recorded {
   readonly model: ModelSpec
-  readonly form: Form<unknown, unknown>
-  readonly shapes: Shapes
-  readonly selecting: Shapes
-  readonly written: Written
+  readonly projection: Projection<unknown, unknown>
+  readonly prepared: PreparedStatements
+  readonly partial: PreparedStatements
+  readonly writeColumns: WriteColumns
 }
 
 type Kind = Rendered['kind']
@@ -40,24 +40,24 @@ const LOCK: Kind = { retry: true, quick: false, locks: true }
 const WRITE: Kind = { retry: false, quick: false }
 const ANYWAY: readonly Precondition[] = Object.freeze([])
 
-/** Compiles the statements about one record; each call of the result gives them within some scopes. */
+/** Compiles the statements about one record; each call of the result returns them within some scopes. */
 export function compileRecordStatements(recorded: Recorded): (scopes: Scopes | undefined) => RecordStatements {
   const unscoped = recordStatements(recorded, undefined)
   return (scopes) => (scopes === undefined ? unscoped : recordStatements(recorded, scopes))
 }
 
 function recordStatements(
-  { model, form, shapes, selecting, written }: Recorded,
+  { model, projection, prepared, partial, writeColumns }: Recorded,
   scopes: Scopes | undefined,
 ): RecordStatements {
   const table = identifier(model.table)
   const key = identifier(model.primaryKey.column)
-  const selected = form.select.join(', ')
+  const selected = projection.select.join(', ')
   const plain = `select ${selected} from ${table} where ${key} = $1`
 
-  /** Selects the record, if it meets the preconditions and is in the scope. */
+  /** Selects the record if it meets the preconditions and is in the scope. */
   const found = (only: readonly Precondition[], params: Parameters): string =>
-    `${key} = $1${meets(only, form.tag, params)}${scopeClause(model.table, scopes, params)}`
+    `${key} = $1${meets(only, projection.tag, params)}${scopeClause(model.table, scopes, params)}`
   const retrieval = (id: string, only: readonly Precondition[]): Rendered => {
     const params = parameters(id)
     const text = `select ${selected} from ${table} where ${found(only, params)}`
@@ -70,13 +70,13 @@ function recordStatements(
   }
   const change = (id: string, row: Row, only: readonly Precondition[]): Rendered => {
     const params = parameters(id)
-    const fields = written.fieldsOf(row)
+    const fields = writeColumns.fieldsOf(row)
     const changes = fields.map((field) => {
       const [column, value] = [identifier(field.column), row[field.name]]
       if (!(value instanceof JsonMergePatch)) return `${column} = ${params.add(writeCell(field, value))}`
       return `${column} = ${mergedInto(`${table}.${column}`, value, (part) => params.add(part))}`
     })
-    const set = [...changes, ...written.touched].join(', ')
+    const set = [...changes, ...writeColumns.touched].join(', ')
     const where = found(only, params)
     const returning = `${selected}${scopeChecks(model, fields, scopes, params)}`
     const text = `update ${table} set ${set} where ${where} returning ${returning}`
@@ -85,29 +85,29 @@ function recordStatements(
 
   return {
     retrieve: (id, only) =>
-      shapes.serve(
+      prepared.serve(
         only === undefined && scopes === undefined
           ? { text: plain, values: [id], kind: QUICK }
           : retrieval(id, only ?? ANYWAY),
       ),
     look(id, selection) {
       const params = parameters(id)
-      const { select } = formFor(form, selection, narrowing(scopes, params))
+      const { select } = projectionFor(projection, selection, narrowing(scopes, params))
       const where = `${key} = $1${scopeClause(model.table, scopes, params)}`
       const text = `select ${select.join(', ')} from ${table} where ${where}`
-      return selecting.serve({ text, values: params.values, kind: QUICK })
+      return partial.serve({ text, values: params.values, kind: QUICK })
     },
     lock(id) {
       const { text, values } = retrieval(id, ANYWAY)
-      return shapes.serve({ text: `${text} for no key update`, values, kind: LOCK, record: id })
+      return prepared.serve({ text: `${text} for no key update`, values, kind: LOCK, record: id })
     },
     update(id, row, only = ANYWAY) {
-      // A patch has a statement of its own, which no other request would ever use.
+      // The SQL depends on the patch, so no other request would reuse it.
       const isPatch = Object.values(row).some((value) => value instanceof JsonMergePatch)
       const rendered = change(id, row, only)
-      return isPatch ? shapes.once(rendered) : shapes.serve(rendered)
+      return isPatch ? prepared.once(rendered) : prepared.serve(rendered)
     },
-    destroy: (id, only = ANYWAY) => shapes.serve(removal(id, only, '')),
-    take: (id, only = ANYWAY) => shapes.serve(removal(id, only, ` returning ${selected}`)),
+    destroy: (id, only = ANYWAY) => prepared.serve(removal(id, only, '')),
+    take: (id, only = ANYWAY) => prepared.serve(removal(id, only, ` returning ${selected}`)),
   }
 }

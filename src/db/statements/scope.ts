@@ -5,23 +5,23 @@ import type { Row, Scopes } from '../../resource/plan.js'
 import type { Narrow } from './projections.js'
 import { compare, type Parameters } from './where.js'
 
-/** Renders the scope of a table as more of a `where`; empty where it has none. Every statement that is narrowed is narrowed by it. */
+/** Renders the scope of a table as more conditions of a `where`; empty if it has none. Every scoped statement uses this. */
 export function scopeClause(table: string, scopes: Scopes | undefined, params: Parameters, name?: string): string {
   const scope = scopes?.get(table)
   return scope === undefined ? '' : scope.map((condition) => ` and ${compare(condition, params, name)}`).join('')
 }
 
-/** Narrows the related records of one statement. */
+/** Narrows the related records in one statement. */
 export function narrowing(scopes: Scopes | undefined, params: Parameters): Narrow | undefined {
   return scopes && ((table, name) => scopeClause(table, scopes, params, name))
 }
 
-/** Precedes, in the error of a rejected row, the name of the relation that leads out of the scope; of no relation, the row itself does. */
+/** Prefixes the name of the relation in the error for a record outside the scope; empty if the row itself is outside. */
 export const OUTSIDE = 'outside the scope: '
 
 /**
- * More of a `returning`, which makes the statement fail when a written row is outside the scope, or refers to a record outside: the
- * database sees the row as it is stored, defaults and triggers included.
+ * Additions to `returning` that make the statement fail if a written row is outside the scope or refers to a record outside. The database checks the
+ * row as stored, after defaults and triggers.
  * @param fields the fields that are written
  */
 export function scopeChecks(
@@ -46,15 +46,15 @@ export function scopeChecks(
   return `${own === '' ? '' : check('', `true${own}`)}${related.join('')}`
 }
 
-/** No table is named so. */
+/** An alias that no table can have. */
 const RELATED = identifier('@related')
 
-/** The conversion of the text fails, with the text in its message. */
+/** Casting the text to a number fails, with the text in the error message. */
 function check(name: string, condition: string): string {
   return `, (case when ${condition} then '1' else ${literal(`${OUTSIDE}${name}`)} end)::int`
 }
 
-/** A row with the values that its scope leaves no choice about, where it has none of its own. */
+/** Fills fields that a row leaves out and its scope fixes to one value. */
 export function filledByScope({ table }: ModelSpec, row: Row, scopes: Scopes | undefined): Row {
   const equal = scopes?.get(table)?.filter(({ lookup }) => lookup === exact) ?? []
   const missing = equal.filter(({ field }) => !Object.hasOwn(row, field.name))

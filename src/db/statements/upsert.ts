@@ -4,21 +4,21 @@ import { identifier } from '../../fields/sql-literal.js'
 import type { Row } from '../../resource/plan.js'
 import type { Connection, Statement } from '../database.js'
 import { toProblem } from '../driver/errors.js'
-import { guardsOf } from '../records/guards.js'
+import { constraintErrorsOf } from '../records/guards.js'
 
-/** What became of some rows. */
+/** The result of an upsert. */
 export interface Upserted {
   readonly created: number
   readonly updated: number
-  /** The place of the first row whose record this transaction has written before; then nothing was done. */
+  /** The index of the first row whose record this transaction has already written; if set, nothing was done. */
   readonly repeated: number | undefined
 }
 
 interface Columns {
   readonly model: ModelSpec
-  /** What every row has, in order. */
+  /** The fields of every row, in order. */
   readonly fields: readonly FieldSpec[]
-  /** The fields of a unique constraint: by them a row finds its record. */
+  /** The fields of a unique constraint, by which a row finds its record. */
   readonly key: readonly FieldSpec[]
 }
 
@@ -27,16 +27,16 @@ interface Shape extends Columns {
   readonly models: readonly ModelSpec[]
 }
 
-/** Rows that a transaction of its own has written: a record of it has this in its system column `xmin`. */
+/** Matches rows that the current transaction has written, by their system column `xmin`. */
 const OWN = `(txid_current() % 4294967296)::text`
 
 /**
- * @returns what writes rows of one shape: it inserts those whose key is new, and changes those that differ in any field, by their
- * exact text. Fields that the rows do not have keep what they have.
- * @throws Problem that blames a field where the database refuses
+ * Compiles an upsert: it inserts rows with new keys and updates rows that differ in any field, compared by exact text. Fields that the rows lack keep
+ * their values.
+ * @throws Problem with the invalid field if the database rejects a row
  */
 export function compileUpsert(shape: Shape): (connection: Connection, rows: readonly Row[]) => Promise<Upserted> {
-  const guards = guardsOf(shape.model, shape.models)
+  const constraintErrors = constraintErrorsOf(shape.model, shape.models)
   const text = upsertText(shape)
   return async (connection, rows) => {
     const cells = rows.map((row) => shape.fields.map((field) => writeCell(field, row[field.name])))
@@ -49,7 +49,7 @@ export function compileUpsert(shape: Shape): (connection: Connection, rows: read
         repeated: repeated == null ? undefined : Number(repeated) - 1,
       }
     } catch (error) {
-      throw toProblem(error, guards)
+      throw toProblem(error, constraintErrors)
     }
   }
 }
@@ -88,8 +88,7 @@ function conflictAction({ model, fields, key }: Columns): string {
 }
 
 /**
- * Moves the counter of a model's primary key on, past every number that there is, so that the next record gets a free one. A key that
- * has no counter is left alone.
+ * Moves the counter of a primary key past every existing number, so that the next record gets a free one. Does nothing for keys without a counter.
  */
 export function advanceCounter({ table, primaryKey }: ModelSpec): Statement {
   const column = identifier(primaryKey.column)

@@ -6,9 +6,9 @@ import type { Condition, ListPlan } from '../../resource/plan.js'
 import { escapePattern } from '../../lookups/sql.js'
 import { cellColumn } from './projections.js'
 
-/** The values of one statement, in the order in which its text names them. */
+/** The parameters of one statement, in order. */
 export interface Parameters {
-  /** Takes a value, and returns its place in the text. */
+  /** Adds a value and returns its placeholder. */
   add(value: Cell): string
   readonly values: readonly Cell[]
 }
@@ -23,27 +23,27 @@ function whereClause({ where, search }: Pick<ListPlan, 'where' | 'search'>, para
   return all.length === 0 ? '' : ` where ${all.join(' and ')}`
 }
 
-/** All rows of a list. */
+/** The rows of a list. */
 export interface ListSource {
-  /** What stands after `from`; it has the name of the table. */
+  /** The `from` item; its name is the table's. */
   readonly from: string
   readonly where: string
 }
 
-/** Distinct values are rows of their own, of which nothing else is asked. */
+/** Distinct values are selected in a subquery. */
 export function listSource(plan: ListPlan, table: string, params: Parameters): ListSource {
   const where = whereClause(plan, params)
   if (plan.distinct === undefined) return { from: table, where }
   return { from: `(select distinct ${identifier(plan.distinct.column)} from ${table}${where}) ${table}`, where: '' }
 }
 
-/** The SQL of one comparison. `owner` names the table of the column where a statement has several. */
+/** The SQL of one comparison. `owner` names the column's table if a statement has several. */
 export function compare({ field, lookup, value }: Condition, params: Parameters, owner?: string): string {
   const column = owner === undefined ? identifier(field.column) : `${owner}.${identifier(field.column)}`
   return lookup.sql(column, { field, value, bind: (cell) => params.add(cell(value)) })
 }
 
-/** A condition for each word: that it stands in one of the fields. */
+/** A condition for each word: at least one of the fields contains it. */
 function wordClauses({ fields, words }: Search, params: Parameters): readonly string[] {
   return words.map((word) => {
     const parameter = params.add(`%${escapePattern(word)}%`)
@@ -51,7 +51,7 @@ function wordClauses({ fields, words }: Search, params: Parameters): readonly st
   })
 }
 
-/** The order's values as cells, for cursors. */
+/** The values of the order as cells, for cursors. */
 export function keyColumns(order: readonly OrderSpec[]): readonly string[] {
   return order.map(({ field }) => cellColumn(field))
 }

@@ -3,15 +3,15 @@ import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Row } from '../../resource/plan.js'
 
-/** How the rows of a model are written. */
-export interface Written {
-  /** The fields that a row names, in its order. */
+/** How rows of a model are written. */
+export interface WriteColumns {
+  /** The fields that a row names, in the order of the row. */
   fieldsOf(row: Row): readonly FieldSpec[]
-  /** What every change sets besides. */
+  /** Assignments that every update adds, such as `updated_at = now()`. */
   readonly touched: readonly string[]
 }
 
-export function writtenOf(model: ModelSpec): Written {
+export function writeColumnsOf(model: ModelSpec): WriteColumns {
   const fields = new Map(model.fields.map((field) => [field.name, field]))
   const onUpdate = model.fields.filter(({ auto }) => auto === 'on_update')
   return {
