@@ -1,13 +1,13 @@
 import type { FieldSpec } from '../config/spec.js'
 import type { Resource } from '../resource/resource.js'
 
-/** What a route says of the action that it does, for documents. */
+/** Describes the action of a route, for documents. */
 export interface ActionDescription {
   readonly resource: Resource
   readonly on: 'record' | 'collection'
   readonly summary: string
-  /** Of the body, or, of GET, of the query; undefined when it takes none. */
+  /** The fields of the body, or of the query for GET; undefined if it takes none. */
   readonly input: readonly FieldSpec[] | undefined
-  /** Of the answer, or the record; undefined when there is none. */
+  /** The fields of the response body, or the record; undefined if it has none. */
   readonly output: readonly FieldSpec[] | 'record' | undefined
 }

@@ -17,13 +17,13 @@ import type { BodyPolicy, Context, Method, Reply, Route, Transaction } from './r
 
 interface Call<Given extends Context, Input> {
   readonly context: Given
-  /** By field name; what was left out has its default, or is null. */
+  /** By field name. An omitted field has its default, or is null. */
   readonly input: Readonly<Input>
 }
 
 interface RecordCall<Given extends Context, Input, Stored, Key = Id> extends Call<Given, Input> {
   readonly id: Key
-  /** As it is stored. In a transaction nobody else changes it meanwhile. */
+  /** The record as stored. In a transaction it is locked. */
   readonly record: Readonly<Stored>
 }
 
@@ -33,15 +33,15 @@ type Writing = Exclude<Method, 'GET'>
 interface Declared {
   /** A few words, with no full stop. */
   readonly summary: string
-  /** The fields of the body, or, of GET, of the query; none when left out. */
+  /** The fields of the body, or of the query for GET. The default is none. */
   readonly input?: FieldDeclarations
-  /** The fields of the answer, or the record as it is afterwards; nothing (204) when left out. */
+  /** The fields of the response body, or the record after the action. The default is no body (204). */
   readonly output?: FieldDeclarations | 'record'
-  /** How its transaction sees others; read committed when left out. What it reads decides safely only in `serializable`. */
+  /** The isolation of the transaction; the default is read committed. Decisions based on reads are safe only in `serializable`. */
   readonly isolation?: 'serializable'
 }
 
-/** Something to do with a resource that is none of its operations. All but GET is done in one transaction. */
+/** An operation of a resource besides the generated ones. Except for GET, it runs in one transaction. */
 export type Action<Input = Row, Output = unknown, Stored = Row, Key = Id> = Declared &
   (
     | {
@@ -69,8 +69,8 @@ export type Action<Input = Row, Output = unknown, Stored = Row, Key = Id> = Decl
 type AnyCall = RecordCall<Transaction, Row, Row>
 
 /**
- * The route of an action: `<resource>-<name>` on the path of a record, or of the resource, and below it `<name>/`.
- * @throws Error with what is wrong with its declaration
+ * Compiles the route of an action: `<resource>-<name>`, at `<name>/` below the path of a record or the resource.
+ * @throws Error for an invalid declaration
  */
 export function actionRoute(
   resource: Resource,
@@ -83,7 +83,8 @@ export function actionRoute(
   const { method = 'POST', on = 'record', summary, output: shown, isolation } = action
   const input = action.input && readFields(action.input, `the input of ${what}`)
   const output = typeof shown === 'object' ? readFields(shown, `the output of ${what}`) : shown
-  if (output === 'record' && on === 'collection') throw new Error(`${what} is done with no record that it could answer`)
+  if (output === 'record' && on === 'collection')
+    throw new Error(`${what} runs on the collection, so its output cannot be \`record\``)
   const at = on === 'record' ? `${spec.path}{${spec.model.primaryKey.name}}/` : spec.path
   const path = `${at}${name}/`
   const policy = method === 'GET' ? undefined : policyFor(input ?? [], spec.maxBody)
@@ -136,7 +137,7 @@ interface ActionInput {
 
 const NOTHING: Row = Object.freeze({})
 
-/** No body is as one without members; where nothing is declared, no other is taken. */
+/** An empty body counts as `{}`. If no fields are declared, any other body is rejected. */
 function policyFor(fields: readonly FieldSpec[], most: number): BodyPolicy {
   return {
     mediaTypes: ['application/json'],
@@ -156,39 +157,41 @@ function inputReader(
   return async (context) => input.body(await context.body(policy))
 }
 
-/** What an action returned, and the record afterwards, where that is its output. */
+/** The return value of an action, and the record afterwards if that is its output. */
 interface ActionResult {
   readonly returned: unknown
   readonly text: string | undefined
 }
 
-/** Validates what an action returns against its declared output, so that clients can rely on documents and types. */
+/** Validates the return value of an action against its declared output, so that clients can rely on documents and types. */
 function responder(resource: Resource, what: string, output: ActionDescription['output'], compile: CompileSchema) {
   const judge = typeof output === 'object' ? compileValues(output, what, compile) : undefined
 
   const run = async (returned: unknown, context: Context, id: Id | undefined): Promise<ActionResult> => {
     if (output !== 'record' || id === undefined) return { returned, text: undefined }
     const text = await context.documents(resource).retrieve(id)
-    return { returned, text: text ?? fail(`${what} destroyed the record that it answers`) }
+    return { returned, text: text ?? fail(`${what} destroyed the record that it must return`) }
   }
   const reply = ({ returned, text }: ActionResult): Reply => {
     if (text !== undefined) return { status: 200, text }
     if (judge === undefined) {
-      return returned === undefined ? { status: 204 } : fail(`${what} answered something, and declares no output`)
+      return returned === undefined ? { status: 204 } : fail(`${what} returned a value, but declares no output`)
     }
-    if (typeof returned !== 'object' || returned === null) fail(`${what} answered no object`)
+    if (typeof returned !== 'object' || returned === null) fail(`${what} must return an object`)
     try {
       return { status: 200, body: { ...emptied(output), ...judge(returned) } }
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       const faults = error.faults.map(({ message }) => message).join('; ')
-      throw new Error(`${what} answered what its output does not declare: ${faults || error.message}`, { cause: error })
+      throw new Error(`${what} returned a value that does not match its output: ${faults || error.message}`, {
+        cause: error,
+      })
     }
   }
   return { run, reply }
 }
 
-/** Every member in its place: what may be null is, until it is given. */
+/** Nullable members are null unless given, so that every member is present. */
 function emptied(output: ActionDescription['output']): Row {
   return typeof output === 'object' ? Object.fromEntries(output.map(({ name }) => [name, null])) : NOTHING
 }

@@ -4,20 +4,20 @@ import type { Log } from './log.js'
 import type { Context } from './route.js'
 import { endsWithin } from './server/ends-within.js'
 
-/** What is done after the commit of a transaction. */
+/** Work that runs after the commit of a transaction. */
 export type Task = (context: Context) => unknown
 
-/** Runs what nobody waits for. */
-export interface Later {
-  /** One after the other; one that throws, or takes too long, is logged, and keeps none of the others from running. */
+/** Runs work that no response waits for. */
+export interface AfterCommit {
+  /** Runs tasks one after another. A task that throws or takes too long is logged; the others still run. */
   run(exchange: Exchange, tasks: readonly Task[], context: Context): Promise<void>
 }
 
-/** Work that follows answers. Only the end of the service, or of its version of the application, waits for it. */
-export function createLater(log: Log, timeout: number): Later {
-  const run: Later['run'] = async (exchange, tasks, context) => {
+/** Runs tasks after the response. Only the end of the service, or of its version of the application, waits for them. */
+export function createAfterCommit(log: Log, timeout: number): AfterCommit {
+  const run: AfterCommit['run'] = async (exchange, tasks, context) => {
     const { requestId, route, trace } = exchange
-    // The answer goes first.
+    // Sends the response first.
     await setImmediate()
     for (const task of tasks) {
       try {
@@ -32,10 +32,8 @@ export function createLater(log: Log, timeout: number): Later {
   return { run }
 }
 
-/** @throws Error when it has not ended by then; nothing can stop it, so it is only no longer waited for */
+/** @throws Error if the work has not ended in time; it cannot be stopped and goes on */
 async function inTime(running: unknown, milliseconds: number): Promise<void> {
   if (await endsWithin(running, milliseconds)) return
-  throw new Error(
-    `what follows a commit has not ended within ${milliseconds / 1000} seconds; it is no longer waited for`,
-  )
+  throw new Error(`the after-commit task did not end within ${milliseconds / 1000} seconds; it is no longer waited for`)
 }

@@ -2,18 +2,18 @@ import type { Store } from '../db/records/store.js'
 import type { ListPlan } from '../resource/plan.js'
 import type { SendBudget } from './server/send-budget.js'
 
-/** How much of an estimate the next list keeps that is shorter: one long record must not make every later list look long. */
+/** How much of an estimate remains after a shorter list: one long record must not make every later list look long. */
 const FORGETTING = 0.95
 
 /**
- * Bounds stores of the same records, whose lists then wait for room in the budget before they ask the database. `measure` gives the bytes of
- * a page.
+ * Wraps stores of the same records so that their lists wait for room in the send budget before they query the database. `measure` returns the bytes
+ * of a page.
  */
 export function boundStores<Items>(
   budget: SendBudget,
   measure: (items: Items) => number,
 ): <Item>(store: Store<Item, Items>) => Store<Item, Items> {
-  // The longest records and pages seen of late: the next ones may be as long. Nothing is known of the first.
+  // The longest recent records and pages; the next ones may be as long. Undefined before the first list.
   let row: number | undefined
   let page: number | undefined
   const estimate = (limit: number | undefined): number => {
@@ -22,7 +22,7 @@ export function boundStores<Items>(
   }
   const learn = (items: Items, length: number): void => {
     const bytes = measure(items)
-    // An empty page tells nothing of records, and yet that lists of an empty table are short.
+    // An empty page says nothing about records, but it does say that lists of an empty table are short.
     if (length > 0) row = Math.max((row ?? 0) * FORGETTING, bytes / length)
     page = Math.max((page ?? 0) * FORGETTING, bytes)
   }
@@ -37,7 +37,7 @@ export function boundStores<Items>(
         learn(found.items, found.length)
         return found
       } finally {
-        // The answer is counted by itself from here on.
+        // From here on the response itself is counted.
         budget.release(room)
       }
     }
@@ -48,7 +48,7 @@ export function boundStores<Items>(
         const room = estimate(size)
         const waiting = budget.reserve(room)
         if (waiting) await waiting
-        // A batch is held until its reader asks for the next, or gives up.
+        // A batch is held until its reader requests the next one or stops.
         try {
           const { done, value } = await inner.next()
           if (done) return

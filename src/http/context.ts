@@ -11,7 +11,7 @@ import { readBody } from './server/body.js'
 import type { Deadlines } from './server/deadlines.js'
 import { EXCHANGE, type Exchange } from './server/exchange.js'
 import { once } from './middleware/idempotency.js'
-import type { Later, Task } from './after-commit.js'
+import type { AfterCommit, Task } from './after-commit.js'
 import {
   inTransactions,
   isUnknown,
@@ -26,36 +26,36 @@ import type { BodyPolicy, Context, Reply, Transaction } from './route.js'
 import type { Params } from './route-table.js'
 import { queueKeyOf } from './queue-key.js'
 
-/** Where handlers find records; inside a transaction, those of the transaction. */
+/** Access to records; inside a transaction, those of the transaction. */
 export interface Records {
   store(resource: Resource, scopes?: Scopes): Store<Row>
   documents(resource: Resource, scopes?: Scopes): Store<string, Uint8Array>
-  /** @throws Error naming the nearest resource when there is none of that name */
+  /** @throws Error naming the nearest resource if the name is unknown */
   readonly modelOf: (resource: string) => ModelSpec
   readonly graph: Context['graph']
-  /** @throws Error where no resource keeps any */
+  /** @throws Error if no resource has idempotency */
   answers(): Answers
   transaction<T>(work: (records: Records) => Promise<T>, options?: InternalTransactionOptions): Promise<T>
-  /** Whether anything was sent that does more than read; in a transaction alone. */
+  /** Whether a statement that may write was sent; only defined in a transaction. */
   readonly hasWritten?: () => boolean
-  /** The same, for requests that take what a replica has; undefined when there is none. */
+  /** The same for requests that may read from a replica; undefined without one. */
   readonly reading?: Records | undefined
 }
 
-/** What every request's context has in common. */
+/** What the contexts of all requests share. */
 export interface Surroundings {
   readonly records: Records
   readonly reverse: Context['reverse']
   readonly publicUrl: PublicUrl
-  readonly runLater: Later['run']
-  /** Sees to it that the transactions of an exchange end. */
+  readonly runAfterCommit: AfterCommit['run']
+  /** Ends the transactions of a request in time. */
   readonly watch: Deadlines['watch']
   readonly enforce: Deadlines['enforce']
-  /** Milliseconds that a transaction after a commit may take. */
+  /** The time limit of a transaction after a commit, in ms. */
   readonly handlerTimeout: number
 }
 
-/** Makes what a handler sees of a request. */
+/** Creates the context of a request. */
 export function makeContext(exchange: Exchange, params: Params, surroundings: Surroundings): Context {
   const { request, requestId, search } = exchange
   let reading: Promise<JsonBody> | undefined
@@ -77,7 +77,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
       params,
       search,
       headers: request.headers,
-      // A stream gives its bytes once, so the first policy decides.
+      // A stream can be read only once, so the first policy applies.
       body: (policy) => (reading ??= startReading(exchange, policy)),
       store: (resource) =>
         bind(records.store(resource, scopes), kind, {
@@ -107,7 +107,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
     try {
       const result = await records.transaction(
         async (inside) => {
-          // It may be run again from its start.
+          // The transaction may be run again from its start.
           tasks = []
           limit.commits(false)
           const own = within(around(inside, 'inside'), { records: inside, scopes: () => scopes, tasks, options })
@@ -119,8 +119,8 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
         { ...options, queueKey: queueKeyOf(exchange.route, params), signal: limit.signal, enforce: limit.enforce },
       )
       if (written) limit.done()
-      // What follows a commit takes the time that it takes.
-      if (tasks.length > 0) void surroundings.runLater(exchange, Object.freeze(tasks), around(records, 'later'))
+      // After-commit tasks have no deadline.
+      if (tasks.length > 0) void surroundings.runAfterCommit(exchange, Object.freeze(tasks), around(records, 'later'))
       return result
     } catch (error) {
       if (isUnknown(error)) limit.done()
@@ -133,10 +133,10 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
 }
 
 function refuseGraph(): never {
-  throw new Error('`graph` reads related records without a scope, and this request has one; read them by `store`')
+  throw new Error('`graph` reads related records without a scope, and this request has one; use `store` instead')
 }
 
-/** Whose context it is: of a request, of a transaction, or of what follows a commit. */
+/** The owner of a context: a request, a transaction, or an after-commit task. */
 type Kind = 'request' | 'inside' | 'later'
 
 interface Work<T> {
@@ -154,7 +154,7 @@ interface Inside {
   readonly options: TransactionOptions | undefined
 }
 
-/** Whether none but generated code answers it, which writes nothing then. */
+/** Whether the request is answered by generated code alone, which does not write. */
 function isGeneratedRead({ request: { method }, route }: Exchange): boolean {
   return (
     (method === 'GET' || method === 'HEAD') &&
@@ -164,14 +164,14 @@ function isGeneratedRead({ request: { method }, route }: Exchange): boolean {
   )
 }
 
-/** A transaction in a transaction is a part of it. */
+/** A nested transaction is part of the outer one. */
 function within(context: Context, { records, scopes, tasks, options }: Inside): Transaction {
   const transaction: Transaction = Object.freeze({
     ...context,
     async transaction<T>(work: (context: Transaction) => Promise<T>, wanted?: TransactionOptions) {
       if (wanted?.isolation !== undefined && wanted.isolation !== options?.isolation) {
         throw new Error(
-          `a transaction cannot become ${wanted.isolation} within another; ask for it where that one begins`,
+          `a nested transaction cannot become ${wanted.isolation}; set the isolation of the outer transaction`,
         )
       }
       return work(transaction)
@@ -183,7 +183,7 @@ function within(context: Context, { records, scopes, tasks, options }: Inside): 
   return transaction
 }
 
-/** Within each scope, keys are keys of their own. A space keeps them apart from the keys that clients send. */
+/** Each scope has its own keys. The leading space keeps them apart from the keys that clients send. */
 function askedWithin(scopes: Scopes | undefined, asked: Asked): Asked {
   if (scopes === undefined) return asked
   return { ...asked, key: ` ${hash('sha256', `${spellScopes(scopes)}\n${asked.key}`, 'base64url')}` }
@@ -191,14 +191,14 @@ function askedWithin(scopes: Scopes | undefined, asked: Asked): Asked {
 
 const PRIMARY = /(?:^|,)\s*read\s*=\s*"?primary"?\s*(?:[;,]|$)/i
 
-/** Who changes something must not read what is older, and neither who has just done so and says it (RFC 7240). */
+/** Writes, and reads with `Prefer: read=primary` (RFC 7240), must not use a replica. */
 function recordsFor({ request, route }: Exchange, records: Records): Records {
   if (!records.reading || route?.method !== 'GET') return records
   const { prefer } = request.headers
   return typeof prefer === 'string' && PRIMARY.test(prefer) ? records : records.reading
 }
 
-/** A handler may leave a body unread, or answer before it is complete: that it was bad then concerns nobody. */
+/** A handler may leave a body unread, or respond before it is complete; then nobody needs the error of a bad body. */
 function startReading(exchange: Exchange, policy: BodyPolicy): Promise<JsonBody> {
   const reading = readBody(exchange, policy)
   reading.catch(() => {})

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { CorsSpec } from '../config/spec.js'
 
-/** What scripts of other origins are told about answers. Headers are flat lists of names and values. */
+/** CORS headers, as flat lists of names and values. */
 export interface Cors {
-  /** For every answer, also to those whose origin is not allowed. */
+  /** For every response, also if the origin is not allowed. */
   headersFor(request: IncomingMessage): readonly string[]
-  /** Whether scripts of the request's origin may read answers. */
+  /** Whether scripts of the request's origin may read responses. */
   allows(request: IncomingMessage): boolean
-  /** For the question that a browser asks before a request; undefined when it is not that, or comes from elsewhere. */
+  /** The headers for a preflight request; undefined for other requests and origins that are not allowed. */
   preflight(request: IncomingMessage, methods: string): Readonly<Record<string, string>> | undefined
 }
 
@@ -18,7 +18,7 @@ const EXPOSED = [
   ...['Deprecation', 'Sunset', 'RateLimit', 'RateLimit-Policy', 'Idempotency-Replayed', 'X-Request-Id'],
 ].join(', ')
 
-/** Origins are compared as they are written, whole: nothing is a prefix, a suffix or a pattern of another. */
+/** Origins are compared as exact strings: no prefixes, suffixes or patterns. */
 export function compileCors({ origins, credentials, maxAge, headers }: CorsSpec): Cors {
   const anybody = origins.includes('*')
   const elsewhere: readonly string[] = anybody ? [] : ['Vary', 'Origin']

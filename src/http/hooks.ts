@@ -4,55 +4,55 @@ import type { HookChangeOf, IdOf, RecordOf, WriteOf } from '../resource/typed.js
 import { exchangeOf, type PluginCode } from './server/exchange.js'
 import type { Context, FindPlace, Transaction } from './route.js'
 
-/** What a hook answers: values to change, which are checked again, or nothing. */
+/** A hook's return value: values to change, which are validated again, or nothing. */
 type Answer<Change> = Change | void | Promise<Change | void>
 type Done = void | Promise<void>
 
 interface Before<Values> {
-  /** The transaction of the write. Its records are written without hooks. */
+  /** The transaction of the write. Writes through its stores run no hooks. */
   readonly context: Transaction
-  /** What is about to be stored, by field name; of a change, only the fields that it sets. */
+  /** The values about to be stored, by field name; for an update, only the fields that it sets. */
   readonly values: Readonly<Values>
 }
 
 interface Written<Stored, Key> {
   readonly context: Transaction
   readonly id: Key
-  /** As it is stored: private fields too. */
+  /** The record as stored, including private fields. */
   readonly record: Readonly<Stored>
 }
 
-/** A write that was committed. */
+/** A committed write. */
 export interface Committed<Stored, Key = Id> {
-  /** Outside of the transaction, which is over. */
+  /** A context outside the transaction, which has ended. */
   readonly context: Context
   readonly operation: 'create' | 'update' | 'destroy'
   readonly id: Key
-  /** As it was stored; what was destroyed, for `destroy`. */
+  /** The record as stored; for `destroy`, its last state. */
   readonly record: Readonly<Stored>
-  /** As it was before a change; undefined for `create` and `destroy`. */
+  /** The record before an update; undefined for `create` and `destroy`. */
   readonly previous: Readonly<Stored> | undefined
 }
 
 /**
- * What runs around the writes of a resource's generated operations, all but the last in the transaction of the write: what one of them throws
- * undoes it and is the answer. PUT and PATCH are both an update. Where a transaction is run again, so are its hooks.
+ * Functions that run around the writes of a resource's generated operations. All except `afterCommit` run in the transaction of the write: an error
+ * rolls it back and becomes the response. PUT and PATCH are both updates. If a transaction is run again, its hooks are too.
  */
 export interface Hooks<Stored = Row, Key = Id, Change = Partial<Stored>, Values = Partial<Stored>> {
   beforeCreate?(write: Before<Values>): Answer<Change>
   afterCreate?(write: Written<Stored, Key>): Done
-  /** `record` is what is stored; nobody else changes it meanwhile. */
+  /** `record` is the stored record, which is locked. */
   beforeUpdate?(write: Before<Values> & Written<Stored, Key>): Answer<Change>
   afterUpdate?(write: Written<Stored, Key> & { readonly previous: Readonly<Stored> }): Done
   beforeDestroy?(write: Written<Stored, Key>): Done
   afterDestroy?(write: Written<Stored, Key>): Done
-  /** How the transactions of the writes see others; read committed when left out. What hooks read decides safely only in `serializable`. */
+  /** The isolation of the transactions of the writes; the default is read committed. Decisions based on reads are safe only in `serializable`. */
   readonly isolation?: 'serializable'
-  /** Runs after the commit, and after the answer. It can undo nothing: what it throws is logged. */
+  /** Runs after the commit and after the response. It cannot undo anything; errors are logged. */
   afterCommit?(write: Committed<Stored, Key>): Done
 }
 
-/** The hooks of a resource whose types are written, unless its plugin says itself what is `Stored`. */
+/** The hooks of a resource with generated types, unless the plugin states `Stored` itself. */
 export type HooksOf<Name, Stored> = [Stored] extends [never]
   ? Hooks<RecordOf<Name>, IdOf<Name>, HookChangeOf<Name>, WriteOf<Name>>
   : Hooks<Stored>
@@ -67,7 +67,7 @@ export const HOOKS = [
   'afterCommit',
 ] as const satisfies readonly Exclude<keyof Hooks, 'isolation'>[]
 
-/** The hooks of a plugin, of which a request knows which one it waits for. */
+/** Wraps the hooks of a plugin so that the log can name the hook that a request waits for. */
 export function named({ hooks, place }: { readonly hooks: Hooks; readonly place: FindPlace }): Hooks {
   const watched = HOOKS.flatMap((hook) => {
     const run = hooks[hook]?.bind(hooks) as ((write: Watched) => unknown) | undefined
@@ -91,7 +91,7 @@ function watchCode(run: (write: Watched) => unknown, code: PluginCode) {
   }
 }
 
-/** The transactions in which these hooks run. */
+/** The options of the transactions in which these hooks run. */
 export function optionsOf(hooks: readonly Hooks[]): TransactionOptions {
   return { isolation: hooks.find(({ isolation }) => isolation !== undefined)?.isolation }
 }

@@ -1,25 +1,25 @@
 import type { IncomingMessage } from 'node:http'
 
-/** The hosts that a server answers for. */
+/** The hosts that a server responds to. */
 export interface Hosts {
   admits(request: IncomingMessage): boolean
 }
 
 interface Given {
-  /** Names without a port; `*.example.org` stands for every name below `example.org`. Empty for any host. */
+  /** Names without a port. `*.example.org` matches every name below `example.org`. Empty for any host. */
   readonly hosts: readonly string[]
-  /** Its host is known too. */
+  /** The host of this URL is allowed, too. */
   readonly publicUrl?: string | undefined
-  /** Whether unknown hosts are refused on loopback even if no hosts are given. */
+  /** Whether unknown hosts are rejected on loopback even if no hosts are configured. */
   readonly development: boolean
-  /** The host that the server was told to listen on. */
+  /** The host that the server listens on. */
   readonly own: () => string | undefined
 }
 
 /**
- * A page of any site can have its name resolved to 127.0.0.1 and then reach this server as its own origin (DNS rebinding). Its requests
- * still carry the name of that site.
- * @returns undefined where every host is answered
+ * Protects against DNS rebinding: any site can resolve its name to 127.0.0.1 and then reach this server as its own origin, but its requests still
+ * carry the name of that site.
+ * @returns undefined if every host is allowed
  */
 export function compileHosts({ hosts, publicUrl, development, own }: Given): Hosts | undefined {
   if (hosts.length === 0 && !development) return undefined
@@ -34,7 +34,7 @@ export function compileHosts({ hosts, publicUrl, development, own }: Given): Hos
   }
 }
 
-/** Whether a `Host`, with any port, is one of these names. */
+/** Returns a test whether a `Host`, with any port, is one of these names. */
 export function compileNames(names: readonly string[]): (host: string) => boolean {
   const exact = new Set(names)
   const endings = names.filter((name) => name.startsWith('*.')).map((name) => name.slice(1))
@@ -44,14 +44,14 @@ export function compileNames(names: readonly string[]): (host: string) => boolea
   }
 }
 
-/** A `Host` in lower case, without its port and the dot of the root. */
+/** Returns a `Host` in lower case, without its port and the trailing dot. */
 export function nameOf(host: string): string {
   const port = host.lastIndexOf(':')
   const name = (port > host.lastIndexOf(']') ? host.slice(0, port) : host).toLowerCase()
   return name.endsWith('.') ? name.slice(0, -1) : name
 }
 
-/** The host of a URL without its port; empty for `null`, the origin of pages that have none. */
+/** Returns the host of a URL without its port; empty for `null`, the origin of pages that have none. */
 export function nameIn(url: string): string {
   return nameOf(url.split('/')[2] ?? '')
 }

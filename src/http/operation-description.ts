@@ -1,33 +1,33 @@
 import type { Json, JsonSchema } from '../json.js'
 
-/** A query parameter or a header, as documents describe it. */
+/** Describes a query parameter or a header, for documents. */
 export interface ValueDescription {
   readonly description: string
   readonly schema: JsonSchema
-  /** Whether it is always there. */
+  /** Whether it is always present. */
   readonly required?: boolean
 }
 
-/** What one status means. */
+/** Describes the responses with one status. */
 export interface ResponseDescription {
   readonly description: string
-  /** What the body holds. Left out, an answer has none, and a refusal is a problem document. */
+  /** The schema of the body. By default, a success has no body and an error is a problem document. */
   readonly schema?: JsonSchema
   readonly example?: Json
   readonly headers?: Readonly<Record<string, ValueDescription>>
 }
 
 /**
- * What a hand-written route tells its clients: it stands beside the route and is part of the OpenAPI document. Schemas are
- * JSON Schema 2020-12, and may refer to those of resources: `{ $ref: '#/components/schemas/BookCreate' }`.
+ * Describes a hand-written route in the OpenAPI document. Schemas are JSON Schema 2020-12 and may refer to those of resources: `{ $ref:
+ * '#/components/schemas/BookCreate' }`.
  */
 export interface OperationDescription {
   /** A few words, with no full stop. */
   readonly summary: string
   readonly description?: string
-  /** What the route is listed under; the first plain segment of its path when left out. */
+  /** The tag that the route is listed under; the default is the first plain segment of its path. */
   readonly tag?: string
-  /** The parameters of the path, by name; text when left out. */
+  /** The path parameters by name; the default is text. */
   readonly params?: Readonly<Record<string, ValueDescription>>
   readonly query?: Readonly<Record<string, ValueDescription>>
   /** Of the request. */

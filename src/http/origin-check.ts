@@ -13,33 +13,33 @@ interface Guards {
 }
 
 /**
- * Why a request must not be answered because of where it comes from or goes to; undefined for all others.
- * @param crossSite whether the route or mount that takes it is meant for pages of other sites
+ * Returns the problem of a request for an unknown host or from another site; undefined if it is allowed.
+ * @param crossSite whether the route or mount accepts writes from other sites
  */
-export type FindForeign = (request: IncomingMessage, crossSite?: boolean) => Problem | undefined
+export type OriginCheck = (request: IncomingMessage, crossSite?: boolean) => Problem | undefined
 
-export function compileForeign({ hosts, cors, publicUrl = () => '' }: Guards): FindForeign {
+export function compileOriginCheck({ hosts, cors, publicUrl = () => '' }: Guards): OriginCheck {
   return (request, crossSite) => {
     if (hosts && !hosts.admits(request)) {
       const name = nameOf(request.headers.host ?? '')
       return new Problem(
         'misdirected_request',
-        `this server does not answer for the host \`${name}\`; list it under \`api.hosts\` if it should`,
+        `this server does not serve the host \`${name}\`; to allow it, list it under \`api.hosts\``,
       )
     }
     if (SAFE.has(request.method ?? '') || crossSite === true || !isFromOtherSite(request, publicUrl)) return undefined
     if (cors?.allows(request)) return undefined
     return new Problem(
       'cross_site_request',
-      'a page of another site sent this request; list its origin under `api.cors` if it may',
+      'a page of another site sent this request; to allow it, list its origin under `api.cors`',
     )
   }
 }
 
 /**
- * Browsers say it by headers that no page can change. A form can be sent to any site without asking it first. From pages over plain HTTP and
- * from old browsers there is the origin alone: another port of the same host is the same site, as for `Sec-Fetch-Site`, but another subdomain
- * is not, because only a list of public suffixes could tell `a.example.org` from `a.github.io`.
+ * Browsers send the site in headers that no page can change. Forms can be sent to any site without a preflight. Pages over plain HTTP and old
+ * browsers send only the origin: another port of the same host is the same site, as for `Sec-Fetch-Site`, but another subdomain is not, because
+ * only a list of public suffixes could distinguish `a.example.org` from `a.github.io`.
  */
 function isFromOtherSite(request: IncomingMessage, publicUrl: PublicUrl): boolean {
   const { origin, host = '', 'sec-fetch-site': site } = request.headers

@@ -4,22 +4,22 @@ import type { Resource } from '../resource/resource.js'
 import type { Deadlines } from './server/deadlines.js'
 import type { Exchange } from './server/exchange.js'
 
-/** How long a transaction may take, and what its request has to know of it. */
+/** The time limit of a transaction, and what its request must know about it. */
 interface Limit {
   readonly signal: AbortSignal
-  /** Gives the signal if it is time. */
+  /** Aborts the signal if the deadline has passed. */
   enforce(): void
-  /** The transaction is about to be committed, or no longer is. */
+  /** Tracks whether the transaction is being committed. */
   commits(commits: boolean): void
-  /** It is committed, or may be. */
+  /** The transaction is committed, or may be. */
   done(): void
   end(): void
 }
 
-/** Ends an exchange whose time is up. Timers have no turn while an embedded database answers one statement after the other. */
+/** Ends an exchange that exceeds its deadline. Timers do not fire while an embedded database answers one statement after another. */
 export type Enforce = Deadlines['enforce']
 
-/** @throws Problem `timeout` when nothing more may be begun: what is stored after an answer would contradict it */
+/** @throws Problem `timeout` if no more work may start, because a write after the response would contradict it */
 export function refuseLate(exchange: Exchange, enforce: Enforce): void {
   enforce(exchange)
   const { expired, overdue, ending } = exchange
@@ -27,17 +27,17 @@ export function refuseLate(exchange: Exchange, enforce: Enforce): void {
   if (overdue) throw new Problem('timeout', 'the time of the request was up', { headers: { 'Retry-After': '1' } })
 }
 
-/** What code of a plugin is told that has not ended with its request. */
+/** The error for plugin code that is still running after its request has ended. */
 export function answeredBefore(): Problem {
   return new Problem('timeout', 'the request was answered before its transaction ended')
 }
 
-/** Whether nobody knows if a change was made. */
+/** Whether the outcome of a write is unknown. */
 export function isUnknown(error: unknown): boolean {
   return error instanceof Problem && error.type === 'outcome_unknown'
 }
 
-/** A transaction ends with its request, answered or not: it is told of commits, because no answer may contradict one. */
+/** Binds a transaction to its request. It tracks commits, because the response must not contradict them. */
 export function withRequest(exchange: Exchange, { watch, enforce }: Pick<Deadlines, 'watch' | 'enforce'>): Limit {
   const { signal } = (exchange.ending ??= new AbortController())
   let counted = false
@@ -61,7 +61,7 @@ export function withRequest(exchange: Exchange, { watch, enforce }: Pick<Deadlin
   }
 }
 
-/** A transaction that no request waits for has a time of its own. */
+/** Limits a transaction that no request waits for. */
 export function limitTransaction(milliseconds: number): Limit {
   const ending = new AbortController()
   const reason = new Problem('timeout', `a transaction after a commit took longer than ${milliseconds / 1000} seconds`)
@@ -79,7 +79,7 @@ export interface Transactional<Item, Key, Insert> {
   createMany(rows: readonly Insert[]): Promise<readonly Stored<Item, Key>[]>
 }
 
-/** Returns a store that creates more records than one statement can in a transaction, which ends at a deadline. */
+/** Returns a store that creates more records than fit in one statement in a transaction with a deadline. */
 export function inTransactions<Item, Items, Key, Insert, Change>(
   store: Store<Item, Items, Key, Insert, Change>,
   transactional: Transactional<Item, Key, Insert>,
@@ -97,9 +97,12 @@ function fitsOneStatement(
   return rows.length <= rowsPerStatement(resource.spec.model)
 }
 
-/** Returns stores whose writes, outside of a transaction, their request waits for past its deadline: a statement that was sent may be done. */
+/**
+ * Wraps stores so that a request waits for its writes outside a transaction even beyond its deadline, because a statement that was sent may take
+ * effect.
+ */
 export function watchStores(exchange: Exchange, enforce: Enforce) {
-  // A request mostly uses one store, so that only the last one is kept.
+  // Most requests use a single store, so only the last one is kept.
   let last: object | undefined
   let lastWatched: unknown
   return <Item, Items, Key, Insert, Change extends object>(
@@ -119,7 +122,7 @@ interface Watch {
   readonly enforce: Enforce
 }
 
-/** Written out and without a spread: it is made for every request that writes. */
+/** Written out without a spread, because it runs for every request that writes. */
 function watchWrites<Item, Items, Key, Insert, Change extends object>(
   watch: Watch,
   store: Store<Item, Items, Key, Insert, Change>,
@@ -149,7 +152,7 @@ function watchWrites<Item, Items, Key, Insert, Change extends object>(
   }
 }
 
-/** Runs a write. `hasChanged` tells from its result whether something was changed. */
+/** Runs a write. `hasChanged` tells from the result whether it changed anything. */
 async function watched<Result>(
   { exchange, enforce }: Watch,
   write: () => Promise<Result>,

@@ -4,10 +4,10 @@ import type { ApiSpec } from '../config/spec.js'
 import { isAuthority } from './server/headers.js'
 import { compileNames } from './hosts.js'
 
-/** The URL under which the client of a request reaches the service, without a slash at the end; empty where nobody trustworthy says it. */
+/** Returns the URL under which the client reaches the service, without a trailing slash; empty if no trusted source provides it. */
 export type PublicUrl = (request: IncomingMessage) => string
 
-/** From a proxy that the configuration lists, else from the configuration itself. What a client says by `Host` is never believed. */
+/** Reads the URL from the headers of a trusted proxy, otherwise from the configuration. A client's `Host` is never trusted. */
 export function compilePublicUrl({
   publicUrl,
   trustedProxies,
@@ -36,8 +36,8 @@ function blockList(entries: readonly string[]): BlockList {
 }
 
 /**
- * What the proxy says of the request that it was sent: of several values, the last is its own. A proxy that sets one of the two forms
- * may pass on the other as the client sent it, and nobody can tell which: where they differ, neither counts.
+ * Reads the URL from the proxy's headers. Of several values, the last is the proxy's own. A proxy that sets one of the two forms may forward the
+ * other as the client sent it; if the two differ, both are ignored.
  */
 function readForwarded(headers: IncomingMessage['headers']): string {
   const { forwarded, 'x-forwarded-proto': proto, 'x-forwarded-host': host } = headers

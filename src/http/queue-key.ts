@@ -2,7 +2,7 @@ import type { QueueKey } from '../db/database.js'
 import type { Route } from './route.js'
 import type { Params } from './route-table.js'
 
-/** What the transactions of a request are for: the resource of its route, and the record if the route changes just one. */
+/** The key of a request's transactions in the fair queue: the resource of its route, and the record if the route changes just one. */
 export function queueKeyOf(route: Route | undefined, params: Params): QueueKey {
   if (!route) return {}
   const { generated, action } = route

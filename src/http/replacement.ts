@@ -8,8 +8,8 @@ import type { Context, Reply } from './route.js'
 interface Checked<Input = object> {
   readonly context: Context
   /**
-   * Runs the operation that is replaced, hooks included. Its input can be changed: a list gets another plan, a record other values. Values
-   * are merged and validated.
+   * Runs the replaced operation, including hooks. Its input can be changed: the plan of a list, the values of a record. Values are merged and
+   * validated.
    * @throws Problem `validation` for an invalid value
    */
   readonly generated: (changes?: Partial<Input>) => Promise<Reply>
@@ -20,13 +20,13 @@ interface Addressed<Name = string> {
 }
 
 interface Given<Values> {
-  /** The values of the body, which have passed its checks. */
+  /** The validated values of the body. */
   readonly values: Values
 }
 
 type Conditional = Pick<UpdateInput, 'only'>
 
-/** What each operation has read of a request by the time that a replacement gets it. */
+/** The parsed request that the replacement of each operation receives. */
 interface Parsed<Name = string> {
   readonly list: ListInput
   readonly create: Given<BodiesOf<Name>['create']>
@@ -36,10 +36,10 @@ interface Parsed<Name = string> {
   readonly destroy: Addressed<Name> & Conditional
 }
 
-/** Answers an operation in place of the generated handler, for requests that have passed the checks of that one. */
+/** Replaces the handler of a generated operation. Requests are validated first. */
 export type Replacement<Replaced extends Operation = Operation, Name = string> = (
   call: Checked<Parsed<Name>[Replaced]> & Parsed<Name>[Replaced],
 ) => Reply | Promise<Reply>
 
-/** A replacement, whatever operation it replaces: it is given what that operation reads. */
+/** A replacement of any operation. */
 export type AnyReplacement = (call: Checked) => Reply | Promise<Reply>

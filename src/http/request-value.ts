@@ -11,7 +11,7 @@ export interface Value<Type> {
   get(context: Context): Type | undefined
 }
 
-/** `name` is for messages alone: every call makes a value of its own. */
+/** `name` is only used in messages; every call creates a separate value. */
 export function createValue<Type>(name: string): Value<Type> {
   const key = Symbol(name)
   const valuesOf = (context: Context): Map<symbol, unknown> => {

@@ -5,18 +5,18 @@ import type { Method, ProblemRenderer, Route, RouteOptions } from './route.js'
 
 export type Params = Readonly<Record<string, string>>
 
-/** What a method and a path lead to: a route, a path that has other methods, or nothing. */
+/** The result of a match: a route, the methods of a path that lacks the requested one, or nothing. */
 export type Match =
   | { readonly route: Route; readonly params: Params }
   | { readonly allow: readonly Method[]; readonly options: RouteOptions | undefined }
   | undefined
 
-/** Why a route was not taken into the table. */
+/** Why a route cannot be added to the table. */
 export class RouteClash extends Error {
   override name = 'RouteClash'
 }
 
-/** A route, and what it calls the parameters of its path: routes on one path may each have their own words. */
+/** A route and the names of its path parameters, which may differ between the routes of one path. */
 interface Entry {
   readonly route: Route
   readonly parameters: readonly string[]
@@ -29,7 +29,7 @@ interface Endpoint {
 interface NamedPath {
   readonly segments: readonly string[]
   readonly parameters: readonly string[]
-  /** The name of the parameter that a segment is, by the segment's place. */
+  /** The name of the parameter at each segment, if it is one. */
   readonly parameterAt: readonly (string | undefined)[]
   readonly endpoint: Endpoint
 }
@@ -42,7 +42,7 @@ interface Node {
 
 const PARAMETER = /^\{([a-z][a-z0-9_]*)\}$/
 
-/** How problems are shown below a path. */
+/** How problems are rendered below a path. */
 interface Rendering {
   readonly prefix: string
   readonly render: ProblemRenderer
@@ -50,9 +50,9 @@ interface Rendering {
 }
 
 /**
- * The table of named routes: one for generated and hand-written routes. Paths are matched as they stand in the URL,
- * case by case and without decoding, so that a route has one spelling; the last slash alone may be left out.
- * A literal segment beats a parameter, whatever the order of registration.
+ * The table of named routes, generated and hand-written. Paths are matched as they appear in the URL, case-sensitively and without decoding, so that
+ * every route has one spelling; only the trailing slash is optional. A literal segment takes precedence over a parameter, regardless of the order of
+ * registration.
  */
 export class RouteTable implements Links, Iterable<Route> {
   readonly #root: Node = node()
@@ -60,7 +60,7 @@ export class RouteTable implements Links, Iterable<Route> {
   readonly #paths = new Map<string, NamedPath>()
   readonly #renderers: Rendering[] = []
 
-  /** @throws RouteClash for two routes on one method and path, one name on two paths, and a parameter twice in one path */
+  /** @throws RouteClash for two routes with one method and path, a name with two paths, and a repeated parameter in a path */
   add(route: Route): void {
     const segments = splitPath(route.path)
     const parameters = segments.flatMap((segment) => parameterOf(segment) ?? [])
@@ -69,9 +69,7 @@ export class RouteTable implements Links, Iterable<Route> {
     }
     const named = this.#paths.get(route.name)
     if (named && join(named.segments) !== join(segments)) {
-      throw new RouteClash(
-        `the route name \`${route.name}\` is given to two paths: ${join(named.segments)} and ${route.path}`,
-      )
+      throw new RouteClash(`the route name \`${route.name}\` has two paths: ${join(named.segments)} and ${route.path}`)
     }
     const endpoint = this.#endpoint(segments)
     const other = endpoint.methods.get(route.method)
@@ -85,7 +83,7 @@ export class RouteTable implements Links, Iterable<Route> {
     this.#routes.push(Object.freeze({ ...route }))
   }
 
-  /** Gives the route that has this name, method and path already another handler and another source. */
+  /** Replaces the handler and source of the route with this name, method and path. */
   replace(route: Route): void {
     const at = this.#routes.findIndex(({ name, method }) => name === route.name && method === route.method)
     const methods = this.#paths.get(route.name)?.endpoint.methods
@@ -109,8 +107,8 @@ export class RouteTable implements Links, Iterable<Route> {
   }
 
   /**
-   * The path of a named route; undefined when there is no such name, when a parameter is missing or unknown, and when
-   * the path would lead elsewhere. What it gives always routes back.
+   * Returns the path of a named route. Undefined if the name is unknown, if a parameter is missing or unknown, or if the path would match another
+   * route.
    */
   reverse(name: string, params: Readonly<Record<string, Id>> = {}): string | undefined {
     const named = this.#paths.get(name)
@@ -126,7 +124,7 @@ export class RouteTable implements Links, Iterable<Route> {
     return find(this.#root, segments, 0, []) === named.endpoint ? join(segments) : undefined
   }
 
-  /** The names of a route's parameters; undefined when there is no such name. */
+  /** Returns the names of a route's parameters; undefined if the name is unknown. */
   parameters(name: string): readonly string[] | undefined {
     const named = this.#paths.get(name)
     return named?.parameters
@@ -148,7 +146,7 @@ export class RouteTable implements Links, Iterable<Route> {
     return match && 'route' in match ? { name: match.route.name, params: match.params } : undefined
   }
 
-  /** Problems at `prefix` and below are shown by `render`, in the shape of `schema`. The longest prefix wins. */
+  /** Renders problems at `prefix` and below by `render`, in the shape of `schema`. The longest prefix wins. */
   renderProblems(prefix: string, render: ProblemRenderer, schema: JsonSchema = { type: 'object' }): void {
     this.#renderers.push({ prefix, render, schema })
     this.#renderers.sort((a, b) => b.prefix.length - a.prefix.length)
@@ -158,7 +156,7 @@ export class RouteTable implements Links, Iterable<Route> {
     return this.#renderingAt(path)?.render
   }
 
-  /** What is known of the shape of problems there; undefined where they are problem documents. */
+  /** Returns the schema of rendered problems at a path; undefined for problem documents. */
   problemSchemaAt(path: string): JsonSchema | undefined {
     return this.#renderingAt(path)?.schema
   }
@@ -187,7 +185,7 @@ function node(): Node {
   return { literals: new Map(), parameter: undefined, endpoint: undefined }
 }
 
-/** `/a/b/` and `/a/b` are the segments a, b; a doubled slash is an empty segment, which nothing matches. */
+/** Splits `/a/b/` and `/a/b` into the segments a, b. A double slash yields an empty segment, which matches nothing. */
 export function splitPath(path: string): readonly string[] {
   return path === '/' ? [] : path.slice(1, path.endsWith('/') ? -1 : undefined).split('/')
 }
@@ -209,13 +207,13 @@ function bind(parameters: readonly string[], values: readonly string[]): Params 
   return params
 }
 
-/** undefined for what no path can carry: nothing, half of a pair, and `.` and `..`, which clients take away before they send it. */
+/** Returns undefined for values that no path can contain: an empty text, a lone surrogate, and `.` and `..`, which clients resolve before sending. */
 function encodeSegment(value: Id | undefined): string | undefined {
   const text = value === undefined ? '' : String(value)
   return ['', '.', '..'].includes(text) || !text.isWellFormed() ? undefined : encodeURIComponent(text)
 }
 
-/** The endpoint that the segments lead to; what stands for its parameters is left in `values`. */
+/** Finds the endpoint of the segments, and appends the values of its parameters to `values`. */
 function find(at: Node, segments: readonly string[], depth: number, values: string[]): Endpoint | undefined {
   const segment = segments[depth]
   if (segment === undefined) return at.endpoint

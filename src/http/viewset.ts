@@ -16,9 +16,9 @@ import type { FindPlace, Route, RouteOptions } from './route.js'
 /** What plugins add to the generated operations of a resource. */
 export interface Additions {
   readonly hooks: readonly { readonly hooks: Hooks; readonly place: FindPlace }[]
-  /** Where what computes fields of answers is registered. */
+  /** Where computed fields are registered. */
   readonly computed: readonly FindPlace[]
-  /** By operation, with who made it. */
+  /** By operation, with their sources. */
   readonly replacements: ReadonlyMap<OperationName, ReplacedBy>
 }
 
@@ -26,10 +26,10 @@ interface ReplacedBy extends Pick<Route, 'source' | 'place'> {
   readonly replacement: AnyReplacement
 }
 
-/** Of a resource to which no plugin adds anything. */
+/** For a resource without plugins. */
 export const NO_ADDITIONS: Additions = { hooks: [], computed: [], replacements: new Map() }
 
-/** The routes of a resource: `<name>-list` on its path, `<name>-detail` on the path of one record. */
+/** Creates the routes of a resource: `<name>-list` on its path, `<name>-detail` on the path of one record. */
 export function viewset(resource: Resource, additions = NO_ADDITIONS): readonly Route[] {
   const { operations, bulk } = resource.spec
   const route = (form: Form) => generatedRoute(resource, form, additions)
@@ -44,10 +44,10 @@ export function viewset(resource: Resource, additions = NO_ADDITIONS): readonly 
   ]
 }
 
-/** An operation in one of its forms. */
+/** An operation, for one record or several. */
 interface Form {
   readonly name: OperationName
-  /** The same for several records. */
+  /** Set if it applies to several records. */
   readonly bulk?: BulkOperation
 }
 
@@ -75,7 +75,7 @@ function generatedRoute(resource: Resource, form: Form, additions: Additions): R
   }
 }
 
-/** Makes several records on a path of its own, so that clients know what they send and get; `create` takes an array as well. */
+/** Creates several records, on a path of its own so that clients know the shape of the body and the response. `create` accepts an array as well. */
 function createManyRoute(resource: Resource, additions: Additions): Route {
   const { name, path, dialect } = resource.spec
   const operation = createMany(resource, dialect?.bulk)
@@ -94,7 +94,7 @@ function createManyRoute(resource: Resource, additions: Additions): Route {
   }
 }
 
-/** Reads parts of records on a path of its own, so that clients know when members are missing; `fields` is taken beside it as well. */
+/** Returns partial records, on a path of its own so that clients know that members may be missing. The main path accepts `fields` as well. */
 function partialRoute(whole: Route): Route {
   const generated = whole.generated && { ...whole.generated, partial: true as const }
   const at = { name: `${whole.name}-partial`, path: `${whole.path}partial/` }
@@ -112,7 +112,7 @@ function endpointOf(resource: Resource, { form, operation, path }: Placed, addit
   const { spec } = resource
   const hooks = isReading(name) ? [] : additions.hooks.map(named)
   const respondsJson = name !== 'destroy' || spec.dialect?.destroyed === 'record'
-  // A response that a plugin computes a part of can fail: then its write is rolled back.
+  // A response with computed fields can fail, which must roll the write back.
   const mayFail = !isReading(name) && respondsJson && spec.computed.length > 0
   const needsTransaction = operation.transaction !== undefined || hooks.length > 0 || mayFail
   return {
@@ -128,7 +128,7 @@ function endpointOf(resource: Resource, { form, operation, path }: Placed, addit
   }
 }
 
-/** Bulk deletions check their own query. */
+/** Bulk deletes check their own query. */
 function queryCheck(resource: Resource, { name, bulk }: Form): Endpoint['checkQuery'] {
   if (bulk !== 'destroy' && rejectsParameters(resource, name)) return rejectAny
   return !bulk && rejectsSelection(resource, name) ? rejectSelection : undefined

@@ -104,6 +104,6 @@ describe('a serialization failure', () => {
 test('a transaction within another cannot ask for more than that has', async () => {
   expect((await run('/api/books/nest/')).status).toBe(500)
   expect(JSON.stringify(api.logged.map((entry) => String((entry as { cause?: unknown }).cause)))).toContain(
-    'a transaction cannot become serializable within another; ask for it where that one begins',
+    'a nested transaction cannot become serializable; set the isolation of the outer transaction',
   )
 })

@@ -199,10 +199,10 @@ describe('an action', () => {
 
   test.each([
     [{ count: 2n ** 63n - 1n }, 200, '{"count":9223372036854775807}'],
-    [{ count: -1n }, 500, 'answered what its output does not declare: Count must'],
+    [{ count: -1n }, 500, 'returned a value that does not match its output: Count must'],
     [{ cuont: 1n }, 500, 'the action `book-answer` has no field `cuont` to set'],
     [{}, 500, 'Count is required'],
-    [undefined, 500, 'the action `book-answer` answered no object'],
+    [undefined, 500, 'the action `book-answer` must return an object'],
   ])('that answers %p', async (given, status, text) => {
     answer = given
     const response = await api.fetch('/books/answer/', { method: 'POST' })
@@ -214,15 +214,15 @@ describe('an action', () => {
 })
 
 test.each([
-  ['/books/say/', 'x', 'the action `book-say` answered something, and declares no output'],
-  ['/books/answer/', null, 'the action `book-answer` answered no object'],
-  ['/books/answer/', 'x', 'the action `book-answer` answered no object'],
+  ['/books/say/', 'x', 'the action `book-say` returned a value, but declares no output'],
+  ['/books/answer/', null, 'the action `book-answer` must return an object'],
+  ['/books/answer/', 'x', 'the action `book-answer` must return an object'],
   [
     '/books/answer/',
     { count: -1n },
-    'the action `book-answer` answered what its output does not declare: Count must be between 0 and 9223372036854775807',
+    'the action `book-answer` returned a value that does not match its output: Count must be between 0 and 9223372036854775807',
   ],
-  ['/books/1/lose/', undefined, 'the action `book-lose` destroyed the record that it answers'],
+  ['/books/1/lose/', undefined, 'the action `book-lose` destroyed the record that it must return'],
 ])('what %s must not answer is a failure that the log explains: %p', async (path, given, message) => {
   answer = given
   expect((await api.fetch(path, { method: 'POST' })).status).toBe(500)
@@ -234,7 +234,7 @@ test('an action of the collection cannot answer a record', async () => {
   const wrong: Plugin = (app) =>
     app.action('book', 'say', { on: 'collection', summary: 'Say something', output: 'record', handle: () => undefined })
   await expect(startApi(YAML, { plugin: wrong })).rejects.toThrow(
-    'the action `book-say` is done with no record that it could answer',
+    'the action `book-say` runs on the collection, so its output cannot be `record`',
   )
 })
 

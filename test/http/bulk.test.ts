@@ -264,7 +264,7 @@ describe('PATCH of an array', () => {
       'the version of one record',
       [{ id: 1 }],
       { 'if-match': '*' },
-      'If-Match is about one record, and this request is about several',
+      'If-Match applies to a single record, but this request names several',
     ],
   ])('is refused for %s', async (_, body, headers, detail) => {
     expect((await problemOf(await change(body, headers))).slice(0, 2)).toEqual([400, detail])

@@ -78,7 +78,7 @@ describe('a host that nobody named', () => {
     const { text } = await send(server, { headers: { host: 'evil.example' } })
     expect(JSON.parse(text)).toMatchObject({
       type: '/problems/misdirected-request',
-      detail: 'this server does not answer for the host `evil.example`; list it under `api.hosts` if it should',
+      detail: 'this server does not serve the host `evil.example`; to allow it, list it under `api.hosts`',
     })
     expect((await send(server, { path: '/pages/', headers: { host: 'evil.example' } })).status).toBe(421)
     const withPort = await send(server, { headers: { host: 'evil.example:8000' } })

@@ -98,7 +98,7 @@ describe('a plugin is refused by its name', () => {
     [
       'an action that has no record to answer',
       (app) => app.action('book', 'lend', { summary: 'a', on: 'collection', output: 'record', handle }),
-      'the action `book-lend` is done with no record',
+      'the action `book-lend` runs on the collection',
     ],
     [
       'an operation that there is not',

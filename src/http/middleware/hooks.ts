@@ -10,7 +10,7 @@ import type { Transaction } from '../route.js'
 import { mergeValues } from './merge-values.js'
 import type { Stage } from './endpoint.js'
 
-/** Runs the hooks of a resource around the writes of its operations, in their order. An endpoint with hooks runs in a transaction. */
+/** Runs the hooks of a resource around its writes, in order of registration. Endpoints with hooks always have a transaction. */
 export const hooks: Stage = (next, { resource, hooks }) => {
   if (hooks.length === 0) return next
   return (context, input) => next(withHooks(context as Transaction, resource, hooks), input)
@@ -36,7 +36,7 @@ function hookedStore(context: Transaction, resource: Resource, hooks: readonly H
       if (hook.afterCommit) context.afterCommit((context) => hook.afterCommit?.({ ...write, context }))
     }
   }
-  /** The record is read after the hooks, because they may have changed it. */
+  /** Reads the record after the hooks, which may have changed it. */
   const answer = async (id: Id): Promise<string> =>
     (await context.documents(resource).retrieve(id)) ?? destroyedByHook()
   const destroyedByHook = () => fail(`a hook of \`${resource.spec.name}\` destroyed the record`)
@@ -51,7 +51,7 @@ function hookedStore(context: Transaction, resource: Resource, hooks: readonly H
     commit({ operation: 'create', id, record, previous: undefined })
   }
 
-  /** Checks the preconditions of a locked record, by a change of no field. */
+  /** Checks the preconditions of a locked record by an update that changes no field. */
   const check = async (id: Id, only: Only): Promise<void> => {
     if (only) await context.documents(resource).update(id, {}, only)
   }
@@ -117,7 +117,7 @@ function hookedStore(context: Transaction, resource: Resource, hooks: readonly H
   }
 }
 
-/** The values with the changes of a hook, which are validated. */
+/** Validates the values that a hook returned and merges them. */
 function changed(resource: Resource, values: Row, change: unknown): Row {
   if (change === undefined) return values
   if (typeof change !== 'object' || change === null || Array.isArray(change)) {

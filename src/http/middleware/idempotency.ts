@@ -5,10 +5,12 @@ import { textOf } from '../server/reply.js'
 import type { Context, Reply } from '../route.js'
 import type { Stage } from './endpoint.js'
 
-/** A key, perhaps between double quotes, as the draft of the header has it: visible ASCII without what would need escaping there. */
+/** A key, optionally in double quotes as in the draft of the header: visible ASCII except characters that would need escaping. */
 const KEY = /^(?:"([!#-+\--[\]-~]{1,255})"|([!#-+\--[\]-~]{1,255}))$/
 
-/** Does a request with an `Idempotency-Key` once, and responds to its repetitions as before. Only valid requests store their response. */
+/**
+ * Runs a request with an `Idempotency-Key` once, and returns the stored response for repeated requests. Only responses of valid requests are stored.
+ */
 export const idempotency: Stage = (next, { idempotency: spec, operation, path, transaction = {} }) => {
   if (!spec) return next
   const { required, hours } = spec
@@ -23,7 +25,7 @@ export const idempotency: Stage = (next, { idempotency: spec, operation, path, t
   }
 }
 
-/** @returns the key of a request; undefined for a request without one, where it is optional */
+/** @returns the key of the request; undefined if there is none and none is required */
 function readKey({ headers }: Context, required: boolean): string | undefined {
   const given = headers['idempotency-key']
   if (given === undefined && !required) return undefined
@@ -41,7 +43,7 @@ function readKey({ headers }: Context, required: boolean): string | undefined {
   )
 }
 
-/** What `Transaction.once` does. */
+/** Implements `Transaction.once`. */
 export async function once(answers: Answers, asked: Asked, work: () => Promise<Reply>): Promise<Reply> {
   const found = await answers.claim(asked)
   if ('claim' in found) {

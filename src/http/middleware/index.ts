@@ -10,7 +10,7 @@ import { read } from './read.js'
 import { replacement } from './replacement.js'
 import { transaction } from './transaction.js'
 
-/** The order in which a request passes the middleware, from the outside in. */
+/** The order of middleware, outermost first. */
 const ORDER: readonly Stage[] = [
   accept,
   // Authentication and authorisation belong here.
@@ -23,7 +23,7 @@ const ORDER: readonly Stage[] = [
   hooks,
 ]
 
-/** The handler of an endpoint, with the middleware that it needs. */
+/** Compiles the handler of an endpoint with the middleware that it needs. */
 export function compileEndpoint(endpoint: Endpoint): Required<Pick<Route, 'handle' | 'compile'>> {
   return { handle: compile(endpoint), compile: (middleware) => compile({ ...endpoint, middleware }) }
 }
@@ -33,7 +33,7 @@ function compile(endpoint: Endpoint): Handler {
   return (context) => handle(context)
 }
 
-/** The innermost step: runs the operation and makes its response. It reads the request if no middleware needed that before. */
+/** The innermost step: parses the request unless a middleware has, runs the operation, and builds the response. */
 function perform(operation: Operation): Step {
   return async (context, given) => {
     let input = given

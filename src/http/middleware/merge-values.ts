@@ -2,7 +2,7 @@ import type { Row } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 
 /**
- * Merges changes that code makes into the values of a request. Changed values are validated; undefined ones are ignored.
+ * Merges changes made by code into the values of a request. Changed values are validated; undefined ones are ignored.
  * @throws Problem `validation` for an invalid value, Error for a field that code cannot set
  */
 export function mergeValues(resource: Resource, values: Row, changes: object): Row {

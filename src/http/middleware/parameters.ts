@@ -4,7 +4,7 @@ import { parsePairs, parseQuery, quote } from '../../resource/query.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Stage } from './endpoint.js'
 
-/** Rejects query parameters that the operation does not have, as 400. */
+/** Rejects unknown query parameters with 400. */
 export const parameters: Stage = (next, { checkQuery }) => {
   if (!checkQuery) return next
   return (context, input) => {
@@ -13,7 +13,7 @@ export const parameters: Stage = (next, { checkQuery }) => {
   }
 }
 
-/** Whether a generated operation on one record, or on those of its body, has no query parameters, and refuses those that it is given. */
+/** Whether an operation on one record, or on the records of its body, has no query parameters and rejects any. */
 export function rejectsParameters(
   { spec, selectable }: Pick<Resource, 'spec' | 'selectable'>,
   operation: Operation,
@@ -22,24 +22,21 @@ export function rejectsParameters(
   return !takesSome && isStrict(spec)
 }
 
-/**
- * Whether a generated operation refuses the parameters by which other resources are asked for a part of records, or for related ones: in a
- * dialect there are none, as its lists say.
- */
+/** Whether an operation rejects `fields` and `expand`. Dialects do not have them. */
 export function rejectsSelection({ spec }: Pick<Resource, 'spec'>, operation: Operation): boolean {
   return spec.dialect !== undefined && spec.unknownQuery === 'refuse' && operation !== 'list'
 }
 
 const SELECTION: readonly string[] = ['fields', 'expand']
 
-/** @throws Problem `invalid_query` for a request that asks for a part of records */
+/** @throws Problem `invalid_query` if the request selects parts of records */
 export function rejectSelection(search: string): void {
   const pair = parsePairs(search).find(([name]) => SELECTION.includes(name))
   if (pair === undefined) return
   throw new Problem('invalid_query', `this takes no parameter ${quote(pair[0])}: in a dialect, records are shown whole`)
 }
 
-/** Clients of a dialect send parameters of its own to any address. */
+/** Clients of a dialect send its parameters to every path. */
 const isStrict = ({ dialect, unknownQuery }: ResourceSpec): boolean =>
   dialect === undefined && unknownQuery === 'refuse'
 

@@ -6,7 +6,7 @@ import type { Stage, Step } from './endpoint.js'
 /** Runs the middleware of plugins, in the order of registration. */
 export const plugins: Stage = (next, { middleware = [] }) => middleware.reduceRight(surround, next)
 
-/** Puts the middleware of plugins around a handler that is not an operation. */
+/** Surrounds a handler that is not an operation with the middleware of plugins. */
 export function surroundHandler(handle: Handler, middleware: readonly PlacedMiddleware[]): Handler {
   const step = middleware.reduceRight<Step>(surround, handle)
   return (context) => step(context)
@@ -16,7 +16,7 @@ function surround(next: Step, { middleware, place }: PlacedMiddleware): Step {
   const code = { hook: 'use', place }
   return async (context, input) => {
     const exchange = exchangeOf(context)
-    // The log names the middleware for as long as the request waits for it.
+    // Lets the log name the middleware that the request is waiting for.
     const wait = (isWaiting: boolean) => {
       if (exchange) exchange.code = isWaiting ? code : undefined
     }

@@ -3,7 +3,7 @@ import type { Resource } from '../../resource/resource.js'
 import type { Stage } from './endpoint.js'
 import { mergeValues } from './merge-values.js'
 
-/** Runs the code of a plugin in place of the operation. */
+/** Runs the replacement of an operation, if a plugin registered one. */
 export const replacement: Stage = (next, { replacement: replace, resource }) => {
   if (!replace) return next
   return (context, input) => {
@@ -13,7 +13,7 @@ export const replacement: Stage = (next, { replacement: replace, resource }) => 
   }
 }
 
-/** The input of the operation with the changes of a replacement. */
+/** Applies the changes of a replacement to the input of the operation. */
 function withChanges(resource: Resource, input: object, changes: object): object {
   const { values } = input as { readonly values?: Row }
   const { values: changed } = changes as { readonly values?: Row }

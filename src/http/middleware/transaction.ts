@@ -1,5 +1,5 @@
 import type { Stage } from './endpoint.js'
 
-/** Runs the operation in a transaction, which is rolled back when the operation fails, its hooks, or its response. */
+/** Runs the operation in a transaction. An error in the operation, its hooks or its response rolls it back. */
 export const transaction: Stage = (next, { transaction: options }) =>
   options ? (context, input) => context.transaction(async (inside) => next(inside, input), options) : next

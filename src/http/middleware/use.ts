@@ -5,7 +5,7 @@ import type { Middleware, PlacedMiddleware, Route } from '../route.js'
 import { type RouteTable, splitPath } from '../route-table.js'
 import { surroundHandler } from './plugins.js'
 
-/** The routes that a middleware is for: those at a path and below it, or those of a resource. */
+/** The routes that a middleware applies to: those at and below a path, or those of a resource. */
 export type UseTarget = string | { readonly resource: ResourceName }
 
 export interface UseOptions {
@@ -15,24 +15,24 @@ export interface UseOptions {
 
 export type UseArguments = [Middleware, (UseOptions | undefined)?] | [UseTarget, Middleware, (UseOptions | undefined)?]
 
-/** The arguments of a call of `use`; the target is undefined for every route. */
+/** Normalises the arguments of `use`; without a target, the middleware applies to every route. */
 export function withTarget(given: UseArguments): readonly [UseTarget | undefined, Middleware, UseOptions] {
   if (typeof given[0] === 'function') return [undefined, given[0], (given[1] ?? {}) as UseOptions]
   return [given[0], given[1] as Middleware, given[2] ?? {}]
 }
 
-/** A call of `use`. */
+/** A registration by `use`. */
 export interface Use extends PlacedMiddleware {
-  /** The plugin that called. */
+  /** The plugin that registered it. */
   readonly source: string
-  /** From the root; undefined for every path. */
+  /** An absolute path; undefined for every path. */
   readonly path: string | undefined
-  /** The resource, also where it is mounted; undefined for every resource. */
+  /** The resource and its mounts; undefined for every resource. */
   readonly resources: readonly Resource[] | undefined
   readonly problems: readonly ProblemType[]
 }
 
-/** Puts the middleware of plugins into the routes that each is for. Other routes stay as they are. */
+/** Adds the middleware of plugins to the routes that it applies to. */
 export function applyUses(routes: RouteTable, uses: readonly Use[]): void {
   if (uses.length === 0) return
   for (const route of [...routes]) {
@@ -41,13 +41,13 @@ export function applyUses(routes: RouteTable, uses: readonly Use[]): void {
   }
 }
 
-/** The calls of `use` for a path or a resource that no route has. */
+/** Returns the registrations whose path or resource has no routes. */
 export function withoutRoutes(routes: RouteTable, uses: readonly Use[]): readonly Use[] {
   const all = [...routes]
   return uses.filter((use) => !isGlobal(use) && !all.some((route) => covers(use, route)))
 }
 
-/** Whether a middleware is for every route. */
+/** Whether the middleware applies to every route. */
 export function isGlobal({ path, resources }: Use): boolean {
   return path === undefined && resources === undefined
 }
@@ -67,7 +67,7 @@ function covers({ path, resources }: Use, { path: routePath, generated, action }
   return path === undefined || isBelow(splitPath(routePath), splitPath(path))
 }
 
-/** Parameters of paths are equal whatever their names are. */
+/** Path parameters match whatever their names. */
 function isBelow(segments: readonly string[], start: readonly string[]): boolean {
   return start.every((segment, index) => {
     const own = segments[index]

@@ -5,8 +5,8 @@ import { quote } from '../../resource/query.js'
 import type { Resource } from '../../resource/resource.js'
 import type { BodyPolicy, Context } from '../route.js'
 
-/** How the body of several records is parsed: an array, or in some dialects an object with one member that holds it. */
-export function severalPolicy({ spec, bulkLimit }: Resource, within?: string): BodyPolicy {
+/** How the body of a bulk request is parsed: an array, or in some dialects an object with one member that holds it. */
+export function bulkBodyPolicy({ spec, bulkLimit }: Resource, within?: string): BodyPolicy {
   const policy = { mediaTypes: ['application/json'], optional: false, limit: bulkLimit, items: spec.bulk.max }
   return within === undefined ? policy : { ...policy, within }
 }
@@ -25,12 +25,12 @@ export function arrayOf(items: readonly string[]): string {
 export function rejectConditions({ headers }: Context): void {
   const name = ['If-Match', 'If-None-Match'].find((each) => headers[each.toLowerCase()] !== undefined)
   if (name === undefined) return
-  throw new Problem('malformed_request', `${name} is about one record, and this request is about several`)
+  throw new Problem('malformed_request', `${name} applies to a single record, but this request names several`)
 }
 
 /**
- * Locks the records, always in the order of their ids, so that of two requests for the same records one waits for the other.
- * @throws Problem `not_found` naming the records that do not exist
+ * Locks the records in the order of their ids, so that requests for the same records cannot deadlock.
+ * @throws Problem `not_found` naming the missing records
  */
 export async function lockAll(resource: Resource, inside: Context, ids: readonly Id[]): Promise<void> {
   const there = new Set((await inside.documents(resource).lockMany(ids)).map(String))
@@ -38,12 +38,12 @@ export async function lockAll(resource: Resource, inside: Context, ids: readonly
   if (missing.length > 0) notFoundAt(resource, missing)
 }
 
-const MOST_NAMED = 20
+const MAX_NAMED = 20
 
 /** @throws Problem `not_found` */
 export function notFoundAt({ spec }: Resource, missing: readonly (readonly [place: number, id: Id | string])[]): never {
   const { name, label } = spec.model.primaryKey
-  const named = missing.slice(0, MOST_NAMED).map(([place, id]) => [place, quote(String(id))] as const)
+  const named = missing.slice(0, MAX_NAMED).map(([place, id]) => [place, quote(String(id))] as const)
   const more = missing.length > named.length ? `, and ${missing.length - named.length} more` : ''
   const detail = `no record has the ${name} ${named.map(([, shown]) => shown).join(', ')}${more}; nothing was done`
   const faults = named.map(([place]) => ({ field: `${place}.${name}`, message: `${label} is that of no record` }))

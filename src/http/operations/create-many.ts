@@ -5,7 +5,7 @@ import type { Resource } from '../../resource/resource.js'
 import type { Reply } from '../route.js'
 import { create, type CreateInput } from './create.js'
 import type { Operation } from './operation.js'
-import { arrayOf, itemsOf, severalPolicy } from './bulk-request.js'
+import { arrayOf, itemsOf, bulkBodyPolicy } from './bulk-request.js'
 
 interface CreateManyInput {
   readonly rows: readonly Row[]
@@ -13,7 +13,7 @@ interface CreateManyInput {
 
 /** Creates the records of an array, on a path of their own. */
 export function createMany(resource: Resource, within: string | undefined): Operation<CreateManyInput> {
-  const body = severalPolicy(resource, within)
+  const body = bulkBodyPolicy(resource, within)
   return {
     name: 'create',
     method: 'POST',
@@ -26,10 +26,10 @@ export function createMany(resource: Resource, within: string | undefined): Oper
   } satisfies Operation<CreateManyInput, readonly Stored<string>[]>
 }
 
-/** Creates one record or several, as the body is an object or an array. */
+/** Creates one record or several, depending on whether the body is an object or an array. */
 export function createOneOrMany(resource: Resource): Operation {
   const one = create(resource)
-  const body = severalPolicy(resource)
+  const body = bulkBodyPolicy(resource)
   return {
     name: 'create',
     method: 'POST',

@@ -6,7 +6,7 @@ import { entityTag } from '../entity-tags.js'
 import type { Operation } from './operation.js'
 import { policyOf } from './request.js'
 
-/** A request to create a record: its body, which is valid. */
+/** A request to create a record; its body is valid. */
 export interface CreateInput {
   readonly values: Row
 }

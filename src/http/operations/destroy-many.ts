@@ -9,7 +9,7 @@ interface DestroyManyInput {
   readonly ids: readonly Id[]
 }
 
-/** Destroys the records that `?ids=` names. Some dialects respond with the records, others with nothing. */
+/** Deletes the records in `?ids=`. Some dialects return the deleted records. */
 export function destroyMany(resource: Resource): Operation<DestroyManyInput, readonly string[] | undefined> {
   const returnsRecords = resource.spec.dialect?.destroyed === 'record'
   return {
@@ -37,7 +37,7 @@ export function destroyMany(resource: Resource): Operation<DestroyManyInput, rea
   }
 }
 
-/** Ids that are not canonical belong to no record. */
+/** An id that is not canonical matches no record. */
 function readIds(resource: Resource, search: string): readonly Id[] {
   const { max } = resource.spec.bulk
   const reject = (detail: string): never => {

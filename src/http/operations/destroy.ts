@@ -4,14 +4,14 @@ import type { Context } from '../route.js'
 import type { Operation } from './operation.js'
 import { notFound, preconditions, readId } from './request.js'
 
-/** A request to destroy a record. */
+/** A request to delete a record. */
 export interface DestroyInput {
   readonly id: Id
-  /** The versions that the client means; undefined for any. */
+  /** The accepted versions of the record; undefined for any. */
   readonly only: readonly Precondition[] | undefined
 }
 
-/** DELETE. Some dialects respond with the record that was destroyed, others with nothing. */
+/** DELETE. Some dialects return the deleted record. */
 export function destroy(resource: Resource): Operation<DestroyInput> {
   return resource.spec.dialect?.destroyed === 'record' ? returningRecord(resource) : returningNothing(resource)
 }

@@ -11,7 +11,7 @@ import type { Operation } from './operation.js'
 
 type Page = ListPage<Uint8Array>
 
-/** The list of a resource in a dialect: one response where it is a page, in pieces where the client asks for more. */
+/** Lists a resource in a dialect: a page in one response, a longer list in pieces. */
 export function dialectList(resource: Resource, dialect: Dialect): Operation<ListInput, Page> {
   return {
     ...list(resource),
@@ -66,7 +66,7 @@ function frameOf({ resource, dialect, request, page }: Asking, { links, length, 
   return dialect.frame(listed)
 }
 
-/** A list that is longer than a page: what was found is its beginning, and what follows is read as the client takes it. */
+/** Streams a list that is longer than a page: the first page is known, and the rest is read as fast as the client accepts it. */
 function inPieces(asking: Asking, documents: DocumentStore<string>): Reply {
   const { request, page } = asking
   const length = expected(request, page)
@@ -79,13 +79,13 @@ function inPieces(asking: Asking, documents: DocumentStore<string>): Reply {
   }
 }
 
-/** How many records will be answered, as far as it is known before they are read. */
+/** The expected number of records, as far as it is known before they are read. */
 function expected(request: ListRequest, { length, total }: Page): number {
   const left = (total?.rows ?? 0) - Number(request.cut?.window.offset ?? 0n)
   return Math.max(length, Math.min(wantedOf(request), left))
 }
 
-/** The links without the next page, where there is none, and where only a cursor leads there, which is not known yet. */
+/** Removes the link to the next page if there is none, or if it needs a cursor that is not known yet. */
 function reachable({ resource, request, page }: Asking, links: Links): Links {
   const { offset = 0n } = request.cut?.window ?? {}
   const end = Number(offset) + wantedOf(request)
@@ -112,7 +112,7 @@ async function* pieces(asking: Asking, documents: DocumentStore<string>, before:
   yield `]${frameOf(asking, { links, length, streamed: true }).after ?? ''}`
 }
 
-/** The records of a page, as they stand between brackets. */
+/** The records of a page without the brackets of the array. */
 function within({ items }: Page): string {
   return Buffer.from(items.buffer, items.byteOffset + 1, items.byteLength - 2).toString()
 }

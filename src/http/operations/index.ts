@@ -13,7 +13,7 @@ import { updateMany } from './update-many.js'
 
 type Compile = (resource: Resource) => Operation
 
-/** The generated operations on one record, or on the list of them. */
+/** The generated operations on one record or on the collection. */
 export const OPERATIONS: Readonly<Record<OperationName, Compile>> = {
   list: (resource) => (resource.spec.dialect ? dialectList(resource, resource.spec.dialect) : list(resource)),
   create,
@@ -23,7 +23,7 @@ export const OPERATIONS: Readonly<Record<OperationName, Compile>> = {
   destroy,
 }
 
-/** Their forms for several records at once. */
+/** The generated operations on several records. */
 export const BULK_FORMS: Readonly<Record<BulkOperation, Compile>> = {
   create: createOneOrMany,
   partial_update: updateMany,

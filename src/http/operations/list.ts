@@ -4,7 +4,7 @@ import type { Resource } from '../../resource/resource.js'
 import { type Links, linksOf, listHeaders } from '../list-links.js'
 import type { Operation } from './operation.js'
 
-/** A request for a list: the query string, parsed. */
+/** A request for a list, with its query string parsed. */
 export interface ListInput {
   readonly request: ListRequest
 }

@@ -1,19 +1,19 @@
 import type { TransactionOptions } from '../../db/database.js'
 import type { BodyPolicy, Context, Method, Reply } from '../route.js'
 
-/** One thing that clients can do with a resource, in three parts. */
+/** An operation that clients can perform on a resource, in three parts. */
 export interface Operation<Input extends object = object, Result = unknown> {
   readonly name: string
   readonly method: Method
   readonly on: 'collection' | 'item'
-  /** How the body is parsed; undefined where the request has none. */
+  /** How the body is parsed; undefined if the operation has none. */
   readonly body?: BodyPolicy | undefined
-  /** The transaction that `run` and `reply` need; left out where `run` is one statement, or makes its own. */
+  /** The transaction that `run` and `reply` need; absent if `run` needs none or starts its own. */
   readonly transaction?: TransactionOptions | undefined
-  /** Parses and validates the request, without the database. Everything that a client can get wrong fails here. */
+  /** Parses and validates the request without the database. All errors of the client are reported here. */
   read(context: Context): Input | Promise<Input>
-  /** Queries the database. Hooks surround this part, and a replacement replaces it. */
+  /** Queries the database. Hooks surround this part, and replacements replace it. */
   run(input: Input, context: Context): Promise<Result>
-  /** Makes the response. */
+  /** Builds the response. */
   reply(result: Result, context: Context, input: Input): Reply
 }

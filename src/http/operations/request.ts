@@ -5,7 +5,7 @@ import type { Resource } from '../../resource/resource.js'
 import { readPreconditions } from '../entity-tags.js'
 import type { BodyPolicy, Context } from '../route.js'
 
-/** The preconditions of the client for a change. */
+/** Reads the preconditions of a write. */
 export function preconditions({ spec }: Resource, { headers }: Context) {
   return readPreconditions(headers, spec.concurrency === 'required')
 }
@@ -18,7 +18,7 @@ export function policyOf(resource: Resource, operation: OperationName): BodyPoli
 }
 
 /**
- * The id in the path. An id that is not canonical belongs to no record.
+ * Reads the id from the path. An id that is not canonical matches no record.
  * @throws Problem `not_found`
  */
 export function readId(resource: Resource, context: Context): Id {

@@ -7,7 +7,7 @@ import { notFound, readId } from './request.js'
 /** A request for one record. */
 export interface RetrieveInput {
   readonly id: Id
-  /** The parts of the record that the client asks for; undefined for the whole record. */
+  /** The requested parts of the record; undefined for all of it. */
   readonly selection: Selection | undefined
 }
 
@@ -24,7 +24,7 @@ export function retrieve(resource: Resource): Operation<RetrieveInput, string | 
     run: ({ id, selection }, context) => context.documents(resource).retrieve(id, selection),
     reply(item, context, { selection }) {
       const text = item ?? notFound()
-      // Parts of a record have a tag of their own, which is not a version: changes are meant for the whole record.
+      // A partial record has its own tag, which preconditions never accept: writes apply to the whole record.
       const tagged = selection === undefined ? resource.storedPart(text) : `${selection.key}\n${text}`
       return taggedReply(context, text, entityTag(tagged))
     },

@@ -1,15 +1,15 @@
 import { type Change, doAt, parseChanges } from '../../resource/items.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Operation } from './operation.js'
-import { arrayOf, itemsOf, lockAll, notFoundAt, rejectConditions, severalPolicy } from './bulk-request.js'
+import { arrayOf, itemsOf, lockAll, notFoundAt, rejectConditions, bulkBodyPolicy } from './bulk-request.js'
 
 interface UpdateManyInput {
   readonly changes: readonly Change[]
 }
 
-/** Changes the records that the items of a body name, in the order of the items. */
+/** Updates the records in the body, in order. */
 export function updateMany(resource: Resource): Operation<UpdateManyInput, readonly string[]> {
-  const body = severalPolicy(resource)
+  const body = bulkBodyPolicy(resource)
   return {
     name: 'partial_update',
     method: 'PATCH',

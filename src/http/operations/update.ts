@@ -6,22 +6,22 @@ import type { Method } from '../route.js'
 import type { Operation } from './operation.js'
 import { notFound, policyOf, preconditions, readId } from './request.js'
 
-/** A request to change a record. */
+/** A request to update a record. */
 export interface UpdateInput {
   readonly id: Id
-  /** The body, which is valid. */
+  /** The validated body. */
   readonly values: Row
-  /** The versions that the client means; undefined for any. */
+  /** The accepted versions of the record; undefined for any. */
   readonly only: readonly Precondition[] | undefined
 }
 
-/** PUT, which replaces a record; in some dialects it changes only the fields that it names. */
+/** PUT replaces a record; in some dialects it changes only the given fields. */
 export function update(resource: Resource): Operation<UpdateInput, string | undefined> {
   const mode = resource.spec.dialect?.put === 'merge' ? 'assign' : 'replace'
   return change(resource, { name: 'update', method: 'PUT', mode })
 }
 
-/** PATCH, which changes the fields that it names. */
+/** PATCH changes the given fields. */
 export function partialUpdate(resource: Resource): Operation<UpdateInput, string | undefined> {
   return change(resource, { name: 'partial_update', method: 'PATCH', mode: 'update' })
 }
@@ -32,7 +32,7 @@ interface Form {
   readonly mode: BodyMode
 }
 
-/** The body is validated before the id. */
+/** Validates the body before the id. */
 function change(resource: Resource, { name, method, mode }: Form): Operation<UpdateInput, string | undefined> {
   const body = policyOf(resource, name)
   return {

@@ -16,18 +16,18 @@ export interface AnsweringParts extends Situation {
   readonly routes: Pick<RouteTable, 'rendererAt'>
   readonly log: Log
   readonly traffic?: Traffic | undefined
-  /** Counts requests, handlers, streams and what follows commits, each until it has ended. */
+  /** Counts requests, handlers, streams and after-commit tasks in progress. */
   readonly uses: Uses
-  /** Is told that a table seems to be another than its model's. */
+  /** Called when a table seems to differ from its model. */
   readonly onMismatch?: (() => void) | undefined
 }
 
-/** The ways in which an exchange gets its one answer. The first wins; what comes later is dropped. */
+/** The ways to answer an exchange. The first one wins; later ones are ignored. */
 export interface Answering {
   answer(exchange: Exchange, reply: Reply): void
-  /** Answers with a problem. Whatever is no Problem is a bug: logged with its cause, and told to nobody. */
+  /** Responds with a problem. Any other error is a bug: its cause is logged and not shown to the client. */
   fail(exchange: Exchange, error: unknown): void
-  /** Fail the exchanges that are started with them. */
+  /** Calls `fail` for exchanges that exceed their deadline. */
   readonly deadlines: Deadlines
 }
 
@@ -49,7 +49,7 @@ export function createAnswering(parts: AnsweringParts): Answering {
 
   const fail = (exchange: Exchange, error: unknown): void => {
     const { response, requestId, path, trace } = exchange
-    // The log has it already: this is only how a handler takes it.
+    // Already logged: this is the handler's reaction to the timeout.
     if (exchange.expired && error === exchange.ending?.signal.reason) return
     const problem = toTruth(exchange, error)
     if (isOurs(problem)) {
@@ -65,11 +65,11 @@ export function createAnswering(parts: AnsweringParts): Answering {
     }
     if (isMismatch(problem)) parts.onMismatch?.()
     if (isGap(problem)) reportGap(exchange, problem)
-    // A cut answer is the only way left to say that it is not complete.
+    // A truncated response is the only way to report that it is incomplete.
     if (response.headersSent && !response.writableEnded) response.destroy()
     if (isSettled(exchange)) return
     try {
-      // No stream, so nothing is left to wait for.
+      // Not a stream, so there is nothing to wait for.
       void sendReply(exchange, toReply(problem, requestId, routes.rendererAt(path)), parts)
     } catch (cause) {
       log.error({ event: 'failure', request_id: requestId, route: exchange.route?.name, type: 'internal', cause })
@@ -80,7 +80,7 @@ export function createAnswering(parts: AnsweringParts): Answering {
   const reportGap = ({ requestId, route }: Exchange, { cause }: Problem): void => {
     if (parts.traffic) parts.traffic.gaps += 1
     const { code, table, constraint } = cause as Readonly<Record<string, unknown>>
-    // A value that fits the field and not the column.
+    // The value fits the field but not the column.
     if (String(code).startsWith('22')) parts.onMismatch?.()
     log.info({ event: 'validator_gap', request_id: requestId, route: route?.name, code, table, constraint })
   }
@@ -99,19 +99,19 @@ const RETRY = { 'Retry-After': '1' }
 const PARTLY_DONE =
   'The request failed after a part of what it does was stored. Read the records to find out, or send it again with its Idempotency-Key'
 
-/** The problem that a request ends with. Where something is stored already, none may say that nothing was done and that it can be sent again. */
+/** The problem for the client. If something was stored, it must not suggest that the request can be retried. */
 function toTruth({ stored }: Exchange, error: unknown): Problem {
   if (!(error instanceof Problem)) return new Problem('internal', undefined, { cause: error })
   if (!stored || !(error.type === 'timeout' || error.type === 'unavailable')) return error
   return outcomeUnknown(error.cause ?? error, PARTLY_DONE)
 }
 
-/** Whether the database refused what the validators had let through. They have no cause for what they refuse themselves. */
+/** Whether the database rejected what validation accepted. Problems of validation have no cause. */
 function isGap({ type, cause }: Problem): boolean {
   return type === 'validation' && cause instanceof Error && 'code' in cause
 }
 
-/** Whether a problem is for the log: something failed on this side, rather than being refused. */
+/** Whether a problem is logged: it is a failure of ours rather than a rejection. */
 function isOurs({ type, status, cause }: Problem): boolean {
   return type === 'internal' || type === 'timeout' || (status >= 500 && cause !== undefined)
 }

@@ -7,9 +7,8 @@ import type { BodyPolicy } from '../route.js'
 const MEDIA_TYPE = /^([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)(?:[ \t]*;[ \t]*charset=(?:utf-?8|"utf-?8"))?$/
 
 /**
- * Judges the head of a request by `policy`, then reads its body as a JSON object, or an array of such where it takes one.
- * @throws Problem `body_too_large`, `unsupported_media_type` or `malformed_body`; when the client or the connection fails
- * meanwhile, what the connection's end is called
+ * Checks the head of a request against `policy`, then reads its body as a JSON object, or an array of objects where accepted.
+ * @throws Problem `body_too_large`, `unsupported_media_type` or `malformed_body`, or the problem of a connection that fails meanwhile
  */
 export async function readBody(exchange: Exchange, policy: BodyPolicy): Promise<JsonBody> {
   const { request } = exchange
@@ -22,7 +21,7 @@ export async function readBody(exchange: Exchange, policy: BodyPolicy): Promise<
 
 const NOTHING = readJsonBody(Buffer.from('{}'))
 
-/** The header in which an answer says which media types a method takes; `Accept` for others. */
+/** The response header that lists the accepted media types of a method; `Accept` for others. */
 const ADVERTISED: Readonly<Record<string, string>> = { PATCH: 'Accept-Patch', POST: 'Accept-Post' }
 
 function requireReadable({ request }: Exchange, { mediaTypes, optional }: BodyPolicy): void {
@@ -79,7 +78,7 @@ function readBytes(exchange: Exchange, policy: BodyPolicy): Promise<Uint8Array> 
       if (!isOver()) fail(new Problem('malformed_request', 'the connection ended before the body'))
     }
     request.on('end', finish)
-    // Comes with every end of the connection; without a listener, Node keeps the error that goes with it to itself.
+    // Emitted whenever the connection ends; without a listener, Node drops the error.
     request.on('close', lose)
     if (request.readableEnded) finish()
     else if (request.destroyed) lose()
@@ -87,7 +86,7 @@ function readBytes(exchange: Exchange, policy: BodyPolicy): Promise<Uint8Array> 
   })
 }
 
-/** Asks a client for its body if it waits for that. */
+/** Sends `100 Continue` if the client waits for it. */
 export function askForBody(exchange: Exchange): void {
   if (!exchange.awaitsContinue) return
   exchange.awaitsContinue = false

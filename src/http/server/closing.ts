@@ -3,7 +3,7 @@ import type { Log } from '../log.js'
 import type { FindPlace } from '../route.js'
 import { endsWithin } from './ends-within.js'
 
-/** What a plugin does when what it registered has answered its last request. */
+/** A plugin's `onClose` callback. */
 export interface Closing {
   /** The plugin. */
   readonly source: string
@@ -12,10 +12,10 @@ export interface Closing {
   readonly work: () => unknown
 }
 
-/** Milliseconds that all of them may take together. */
+/** The time limit for all callbacks together, in ms. */
 const CLOSING_TIMEOUT = 2_000
 
-/** Closes what plugins have open. The first call does so, and all of them wait for it. */
+/** Runs the callbacks. Only the first call does so; all calls wait for the end. */
 export type Close = (log: Log) => Promise<void>
 
 export function closeOnce(closings: readonly Closing[]): Close {
@@ -24,8 +24,8 @@ export function closeOnce(closings: readonly Closing[]): Close {
 }
 
 /**
- * Runs closings one after the other, the last registered first. Each is waited for as long as its share of the time that is left, so that one
- * that hangs leaves the others their turn. Errors are logged, and closings that have not ended when the time is up.
+ * Runs callbacks one after another, the last registered first. Each gets its share of the remaining time, so that one that hangs does not starve the
+ * others. Errors and timeouts are logged.
  */
 async function runClosings(closings: readonly Closing[], log: Log): Promise<void> {
   const started = performance.now()

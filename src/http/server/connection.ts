@@ -9,7 +9,7 @@ import { toReply } from './problem-document.js'
 import { headersOf } from './reply.js'
 import type { Reply } from '../route.js'
 
-/** By the code of Node's error; everything else is not HTTP. */
+/** Problems by Node's error code; any other code means that the bytes are not HTTP. */
 const FAILURES: Readonly<Record<string, readonly [ProblemType, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'the head of the request is too large'],
   HPE_INVALID_URL: [
@@ -36,8 +36,8 @@ export function newConnection(): Connection {
 }
 
 /**
- * Counts a request. The last one that the connection may have ends it, and whatever was sent behind is not looked at: a client
- * knows from `Connection: close` that it has to send that again. Node would answer it 503 instead.
+ * Counts a request. The last request that a connection may have closes it; later ones on the connection are ignored, and the client knows from
+ * `Connection: close` to send them again. Node would respond with 503 instead.
  */
 export function enter(connection: Connection, exchange: Exchange, { requestsPerConnection }: Limits): void {
   connection.underWay.push(exchange)
@@ -48,7 +48,7 @@ export function enter(connection: Connection, exchange: Exchange, { requestsPerC
   endConnection(connection)
 }
 
-/** What the client did wrong when Node could not go on reading from it. */
+/** The problem for bytes that Node could not parse. */
 export function toProblem(code: string | undefined): Problem {
   const [type, detail] = FAILURES[code ?? ''] ?? ['malformed_request', 'the request is not valid HTTP/1.1']
   return new Problem(type, detail)
@@ -57,19 +57,19 @@ export function toProblem(code: string | undefined): Problem {
 const REQUEST_LINE = /^[A-Z]{1,20} (\S{1,16384})/
 
 /**
- * Where bytes were meant to go that Node could not read. They are one packet of many, so that it is known only when they begin with a
- * request line; behind requests under way they may begin with those.
+ * The target of bytes that Node could not parse. They are one packet of many, so the target is known only if they begin with a request line, and not
+ * if requests are in progress, whose bodies may look like one.
  */
 export function targetOf(connection: Connection, packet: Buffer | undefined): string | undefined {
   if (connection.underWay.length > 0) return undefined
   return REQUEST_LINE.exec(packet?.toString('latin1') ?? '')?.[1]
 }
 
-/** Ends a connection on which nothing more can be understood, after the answers that are under way. */
+/** Closes a connection that cannot be parsed any further, after the responses in progress. */
 export function breakOff(connection: Connection, socket: Duplex, refusal: Refusal, limits: Limits): void {
   const { latest, closing } = connection
   const open = connection.underWay.length
-  // The parser reports again whatever bytes come later.
+  // The parser reports an error for every later packet.
   if (connection.refusal || connection.broken || (closing && open === 0)) return
   connection.closing = true
   if (connection.waiting.length > 0) {
@@ -86,18 +86,18 @@ export function breakOff(connection: Connection, socket: Duplex, refusal: Refusa
   if (open === 0) refuse(socket, refusal, limits)
 }
 
-/** Counts the end of a request. */
+/** Removes a finished request. */
 export function release(connection: Connection, exchange: Exchange): void {
   connection.unread -= exchange.unread
   connection.underWay.splice(connection.underWay.indexOf(exchange), 1)
 }
 
-/** Ends a connection that was broken off, once everything before is answered. */
+/** Sends the final error of a broken connection once all earlier requests are answered. */
 export function settle({ underWay, waiting, refusal }: Connection, socket: Duplex, limits: Limits): void {
   if (refusal && underWay.length === 0 && waiting.length === 0) refuse(socket, refusal, limits)
 }
 
-/** Ends the requests of a connection that is closed. Node does so for the one that it is answering, and forgets those behind it. */
+/** Aborts the requests of a closed connection. Node does that only for the one that it is answering. */
 export function abandon({ underWay }: Connection): void {
   for (const { response } of [...underWay]) {
     if (response.socket) continue
@@ -106,7 +106,7 @@ export function abandon({ underWay }: Connection): void {
   }
 }
 
-/** Answers on the bare socket, for want of a request that could be answered. */
+/** Writes a response directly to the socket, because there is no request object. */
 export function refuse(socket: Duplex, refusal: Refusal, { lingerTimeout }: Limits): void {
   if (!socket.writable) {
     socket.destroy()
@@ -127,7 +127,7 @@ function replyTo({ problem, render }: Refusal, requestId: string): { readonly re
     const reply = toReply(problem, requestId, render)
     return { reply, body: toJsonText(reply.body) }
   } catch {
-    // The form is a plugin's; its own problems with it are told where a request is answered.
+    // The renderer is a plugin's; its errors are reported on regular requests.
     return replyTo({ problem, render: undefined }, requestId)
   }
 }

@@ -1,30 +1,30 @@
 import { type Exchange, isSettled } from './exchange.js'
 
-/** Watches exchanges that are not answered at once. */
+/** Watches exchanges that are not answered immediately. */
 export interface Deadlines {
   start(exchange: Exchange): void
-  /** Watches an exchange that has a transaction, unless it is watched. */
+  /** Watches an exchange that has a transaction. */
   watch(exchange: Exchange): void
-  /** Ends an exchange whose time is up, at once: code that waits for an embedded database alone leaves timers no turn. */
+  /** Ends an exchange that exceeds its deadline, immediately: code that only waits for an embedded database keeps timers from firing. */
   enforce(exchange: Exchange): void
-  /** Forgets an exchange, unless a transaction of it is under way, which has to end. */
+  /** Stops watching an exchange, unless it has a transaction, which must end. */
   stop(exchange: Exchange): void
 }
 
-/** The deadline is checked this often within its time. */
+/** How many times the deadline is checked within its time. */
 const CHECKS = 40
 
 /**
- * Calls `expire` for an exchange that has sent nothing, or that still has a transaction, `timeout` milliseconds after it started. When its
- * handler waited for the body, the time starts with the end of the body, because a slow body is the client's fault. One interval watches all
- * exchanges: a timer for each would cost more than the rest of a small request.
+ * Calls `expire` for an exchange that has sent nothing, or still has a transaction, `timeout` milliseconds after it started. If its handler waited
+ * for the body, the time starts at the end of the body, because a slow body is the client's fault. One interval watches all exchanges: a timer for
+ * each would cost more than the rest of a small request.
  */
 export function createDeadlines(timeout: number, expire: (exchange: Exchange) => void): Deadlines {
   const startTimes = new Map<Exchange, number>()
   let interval: NodeJS.Timeout | undefined
 
   const isLate = (exchange: Exchange, now: number): boolean => {
-    // A client that is still sending the body takes its own time.
+    // While the body arrives, the request timeout applies instead.
     if (exchange.failBody && !isSettled(exchange)) return false
     return now >= Math.max(startTimes.get(exchange) ?? Infinity, exchange.bodyEnded) + timeout
   }
@@ -36,7 +36,7 @@ export function createDeadlines(timeout: number, expire: (exchange: Exchange) =>
       if (isOver(exchange)) startTimes.delete(exchange)
       else late ||= isLate(exchange, now)
     }
-    // A process that was stopped or busy finds its timers due before it has read what came meanwhile.
+    // After a pause, timers fire before the input that arrived meanwhile is read.
     if (late) setImmediate(() => expireLate(startTimes.keys(), now))
     if (startTimes.size > 0) return
     clearInterval(interval)
@@ -47,7 +47,7 @@ export function createDeadlines(timeout: number, expire: (exchange: Exchange) =>
     for (const exchange of exchanges) {
       if (!isLate(exchange, now) || isOver(exchange)) continue
       exchange.overdue = true
-      // An answer in the midst of a commit might say the opposite of what comes of it.
+      // A response during a commit could contradict its outcome.
       if (exchange.writes > 0) continue
       startTimes.delete(exchange)
       exchange.expired = true
@@ -75,7 +75,7 @@ export function createDeadlines(timeout: number, expire: (exchange: Exchange) =>
   }
 }
 
-/** A client that has gone, or a handler that did not wait for its transaction, ends no transaction. */
+/** Transactions continue if the client leaves, or if the handler does not wait for them. */
 function isOver(exchange: Exchange): boolean {
   return exchange.transactions === 0 && isSettled(exchange)
 }

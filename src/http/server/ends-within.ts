@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 interface WaitOptions {
-  /** Whether the timer keeps the process alive; true when left out. */
+  /** Whether the timer keeps the process alive; the default is true. */
   readonly ref?: boolean
 }
 
 /**
- * Waits for work, but at most this many milliseconds. Nothing stops the work: it is only no longer waited for.
- * @returns whether it has ended
+ * Waits for work for a limited number of milliseconds. It does not stop the work.
+ * @returns whether the work ended in time
  * @throws the error of the work
  */
 export async function endsWithin(

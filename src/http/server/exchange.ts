@@ -4,7 +4,7 @@ import type { Context, FindPlace, Place, ProblemRenderer, Route } from '../route
 import type { Span } from './spans.js'
 import type { Trace } from './trace.js'
 
-/** One request and its answer while it is under way. */
+/** The state of a request in progress. */
 export interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -12,109 +12,109 @@ export interface Exchange {
   readonly path: string
   readonly search: string
   readonly started: number
-  /** undefined when the service is mounted in a server that is not ours. */
+  /** Undefined if the service is mounted in another server. */
   readonly connection: Connection | undefined
   /** The route that matched. */
   route: Route | undefined
-  /** What its client named, or its span. */
+  /** The trace from the client, or of the request's span. */
   trace: Trace | undefined
-  /** Where somebody traces requests. */
+  /** Set if tracing is on. */
   span: Span | undefined
   /** Whether the client waits for `100 Continue` before it sends the body. */
   awaitsContinue: boolean
-  /** Whether the connection ends with this answer: what follows on it cannot be understood or is not wanted. */
+  /** Whether the connection is closed after this response, because later bytes cannot be parsed or are not wanted. */
   mustClose: boolean
-  /** While the body is being read: gives it up. */
+  /** Aborts reading the body, while it is being read. */
   failBody: ((problem: Problem) => void) | undefined
-  /** When the last of its body arrived, if its handler had to wait for it; otherwise 0. */
+  /** When the body was complete, if the handler had to wait for it; otherwise 0. */
   bodyEnded: number
-  /** Bytes of its answer that wait for the client. */
+  /** Bytes of the response that the client has not read yet. */
   unread: number
-  /** Whether it was answered for want of time: what it has not committed by then it never will. */
+  /** Whether the request timed out: it can commit nothing any more. */
   expired: boolean
-  /** Whether its time is up while a write is under way: it starts no other. */
+  /** Whether the deadline has passed during a write: no other write may start. */
   overdue: boolean
-  /** Transactions under way. */
+  /** Transactions in progress. */
   transactions: number
-  /** Commits, and writes outside of transactions, of which nobody knows yet what comes of them. */
+  /** Commits, and writes outside transactions, with a pending outcome. */
   writes: number
-  /** Whether something that it changed is stored, or may be. */
+  /** Whether a change is stored, or may be. */
   stored: boolean
-  /** Ends its transactions, but for one that is being committed; made for the first of them. */
+  /** Aborts the transactions that are not committing yet; created for the first one. */
   ending: AbortController | undefined
-  /** What middleware has set for the handlers of the request; made for the first value. */
+  /** Values set by middleware for the handlers; created for the first one. */
   values: Map<symbol, unknown> | undefined
-  /** The code of a plugin that runs inside of a generated operation. */
+  /** The plugin code that is running inside a generated operation. */
   code: PluginCode | undefined
 }
 
-/** Code of a plugin, as the log names it. */
+/** Plugin code as shown in the log. */
 export interface PluginCode {
-  /** Such as `afterCreate`. */
+  /** For example `afterCreate`. */
   readonly hook: string
   readonly place: FindPlace
 }
 
-/** The code of a plugin that a request waits for, for the log. */
+/** Returns the plugin code that a request waits for, for the log. */
 export function codeUnderWay({ code, route }: Exchange): { readonly hook?: string; readonly place?: string } {
   const place = (code ?? route)?.place?.()
   return { ...(code && { hook: code.hook }), ...toPlace(place) }
 }
 
-/** A place as the log shows it. */
+/** Formats a place for the log. */
 export function toPlace(place: Place | undefined): { readonly place?: string } {
   return place ? { place: `${place.file}:${place.line}` } : {}
 }
 
-/** Where the contexts of a request have its exchange; plugins have no use for it. */
+/** Stores the exchange of a request in its contexts; not for plugins. */
 export const EXCHANGE = Symbol('exchange')
 
-/** @returns undefined for a context that none of our servers made */
+/** @returns undefined for a context that none of our servers created */
 export function exchangeOf(context: Context): Exchange | undefined {
   return (context as Context & { readonly [EXCHANGE]?: Exchange })[EXCHANGE]
 }
 
-/** What is remembered of a client's connection, so that answers keep the order of requests when it breaks. */
+/** The state of a client's connection, which keeps responses in the order of requests even if it breaks. */
 export interface Connection {
-  /** Requests under way, in the order in which they came. */
+  /** Requests in progress, in order of arrival. */
   readonly underWay: Exchange[]
-  /** Requests that came while there were too many of them. */
+  /** Requests that wait because too many are in progress. */
   readonly waiting: Parked[]
-  /** Whether nothing is read from the client because of those. */
+  /** Whether reading from the client is paused because of them. */
   paused: boolean
-  /** Whether it is seen to that nothing else resumes reading. */
+  /** Whether a listener keeps the connection paused. */
   isKeptPaused: boolean
-  /** Bytes of answers that the client has not taken yet. */
+  /** Bytes of responses that the client has not read yet. */
   unread: number
-  /** Requests that came, those under way included. */
+  /** All requests so far. */
   count: number
   latest: Exchange | undefined
-  /** No further request on it is looked at. */
+  /** No more requests are accepted on the connection. */
   closing: boolean
-  /** Is answered once nothing is under way. */
+  /** Sent when no request is in progress. */
   refusal: Refusal | undefined
-  /** Becomes the refusal once all requests that came before it have started. */
+  /** Becomes `refusal` once all earlier requests have started. */
   broken: Refusal | undefined
 }
 
-/** A request that starts when those before it leave room, unless its connection ends before. */
+/** A request that starts when earlier ones make room, unless its connection closes first. */
 export interface Parked {
   start(): void
   drop(): void
 }
 
-/** A problem with bytes that became no request, and the form it takes where they were meant to go. */
+/** A problem with bytes that were not parsed as a request, and its renderer. */
 export interface Refusal {
   readonly problem: Problem
   readonly render: ProblemRenderer | undefined
 }
 
-/** Whether it is too late for another answer: one has begun, or the client has gone. */
+/** Whether no other response is possible: one has begun, or the client has left. */
 export function isSettled({ response }: Exchange): boolean {
   return response.headersSent || response.destroyed
 }
 
-/** Has no further request of a connection looked at: what is answered now is its last. */
+/** Stops accepting requests on a connection; the current response is its last. */
 export function endConnection(connection: Connection): void {
   connection.closing = true
   connection.broken = undefined

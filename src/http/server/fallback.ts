@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Express, Request, RequestHandler, Response } from 'express'
 import type { Problem } from '../../problem.js'
-import type { FindForeign } from '../origin-check.js'
+import type { OriginCheck } from '../origin-check.js'
 import type { MountListener, Next } from '../plugin.js'
 
-/** Everything at `path` and below it that no route takes. */
+/** A listener for the requests at and below `path` that no route takes. */
 export interface Mount {
   readonly path: string
   readonly listener: MountListener
@@ -13,50 +13,49 @@ export interface Mount {
 }
 
 interface Ways {
-  /** Called before the first listener that is given the request. */
+  /** Called before the first listener receives the request. */
   readonly take: () => void
-  /** Called when no listener answers the request, or with what one threw. */
+  /** Called if no listener answers the request, or with a listener's error. */
   readonly next: Next
 }
 
-/** Hands a request to what is mounted. */
+/** Passes a request to the mounts. */
 export type Fallback = (request: IncomingMessage, response: ServerResponse, ways: Ways) => void
 
-/** A request on its way through the mounts. */
+/** A request that is passed from mount to mount. */
 interface Passing extends Pick<Ways, 'take'> {
-  /** Why a mount was passed over. */
+  /** Why a mount was skipped. */
   refused?: Problem
 }
 
 type FindPassing = (request: IncomingMessage) => Passing | undefined
 
 /**
- * The Express application behind the routes. Express is loaded for the first request that needs it. A mount that a foreign request may not
- * write to is passed over. If no other takes the request, it is refused; where nothing is mounted it is not, because the path may be another
- * server's.
+ * The Express application behind the routes, loaded for the first request that needs it. Mounts that reject a cross-site write are skipped. If no
+ * other mount takes the request it is rejected, but not if nothing is mounted there, because the path may belong to another server.
  */
-export function createFallback(mounts: readonly Mount[], findForeign: FindForeign): Fallback {
+export function createFallback(mounts: readonly Mount[], checkOrigin: OriginCheck): Fallback {
   const underWay = new WeakMap<IncomingMessage, Passing>()
   let loading: Promise<Express> | undefined
   return (request, response, { take, next }) => {
     const passing: Passing = { take }
     underWay.set(request, passing)
-    loading ??= load(mounts, findForeign, (request) => underWay.get(request))
-    // Express makes its own request and response of Node's.
+    loading ??= load(mounts, checkOrigin, (request) => underWay.get(request))
+    // Express replaces the prototypes of Node's request and response.
     loading
       .then((app) => app(request as Request, response as Response, (error) => next(error ?? passing.refused)))
       .catch(next)
   }
 }
 
-async function load(mounts: readonly Mount[], findForeign: FindForeign, find: FindPassing): Promise<Express> {
+async function load(mounts: readonly Mount[], checkOrigin: OriginCheck, find: FindPassing): Promise<Express> {
   const { default: express } = await import('express')
   const create = () => express().disable('x-powered-by').enable('case sensitive routing').enable('strict routing')
   const app = create()
   for (const { path, listener, crossSite } of mounts) {
     const guard: RequestHandler = (request, _response, next) => {
       const passing = find(request)
-      const foreign = findForeign(request, crossSite)
+      const foreign = checkOrigin(request, crossSite)
       if (!foreign) {
         passing?.take()
         return next()
@@ -64,13 +63,13 @@ async function load(mounts: readonly Mount[], findForeign: FindForeign, find: Fi
       if (passing) passing.refused = foreign
       next('router')
     }
-    // In an application of its own, which the guard can leave.
+    // Each mount has its own application, which the guard can leave.
     app.use(toPattern(path), create().use(guard, listener as RequestHandler))
   }
   return app
 }
 
-/** The path, with the characters escaped that are Express's pattern language. */
+/** Escapes the characters of a path that have a meaning in Express's patterns. */
 function toPattern(path: string): string {
   let end = path.length
   while (path[end - 1] === '/') end -= 1

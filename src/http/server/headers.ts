@@ -4,8 +4,8 @@ import { HOST } from '../../config/host.js'
 import { Problem } from '../../problem.js'
 
 /**
- * On every answer, as a flat list of names and values. JSON must never be sniffed, framed or cached across users. Other sites learn no address;
- * under `no-referrer`, browsers would send own forms with `Origin: null`, too.
+ * Headers of every response, as a flat list. JSON must never be sniffed, framed, or cached across users. No URLs are sent to other sites; the
+ * stricter `no-referrer` would send even our own forms with `Origin: null`.
  */
 export const SECURITY_HEADERS: readonly string[] = Object.freeze([
   'X-Content-Type-Options',
@@ -22,7 +22,7 @@ export const SECURITY_HEADERS: readonly string[] = Object.freeze([
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
 const LONGEST_AUTHORITY = 255
-/** The dot of the root may end a name. */
+/** A name may end with a dot. */
 const AUTHORITY = new RegExp(`^${HOST}\\.?(?::[0-9]{0,5})?$`)
 
 /** Whether a text is a host with an optional port, as in `Host`. */
@@ -30,19 +30,19 @@ export function isAuthority(text: string): boolean {
   return text.length <= LONGEST_AUTHORITY && AUTHORITY.test(text)
 }
 
-/** The client's id when it is plain and short enough for a log; otherwise a random one. */
+/** Returns the client's request ID if it is safe and short enough for a log; otherwise a random one. */
 export function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id']
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
 }
 
-/** What is wrong with the head of a request, whatever it asks for. The connection cannot be trusted after such a request. */
+/** Validates the head of a request. After an error, the connection cannot be trusted. */
 export function findHeadProblem(request: IncomingMessage, maxHeaders: number): Problem | undefined {
   const { rawHeaders, headers, httpVersionMajor, httpVersionMinor } = request
   if (httpVersionMajor !== 1 || httpVersionMinor > 1)
     return new Problem('unsupported_version', 'the versions of HTTP that are understood are 1.1 and 1.0')
   const count = rawHeaders.length / 2
-  // Node drops headers beyond its own maximum in silence; the server sets that maximum above ours.
+  // Node silently drops headers beyond its own maximum, which the server sets above ours.
   if (count > maxHeaders) return new Problem('headers_too_large', `a request may have at most ${maxHeaders} headers`)
   const hosts = countHeader(rawHeaders, 'host')
   if (hosts > 1) return new Problem('malformed_request', 'the request has more than one Host header')
@@ -61,8 +61,8 @@ export function findHeadProblem(request: IncomingMessage, maxHeaders: number): P
 }
 
 /**
- * Has the authority of an absolute-form target replace `Host` (RFC 9112, 3.2.2), for everything that looks at the host of the request.
- * @returns what is wrong with it
+ * Replaces `Host` by the authority of an absolute-form target (RFC 9112, 3.2.2), for all later checks.
+ * @returns the problem if it is invalid
  */
 export function takeAuthority({ headers }: IncomingMessage, authority: string): Problem | undefined {
   headers.host = authority
@@ -70,7 +70,7 @@ export function takeAuthority({ headers }: IncomingMessage, authority: string): 
   return new Problem('malformed_request', 'the host in the request target is not a host name with an optional port')
 }
 
-/** How often a header is given; Node keeps one of several. `name` is lower-case. */
+/** Counts the occurrences of a header; Node keeps one of several. `name` is lower-case. */
 export function countHeader(rawHeaders: readonly string[], name: string): number {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -80,7 +80,7 @@ export function countHeader(rawHeaders: readonly string[], name: string): number
   return count
 }
 
-/** Puts a header into a flat list in place of the one of the same name. */
+/** Replaces a header in a flat list, or adds it. */
 export function setHeader(headers: string[], name: string, value: string): void {
   const wanted = name.toLowerCase()
   for (let index = 0; index < headers.length; index += 2) {

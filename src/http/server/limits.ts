@@ -1,33 +1,33 @@
-/** What a server puts up with. Times are milliseconds. */
+/** The limits of a server. Times are in ms. */
 export interface Limits {
-  /** Until the head of a request has arrived. */
+  /** For the head of a request to arrive. */
   readonly headersTimeout: number
-  /** Until a request has arrived with its body. */
+  /** For a request to arrive with its body. */
   readonly requestTimeout: number
-  /** Between two requests on one connection. */
+  /** Between two requests on a connection. */
   readonly keepAliveTimeout: number
   /** Without a byte in either direction. */
   readonly idleTimeout: number
-  /** Until a handler has answered, not counting the time in which it waits for the body. */
+  /** For a handler to respond, not counting the time that it waits for the body. */
   readonly handlerTimeout: number
-  /** Until connections are cut that a drain waits for. */
+  /** For connections to finish during a drain, before they are closed. */
   readonly drainTimeout: number
-  /** Until plugins close what a version of the application opened that was replaced, though requests still use it. */
+  /** For requests to finish on a replaced version of the application, before its plugins are closed. */
   readonly replacedTimeout: number
-  /** How long and how much of a refused body is read, so that the client gets to see the refusal. */
+  /** The time and bytes for which a rejected body is read, so that the client sees the response. */
   readonly lingerTimeout: number
   readonly lingerBytes: number
   readonly headers: number
   readonly requestsPerConnection: number
   readonly connections: number
-  /** Requests of one connection that are worked on at once. */
+  /** Requests of one connection that are processed at once. */
   readonly inProgress: number
-  /** Requests in progress that were sent before an earlier one of their connection was answered, over all connections. */
+  /** Pipelined requests in progress, over all connections. */
   readonly pipelined: number
-  /** Bytes of answers that wait for their clients, over all connections; further lists wait until there is room, so long at most. */
+  /** Bytes of responses that wait for their clients, over all connections, and how long further lists wait for room. */
   readonly sendBytes: number
   readonly sendTimeout: number
-  /** How long a client may take a large answer more slowly than so many bytes a second, while others wait for room. */
+  /** How long a client may read a large response at less than this many bytes per second, while others wait for room. */
   readonly stallTimeout: number
   readonly stallRate: number
 }

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
 import type { Log } from '../log.js'
 
-/** Where a server at an address is asked: `http://127.0.0.1:8000`, and `http://[::1]:8000` of an address of IPv6. */
+/** The URL of a server: `http://127.0.0.1:8000`, or `http://[::1]:8000` for an IPv6 address. */
 export function urlOf({ host, port }: { readonly host: string; readonly port: number }): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 /**
- * Listens on an address; port 0 is any free one.
- * @throws what Node says when the address cannot be had, `EADDRINUSE` for example
+ * Listens on an address; port 0 means any free port.
+ * @throws Node's error if that fails, such as `EADDRINUSE`
  */
 export async function listen(
   server: Server,
@@ -18,9 +18,9 @@ export async function listen(
 ): Promise<{ readonly url: string }> {
   server.listen(port, host)
   await once(server, 'listening')
-  // Accepting a connection can fail, for want of file descriptors for example; the connections that are there go on.
+  // Accepting a connection may fail, for example without file descriptors; open connections continue.
   server.on('error', (cause) => log.error({ event: 'accept_failed', cause }))
-  // Not a pipe or a socket file, so it has a port.
+  // Always a TCP address, so it has a port.
   const { port: actual } = server.address() as AddressInfo
   return { url: urlOf({ host, port: actual }) }
 }

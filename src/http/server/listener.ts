@@ -9,26 +9,26 @@ import type { Connection, Exchange } from './exchange.js'
 import type { Fallback } from './fallback.js'
 import type { Pipeline } from './pipeline.js'
 import type { Next } from '../plugin.js'
-import type { FindForeign } from '../origin-check.js'
+import type { OriginCheck } from '../origin-check.js'
 import type { PublicUrl } from '../public-url.js'
 import { findHeadProblem, requestIdOf, SECURITY_HEADERS, takeAuthority } from './headers.js'
-import type { Later } from '../after-commit.js'
+import type { AfterCommit } from '../after-commit.js'
 import { type Handler, METHODS, type Method, type Reply, type RouteOptions } from '../route.js'
 import type { Match, RouteTable } from '../route-table.js'
 import type { Spans } from './spans.js'
 import { splitTarget, type Target } from './target.js'
 import { readTrace } from './trace.js'
 
-/** What a listener works with. */
+/** The dependencies of a listener. */
 export interface ListenerParts extends AnsweringParts {
   readonly routes: Pick<RouteTable, 'match' | 'rendererAt' | 'reverse'>
   readonly records: Records
-  readonly later: Later
+  readonly later: AfterCommit
   readonly fallback: Fallback | undefined
-  /** Asked for what neither a route nor the fallback takes. */
+  /** Used for requests that neither a route nor the fallback takes. */
   readonly pages?: Pick<RouteTable, 'match'> | undefined
-  readonly findForeign: FindForeign
-  /** Under which URL clients reach the service; nobody says when left out. */
+  readonly checkOrigin: OriginCheck
+  /** The URL under which clients reach the service; undefined if unknown. */
   readonly publicUrl?: PublicUrl | undefined
   readonly spans?: Spans | undefined
   readonly pipeline: Pipeline
@@ -37,32 +37,32 @@ export interface ListenerParts extends AnsweringParts {
 
 type Found = Extract<Match, { readonly route: unknown }>
 
-/** `next` is there when the service is mounted in another server, and takes what nothing here answers. */
+/** `next` is given if the service is mounted in another server; it takes requests that nothing here answers. */
 export type Listener = (request: IncomingMessage, response: ServerResponse, next?: Next) => void
 
 /**
- * The path of every request: table of routes, context, handler, answer. Whatever is thrown on it ends in `fail` of answering.ts.
- * `receiveExpecting` takes requests whose client waits for `100 Continue`.
+ * Handles every request: route table, context, handler, response. All errors end in `fail` of answering.ts. `receiveExpecting` handles requests whose
+ * client waits for `100 Continue`.
  */
 export function createListener(parts: ListenerParts): {
   readonly receive: Listener
   readonly receiveExpecting: Listener
 } {
-  const { routes, records, later, uses, fallback, pages, findForeign, log, limits, traffic, spans } = parts
+  const { routes, records, later, uses, fallback, pages, checkOrigin, log, limits, traffic, spans } = parts
   const { answer, fail, deadlines } = createAnswering(parts)
   const { publicUrl = () => '' } = parts
   const { handlerTimeout } = limits
   const reverse = routes.reverse.bind(routes)
-  const runLater: Later['run'] = (...given) => {
+  const runAfterCommit: AfterCommit['run'] = (...given) => {
     uses.begin()
     return later.run(...given).finally(uses.end)
   }
   const { watch, enforce } = deadlines
-  const surroundings = { records, reverse, publicUrl, runLater, watch, enforce, handlerTimeout }
+  const surroundings = { records, reverse, publicUrl, runAfterCommit, watch, enforce, handlerTimeout }
 
   const receive = (request: IncomingMessage, response: ServerResponse, next?: Next, awaitsContinue = false): void => {
     const connection = parts.connectionOf(request.socket)
-    // An answer ahead of this one ends the connection, so that nobody could be told what came of it.
+    // An earlier response closes the connection, so this request cannot be answered.
     if (connection?.closing) return
     uses.begin()
     if (!connection || parts.pipeline.admits(connection)) return start(request, response, next, awaitsContinue)
@@ -137,7 +137,7 @@ export function createListener(parts: ListenerParts): {
       parts.pipeline.started(connection)
     }
     if (traffic) traffic.open += 1
-    // What is mounted may write after its end; without a listener that would end the process.
+    // A mounted listener may write after the end; without a listener for the error, the process would end.
     response.on('error', (cause) => log.error({ event: 'failure', request_id: exchange.requestId, cause }))
     response.once('close', () => {
       uses.end()
@@ -160,8 +160,8 @@ export function createListener(parts: ListenerParts): {
   }
 
   const guardOrigin = (exchange: Exchange, match: NonNullable<Match>): void => {
-    // A method that the path does not take writes nothing, wherever it comes from.
-    const foreign = findForeign(exchange.request, 'allow' in match || match.route.crossSite)
+    // An unsupported method writes nothing, so its origin does not matter.
+    const foreign = checkOrigin(exchange.request, 'allow' in match || match.route.crossSite)
     if (foreign) fail(exchange, foreign)
     else serve(exchange, match)
   }
@@ -174,7 +174,7 @@ export function createListener(parts: ListenerParts): {
       const outcome = spans ? trace(exchange, match, spans) : route.handle(makeContext(exchange, params, surroundings))
       if (!('then' in outcome)) return answer(exchange, outcome)
       deadlines.start(exchange)
-      // It may go on after its client has left, or was answered for want of time.
+      // The handler may continue after the client has left or the request timed out.
       uses.begin()
       outcome.then(
         (reply) => {
@@ -211,7 +211,7 @@ export function createListener(parts: ListenerParts): {
     const { request, response, requestId, path, search } = exchange
     if (request.method === 'TRACE') return refuseMethod(exchange, METHODS)
     const nowhere = () =>
-      fail(exchange, findForeign(request, true) ?? new Problem('not_found', 'nothing is at this path'))
+      fail(exchange, checkOrigin(request, true) ?? new Problem('not_found', 'nothing is at this path'))
     if (!fallback || !path.startsWith('/')) return nowhere()
     const before = new Set(response.getHeaderNames())
     setDefaultHeaders(response, requestId, parts.draining() || exchange.awaitsContinue || exchange.mustClose)
@@ -262,10 +262,10 @@ function statusOf({ response }: Exchange): number | undefined {
   return response.headersSent ? response.statusCode : undefined
 }
 
-/** Characters of a path that are logged. */
+/** The maximum length of a logged path. */
 const MAX_SHOWN_PATH = 1_000
 
-/** The path of a request for the log, without the query. Node refuses targets with characters that are not printable ASCII. */
+/** The path for the log, without the query. Node rejects targets with characters other than printable ASCII. */
 function shownPath(path: string): string {
   return path.length > MAX_SHOWN_PATH ? `${path.slice(0, MAX_SHOWN_PATH)}...` : path
 }

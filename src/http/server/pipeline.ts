@@ -3,25 +3,25 @@ import { breakOff } from './connection.js'
 import type { Connection, Parked } from './exchange.js'
 import type { Limits } from './limits.js'
 
-/** Requests that clients send before earlier ones are answered: a few of a connection are worked on, the rest wait. */
+/** Limits pipelined requests: a few of each connection are processed at once, the rest wait. */
 export interface Pipeline {
   /** Whether another request of the connection may start. */
   admits(connection: Connection): boolean
-  /** Has a request start later, and reads no more from its client until it has. */
+  /** Parks a request, and pauses reading from its client until it starts. */
   park(connection: Connection, socket: Socket, request: Parked): void
-  /** Counts a request that has started, after it was added to those of its connection. */
+  /** Counts a request that has started, after it was added to its connection. */
   started(connection: Connection): void
-  /** Counts a request that has ended, after it was taken from those of its connection. */
+  /** Counts a request that has ended, after it was removed from its connection. */
   ended(connection: Connection): void
-  /** Starts what may start now. */
+  /** Starts the parked requests that may start now. */
   proceed(connection: Connection, socket: Socket): void
 }
 
-/** A connection gets no further answer while its client has left so many bytes of earlier ones unread. */
+/** A connection gets no further responses while its client has more than this many unread bytes. */
 const MOST_UNREAD = 256 * 1024
-/** Node parses what has arrived before it stops reading, so what waits is bounded over all connections too. */
+/** Node parses all received bytes before reading pauses, so the number of parked requests is bounded over all connections, too. */
 const MOST_PARKED = 8_192
-/** Connections that go on in one turn of the event loop: requests that are rejected at once would otherwise follow one another without an end. */
+/** Connections that continue in one turn of the event loop: requests that are rejected immediately could otherwise follow each other endlessly. */
 const MAX_PROCEEDING_AT_ONCE = 8
 
 export function createPipeline(limits: Limits): Pipeline {
@@ -32,7 +32,7 @@ export function createPipeline(limits: Limits): Pipeline {
   let scheduled = false
 
   const hasRoom = ({ underWay, unread }: Connection): boolean =>
-    // The first of each connection may always start, so that none depends on another.
+    // The first request of a connection may always start, so that connections do not depend on each other.
     underWay.length === 0 ||
     (underWay.length < limits.inProgress && pipelined < limits.pipelined && unread < MOST_UNREAD)
 
@@ -46,7 +46,7 @@ export function createPipeline(limits: Limits): Pipeline {
   const proceedNow = (connection: Connection, socket: Socket): void => {
     const { waiting } = connection
     while (waiting.length > 0 && hasRoom(connection)) {
-      // Nobody could be told what came of it.
+      // The request could not be answered.
       if (socket.destroyed || (connection.closing && !connection.broken)) return drop(connection)
       parked -= 1
       waiting.shift()?.start()
@@ -83,7 +83,7 @@ export function createPipeline(limits: Limits): Pipeline {
     setImmediate(proceedAll)
   }
 
-  /** Cuts the connection that has the most parked: those that have few must not pay for it. */
+  /** Closes the connection with the most parked requests, so that others do not pay for it. */
   const cutGreediest = (): void => {
     let most: Connection | undefined
     for (const connection of parking.keys())
@@ -96,7 +96,7 @@ export function createPipeline(limits: Limits): Pipeline {
   return {
     admits: (connection) => connection.waiting.length === 0 && hasRoom(connection),
     park(connection, socket, request) {
-      // The request that is the last of its connection ends it, so that those behind it are never answered.
+      // The last request that a connection may have closes it, so later ones are never answered.
       if (connection.count + connection.waiting.length >= limits.requestsPerConnection) return request.drop()
       if (parked >= MOST_PARKED) cutGreediest()
       if (socket.destroyed) return request.drop()
@@ -108,7 +108,7 @@ export function createPipeline(limits: Limits): Pipeline {
       socket.pause()
       if (connection.isKeptPaused) return
       connection.isKeptPaused = true
-      // Node resumes for the bodies of requests, which have all arrived by now.
+      // Node resumes reading for the bodies of requests, which are complete by now.
       socket.on('resume', () => {
         if (connection.paused) socket.pause()
       })

@@ -1,10 +1,7 @@
 import { PROBLEMS, type Problem } from '../../problem.js'
 import type { ProblemRenderer, Reply } from '../route.js'
 
-/**
- * The answer to a request that cannot be done: a problem document (RFC 9457), or what `render` makes of the problem.
- * It tells the client the detail and the faults and nothing else.
- */
+/** Builds the response for a problem: a problem document (RFC 9457), or the result of `render`. Clients see only the detail and the errors. */
 export function toReply(problem: Problem, requestId: string, render?: ProblemRenderer): Reply {
   const { status } = PROBLEMS[problem.type]
   if (render) return { status, headers: problem.headers, body: render(problem) }
@@ -21,7 +18,7 @@ function toDocument(problem: Problem, requestId: string): object {
     status,
     detail: message,
     message,
-    // `fromEntries` makes own properties of any name, `__proto__` included.
+    // `fromEntries` creates own properties for any name, including `__proto__`.
     ...(faults.length > 0 && { errors: Object.fromEntries(faults.map((fault) => [fault.field, fault.message])) }),
     request_id: requestId,
   }

@@ -8,25 +8,24 @@ import type { Limits } from './limits.js'
 import type { Reply } from '../route.js'
 import type { SendBudget } from './send-budget.js'
 
-/** Headers that say where an answer ends; a handler that could set them could desynchronise the connection. */
+/** Headers that delimit responses; a handler that sets them could desynchronise the connection. */
 const OURS = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'x-request-id'])
 const BODYLESS = new Set([204, 304])
-/** Pieces of a stream are gathered into chunks of this many characters; one that ends before still has a proper error. */
+/** The pieces of a stream are joined to chunks of this many characters. A stream that fails before the first chunk gets a proper error response. */
 const CHUNK = 16 * 1024
 
-/** What is known of the server when an answer is written. */
+/** The state of the server when a response is written. */
 export interface Situation {
   readonly limits: Limits
   readonly draining: () => boolean
   readonly budget: SendBudget
-  /** Where scripts of other origins may read answers. */
+  /** Where scripts of other origins may read responses. */
   readonly cors?: Cors | undefined
 }
 
 /**
- * Writes an answer. With a stream, the promise ends with it.
- * @throws TypeError or RangeError for an answer that cannot be written; nothing has been sent then. When the promise is rejected, look at
- * `isSettled`
+ * Writes a response. For a stream, the promise resolves at its end.
+ * @throws TypeError or RangeError for an invalid response; then nothing was sent. If the promise is rejected, check `isSettled`
  */
 export function sendReply(exchange: Exchange, reply: Reply, situation: Situation): Promise<void> | undefined {
   if (!Number.isInteger(reply.status) || reply.status < 200 || reply.status > 599) {
@@ -37,7 +36,7 @@ export function sendReply(exchange: Exchange, reply: Reply, situation: Situation
   return undefined
 }
 
-/** The headers of an answer as a flat list. `length` is that of the body; undefined when it is not known or there is none. */
+/** Returns the headers of a response as a flat list. `length` is the length of the body; undefined if it is unknown or there is none. */
 export function headersOf(requestId: string, reply: Reply, length: number | undefined, close: boolean): string[] {
   const headers = [...SECURITY_HEADERS, 'X-Request-Id', requestId]
   if (length !== undefined || reply.stream !== undefined) headers.push('Content-Type', 'application/json')
@@ -51,7 +50,7 @@ export function headersOf(requestId: string, reply: Reply, length: number | unde
   return headers
 }
 
-/** The body of an answer that is no stream. */
+/** Returns the body of a response that is not a stream. */
 export function textOf(reply: Reply): string | Uint8Array | undefined {
   const text = reply.text ?? ('body' in reply ? toJsonText(reply.body) : undefined)
   if (text !== undefined && BODYLESS.has(reply.status)) {
@@ -76,7 +75,7 @@ function holdUntilRead(exchange: Exchange, length: number, budget: SendBudget): 
   if (exchange.connection) exchange.connection.unread += length
 }
 
-/** A handler may say by more that an answer varies; whom it is shown to is said once. */
+/** Appends to the handler's `Vary`; replaces its CORS headers. */
 function allowOrigin(headers: string[], given: readonly string[]): void {
   for (let index = 0; index < given.length; index += 2) {
     const [name = '', value = ''] = given.slice(index, index + 2)
@@ -85,7 +84,7 @@ function allowOrigin(headers: string[], given: readonly string[]): void {
   }
 }
 
-/** Answers whether the connection ends with this answer. */
+/** Returns whether the connection closes after this response. */
 function writeHead(exchange: Exchange, reply: Reply, length: number | undefined, situation: Situation): boolean {
   const { request, requestId, response, connection } = exchange
   const close = endsConnection(exchange, situation)
@@ -93,7 +92,7 @@ function writeHead(exchange: Exchange, reply: Reply, length: number | undefined,
   if (situation.cors) allowOrigin(headers, situation.cors.headersFor(request))
   if (length === undefined && reply.stream === undefined && !BODYLESS.has(reply.status))
     headers.push('Content-Length', '0')
-  // Node says it for GET alone, because HEAD has no body to be sent in chunks.
+  // Node sets the header only for GET, because a response to HEAD has no chunks.
   if (reply.stream !== undefined && request.method === 'HEAD' && request.httpVersion !== '1.0')
     headers.push('Transfer-Encoding', 'chunked')
   response.writeHead(reply.status, headers)
@@ -104,12 +103,12 @@ function writeHead(exchange: Exchange, reply: Reply, length: number | undefined,
 function endsConnection(exchange: Exchange, { limits, draining }: Situation): boolean {
   const { request, connection } = exchange
   if (exchange.mustClose || exchange.awaitsContinue) return true
-  // While draining, requests that were sent behind this one on the same connection are still answered.
+  // While draining, requests already received on the connection are still answered.
   if (draining()) return connection === undefined || connection.underWay.length + connection.waiting.length <= 1
   return !request.complete && Number(request.headers['content-length'] ?? 0) > limits.lingerBytes
 }
 
-/** A connection that is closed with bytes unread is reset, and a reset may overtake the answer; so some of them are read. */
+/** Closing a connection with unread bytes resets it, and the reset may overtake the response; so some of them are read. */
 function linger({ request, response }: Exchange, text: string | Uint8Array, limits: Limits): void {
   let left = limits.lingerBytes
   const timer = setTimeout(() => response.end(), limits.lingerTimeout)
@@ -139,7 +138,7 @@ async function sendStream(
     if (gathered !== '' && request.method !== 'HEAD' && !response.write(gathered)) await drained(exchange)
     gathered = ''
   }
-  // Leaving the loop ends the stream, whatever it still holds.
+  // Leaving the loop ends the stream.
   for await (const piece of stream) {
     if (response.destroyed || (!begun && isSettled(exchange))) return
     gathered += piece

@@ -1,33 +1,30 @@
 import { Problem } from '../../problem.js'
 import type { Limits } from './limits.js'
 
-/**
- * Bounds the memory that answers take in this process, from the moment the database is asked for them until their clients have read them.
- * Reading from it costs a comparison while there is room.
- */
+/** Bounds the memory of responses, from the query until the client has read them. While there is room, reserving it costs one comparison. */
 export interface SendBudget {
-  /** No list reserves more, so that some always run side by side. */
+  /** The largest reservation, so that several lists can always run at once. */
   readonly largestShare: number
   /**
-   * Takes room for an answer of about this size before the database is asked; `release` gives it back. Returns undefined when there is room,
-   * and otherwise a promise that resolves once there is.
-   * @throws Problem `unavailable`, by the promise, when there was none for too long
+   * Reserves room for a response of about this size before the database is queried; `release` returns it. Returns undefined if there is room,
+   * otherwise a promise that resolves when there is.
+   * @throws Problem `unavailable`, by the promise, if that takes too long
    */
   reserve(bytes: number): Promise<void> | undefined
   release(bytes: number): void
-  /** Counts an answer that is there and waits for its client. It is never refused; `release` gives its room back. */
+  /** Counts a response that waits for its client. It is never rejected; `release` returns its room. */
   hold(bytes: number): void
-  /** Calls `hurry` again and again while answers wait for room, with the time at which the first of them began to. */
+  /** Calls `hurry` repeatedly while responses wait for room, with the time since when they wait. */
   onPressure(hurry: (since: number) => void): void
 }
 
-/** Answers this small, such as a few long records, have some room of their own, so that slow readers of large ones do not keep them waiting. */
+/** Responses up to this size have room of their own, so that slow readers of large ones do not delay them. */
 const SMALL = 128 * 1024
 const RESERVED_SHARE = 1 / 4
-/** Lists that always fit at once. */
+/** The number of lists that always fit at once. */
 const SHARES = 16
 const CHECK_INTERVAL_MS = 250
-/** Lists that are rejected at once: of hundreds that have waited for as long, the rest follow after other requests had their turn. */
+/** How many late lists are rejected in one go; the others follow after other requests had a turn. */
 const MAX_REJECTED_AT_ONCE = 16
 
 interface Waiting {
@@ -45,7 +42,7 @@ export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget
   let since = 0
   let hurry: (since: number) => void = () => {}
 
-  /** One answer always fits, however large it is. */
+  /** A single response always fits, however large it is. */
   const fits = (bytes: number): boolean =>
     held === 0 || held + bytes <= sendBytes || (bytes <= SMALL && heldBySmall + bytes <= sendBytes * RESERVED_SHARE)
 
@@ -65,7 +62,7 @@ export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget
     timer = undefined
   }
 
-  /** Rejects those that have waited for too long. They wait in the order in which they came. */
+  /** Rejects lists that have waited too long; they wait in order of arrival. */
   const rejectLate = (): void => {
     const now = performance.now()
     const firstInTime = waiting.findIndex(({ until }) => until > now)

@@ -8,11 +8,11 @@ import type { Records } from '../context.js'
 import type { Cors } from '../cors.js'
 import type { Connection } from './exchange.js'
 import { createFallback, type Mount } from './fallback.js'
-import { compileForeign } from '../origin-check.js'
-import { createHurry } from './slow-clients.js'
+import { compileOriginCheck } from '../origin-check.js'
+import { createSlowClientCheck } from './slow-clients.js'
 import { DEFAULT_LIMITS, type Limits } from './limits.js'
 import type { Hosts } from '../hosts.js'
-import { createLater } from '../after-commit.js'
+import { createAfterCommit } from '../after-commit.js'
 import { listen } from './listen.js'
 import { createListener, type Listener } from './listener.js'
 import type { Log } from '../log.js'
@@ -31,58 +31,58 @@ export interface Served {
   readonly routes: Pick<RouteTable, 'match' | 'rendererAt' | 'reverse'>
   readonly records: Records
   readonly mounts?: readonly Mount[]
-  /** For what no route and nothing that is mounted takes. */
+  /** Used for requests that neither a route nor a mount takes. */
   readonly pages?: Pick<RouteTable, 'match'> | undefined
-  /** Where scripts of other origins may read answers. */
+  /** Where scripts of other origins may read responses. */
   readonly cors?: Cors | undefined
-  /** The hosts that are answered for; undefined for any. */
+  /** The allowed hosts; undefined for any. */
   readonly hosts?: Hosts | undefined
   readonly publicUrl?: PublicUrl | undefined
-  /** Is told that a table seems to be another than its model's. */
+  /** Called when a table seems to differ from its model. */
   readonly onMismatch?: () => void
 }
 
-/** What a service is served from. */
+/** The dependencies of a server. */
 export interface ServerParts extends Served {
   readonly log: Log
   readonly limits?: Partial<Limits>
-  /** Where requests are counted, if anybody wants to know. */
+  /** Counts requests, if metrics are on. */
   readonly traffic?: Traffic | undefined
-  /** Where requests are traced, if anybody has set that up. */
+  /** Traces requests, if tracing is on. */
   readonly spans?: Spans | undefined
-  /** What its lists wait for, when it is shared with them. */
+  /** The send budget, if it is shared with the lists. */
   readonly budget?: SendBudget
 }
 
 export interface HttpServer {
   readonly server: Server
-  /** Serves under another server, such as an Express application; `next` takes what nothing here answers. */
+  /** Serves within another server, such as an Express application. `next` takes requests that nothing here answers. */
   readonly handler: Listener
   /**
-   * Answers from something else the requests that come from now on; those under way end as they began. Not those of `handler`.
-   * Resolves when the last of those under way has ended, with its handler, its stream and what follows its commits.
+   * Answers new requests from another application; requests in progress continue with the old one. Does not apply to `handler`. Resolves when the
+   * last request in progress has ended, with its handler, stream and after-commit tasks.
    */
   replace(served: Served): Promise<void>
   /**
    * Resolves when connections are accepted.
-   * @throws what Node says when the address cannot be had, `EADDRINUSE` for example
+   * @throws Node's error if that fails, such as `EADDRINUSE`
    */
   listen(address: { readonly port: number; readonly host: string }): Promise<{ readonly url: string }>
   /**
-   * Accepts no more connections and answers what is under way. Resolves when the last connection is closed, and every handler, stream and what
-   * follows commits has ended, or after `drainTimeout`.
+   * Stops accepting connections and finishes the requests in progress. Resolves when the last connection is closed and every handler, stream and
+   * after-commit task has ended, or after `drainTimeout`.
    */
   drain(): Promise<void>
 }
 
 const HEAD_BYTES = 16 * 1024
-/** Milliseconds that a client has, while the server drains, to send what it was about to send; then quiet connections are closed. */
+/** While draining, connections without a request are closed at this interval, in ms, so that clients can finish sending. */
 const QUIET_CHECK = 100
-/** Milliseconds for what goes on after the last answers, when these took all the time of the drain. */
+/** The minimum time in ms for after-commit tasks if the last responses took all of the drain. */
 const LATER_AT_LEAST = 1_000
 const CLIENT_ERROR_LOG = 60_000
 
-/** The HTTP front of a service. Nothing is opened before `listen`. */
+/** Creates the HTTP server of a service. It opens nothing before `listen`. */
 export function createServer(parts: ServerParts): HttpServer {
   const { log, traffic, spans } = parts
   const limits: Limits = { ...DEFAULT_LIMITS, ...parts.limits }
@@ -92,23 +92,23 @@ export function createServer(parts: ServerParts): HttpServer {
   const pipeline = createPipeline(limits)
   let draining: Promise<void> | undefined
   const server = createHttpServer(serverOptions(limits))
-  const later = createLater(log, limits.handlerTimeout)
+  const later = createAfterCommit(log, limits.handlerTimeout)
   const listenerOf = (
     { routes, records, mounts = [], pages, cors, hosts, publicUrl, onMismatch }: Served,
     uses: Uses,
   ) => {
-    const findForeign = compileForeign({ hosts, cors, publicUrl })
+    const checkOrigin = compileOriginCheck({ hosts, cors, publicUrl })
     return createListener({
       uses,
       routes,
       records,
       later,
-      fallback: mounts.length > 0 ? createFallback(mounts, findForeign) : undefined,
+      fallback: mounts.length > 0 ? createFallback(mounts, checkOrigin) : undefined,
       pages,
       log,
       limits,
       cors,
-      findForeign,
+      checkOrigin,
       publicUrl,
       traffic,
       spans,
@@ -125,10 +125,10 @@ export function createServer(parts: ServerParts): HttpServer {
   let { routes } = parts
   let detach = attach(server, listener)
   server.maxConnections = limits.connections
-  // One above the limit, so that a request with too many is seen to have them.
+  // One more than the limit, so that requests with too many are detected.
   server.maxHeadersCount = limits.headers + 1
   server.timeout = limits.idleTimeout
-  // A client that has ended its side, as `nc -N` does, still reads the answers. Node has the property, and its types do not.
+  // A client that has closed its sending side, such as `nc -N`, still reads responses. Node has the property, but its types do not.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', (socket) => {
     const connection = newConnection()
@@ -140,7 +140,7 @@ export function createServer(parts: ServerParts): HttpServer {
       pipeline.proceed(connection, socket)
     })
   })
-  budget.onPressure(createHurry(sockets, (socket) => connections.get(socket)?.unread, limits))
+  budget.onPressure(createSlowClientCheck(sockets, (socket) => connections.get(socket)?.unread, limits))
   refuseGarbage(server, { rendererAt: (path) => routes.rendererAt(path), connections, limits, log })
 
   const drainAll = async () => {
@@ -167,7 +167,7 @@ export function createServer(parts: ServerParts): HttpServer {
   }
 }
 
-/** Has a server's requests answered by a listener, without anything in between; and undoes that. */
+/** Attaches a listener directly to a server's events; returns a function that detaches it. */
 function attach(server: Server, { receive, receiveExpecting }: ReturnType<typeof createListener>): () => void {
   const listeners = [
     ['request', receive],
@@ -188,12 +188,12 @@ function serverOptions({ headersTimeout, requestTimeout, keepAliveTimeout }: Lim
     connectionsCheckingInterval: Math.min(1000, requestTimeout / 4),
     maxHeaderSize: HEAD_BYTES,
     insecureHTTPParser: false,
-    // Node would answer without our headers.
+    // Node would respond without our headers.
     requireHostHeader: false,
   }
 }
 
-/** What Node says of bytes that it cannot parse; a timeout has none. */
+/** Node's error for bytes that it cannot parse; a timeout has no bytes. */
 interface ClientError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer
 }
@@ -204,7 +204,7 @@ interface RefusalParts extends Pick<ServerParts, 'log'> {
   readonly limits: Limits
 }
 
-/** Answers what Node cannot parse, and says so in the log at most once a minute. */
+/** Responds to bytes that Node cannot parse, and logs that at most once a minute. */
 function refuseGarbage(server: Server, { rendererAt, connections, limits, log }: RefusalParts): void {
   let unlogged = 0
   let loggedAt = Number.NEGATIVE_INFINITY
@@ -234,24 +234,24 @@ function refuseGarbage(server: Server, { rendererAt, connections, limits, log }:
 
 async function drain(server: Server, sockets: ReadonlySet<Socket>, { drainTimeout }: Limits): Promise<void> {
   if (!server.listening) return
-  // The turn before it ends with reading, so that what has arrived by then is no quiet connection's.
+  // Input is read before immediates run, so a connection whose data has arrived is not quiet.
   const quiet = setInterval(() => setImmediate(() => closeQuiet(server, sockets)), QUIET_CHECK)
   const cut = setTimeout(() => server.closeAllConnections(), drainTimeout)
   const closed = once(server, 'close')
-  // An HTTP server would also close idle connections at once, whose next request may be on its way.
+  // An HTTP server would also close idle connections at once, although their next request may be on its way.
   NetServer.prototype.close.call(server)
   await closed
-  // Node closes the last sockets in the same turn but later, and what was cut is logged then.
+  // Node closes the last sockets later in the same turn, and their aborted requests are logged then.
   await delay(0)
   clearInterval(quiet)
   clearTimeout(cut)
-  // Ends its checks for slow clients.
+  // Stops Node's checks for slow clients.
   server.close()
 }
 
-/** Closes connections on which no request is under way, not even the first bytes of one. */
+/** Closes connections without a request, not even a partial one. */
 function closeQuiet(server: Server, sockets: ReadonlySet<Socket>): void {
   server.closeIdleConnections()
-  // Node takes a connection that has sent nothing for one in the middle of a request.
+  // Node treats a connection that has sent nothing as if it were in the middle of a request.
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
 }

@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net'
 import type { Limits } from './limits.js'
 
-/** Below this, an answer is in the hands of the operating system before its client reads it. */
+/** A smaller response fits in the buffers of the operating system. */
 const LARGE = 16 * 1024
 
-/** How much a client had taken at a time. */
+/** How much a client had read at a point in time. */
 interface Mark {
   readonly at: number
   readonly taken: number
 }
 
 /**
- * Cuts connections whose clients take a large answer too slowly. It is called again and again while others wait for room, with the time at
- * which they began to. `unreadOf` gives the bytes of answers that a client has not taken.
+ * Returns a check that closes connections whose clients read a large response too slowly. It runs repeatedly while others wait for room; `since` is
+ * when they began to wait. `unreadOf` returns the bytes of responses that a client has not read.
  */
-export function createHurry(
+export function createSlowClientCheck(
   sockets: ReadonlySet<Socket>,
   unreadOf: (socket: Socket) => number | undefined,
   { stallTimeout, stallRate }: Limits,
@@ -24,7 +24,7 @@ export function createHurry(
     const now = performance.now()
     for (const socket of sockets) {
       const { writableLength } = socket
-      // An answer behind one that is not ready is not the client's to take.
+      // The client cannot read a response that waits for an earlier one.
       if (writableLength === 0 || Math.max(writableLength, unreadOf(socket) ?? 0) <= LARGE) {
         marks.delete(socket)
         continue
@@ -39,7 +39,7 @@ export function createHurry(
   }
 }
 
-/** Of what was written to a socket, the bytes that have left the process. Node has the handle, and its types do not. */
+/** Bytes written to a socket that have left the process. Node has the handle, but its types do not. */
 function takenFrom(socket: Socket): number {
   const { _handle: handle } = socket as unknown as {
     readonly _handle?: { readonly bytesWritten: number; readonly writeQueueSize: number } | null

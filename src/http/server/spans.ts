@@ -2,17 +2,17 @@ import type { IncomingMessage } from 'node:http'
 import type { Route } from '../route.js'
 import type { Trace } from './trace.js'
 
-/** One request, as a tracing system sees it. */
+/** The span of one request in a tracing system. */
 export interface Span {
-  /** What handlers and the log are told of it. */
+  /** The trace for handlers and the log. */
   readonly trace: Trace
-  /** Runs the work so that what it records belongs to this span. */
+  /** Runs work with this span as its parent. */
   run<Result>(work: () => Result): Result
-  /** `status` is undefined when no answer was begun. */
+  /** `status` is undefined if no response was begun. */
   end(status: number | undefined): void
 }
 
-/** A tracing system that somebody has set up. */
+/** A tracing system. */
 export interface Spans {
   begin(request: IncomingMessage, route: Route, requestId: string): Span
 }

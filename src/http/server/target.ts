@@ -1,6 +1,6 @@
 const ABSOLUTE = /^https?:\/\/([^/?#]*)/i
 
-/** Path and query stand as in the URL. */
+/** Path and query are as in the URL. */
 export interface Target {
   readonly path: string
   readonly search: string
@@ -8,7 +8,7 @@ export interface Target {
   readonly authority: string | undefined
 }
 
-/** A request's target in its parts. */
+/** Splits a request target. */
 export function splitTarget(target: string): Target {
   if (target.startsWith('/')) return splitLocal(target, undefined)
   const [origin = '', authority] = ABSOLUTE.exec(target) ?? []

@@ -1,36 +1,36 @@
 import type { Route } from '../route.js'
 
-/** Upper ends of the classes into which durations are counted, in milliseconds. */
+/** Upper bounds of the duration histogram, in ms. */
 export const DURATIONS: readonly number[] = Object.freeze([
   1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000,
 ])
 
-/** The requests of one route that were answered with one class of status. */
+/** The requests of one route with one class of status. */
 export interface Tally {
-  /** `2xx`, or `none` where the client went before the answer. */
+  /** `2xx`, or `none` if the client left before the response. */
   readonly status: string
-  /** How many took so long, by `DURATIONS`; the last is for those that took longer. */
+  /** Counts by the bounds of `DURATIONS`; the last one is for longer requests. */
   readonly durations: number[]
-  /** Milliseconds of all of them together. */
+  /** The total time in ms. */
   time: number
 }
 
-/** The requests of one route; undefined is for those that no route takes. */
+/** The requests of one route; undefined for requests without a route. */
 export interface RouteTraffic {
   readonly route: Route | undefined
   readonly tallies: readonly (Tally | undefined)[]
-  /** Counts a request that has ended. `status` is undefined when no answer was begun. */
+  /** Counts a finished request. `status` is undefined if no response was begun. */
   count(status: number | undefined, milliseconds: number): void
 }
 
-/** What is counted of requests while somebody may ask for it. Counting adds to numbers; nothing is named until somebody asks. */
+/** Request statistics. Counting only increments numbers; names are resolved when metrics are read. */
 export interface Traffic {
-  /** Requests under way. */
+  /** Requests in progress. */
   open: number
-  /** Changes that passed the validators and that the database refused all the same. */
+  /** Writes that passed validation and were rejected by the database. */
   gaps: number
   of(route: Route | undefined): RouteTraffic
-  /** Those of all routes that were asked for. */
+  /** The statistics of all routes that were requested. */
   routes(): Iterable<RouteTraffic>
 }
 

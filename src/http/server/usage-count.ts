@@ -1,8 +1,8 @@
-/** Counts the uses of something that must not be closed while it is used. */
+/** Counts the users of something that must not be closed while it is used. */
 export interface Uses {
   begin(): void
   end(): void
-  /** Resolves once the count is 0, at once if it is. Work that begins later is not waited for, so nothing may begin by itself any more. */
+  /** Resolves once the count is 0. It does not wait for work that starts later, so no new work may start. */
   ended(): Promise<void>
 }
 
