@@ -16,6 +16,7 @@ import { DEFAULT_LIMITS, type Limits } from './http/server/limits.js'
 import { compileHosts } from './http/hosts.js'
 import type { Log } from './http/log.js'
 import type { Route } from './http/route.js'
+import { createLargeReads, type LargeReads } from './http/server/large-reads.js'
 import { createSendBudget, type SendBudget } from './http/server/send-budget.js'
 import { compilePublicUrl } from './http/public-url.js'
 import { endsWithin } from './http/server/ends-within.js'
@@ -57,11 +58,12 @@ export function createService(
   const statements: StatementCounts = { kept: 0, unkept: 0, generation: 0 }
   const allLimits = { ...DEFAULT_LIMITS, ...limits }
   const budget = createSendBudget(allLimits)
+  const largeReads = createLargeReads()
   const onAltered = () => (statements.generation += 1)
   let own: string | undefined
   const serve = (served: App) => {
     const gate = createDriftGate({ look: () => inspectTables(served.spec, database), log, onAltered })
-    const records = bindRecords(served, database, { gate, statements, budget })
+    const records = bindRecords(served, database, { gate, statements, budget, largeReads })
     const { mounts, pages } = served
     const routes = withBuiltIn(served.routes, openApiRoutes(served))
     const cors = served.spec.api.cors && compileCors(served.spec.api.cors)
@@ -143,6 +145,7 @@ interface Watch {
   readonly gate: DriftGate
   readonly statements: StatementCounts
   readonly budget: SendBudget
+  readonly largeReads: LargeReads
 }
 
 interface Stores {
@@ -151,7 +154,7 @@ interface Stores {
 }
 
 /** The records of every resource; statements are compiled at a resource's first use and kept. */
-function bindRecords(app: App, database: Database, { gate, statements, budget }: Watch): Records {
+function bindRecords(app: App, database: Database, { gate, statements, budget, largeReads }: Watch): Records {
   const graphs = compileGraphs(app.spec.models)
   const storesOf = remember((resource: Resource): Stores => compileStores(resource, app, statements))
   const { answers } = app.spec
@@ -187,7 +190,7 @@ function bindRecords(app: App, database: Database, { gate, statements, budget }:
   const outside: Records['transaction'] = (work, options) =>
     transaction((connection) => work(inside(connection)), options)
   const { reads } = database
-  const bound: Bound = (measure) => boundStores(budget, measure)
+  const bound: Bound = (measure) => boundStores(budget, largeReads, measure)
   return { ...on(database, outside, bound), reading: reads && on(reads, outside, bound) }
 }
 

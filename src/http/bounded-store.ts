@@ -1,16 +1,18 @@
 import type { Store } from '../db/records/store.js'
 import type { ListPlan } from '../resource/plan.js'
+import type { LargeReads } from './server/large-reads.js'
 import type { SendBudget } from './server/send-budget.js'
 
 /** How much of an estimate remains after a shorter list: one long record must not make every later list look long. */
 const FORGETTING = 0.95
 
 /**
- * Wraps stores of the same records so that their lists wait for room in the send budget before they query the database. `measure` returns the bytes
- * of a page.
+ * Wraps stores of the same records so that their lists wait for room in the send budget, and for other large lists, before they query the
+ * database. `measure` returns the bytes of a page.
  */
 export function boundStores<Items>(
   budget: SendBudget,
+  largeReads: LargeReads,
   measure: (items: Items) => number,
 ): <Item>(store: Store<Item, Items>) => Store<Item, Items> {
   // The longest recent records and pages; the next ones may be as long. Undefined before the first list.
@@ -33,7 +35,7 @@ export function boundStores<Items>(
       const waiting = budget.reserve(room)
       if (waiting) await waiting
       try {
-        const found = await store.list(plan)
+        const found = await largeReads.run(room, () => store.list(plan))
         learn(found.items, found.length)
         return found
       } finally {
@@ -50,7 +52,7 @@ export function boundStores<Items>(
         if (waiting) await waiting
         // A batch is held until its reader requests the next one or stops.
         try {
-          const { done, value } = await inner.next()
+          const { done, value } = await largeReads.run(room, () => inner.next())
           if (done) return
           learn(value, size)
           yield value

@@ -165,6 +165,13 @@ export const BUGS: readonly PlantedBug[] = [
     caughtBy: { file: 'test/http/slow-readers', test: 'further lists wait', database: 'local' },
   },
   {
+    name: 'all large lists are read at once',
+    file: 'src/http/server/large-reads.ts',
+    search: `    else await wait()`,
+    replace: `    else begin()`,
+    caughtBy: { file: 'test/http/large-reads', test: 'one after another', database: 'local' },
+  },
+  {
     name: 'changes of one locked row take every connection',
     file: 'src/db/pool/fair-queue.ts',
     search: `    if (parent && queue.held > 0) return false

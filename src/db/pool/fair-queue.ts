@@ -38,7 +38,8 @@ const QUICK_MS = 50
 const GROUP_SHARE = 2
 const QUEUE_SHARE = 1
 const CHECK_INTERVAL_MS = 50
-
+/** Rejections in one turn of the event loop; of hundreds that have waited equally long, the rest follow after other requests had their turn. */
+const MAX_REJECTED_AT_ONCE = 16
 /** How much work of a resource may always wait, even while other work fills the queue. */
 const MIN_WAITING = 4
 
@@ -160,14 +161,20 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
     }
   }
 
+  /** Rejects those that have waited for too long. They wait in the order in which they came. */
   function expire(): void {
     const before = performance.now() - patience
-    for (let next = arrivals.first?.value; next && next.since < before; next = arrivals.first?.value) {
-      const { queue, turn } = next
+    for (let count = 0; count < MAX_REJECTED_AT_ONCE; count += 1) {
+      const next = arrivals.first?.value
+      if (!next || next.since >= before) return stopWhenEmpty()
       takeOut(next)
-      turn(tooLate(queue), queue)
-      queues.forgetIfIdle(queue)
+      next.turn(tooLate(next.queue), next.queue)
+      queues.forgetIfIdle(next.queue)
     }
+    setImmediate(expire)
+  }
+
+  function stopWhenEmpty(): void {
     if (arrivals.length > 0) return
     clearInterval(timer)
     timer = undefined
