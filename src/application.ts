@@ -13,7 +13,7 @@ import { surroundHandler } from './http/middleware/plugins.js'
 import { createValue } from './http/request-value.js'
 import { RouteClash, RouteTable } from './http/route-table.js'
 import { type Additions, NO_ADDITIONS, viewset } from './http/viewset.js'
-import { brokenReference } from './openapi/document.js'
+import { findBrokenReference } from './openapi/document.js'
 import type { LoadedPlugin } from './plugins/load.js'
 import { registerPlugin } from './plugins/registration.js'
 import { compileComputation, type Computation, type Computations, type Compute } from './resource/computed.js'
@@ -118,8 +118,9 @@ export function compileApp(
   /** Only where all routes are there that schemas may refer to. */
   function misdescribed(): readonly Refusal[] {
     if (refusals.length > 0) return []
+    const findBroken = findBrokenReference(routes)
     return [...routes].flatMap(({ name, source, operation }): readonly Refusal[] => {
-      const broken = operation && brokenReference(operation, routes)
+      const broken = operation && findBroken(operation)
       if (broken === undefined) return []
       const index = plugins.findIndex(({ path }) => source === `plugin ${path}`)
       const message = `the ${source}: the description of the route \`${name}\` is wrong: ${broken}`

@@ -67,6 +67,7 @@ const patternRule = (pattern: string, said: Partial<Rule> = {}): Rule => {
   }
 }
 
+/** Made at its first use, because it takes some milliseconds. */
 const matcher = remember(({ pattern = '' }: TextOptions): Matcher => matcherOf(pattern))
 
 const conflicts = ({ min = 0, max, pattern }: TextOptions) => {
@@ -129,7 +130,7 @@ interface TextFormat {
 
 /** Everything that texts of a standard's format share. Filters compare with any text, because other programs can store any. */
 export const formattedText = ({ max, pattern, isValid, format, message }: TextFormat) => {
-  const { matches } = matcherOf(pattern)
+  const options = { pattern }
   const { comparisons, orderable, key, read, parse, fromJson, write } = textType(true)
   return {
     options: { collation: COLLATION },
@@ -143,7 +144,8 @@ export const formattedText = ({ max, pattern, isValid, format, message }: TextFo
       { name: 'length', schema: { maxLength: max }, message: lengthMessage(0, max) },
       patternRule(pattern, { name: 'format', described: { format }, message }),
     ],
-    admits: (json: Json) => (matches(String(json)) && isValid?.(String(json)) !== false ? undefined : 'format'),
+    admits: (json: Json) =>
+      matcher(options).matches(String(json)) && isValid?.(String(json)) !== false ? undefined : 'format',
     maxBytes: () => 12 * max + 2,
     longest: () => max,
     read,

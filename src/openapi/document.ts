@@ -92,17 +92,22 @@ function withProblems(part: Part, { problems = [] }: Route, rendered: JsonSchema
 }
 
 /**
- * What is wrong with the references of a hand-written route's schemas, in words; undefined when all of them lead to a schema. A
+ * Tells what is wrong with the references of a hand-written route's schemas, in words; undefined when all of them lead to a schema. A
  * document is made when somebody asks for it, and what is wrong with a description is said before.
  */
-export function brokenReference(operation: OperationDescription, routes: RouteTable): string | undefined {
-  if (!JSON.stringify(operation).includes('"$ref"')) return undefined
-  const shared = componentSchemas(nameAll(routes), compileFieldSchemas(createCompiler()))
-  try {
-    mapSchemas(operation, (schema) => resolveReferences(schema, shared))
-    return undefined
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+export function findBrokenReference(routes: RouteTable): (operation: OperationDescription) => string | undefined {
+  let components: Part | undefined
+  return (operation) => {
+    if (!JSON.stringify(operation).includes('"$ref"')) return undefined
+    // Examples are left out: checking them would take most of the time that a service needs to start.
+    components ??= componentSchemas(nameAll(routes), compileFieldSchemas())
+    const shared = components
+    try {
+      mapSchemas(operation, (schema) => resolveReferences(schema, shared))
+      return undefined
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error)
+    }
   }
 }
 

@@ -3,7 +3,7 @@ import type { Json, JsonSchema } from '../json.js'
 import { comparedSchema, describedSchema, valueSchema } from '../resource/field-schema.js'
 import type { CompileSchema } from '../resource/validator.js'
 
-/** The schemas of fields, with the examples that fit them. */
+/** The schemas of fields, with the examples that fit them, as far as they are looked for. */
 export interface FieldSchemas {
   /** A value as answers show it. */
   shown(field: FieldSpec, link: boolean): JsonSchema
@@ -15,9 +15,13 @@ export interface FieldSchemas {
   example(field: FieldSpec): Json | undefined
 }
 
-/** What a body is held to is what the document says: the schemas are made of the rules of the fields. */
-export function compileFieldSchemas(compile: CompileSchema): FieldSchemas {
+/**
+ * What a body is held to is what the document says: the schemas are made of the rules of the fields.
+ * @param compile judges examples; without it there are none
+ */
+export function compileFieldSchemas(compile?: CompileSchema): FieldSchemas {
   const example = (field: FieldSpec) => {
+    if (!compile) return undefined
     const isValid = compile(valueSchema(field))
     const examples = field.type.examplesOf?.(field.options) ?? field.type.examples
     const known = examples.filter(({ source }) => source === undefined).map(({ wire, json }) => wire ?? json)
