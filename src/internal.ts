@@ -1,7 +1,7 @@
 /** What the command line, the generated documentation and our own tests import. `package.json` does not export it; plugins have `index.ts`. */
 export type { App } from './application.js'
 export { checkConfig } from './config/parse/check.js'
-export { declareField } from './config/edit/add-field.js'
+export { declareField } from './migrations/introspect/declare-field.js'
 export { declareResource, spellResource, type UndeclaredResource } from './config/edit/add-resource.js'
 export { declareRename } from './config/edit/add-rename.js'
 export { configSchema } from './config/schema/schema.js'

@@ -15,6 +15,15 @@ export const boolean: FieldType<boolean> = {
   ],
   values: () => 2,
   column: () => 'boolean',
+  fromColumn: ({ type }) =>
+    type === 'boolean'
+      ? {
+          expresses: [],
+          options: () => ({}),
+          literal: (text) => (text.startsWith('t') ? true : text.startsWith('f') ? false : undefined),
+        }
+      : undefined,
+  samples: { columns: /^boolean/, texts: ['true', 'false', 'true'] },
   rules: () => [{ name: 'type', schema: { type: 'boolean' }, message: 'must be true or false' }],
   maxBytes: () => 5,
   longest: () => 5,

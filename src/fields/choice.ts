@@ -1,12 +1,33 @@
+import type { ColumnForm, ExistingColumn } from './existing-column.js'
 import type { FieldType } from './field-type.js'
 import { isStorable } from './formats.js'
 import { literal } from './sql-literal.js'
-import { COLLATION, collated } from './text-rules.js'
+import { COLLATION, collated, collationOption, servesText, textColumn, textForm } from './text-rules.js'
 
 interface ChoiceOptions {
   readonly choices: readonly string[]
   readonly collation?: string
 }
+
+/** Whether these texts are valid `choices`. */
+export const areChoices = (texts: readonly string[]): boolean =>
+  new Set(texts).size === texts.length && texts.every((text) => text !== '' && [...text].length <= 255)
+
+const longest = (choices: readonly string[]): number => Math.max(...choices.map((each) => each.length))
+
+const enumForm = (labels: readonly string[]): ColumnForm => ({
+  limits: { choices: labels },
+  expresses: ['choices'],
+  options: ({ choices = labels }) => ({ choices }),
+  literal: (text) => text,
+})
+
+const choiceForm = (column: ExistingColumn, room = Number.POSITIVE_INFINITY): ColumnForm => ({
+  ...textForm(column, []),
+  expresses: ['choices'],
+  options: ({ choices = [] }) =>
+    choices.length > 0 && longest(choices) <= room ? { choices, ...collationOption(column) } : undefined,
+})
 
 /** One of a fixed list of texts. */
 export const choice: FieldType<string, ChoiceOptions> = {
@@ -36,6 +57,12 @@ export const choice: FieldType<string, ChoiceOptions> = {
   values: ({ choices }) => choices.length,
   choices: ({ choices }) => choices,
   column: ({ collation }) => collated('text', collation),
+  fromColumn(column) {
+    if (column.labels) return areChoices(column.labels) ? enumForm(column.labels) : undefined
+    const text = textColumn(column)
+    return text && choiceForm(column, text.room)
+  },
+  serves: (column, { choices }) => servesText(column, longest(choices)),
   rules: ({ choices }) => [
     {
       name: 'type',
@@ -51,8 +78,8 @@ export const choice: FieldType<string, ChoiceOptions> = {
         option: 'choices',
         message: `the choice ${JSON.stringify(each)} contains U+0000 or an unpaired surrogate, which PostgreSQL cannot store`,
       })),
-  maxBytes: ({ choices }) => 12 * Math.max(...choices.map((each) => each.length)) + 2,
-  longest: ({ choices }) => Math.max(...choices.map((each) => each.length)),
+  maxBytes: ({ choices }) => 12 * longest(choices) + 2,
+  longest: ({ choices }) => longest(choices),
   read: (text) => text,
   parse: (text, { choices }) => (choices.includes(text) ? text : undefined),
   fromJson: (json) => String(json),

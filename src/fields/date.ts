@@ -18,6 +18,15 @@ export const date: FieldType<string> = {
     { json: '9999-12-31', text: '9999-12-31', value: '9999-12-31' },
   ],
   column: () => 'date',
+  fromColumn: ({ type }) =>
+    type === 'date'
+      ? {
+          expresses: [],
+          options: () => ({}),
+          literal: (text) => (/^\d{4}-\d\d-\d\d$/.test(text) ? text : undefined),
+        }
+      : undefined,
+  samples: { columns: /^date/, texts: ['2026-11-21', '2024-02-29', '1999-12-31'] },
   rules: () => [
     { name: 'type', schema: { type: 'string', format: 'date' }, message: 'must be a date such as 2026-11-21' },
   ],

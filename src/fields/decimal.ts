@@ -1,4 +1,4 @@
-import { compareDecimals, rangeRule } from './exact-number.js'
+import { boundOptions, compareDecimals, fromSteps, rangeRule, toSteps } from './exact-number.js'
 import type { FieldType } from './field-type.js'
 import { DECIMAL } from './formats.js'
 import { ORDERED } from './integer-type.js'
@@ -85,6 +85,20 @@ export const decimal: FieldType<string, DecimalOptions> = {
     }
   },
   column: ({ precision, scale }) => `numeric(${precision},${scale})`,
+  fromColumn({ type }) {
+    const [precision, scale] = (/^numeric\((\d+),(\d+)\)$/.exec(type) ?? []).slice(1).map(Number)
+    if (precision === undefined || scale === undefined) return undefined
+    return {
+      comparison: { as: 'number', decimals: scale },
+      expresses: ['minimum', 'maximum'],
+      options: (limits) => ({ precision, scale, ...boundOptions(limits, String) }),
+      literal(text) {
+        const steps = toSteps(text, scale)
+        return steps === undefined ? undefined : fromSteps(steps, scale)
+      },
+    }
+  },
+  samples: { columns: /^numeric/, texts: ['1', '2', '3', '0.5', '0'] },
   rules(options) {
     const range = rangeRule(boundsOf(options), 'numeric')
     return [

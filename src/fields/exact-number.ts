@@ -1,3 +1,5 @@
+import type { Json } from '../json.js'
+import type { Limits } from './existing-column.js'
 import type { Rule } from './field-type.js'
 
 /** Longer JSON text of an integer is refused: all it can add is zeros. */
@@ -25,6 +27,26 @@ const withoutTrailingZeros = (digits: string): string => {
 /** An integer from its one canonical text: no sign but a minus, no leading zeros. */
 export const canonicalInteger = (text: string): bigint | undefined =>
   /^(?:0|-?[1-9]\d{0,18})$/.test(text) ? BigInt(text) : undefined
+
+/** A plain decimal as a count of the smallest steps of a column; undefined if it lies between two steps, or is no plain decimal. */
+export const toSteps = (text: string, decimals: number): bigint | undefined => {
+  const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? []
+  if (whole === '' || /[1-9]/.test(fraction.slice(decimals))) return undefined
+  return BigInt(`${sign}${whole}${fraction.slice(0, decimals).padEnd(decimals, '0')}`)
+}
+
+/** The plain decimal for a count of steps, with all decimals. */
+export const fromSteps = (steps: bigint, decimals: number): string => {
+  if (decimals === 0) return String(steps)
+  const digits = String(steps < 0n ? -steps : steps).padStart(decimals + 1, '0')
+  return `${steps < 0n ? '-' : ''}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
+}
+
+/** The options `minimum` and `maximum` for the limits of a column. */
+export const boundOptions = ({ minimum, maximum }: Limits, spell: (text: string) => Json) => ({
+  ...(minimum === undefined ? {} : { minimum: spell(minimum) }),
+  ...(maximum === undefined ? {} : { maximum: spell(maximum) }),
+})
 
 /** Compares two plain decimals (`-12.50`) exactly: negative, zero or positive. */
 export const compareDecimals = (left: string, right: string): number => {

@@ -1,4 +1,5 @@
 import type { Json, JsonSchema } from '../json.js'
+import type { ColumnForm, ExistingColumn } from './existing-column.js'
 
 /** How values of a type can be compared. Lookups say which of these they need; every type can be compared with null. */
 export type ComparisonKind = 'equality' | 'membership' | 'order' | 'text'
@@ -66,6 +67,19 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   choices?(options: Options): readonly string[]
   /** The PostgreSQL type of the column, collation included. */
   column(options: Options): string
+  /**
+   * The other direction: how a field of this type describes a column that exists; undefined when it cannot. Left out where a column does
+   * not show the type: nothing tells that of an email address from others.
+   */
+  fromColumn?(column: ExistingColumn): ColumnForm | undefined
+  /** Whether an existing column of another type than `column` can hold the values. Left out where none can. */
+  serves?(column: ExistingColumn, options: Options): boolean
+  /** Values by which plans are tried, as text, and the columns that take them. Left out where another type has them. */
+  readonly samples?: { readonly columns: RegExp; readonly texts: readonly string[] }
+  /** The functions that `default:` can call, each in SQL. */
+  readonly functions?: Readonly<Partial<Record<'now' | 'uuid', string>>>
+  /** SQL that makes the server assign the values of a primary key, after the type of its column. */
+  readonly assigned?: string
   /** In order; the first is the type itself (`must be a string`). */
   rules(options: Options): readonly Rule[]
   /**

@@ -1,5 +1,5 @@
 import type { FieldType } from './field-type.js'
-import { rangeMessage, rangeRule } from './exact-number.js'
+import { boundOptions, rangeMessage, rangeRule } from './exact-number.js'
 import { ORDERED } from './integer-type.js'
 
 interface FloatOptions {
@@ -61,6 +61,17 @@ export const float: FieldType<number, FloatOptions> = {
     { json: -123456789012345680000, text: '-123456789012345680000', value: -123456789012345680000 },
   ],
   column: () => 'double precision',
+  fromColumn: ({ type }) =>
+    /^(?:real|double precision)$/.test(type)
+      ? {
+          comparison: { as: 'number', decimals: undefined },
+          expresses: ['minimum', 'maximum'],
+          options: (limits) => boundOptions(limits, Number),
+          literal: (text) => (/^-?\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : undefined),
+        }
+      : undefined,
+  serves: ({ type }) => type === 'real',
+  samples: { columns: /^(?:double|real)/, texts: ['1.5', '2', '3', '0', '-1'] },
   rules: (options) => [
     { name: 'type', schema: { type: 'number' }, message: 'must be a number that a 64-bit float can hold' },
     ...rangeOf(options),

@@ -1,5 +1,13 @@
 import type { Json } from '../json.js'
-import { canonicalInteger, exactInteger, LONGEST_INTEGER, rangeMessage, rangeRule } from './exact-number.js'
+import {
+  boundOptions,
+  canonicalInteger,
+  exactInteger,
+  LONGEST_INTEGER,
+  rangeMessage,
+  rangeRule,
+} from './exact-number.js'
+import type { ColumnForm, ExistingColumn } from './existing-column.js'
 import type { ComparisonKind, FieldType, Rule } from './field-type.js'
 
 /** The options of `integer` and `bigint`. Digits in a string where YAML or JSON would lose some. */
@@ -15,6 +23,9 @@ interface Range {
 
 /** The comparisons of everything that has an order and is not text. */
 export const ORDERED: readonly ComparisonKind[] = ['equality', 'membership', 'order']
+
+/** JavaScript keeps every whole number of so many digits. */
+const SAFE_DIGITS = 15
 
 const BOUND = { anyOf: [{ type: 'integer' }, { type: 'string', pattern: '^(0|-?[1-9][0-9]*)$' }] }
 
@@ -61,6 +72,16 @@ const rules = (options: IntegerOptions, limits: Range, cast: string): readonly R
   ]
 }
 
+const spellBound = (text: string): Json => (Number.isSafeInteger(Number(text)) ? Number(text) : text)
+
+/** How an integer field describes a column. `digits` is how many a default may have, so that none is lost. */
+const integerForm = (digits: number): ColumnForm => ({
+  comparison: { as: 'number', decimals: 0 },
+  expresses: ['minimum', 'maximum'],
+  options: (limits) => boundOptions(limits, spellBound),
+  literal: (text) => (new RegExp(`^-?\\d{1,${digits}}$`).test(text) ? Number(text) : undefined),
+})
+
 /** Everything that `integer` and `bigint` share: the name of the PostgreSQL type and what it can hold tell them apart. */
 export const integerType = (cast: string, limits: Range) =>
   ({
@@ -69,6 +90,12 @@ export const integerType = (cast: string, limits: Range) =>
     orderable: true,
     key: true,
     column: () => cast,
+    fromColumn: ({ type }: ExistingColumn) =>
+      type === cast ? integerForm(Math.min(String(limits.maximum).length, SAFE_DIGITS)) : undefined,
+    samples: { columns: /^(?:smallint|integer|bigint)/, texts: ['1', '2', '3', '10', '100', '0', '-1'] },
+    // `always`, because a row that brings its own number does not move the counter on, and a later insert would fail on it; whoever copies
+    // rows on purpose says so by `overriding system value`, and COPY needs no word.
+    assigned: 'generated always as identity',
     rules: (options: IntegerOptions) => rules(options, limits, cast),
     conflicts: (options: IntegerOptions) => conflicts(options, limits),
     admits(_json: Json, source: string, options: IntegerOptions) {

@@ -1,3 +1,4 @@
+import type { Json } from '../json.js'
 import type { FieldType } from './field-type.js'
 import { JsonMergePatch, JsonText, unstorable } from './json-text.js'
 
@@ -6,6 +7,12 @@ function write(value: unknown): string {
   const text = value instanceof JsonText ? value.text : JSON.stringify(value)
   if (text === undefined) throw new TypeError(`a ${typeof value} is no JSON value, and cannot be stored as one`)
   return text
+}
+
+/** In YAML, a mapping after `default:` calls a function. */
+function literal(text: string): Json | undefined {
+  const value = JSON.parse(text) as Json
+  return typeof value === 'object' && !Array.isArray(value) ? undefined : value
 }
 
 /** Any JSON value. */
@@ -40,6 +47,8 @@ export const json: FieldType<JsonText> = {
     { json: false, text: 'false', value: new JsonText('false') },
   ],
   column: () => 'jsonb',
+  fromColumn: ({ type }) => (type === 'jsonb' ? { expresses: [], options: () => ({}), literal } : undefined),
+  samples: { columns: /^jsonb?/, texts: ['{"a": 1}', '[1, "b"]', 'true'] },
   rules: () => [
     { name: 'type', schema: { not: { type: 'null' } }, message: 'must be a JSON value other than null' },
     { name: 'text', schema: {}, message: 'must not contain U+0000 or an unpaired surrogate' },

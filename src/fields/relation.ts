@@ -25,6 +25,7 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
   examples: [],
   examplesOf: ({ key }) => key.examples,
   column: ({ key }) => key.column({}),
+  serves: (column, { key }) => key.serves?.(column, {}) ?? false,
   rules: ({ key, model }) =>
     key.rules({}).map(({ name, schema }) => ({ name, schema, message: `must be the id of an existing ${model}` })),
   admits: (json, source, { key }) => key.admits?.(json, source, {}),

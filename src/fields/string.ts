@@ -1,5 +1,5 @@
 import type { FieldType } from './field-type.js'
-import { collated, type TextOptions, textType } from './text-rules.js'
+import { collated, servesText, textColumn, textForm, type TextOptions, textType } from './text-rules.js'
 
 /** A line of text. */
 export const string: FieldType<string, TextOptions> = {
@@ -20,4 +20,6 @@ export const string: FieldType<string, TextOptions> = {
     { json: 'a-b-2', text: 'a-b-2', value: 'a-b-2', options: { pattern: '^[a-z0-9]+(-[a-z0-9]+)*$' } },
   ],
   column: ({ max, collation }) => collated(max === undefined ? 'text' : `varchar(${max})`, collation),
+  fromColumn: (column) => (textColumn(column) && column.type !== 'text' ? textForm(column, ['min']) : undefined),
+  serves: (column, { max }) => max === undefined && servesText(column, max),
 }

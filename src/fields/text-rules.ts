@@ -1,5 +1,6 @@
 import type { Json, JsonSchema } from '../json.js'
 import { remember } from '../remember.js'
+import type { ColumnForm, ExistingColumn } from './existing-column.js'
 import type { ComparisonKind, FieldType, Rule } from './field-type.js'
 import { isStorable } from './formats.js'
 import { checkPattern, matcherOf, translatePattern } from './pattern.js'
@@ -22,6 +23,45 @@ export const COLLATION: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9_.@-
 
 /** A text column's type with its collation: code point order unless the field says otherwise. */
 export const collated = (type: string, collation = 'C'): string => `${type} collate "${collation}"`
+
+/** The option `collation` for a column of text. */
+export const collationOption = ({ collation }: ExistingColumn) =>
+  collation === 'C' ? {} : { collation: collation ?? 'default' }
+
+/** The room in a column of text; undefined when it is not one. PostgreSQL adds blanks to the values of `character(n)`, so it is not. */
+export const textColumn = ({ type }: ExistingColumn): { readonly room: number | undefined } | undefined => {
+  const [found, room] = /^(?:text|character varying(?:\((\d+)\))?)$/.exec(type) ?? []
+  return found === undefined ? undefined : { room: room === undefined ? undefined : Number(room) }
+}
+
+/**
+ * Whether an existing column can hold texts of a field whose own column would be `text`. The values of an enum are compared with the checks,
+ * as with choices stored as text.
+ */
+export const servesText = (column: ExistingColumn, longest: number | undefined): boolean => {
+  if (column.labels) return true
+  const text = textColumn(column)
+  return text !== undefined && (text.room === undefined || (longest !== undefined && longest <= text.room))
+}
+
+/** How a field describes a column of text. The option `max` is that of a check, or of the type of the column. */
+export const textForm = (column: ExistingColumn, expresses: readonly ('min' | 'max')[]): ColumnForm => {
+  const room = textColumn(column)?.room
+  return {
+    comparison: { as: 'text', room },
+    expresses,
+    options(limits) {
+      const { min } = limits
+      const max = expresses.includes('max') ? limits.max : room
+      return {
+        ...(min === undefined ? {} : { min }),
+        ...(max === undefined ? {} : { max }),
+        ...collationOption(column),
+      }
+    },
+    literal: (text) => text,
+  }
+}
 
 /** The rule that text survives storage; it owns `format`. */
 const STORABLE: Rule = {

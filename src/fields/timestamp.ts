@@ -39,6 +39,15 @@ export const timestamp: FieldType<string> = {
     },
   ],
   column: () => 'timestamptz',
+  // A literal default depends on the time zone of the session that it is read in.
+  fromColumn: ({ type }) =>
+    /^timestamp(?:\(6\))? with time zone$/.test(type) ? { expresses: [], options: () => ({}) } : undefined,
+  serves: ({ type }) => type === 'timestamp(6) with time zone',
+  samples: {
+    columns: /^timestamp/,
+    texts: ['2026-11-21T10:00:00Z', '2024-02-29T00:00:00Z', '1999-12-31T23:59:59.999999Z'],
+  },
+  functions: { now: 'now()' },
   rules: () => [
     {
       name: 'type',

@@ -29,6 +29,18 @@ export const uuid: FieldType<string> = {
     },
   ],
   column: () => 'uuid',
+  fromColumn: ({ type }) =>
+    type === 'uuid' ? { expresses: [], options: () => ({}), literal: (text) => text } : undefined,
+  samples: {
+    columns: /^uuid/,
+    texts: [
+      '5f0c6f1e-7a53-4b52-9d4f-0d5a8a1c2b3e',
+      '5f0c6f1e-7a53-4b52-9d4f-0d5a8a1c2b3f',
+      '5f0c6f1e-7a53-4b52-9d4f-0d5a8a1c2b40',
+    ],
+  },
+  functions: { uuid: 'gen_random_uuid()' },
+  assigned: 'default gen_random_uuid()',
   rules: () => [
     {
       name: 'type',

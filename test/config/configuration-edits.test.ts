@@ -57,12 +57,14 @@ describe('a field for a column that only the database has', () => {
     ['xuuid'],
     ['jsonb[]'],
     ['xjsonb'],
+    ['timestamp(3) with time zone'],
+    ['character(9)'],
   ])('of the type %s has no words', (type) => {
     expect(declareField(before, FILE, { ...column, type })).toBeUndefined()
   })
 
   test.each<[type: string, sql: string, spelled: string]>([
-    ['date', 'now()', '{ function: now }'],
+    ['timestamp with time zone', 'now()', '{ function: now }'],
     ['uuid', 'gen_random_uuid()', '{ function: uuid }'],
     ['integer', '17', '17'],
     ['integer', '-1', '-1'],
@@ -74,6 +76,27 @@ describe('a field for a column that only the database has', () => {
     const written = declareField(before, FILE, { ...column, type, nullable: false, default: sql })
     expect(written).toContain(`, default: ${spelled}, private: true }\n`)
     expect(written).not.toContain('nullable')
+    expect(isRight(written)).toBe(true)
+  })
+
+  test.each([
+    ['date', 'now()'],
+    ['text', 'now()'],
+    ['integer', "'1'::text"],
+    ['integer', '1.5'],
+  ])('of the type %s with the default %s has no words, because its field could not have it', (type, sql) => {
+    expect(declareField(before, FILE, { ...column, type, default: sql })).toBeUndefined()
+  })
+
+  test.each<[type: string, labels: readonly string[] | null, spelled: string]>([
+    ['smallint', null, 'type: integer, minimum: -32768, maximum: 32767'],
+    ['real', null, 'type: float'],
+    ['timestamp(6) with time zone', null, 'type: timestamp'],
+    ['mood', ['sad', 'so so'], 'type: choice, choices: [sad, "so so"]'],
+  ])('of the type %s is written as introspection writes it', (type, labels, spelled) => {
+    const written = declareField(before, FILE, { ...column, type, labels })
+    expect(written).toBe(`${before}      tmp: { ${spelled}, nullable: true, private: true }\n`)
+    expect(isRight(written)).toBe(true)
   })
 
   test.each([

@@ -107,7 +107,7 @@ const checkAuto = (field: FieldDraft, report: Report): void => {
 }
 
 const fits = (call: keyof typeof DEFAULT_FUNCTIONS, type: FieldType): boolean =>
-  (DEFAULT_FUNCTIONS[call] as readonly string[]).includes(type.name)
+  DEFAULT_FUNCTIONS[call].includes(type.name)
 
 const checkRelation = (field: FieldDraft, drafts: Drafts, report: Report): void => {
   const { model = '', on_delete, nullable = false } = field.yaml

@@ -5,7 +5,11 @@ import { doc, flag, listOf, mapping, named, NAMED } from './parts.js'
 import { article } from '../words.js'
 
 /** The functions that `default:` can call, and the names of the types whose values they make. */
-export const DEFAULT_FUNCTIONS = { now: ['timestamp'], uuid: ['uuid'] } as const
+export const DEFAULT_FUNCTIONS = { now: typesThatCall('now'), uuid: typesThatCall('uuid') } as const
+
+function typesThatCall(name: 'now' | 'uuid'): readonly string[] {
+  return FIELD_TYPES.filter(({ functions }) => functions?.[name] !== undefined).map((type) => type.name)
+}
 
 const functionKey = (): JsonSchema =>
   doc(

@@ -1,7 +1,6 @@
 import type { AppSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
 import { CATALOG, type Catalog, type CatalogColumn, type CatalogTable } from '../introspect/catalog.js'
-import { serves } from './serving.js'
 import { type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
 
 /** What the server makes of the types in resources.yaml, and its own order of texts when that is by code point. */
@@ -111,7 +110,7 @@ function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, s
       const subject = `column ${table}.${column.name}`
       if (!found) return [difference(`${subject} is missing`, true)]
       const type = typeIn(server, column)
-      const isOther = kindOf(type) !== kindOf(found.type) && !serves(type, column, found)
+      const isOther = kindOf(type) !== kindOf(found.type) && !column.serves(found)
       const texts = columnDifferences(column, found, server)
       // Reports only the type, to avoid several differences for one column.
       const wider = texts.length === 1 && isWider(found.type, type)
@@ -149,7 +148,7 @@ function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Se
     each === null ? 'in the order of the database' : `in the order "${each}"`,
   )
   return [
-    ...(sameType(type, live.type) || serves(type, wanted, live) ? [] : [`is ${live.type} and should be ${type}`]),
+    ...(sameType(type, live.type) || wanted.serves(live) ? [] : [`is ${live.type} and should be ${type}`]),
     ...(actual === collation ? [] : [`is kept ${orders.join(' and should be kept ')}`]),
     ...(live.nullable === wanted.nullable
       ? []

@@ -1,16 +1,10 @@
 import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
-import { chooseField, type ChosenField } from './choose-field.js'
+import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../plan/pair.js'
-import {
-  besidesForeignKey,
-  isPlainIndex,
-  isPlainUnique,
-  isSayableColumn,
-  isSayableName,
-  KEY_TYPES,
-  readForeignKey,
-  reasonAgainstRelation,
-} from './sayable.js'
+import { besidesForeignKey, readForeignKey, reasonAgainstRelation } from './foreign-key.js'
+import { isPlainIndex, isPlainUnique } from './plain-parts.js'
+import { isRepresentable, isRepresentableName } from './representable.js'
+import { keyTypeOf } from '../../fields/columns.js'
 import type { SchemaInspection, InspectedTable } from './inspect.js'
 
 /** A model for an existing table. */
@@ -76,7 +70,7 @@ function nameModels(tables: readonly Table[], existing: ReadonlyMap<string, stri
 
 function reasonAgainst({ inspected, live }: Table): string | undefined {
   if (inspected.special !== null) return inspected.special
-  if (!isSayableName(inspected.name)) return 'its name has other characters than lower-case letters, digits and _'
+  if (!isRepresentableName(inspected.name)) return 'its name has other characters than lower-case letters, digits and _'
   return keyFault(live) ?? blockedBy(live)
 }
 
@@ -86,7 +80,7 @@ function keyFault(live: CatalogTable): string | undefined {
   const [name, ...others] = key.columns
   if (name == null || others.length > 0) return `its primary key has several columns: ${key.columns.join(', ')}`
   const column = find(live.columns, name)
-  if (!column || !isSayableName(name) || !(column.type in KEY_TYPES)) {
+  if (!column || !isRepresentableName(name) || !keyTypeOf(column)) {
     return `its primary key ${name} is of the type ${column?.type ?? 'unknown'}; integer, bigint and uuid can be one`
   }
   if (column.identity === null && column.default === null)
@@ -97,7 +91,7 @@ function keyFault(live: CatalogTable): string | undefined {
 function blockedBy(live: CatalogTable): string | undefined {
   const blocking = live.columns.find(
     (column) =>
-      !isSayableColumn(column) &&
+      !isRepresentable(column) &&
       !column.nullable &&
       column.default === null &&
       column.identity === null &&
@@ -108,7 +102,7 @@ function blockedBy(live: CatalogTable): string | undefined {
 
 function reasonOf({ name, type, generated, identity }: CatalogColumn): string {
   if (generated) return 'it is computed'
-  if (!isSayableName(name)) return 'its name has other characters than lower-case letters, digits and _'
+  if (!isRepresentableName(name)) return 'its name has other characters than lower-case letters, digits and _'
   return identity === null ? `no field has the type ${type}` : 'it is a counter, and not the primary key'
 }
 
@@ -122,7 +116,7 @@ function chooseModel({ inspected, live }: Table, context: Context): ChosenModel 
   const key = live.constraints.find(({ kind }) => kind === 'primary_key')?.columns[0]
   const columns = inspected.columns.flatMap(({ name }) => find(live.columns, name) ?? [])
   const fieldless = columns.filter(
-    (column) => !isSayableColumn(column) || (column.identity !== null && column.name !== key),
+    (column) => !isRepresentable(column) || (column.identity !== null && column.name !== key),
   )
   const chosen = columns
     .filter((column) => !fieldless.includes(column))

@@ -1,71 +1,54 @@
 import type { Json } from '../../json.js'
+import { areChoices } from '../../fields/choice.js'
+import { formOf, formsOf } from '../../fields/columns.js'
+import { fromSteps, toSteps } from '../../fields/exact-number.js'
+import type { Comparison, ExistingColumn, Limits } from '../../fields/existing-column.js'
 import type { CatalogColumn } from './catalog.js'
 import { type Expression, readExpression } from './expression.js'
-
-/** The restrictions of checks on one column, as settings of resources.yaml. Numbers are texts, so that no digit is lost. */
-export interface Demand {
-  readonly minimum?: string
-  readonly maximum?: string
-  /** Bounds of the length of a text. */
-  readonly min?: number
-  readonly max?: number
-  readonly choices?: readonly string[]
-}
-
-/** The kind of a column's values, which decides which comparisons apply. */
-type Kind = 'whole' | 'exact' | 'float' | 'text'
-
-const KINDS: readonly (readonly [type: RegExp, kind: Kind])[] = [
-  [/^(?:smallint|integer|bigint)$/, 'whole'],
-  [/^numeric\(\d+,\d+\)$/, 'exact'],
-  [/^(?:real|double precision)$/, 'float'],
-  [/^(?:text|character varying(?:\(\d+\))?)$/, 'text'],
-]
 
 const MIRRORED: Readonly<Record<string, string>> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' }
 
 /** Parses a check on one column; returns undefined if resources.yaml cannot express it. */
-export function readCheck(definition: string, column: CatalogColumn): Demand | undefined {
+export function readCheck(definition: string, column: CatalogColumn): Limits | undefined {
   const inner = /^CHECK \((.*)\)$/s.exec(definition)?.[1]
-  const kind = KINDS.find(([type]) => type.test(column.type))?.[1]
+  const comparison = formOf(column)?.form.comparison
   const expression = inner === undefined ? undefined : readExpression(inner)
-  if (!kind || !expression) return undefined
+  if (!comparison || !expression) return undefined
   const parts = expression.kind === 'and' ? flatten(expression.parts) : [expression]
-  const demands = parts.map((part) => demandOf(part, column, kind))
-  return demands.every((demand) => demand !== undefined) ? withoutIdle(joinDemands(demands), column) : undefined
+  const limits = parts.map((part) => limitsOf(part, { name: column.name, comparison }))
+  return limits.every((each) => each !== undefined) ? withoutIdle(joinLimits(limits), comparison) : undefined
 }
 
 /** A maximum length beyond that of the column's type restricts nothing. */
-function withoutIdle(demand: Demand, { type }: CatalogColumn): Demand {
-  const room = /^character varying\((\d+)\)$/.exec(type)?.[1]
-  const { max, ...others } = demand
-  return room !== undefined && max !== undefined && max >= Number(room) ? others : demand
+function withoutIdle(limits: Limits, comparison: Comparison): Limits {
+  const { max, ...others } = limits
+  const room = comparison.as === 'text' ? comparison.room : undefined
+  return room !== undefined && max !== undefined && max >= room ? others : limits
 }
 
 function flatten(parts: readonly Expression[]): readonly Expression[] {
   return parts.flatMap((part) => (part.kind === 'and' ? flatten(part.parts) : [part]))
 }
 
-function demandOf(part: Expression, column: CatalogColumn, kind: Kind): Demand | undefined {
+/** The column that a check restricts. */
+interface Subject {
+  readonly name: string
+  readonly comparison: Comparison
+}
+
+function limitsOf(part: Expression, subject: Subject): Limits | undefined {
   if (part.kind !== 'compare') return undefined
   const { operator, left, right } = part
   if (left.kind === 'value' && right.kind !== 'value') {
     const mirrored = MIRRORED[operator]
-    return mirrored
-      ? demandOf({ kind: 'compare', operator: mirrored, left: right, right: left }, column, kind)
-      : undefined
+    return mirrored ? limitsOf({ kind: 'compare', operator: mirrored, left: right, right: left }, subject) : undefined
   }
-  if (operator === 'in') return choicesOf(left, right, { column, kind })
+  if (operator === 'in') return choicesOf(left, right, subject)
   if (right.kind !== 'value') return undefined
-  if (left.kind === 'call') return lengthOf(left, { operator, bound: right.text }, { column, kind })
-  if (left.kind !== 'column' || left.name !== column.name) return undefined
-  if (kind === 'text') return operator === '<>' && right.text === '' ? { min: 1 } : undefined
-  return rangeOf({ operator, bound: right.text }, column, kind)
-}
-
-interface Where {
-  readonly column: CatalogColumn
-  readonly kind: Kind
+  if (left.kind === 'call') return lengthOf(left, { operator, bound: right.text }, subject)
+  if (left.kind !== 'column' || left.name !== subject.name) return undefined
+  if (subject.comparison.as === 'text') return operator === '<>' && right.text === '' ? { min: 1 } : undefined
+  return rangeOf({ operator, bound: right.text }, subject.comparison.decimals)
 }
 
 interface Bound {
@@ -73,26 +56,20 @@ interface Bound {
   readonly bound: string
 }
 
-function choicesOf(left: Expression, right: Expression, { column, kind }: Where): Demand | undefined {
-  if (kind !== 'text' || left.kind !== 'column' || left.name !== column.name || right.kind !== 'list') return undefined
+function choicesOf(left: Expression, right: Expression, { name, comparison }: Subject): Limits | undefined {
+  if (comparison.as !== 'text' || left.kind !== 'column' || left.name !== name || right.kind !== 'list')
+    return undefined
   const choices = right.items.flatMap((item) => (item.kind === 'value' ? [item.text] : []))
   return choices.length === right.items.length && areChoices(choices) ? { choices } : undefined
-}
-
-/** Whether these values are valid `choices` in resources.yaml. */
-export function areChoices(choices: readonly string[]): boolean {
-  return (
-    new Set(choices).size === choices.length && choices.every((choice) => choice !== '' && [...choice].length <= 255)
-  )
 }
 
 function lengthOf(
   { name, argument }: Extract<Expression, { kind: 'call' }>,
   { operator, bound }: Bound,
-  { column, kind }: Where,
-): Demand | undefined {
-  if (kind !== 'text' || !/^(?:char_length|character_length|length)$/.test(name)) return undefined
-  if (argument.kind !== 'column' || argument.name !== column.name || !/^\d{1,7}$/.test(bound)) return undefined
+  subject: Subject,
+): Limits | undefined {
+  if (subject.comparison.as !== 'text' || !/^(?:char_length|character_length|length)$/.test(name)) return undefined
+  if (argument.kind !== 'column' || argument.name !== subject.name || !/^\d{1,7}$/.test(bound)) return undefined
   const length = Number(bound)
   if (operator === '=' && length > 0) return { min: length, max: length }
   if (operator === '>=') return { min: length }
@@ -101,43 +78,23 @@ function lengthOf(
   return operator === '<' && length > 1 ? { max: length - 1 } : undefined
 }
 
-function rangeOf({ operator, bound }: Bound, { type }: CatalogColumn, kind: Kind): Demand | undefined {
-  const units = unitsOf(bound, type, kind)
-  if (units === undefined) {
+function rangeOf({ operator, bound }: Bound, decimals: number | undefined): Limits | undefined {
+  if (decimals === undefined) {
     const number = Number(bound)
-    if (kind !== 'float' || !Number.isFinite(number)) return undefined
+    if (!Number.isFinite(number)) return undefined
     return operator === '>=' ? { minimum: String(number) } : operator === '<=' ? { maximum: String(number) } : undefined
   }
-  const { value, scale } = units
-  const text = (digits: bigint) => spell(digits, scale)
-  if (operator === '>=') return { minimum: text(value) }
-  if (operator === '>') return { minimum: text(value + 1n) }
-  if (operator === '<=') return { maximum: text(value) }
-  return operator === '<' ? { maximum: text(value - 1n) } : undefined
-}
-
-/** Converts a number to a count of the smallest steps of the column; returns undefined if it lies between two steps. */
-function unitsOf(
-  bound: string,
-  type: string,
-  kind: Kind,
-): { readonly value: bigint; readonly scale: number } | undefined {
-  const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(bound) ?? []
-  if (whole === '' || (kind !== 'whole' && kind !== 'exact')) return undefined
-  const scale = kind === 'exact' ? Number(/,(\d+)\)/.exec(type)?.[1]) : 0
-  if (/[1-9]/.test(fraction.slice(scale))) return undefined
-  return { value: BigInt(`${sign}${whole}${fraction.slice(0, scale).padEnd(scale, '0')}`), scale }
-}
-
-function spell(value: bigint, scale: number): string {
-  if (scale === 0) return String(value)
-  const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0')
-  return `${value < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
+  const steps = toSteps(bound, decimals)
+  if (steps === undefined) return undefined
+  if (operator === '>=') return { minimum: fromSteps(steps, decimals) }
+  if (operator === '>') return { minimum: fromSteps(steps + 1n, decimals) }
+  if (operator === '<=') return { maximum: fromSteps(steps, decimals) }
+  return operator === '<' ? { maximum: fromSteps(steps - 1n, decimals) } : undefined
 }
 
 /** Combines restrictions: the narrowest of each kind. */
-export function joinDemands(demands: readonly Demand[]): Demand {
-  return demands.reduce((one, other) => {
+export function joinLimits(limits: readonly Limits[]): Limits {
+  return limits.reduce<Limits>((one, other) => {
     const [minimum, maximum] = [highest(one.minimum, other.minimum), lowest(one.maximum, other.maximum)]
     const [min, max] = [highest(one.min, other.min), lowest(one.max, other.max)]
     const choices =
@@ -171,60 +128,45 @@ function isLess(one: string | number, other: string | number): boolean {
 
 const fractionLength = (text: string): number => text.split('.')[1]?.length ?? 0
 
-/** The restrictions that a type has by itself, besides those of its field. */
-export function demandOfType({ type, labels }: CatalogColumn): Demand {
-  if (type === 'smallint') return { minimum: '-32768', maximum: '32767' }
-  return labels ? { choices: labels } : {}
+/** The limits that the type of a column has by itself, besides those of its field. */
+export function limitsOfType(column: ExistingColumn): Limits {
+  return joinLimits(formsOf(column).map(({ form }) => form.limits ?? {}))
 }
 
 /** A default that resources.yaml can express: a value, or a function call. */
-export type Default = { readonly call: 'now' | 'uuid' } | { readonly literal: Json }
+export type Default = { readonly call: string } | { readonly literal: Json }
 
-const CALLS: Readonly<Record<string, Default>> = {
-  'now()': { call: 'now' },
-  CURRENT_TIMESTAMP: { call: 'now' },
-  'transaction_timestamp()': { call: 'now' },
-  'gen_random_uuid()': { call: 'uuid' },
-}
+/** Other SQL for functions that a field type calls. */
+const SYNONYMS: Readonly<Record<string, string>> = { CURRENT_TIMESTAMP: 'now()', 'transaction_timestamp()': 'now()' }
 
 /** Parses a default; returns undefined if resources.yaml cannot express it. */
-export function readDefault(sql: string, column: CatalogColumn): Default | undefined {
-  const call = CALLS[sql]
-  if (call) return 'call' in call && CALLED[call.call].test(column.type) ? call : undefined
+export function readDefault(sql: string, column: ExistingColumn): Default | undefined {
+  const { type, form } = formOf(column) ?? {}
+  if (!type || !form) return undefined
+  const called = Object.entries(type.functions ?? {}).find(([, call]) => call === (SYNONYMS[sql] ?? sql))
+  if (called) return { call: called[0] }
   const expression = readExpression(sql)
-  if (expression?.kind === 'column' && /^(?:true|false)$/.test(expression.name) && column.type === 'boolean')
-    return { literal: expression.name === 'true' }
-  if (expression?.kind !== 'value') return undefined
-  const read = column.labels ? readText : LITERALS.find(([type]) => type.test(column.type))?.[1]
-  const literal = read?.(expression.text, column)
+  if (expression?.kind === 'column') {
+    // The words `true` and `false` are read as names.
+    const value = form.literal?.(expression.name)
+    return typeof value === 'boolean' && String(value) === expression.name ? { literal: value } : undefined
+  }
+  if (expression?.kind !== 'value' || !isValueOf(column, expression)) return undefined
+  const literal = form.literal?.(expression.text)
   return literal === undefined ? undefined : { literal }
 }
 
-const CALLED = { now: /^timestamp(?:\(6\))? with time zone$/, uuid: /^uuid$/ } as const
+/** Whether a constant is written as a value of the column's type or of one like it, whose text form is the same. */
+function isValueOf(column: ExistingColumn, { quoted, casts }: Extract<Expression, { kind: 'value' }>): boolean {
+  const comparison = formOf(column)?.form.comparison
+  if (comparison?.as === 'text' && !quoted) return false
+  return casts.every((cast) => {
+    if (withoutSizes(cast) === withoutSizes(column.type)) return true
+    const other = formOf({ type: withoutSizes(cast), collation: null, labels: null })?.form.comparison
+    return (
+      comparison !== undefined && (other?.as === comparison.as || (cast === 'numeric' && comparison.as === 'number'))
+    )
+  })
+}
 
-const readText = (text: string): Json => text
-
-/** Converts a value to its form in JSON bodies, which is the same for all spellings of the value. */
-const LITERALS: readonly (readonly [type: RegExp, read: (text: string, column: CatalogColumn) => Json | undefined])[] =
-  [
-    [/^(?:text|character varying(?:\(\d+\))?|uuid)$/, readText],
-    [/^(?:smallint|integer)$/, (text) => (/^-?\d{1,10}$/.test(text) ? Number(text) : undefined)],
-    [/^bigint$/, (text) => (/^-?\d{1,15}$/.test(text) ? Number(text) : undefined)],
-    [/^(?:real|double precision)$/, (text) => (/^-?\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : undefined)],
-    [
-      /^numeric\(\d+,\d+\)$/,
-      (text, { type }) => {
-        const units = unitsOf(text, type, 'exact')
-        return units && spell(units.value, units.scale)
-      },
-    ],
-    [/^boolean$/, (text) => (/^t/.test(text) ? true : /^f/.test(text) ? false : undefined)],
-    [/^date$/, (text) => (/^\d{4}-\d\d-\d\d$/.test(text) ? text : undefined)],
-    [
-      /^jsonb$/,
-      (text) => {
-        const value = JSON.parse(text) as Json
-        return typeof value === 'object' && !Array.isArray(value) ? undefined : value
-      },
-    ],
-  ]
+const withoutSizes = (type: string): string => type.replace(/\([\d,]+\)/, '')

@@ -1,16 +1,24 @@
+/** A constant, with the types that it is cast to. */
+interface Constant {
+  readonly kind: 'value'
+  readonly text: string
+  readonly quoted: boolean
+  readonly casts: readonly string[]
+}
+
 /** A parsed expression of the catalogue, without casts that do not change a comparison. */
 export type Expression =
   | { readonly kind: 'column'; readonly name: string }
-  | { readonly kind: 'value'; readonly text: string }
+  | Constant
   | { readonly kind: 'call'; readonly name: string; readonly argument: Expression }
   | { readonly kind: 'list'; readonly items: readonly Expression[] }
   | { readonly kind: 'compare'; readonly operator: string; readonly left: Expression; readonly right: Expression }
   | { readonly kind: 'and'; readonly parts: readonly Expression[] }
 
 const TOKEN =
-  /\s*('(?:[^'\\]|'')*'|"(?:[^"]|"")+"|::|<>|[<>]=|[=<>()[\],]|-?\d+(?:\.\d+)?|(?:character varying|double precision|[A-Za-z_]\w*))/y
+  /\s*('(?:[^'\\]|'')*'|"(?:[^"]|"")+"|::|<>|[<>]=|[=<>()[\],]|-?\d+(?:\.\d+)?|(?:character varying|double precision|time(?:stamp)?(?:\(\d\))? with(?:out)? time zone|[A-Za-z_]\w*))/y
 
-/** Casts of a column that keep its value and its order. Every cast of a constant is ignored. */
+/** Casts of a column that keep its value and its order. */
 const HARMLESS = new Set(['text', 'character varying', 'numeric', 'bigint', 'double precision', 'text[]'])
 
 const COMPARISONS = new Set(['=', '<>', '<', '<=', '>', '>='])
@@ -101,7 +109,8 @@ function readType(reader: Reader): string {
 }
 
 function castOf(operand: Expression, type: string): Expression {
-  if (operand.kind === 'value' || HARMLESS.has(type)) return operand
+  if (operand.kind === 'value') return { ...operand, casts: [...operand.casts, type] }
+  if (HARMLESS.has(type)) return operand
   if (operand.kind === 'list' && type.endsWith('[]')) return operand
   throw new Unread()
 }
@@ -113,8 +122,8 @@ function readPrimary(reader: Reader): Expression {
     reader.take(')')
     return inner
   }
-  if (token.startsWith("'")) return { kind: 'value', text: token.slice(1, -1).replaceAll("''", "'") }
-  if (/^-?\d/.test(token)) return { kind: 'value', text: token }
+  if (token.startsWith("'")) return constant(token.slice(1, -1).replaceAll("''", "'"), true)
+  if (/^-?\d/.test(token)) return constant(token, false)
   if (token === 'ARRAY') return readList(reader)
   if (token.startsWith('"')) return { kind: 'column', name: token.slice(1, -1).replaceAll('""', '"') }
   if (!/^[a-z_]\w*$/.test(token)) throw new Unread()
@@ -123,6 +132,10 @@ function readPrimary(reader: Reader): Expression {
   const argument = readAll(reader)
   reader.take(')')
   return { kind: 'call', name: token, argument }
+}
+
+function constant(text: string, quoted: boolean): Constant {
+  return { kind: 'value', text, quoted, casts: [] }
 }
 
 function readList(reader: Reader): Expression {

@@ -1,6 +1,6 @@
 import type { Json } from '../../json.js'
 import type { ChosenModel } from './choose.js'
-import type { ChosenField } from './choose-field.js'
+import type { Words } from './column-words.js'
 
 /** Words that YAML does not read as text. */
 const TAKEN = /^(?:true|false|null|yes|no|on|off|y|n)$/i
@@ -29,8 +29,12 @@ export function comment(text: string): string {
   return `# ${text.replaceAll(/[\u0000-\u001f\u007f-\u009f\ufeff\ufffe\uffff\s]+/g, ' ')}`
 }
 
-const spellWords = (words: ChosenField['words']): string =>
-  `{ ${words.map(([key, value]) => `${key}: ${spell(value)}`).join(', ')} }`
+const spellWords = (words: Words): string => `{ ${spellSettings(words).join(', ')} }`
+
+/** Renders words, one setting each. */
+export function spellSettings(words: Words): readonly string[] {
+  return words.map(([key, value]) => `${key}: ${spell(value)}`)
+}
 
 function spellIndex({ fields, unique }: ChosenModel['indexes'][number]): string {
   const list = `[${fields.map(spell).join(', ')}]`

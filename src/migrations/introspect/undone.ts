@@ -1,4 +1,3 @@
-import { fieldChanges } from '../../config/edit/add-field.js'
 import type { AppSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
 import type { CatalogColumn } from './catalog.js'
@@ -7,6 +6,7 @@ import { MigrationError } from '../files/error.js'
 import { type Migration, parseMigration } from '../files/files.js'
 import { type Comparison, compareOnly } from '../plan/generate.js'
 import { readDefault } from './constraint-parser.js'
+import { fieldChanges } from './declare-field.js'
 import type { Step } from '../files/steps.js'
 import { wantedTables } from '../plan/sql.js'
 

@@ -1,7 +1,9 @@
+import type { Limits } from '../../fields/existing-column.js'
 import type { CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
-import { type Demand, demandOfType, joinDemands, readCheck } from '../introspect/constraint-parser.js'
+import { joinLimits, limitsOfType, readCheck } from '../introspect/constraint-parser.js'
 import { find, has } from './pair.js'
-import { isPlainIndex, isPlainUnique, readForeignKey, reasonAgainstRelation } from '../introspect/sayable.js'
+import { readForeignKey, reasonAgainstRelation } from '../introspect/foreign-key.js'
+import { isPlainIndex, isPlainUnique } from '../introspect/plain-parts.js'
 import type { IsLeft, ReconcilePair } from './reconcile-pair.js'
 import type { WantedConstraint } from './sql.js'
 
@@ -105,23 +107,23 @@ const MATCHERS: Partial<Readonly<Record<CatalogConstraint['kind'], Matcher>>> = 
     return parts.filter((each) => JSON.stringify(readForeignKey(each)) === reference).slice(0, 1)
   },
   check: (parts, wanted, pair) => {
-    const asked = demandsOn(wanted.columns[0] ?? '', pair)
+    const asked = limitsOn(wanted.columns[0] ?? '', pair)
     const within = parts.filter((each) => {
-      const demand = each.columns.join() === wanted.columns.join() ? readLive(each, pair) : undefined
-      return demand !== undefined && Object.keys(demand).every((key) => key in asked)
+      const limits = each.columns.join() === wanted.columns.join() ? readLive(each, pair) : undefined
+      return limits !== undefined && Object.keys(limits).every((key) => key in asked)
     })
     return isMatchedBy(within, wanted, pair) ? within : []
   },
 }
 
 /** The combined restrictions of the configuration on a column. */
-function demandsOn(column: string, { to }: ReconcilePair): Demand {
+function limitsOn(column: string, { to }: ReconcilePair): Limits {
   const now = find(to.columns, column)
   const checks = to.constraints.filter(({ kind, columns }) => kind === 'check' && columns.join() === column)
-  return joinDemands(checks.flatMap(({ definition }) => (now && readCheck(definition, now)) ?? []))
+  return joinLimits(checks.flatMap(({ definition }) => (now && readCheck(definition, now)) ?? []))
 }
 
-function readLive({ definition, columns: [name] }: CatalogConstraint, { from }: ReconcilePair): Demand | undefined {
+function readLive({ definition, columns: [name] }: CatalogConstraint, { from }: ReconcilePair): Limits | undefined {
   const live = find(from.columns, name ?? '')
   return live && readCheck(definition, live)
 }
@@ -132,12 +134,12 @@ function isMatchedBy(checks: readonly CatalogConstraint[], wanted: CatalogConstr
   const [live, now] = [find(pair.from.columns, column ?? ''), find(pair.to.columns, column ?? '')]
   const asked = live && now && others.length === 0 ? readCheck(wanted.definition, now) : undefined
   if (!live || !asked) return false
-  const sum = joinDemands([demandOfType(live), ...checks.flatMap((each) => readLive(each, pair) ?? [])])
-  return Object.keys(asked).every((key) => isSame(key as keyof Demand, asked, sum))
+  const sum = joinLimits([limitsOfType(live), ...checks.flatMap((each) => readLive(each, pair) ?? [])])
+  return Object.keys(asked).every((key) => isSame(key as keyof Limits, asked, sum))
 }
 
-function isSame(key: keyof Demand, one: Demand, other: Demand): boolean {
-  const spell = (value: Demand[typeof key]) =>
+function isSame(key: keyof Limits, one: Limits, other: Limits): boolean {
+  const spell = (value: Limits[typeof key]) =>
     Array.isArray(value) ? JSON.stringify(value.toSorted()) : String(Number(value))
   return other[key] !== undefined && spell(one[key]) === spell(other[key])
 }

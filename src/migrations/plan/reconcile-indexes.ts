@@ -1,5 +1,5 @@
 import { has } from './pair.js'
-import { isPlainIndex } from '../introspect/sayable.js'
+import { isPlainIndex } from '../introspect/plain-parts.js'
 import type { IsLeft, ReconcilePair } from './reconcile-pair.js'
 
 /** Keeps existing indexes that satisfy the configuration or that it cannot express. */

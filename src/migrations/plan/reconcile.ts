@@ -1,10 +1,9 @@
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
 import { isCountable } from './column-steps.js'
-import { joinDemands, readCheck, readDefault } from '../introspect/constraint-parser.js'
+import { joinLimits, readCheck, readDefault } from '../introspect/constraint-parser.js'
 import type { Ownership } from './ownership.js'
 import { both, extra, type FormerNames, find, has, isOurs, isRetyped, usesOf } from './pair.js'
-import { isSayableColumn } from '../introspect/sayable.js'
-import { serves } from '../drift/serving.js'
+import { isRepresentable } from '../introspect/representable.js'
 import { reconcileConstraints } from './reconcile-constraints.js'
 import { reconcileIndexes } from './reconcile-indexes.js'
 import type { ReconcilePair } from './reconcile-pair.js'
@@ -70,7 +69,7 @@ function leftColumns({ wanted, from, to }: ReconcilePair): readonly CatalogColum
     (column) =>
       !column.generated &&
       !wanted.dropped.includes(column.name) &&
-      (!isSayableColumn(column) || (column.identity !== null && !isKey(from, column.name))),
+      (!isRepresentable(column) || (column.identity !== null && !isKey(from, column.name))),
   )
 }
 
@@ -93,7 +92,7 @@ interface Served {
 }
 
 function reconciledType(now: CatalogColumn, { asked, column, from, to }: Served): Partial<CatalogColumn> {
-  if (column.type === now.type || !serves(now.type, asked, column)) return {}
+  if (column.type === now.type || !asked.serves(column)) return {}
   const { type, collation, labels } = column
   // A bounded text belongs to another field type, unless its checks already restrict it to choices.
   if (!labels) return type.endsWith(')') && now.type === 'text' && !choicesOf(from, now.name) ? {} : { type }
@@ -105,7 +104,7 @@ function reconciledType(now: CatalogColumn, { asked, column, from, to }: Served)
 function choicesOf({ columns, constraints }: CatalogTable, name: string): readonly string[] | undefined {
   const column = find(columns, name)
   const checks = constraints.filter(({ kind, columns: [first] }) => kind === 'check' && first === name)
-  return column && joinDemands(checks.flatMap(({ definition }) => readCheck(definition, column) ?? [])).choices
+  return column && joinLimits(checks.flatMap(({ definition }) => readCheck(definition, column) ?? [])).choices
 }
 
 const isKey = ({ constraints }: CatalogTable, column: string): boolean =>

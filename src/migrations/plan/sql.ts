@@ -6,6 +6,7 @@ import {
   primaryKeyName,
   uniqueName,
 } from '../../config/parse/constraint-names.js'
+import type { ExistingColumn } from '../../fields/existing-column.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
 
 /** A table as resources.yaml wants it, each part with the SQL that makes it. */
@@ -33,8 +34,8 @@ export interface WantedColumn {
   readonly nullable: boolean
   /** Whether the server has a value for an insert that leaves it out: a default or a counter. */
   readonly filled: boolean
-  /** The most characters of a value; undefined when nothing bounds them. */
-  readonly longest: number | undefined
+  /** Whether an existing column of another type can hold the values. */
+  readonly serves: (column: ExistingColumn) => boolean
   /** Everything that follows the name of the column. */
   readonly definition: string
 }
@@ -56,19 +57,6 @@ export interface WantedIndex {
   readonly implied: boolean
   readonly columns: readonly string[]
 }
-
-/**
- * What the server puts into a key that no client sends, by the type of the column. `always`, because a row that brings its
- * own number does not move the counter on, and a later insert would fail on it; whoever copies rows on purpose says so by
- * `overriding system value`, and COPY needs no word.
- */
-const SERVER_KEYS: Readonly<Record<string, string>> = {
-  integer: 'generated always as identity',
-  bigint: 'generated always as identity',
-  uuid: 'default gen_random_uuid()',
-}
-
-const CALLS = { now: 'now()', uuid: 'gen_random_uuid()' } as const
 
 const ON_DELETE = { restrict: 'restrict', cascade: 'cascade', set_null: 'set null' } as const
 
@@ -105,7 +93,7 @@ function wantedTable(model: ModelSpec): WantedTable {
 function wantedColumn(field: FieldSpec): WantedColumn {
   const type = field.type.column(field.options)
   const given = defaultOf(field)
-  const key = field.primaryKey && field.readOnly && given === undefined ? SERVER_KEYS[type] : undefined
+  const key = field.primaryKey && field.readOnly && given === undefined ? field.type.assigned : undefined
   const parts = [type, key, field.nullable || field.primaryKey ? undefined : 'not null', given && `default ${given}`]
   return {
     name: field.column,
@@ -115,7 +103,7 @@ function wantedColumn(field: FieldSpec): WantedColumn {
     default: given,
     nullable: field.nullable,
     filled: (key ?? given) !== undefined,
-    longest: field.type.longest(field.options),
+    serves: (column) => field.type.serves?.(column, field.options) ?? false,
     definition: parts.filter(Boolean).join(' '),
   }
 }
@@ -127,9 +115,9 @@ function formerColumns({ renamedFrom, target }: FieldSpec): readonly string[] {
 }
 
 function defaultOf(field: FieldSpec): string | undefined {
-  if (field.auto !== undefined) return CALLS.now
+  if (field.auto !== undefined) return field.type.functions?.now
   if (field.default === undefined) return undefined
-  if ('call' in field.default) return CALLS[field.default.call]
+  if ('call' in field.default) return field.type.functions?.[field.default.call]
   const json = field.default.literal
   if (json === null) return undefined
   const source = JSON.stringify(json)

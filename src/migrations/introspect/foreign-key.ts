@@ -1,19 +1,6 @@
-import { identifier } from '../../fields/sql-literal.js'
-import { areChoices } from './constraint-parser.js'
-import type { CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
-
-/** The columns that a field can stand for, by their type. */
-const TYPES =
-  /^(?:text|character varying(?:\(\d+\))?|smallint|integer|bigint|numeric\(\d+,\d+\)|real|double precision|boolean|date|timestamp(?:\(6\))? with time zone|uuid|jsonb)$/
-
-const NAME = /^[a-z][a-z0-9_]{0,62}$/
-
-/** Whether a name can stand in resources.yaml. */
-export const isSayableName = (name: string): boolean => NAME.test(name)
-
-/** Whether a field can stand for a column. */
-export const isSayableColumn = ({ name, type, labels, generated }: CatalogColumn): boolean =>
-  isSayableName(name) && !generated && (labels === null ? TYPES.test(type) : areChoices(labels))
+import { keyTypeOf } from '../../fields/columns.js'
+import type { CatalogConstraint, CatalogTable } from './catalog.js'
+import { isRepresentableName } from './representable.js'
 
 /** What a foreign key does, as far as resources.yaml can say it. That keys may change, and when it is checked, are no matter. */
 export interface Reference {
@@ -46,14 +33,6 @@ export function readForeignKey({
   return onDelete && { column, target, key, onDelete }
 }
 
-/** The types of fields that can be primary keys, by the type of the column. */
-export const KEY_TYPES: Readonly<Record<string, string>> = {
-  smallint: 'integer',
-  integer: 'integer',
-  bigint: 'bigint',
-  uuid: 'uuid',
-}
-
 /** Why no relation can stand for a foreign key, whatever models there are; undefined when one can. */
 export function reasonAgainstRelation(
   key: CatalogConstraint,
@@ -65,12 +44,13 @@ export function reasonAgainstRelation(
   if (!reference || !column) return `the file cannot say ${key.definition}`
   const primary = target?.constraints.find(({ kind }) => kind === 'primary_key')
   if (primary?.columns.join() !== reference.key) return `${reference.target}.${reference.key} is not the primary key`
-  const type = KEY_TYPES[target?.columns.find(({ name }) => name === reference.key)?.type ?? '']
-  if (type !== KEY_TYPES[column.type]) return `it is ${column.type}, and the key is of another type`
+  const pointed = target?.columns.find(({ name }) => name === reference.key)
+  if ((pointed && keyTypeOf(pointed)) !== keyTypeOf(column))
+    return `it is ${column.type}, and the key is of another type`
   if (table.constraints.some(({ kind, columns }) => kind === 'primary_key' && columns.includes(column.name)))
     return 'it is the primary key'
   const name = column.name.slice(0, -3)
-  if (!column.name.endsWith('_id') || !isSayableName(name)) return "a relation's column ends with _id"
+  if (!column.name.endsWith('_id') || !isRepresentableName(name)) return "a relation's column ends with _id"
   if (table.columns.some((other) => other.name === name)) return `there is a column ${name} already`
   if (!key.validated) return 'the foreign key is not valid for all rows'
   return reference.onDelete === 'set_null' && !column.nullable ? 'on delete set null, and it takes no null' : undefined
@@ -83,16 +63,4 @@ export function besidesForeignKey({ definition }: CatalogConstraint): readonly s
       /ON UPDATE (?:CASCADE|SET NULL|SET DEFAULT|RESTRICT)|(?<!NOT )DEFERRABLE(?: INITIALLY DEFERRED)?|MATCH FULL|NOT VALID/g,
     ) ?? []
   )
-}
-
-const listOf = (columns: readonly (string | null)[]): string => columns.join(', ')
-
-/** Whether a unique constraint is only that. */
-export const isPlainUnique = ({ definition, columns }: CatalogConstraint): boolean =>
-  definition.replaceAll('"', '') === `UNIQUE (${listOf(columns)})`
-
-/** Whether an index is what `indexes:` makes: a B-tree of columns in their own order. */
-export function isPlainIndex(table: string, { name, definition, columns }: CatalogIndex, unique?: 'unique'): boolean {
-  const plain = `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${identifier(name)} ON ${identifier(table)} USING btree (${listOf(columns)})`
-  return !columns.includes(null) && definition.replaceAll('"', '') === plain.replaceAll('"', '')
 }

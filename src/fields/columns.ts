@@ -1,0 +1,27 @@
+import type { ColumnForm, ExistingColumn } from './existing-column.js'
+import type { FieldType } from './field-type.js'
+import { FIELD_TYPES } from './index.js'
+
+/** A field type that can describe a column, and how. */
+export interface TypedForm {
+  readonly type: FieldType
+  readonly form: ColumnForm
+}
+
+/** Every field type that can describe a column. */
+export function formsOf(column: ExistingColumn): readonly TypedForm[] {
+  return FIELD_TYPES.flatMap((type) => {
+    const form = type.fromColumn?.(column)
+    return form ? [{ type, form }] : []
+  })
+}
+
+/** The first of them. All of them read checks and defaults in one way. */
+export function formOf(column: ExistingColumn): TypedForm | undefined {
+  return formsOf(column)[0]
+}
+
+/** The field type of a primary key in a column; undefined when there is none. */
+export function keyTypeOf(column: ExistingColumn): FieldType | undefined {
+  return formsOf(column).find(({ type }) => type.key)?.type
+}

@@ -1,0 +1,43 @@
+import type { Json } from '../json.js'
+
+/** A column that exists, as the catalogue of PostgreSQL describes it. */
+export interface ExistingColumn {
+  /** With its sizes: `character varying(100)`. */
+  readonly type: string
+  /** Null if it is the default of the type. */
+  readonly collation: string | null
+  /** The values of an enum, in order; null for all other types. */
+  readonly labels: readonly string[] | null
+}
+
+/** Restrictions on the values of a column, as options of a field. Numbers are texts, so that no digit is lost. */
+export interface Limits {
+  readonly minimum?: string
+  readonly maximum?: string
+  /** Bounds of the length of a text. */
+  readonly min?: number
+  readonly max?: number
+  readonly choices?: readonly string[]
+}
+
+/**
+ * How constants in checks compare with the values of a column: as texts, of which the type of the column may bound the length, or as
+ * numbers with a fixed number of decimals, or as floating-point numbers when that number is undefined.
+ */
+export type Comparison =
+  | { readonly as: 'text'; readonly room: number | undefined }
+  | { readonly as: 'number'; readonly decimals: number | undefined }
+
+/** How a field of one type describes a column that exists. */
+export interface ColumnForm {
+  /** The limits that the type of the column has and the type of the field does not have: those of `smallint`. */
+  readonly limits?: Limits
+  /** Left out where no check is read. */
+  readonly comparison?: Comparison
+  /** The limits that options of the field can express. */
+  readonly expresses: readonly (keyof Limits)[]
+  /** The options of the field; undefined when the field needs a limit that the column does not have. */
+  options(limits: Limits): Readonly<Record<string, Json>> | undefined
+  /** The JSON form of a default, which is the same for all spellings of one value; undefined when a file cannot contain it. */
+  literal?(text: string): Json | undefined
+}

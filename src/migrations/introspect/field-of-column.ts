@@ -1,0 +1,91 @@
+import type { Limits } from '../../fields/existing-column.js'
+import type { CatalogColumn, CatalogConstraint, CatalogTable } from './catalog.js'
+import { type TypeWords, type Words, wordsForDefault, wordsForType } from './column-words.js'
+import { readCheck } from './constraint-parser.js'
+import { isPlainIndex, isPlainUnique } from './plain-parts.js'
+
+/** A field for a column that is there. */
+export interface ChosenField {
+  readonly name: string
+  readonly column: string
+  /** What stands in resources.yaml, in order. */
+  readonly words: Words
+  /** What the column has and the words do not say. */
+  readonly left: readonly string[]
+}
+
+interface Role {
+  readonly key: boolean
+  readonly relation: { readonly name: string; readonly model: string; readonly onDelete: string } | undefined
+}
+
+/** Chooses the field for a column that a field can stand for. */
+export function chooseField(table: CatalogTable, column: CatalogColumn, { key, relation }: Role): ChosenField {
+  const place = `${table.name}.${column.name}`
+  const checks = table.constraints.filter((each) => each.kind === 'check' && each.columns.join() === column.name)
+  const said = relation ? relationWords(relation) : wordsFor(column, key ? [] : checks)
+  const unsaid = checks.filter((check) => !isExpressed(check, column, said))
+  const value = key ? { words: [], left: [] } : defaultWords(column, said.words)
+  return {
+    name: relation?.name ?? column.name,
+    column: column.name,
+    words: [
+      ...said.words,
+      ...(key ? [['primary_key', true] as const] : []),
+      ...(column.nullable ? [['nullable', true] as const] : []),
+      ...(!key && isUnique(table, column.name) ? [['unique', true] as const] : []),
+      ...value.words,
+    ],
+    left: [
+      ...unsaid.map(({ name, definition }) => `${place}: the check ${name} stays as it is: ${definition}`),
+      ...value.left.map((text) => `${place}: ${text}`),
+    ],
+  }
+}
+
+/** A check of which the words would express only a part stays as it is, and they express nothing of it. */
+function wordsFor(column: CatalogColumn, checks: readonly CatalogConstraint[]): TypeWords {
+  const read = checks.flatMap((check) => (check.validated && readCheck(check.definition, column)) || [])
+  // Choices leave no room for other words.
+  const simple = read.filter(({ choices, ...others }) => choices === undefined || Object.keys(others).length === 0)
+  const all = typeWords(column, simple)
+  return typeWords(
+    column,
+    simple.filter((limits) => isWithin(limits, all)),
+  )
+}
+
+function typeWords(column: CatalogColumn, checks: readonly Limits[]): TypeWords {
+  const words = wordsForType(column, checks)
+  if (!words) throw new Error(`no field has the type ${column.type}`)
+  return words
+}
+
+const isWithin = (limits: Limits, { expresses }: TypeWords): boolean =>
+  Object.keys(limits).every((key) => expresses.includes(key as keyof Limits))
+
+function isExpressed(check: CatalogConstraint, column: CatalogColumn, said: TypeWords): boolean {
+  const limits = check.validated ? readCheck(check.definition, column) : undefined
+  return limits !== undefined && isWithin(limits, said)
+}
+
+function isUnique(table: CatalogTable, column: string): boolean {
+  return (
+    table.constraints.some((each) => each.kind === 'unique' && each.columns.join() === column && isPlainUnique(each)) ||
+    table.indexes.some((each) => each.columns.join() === column && isPlainIndex(table.name, each, 'unique'))
+  )
+}
+
+function relationWords({ model, onDelete }: NonNullable<Role['relation']>): TypeWords {
+  const action: Words = onDelete === 'restrict' ? [] : [['on_delete', onDelete]]
+  return { words: [['type', 'belongs_to'], ['model', model], ...action], expresses: [] }
+}
+
+/** A default has to be one of the choices. */
+function defaultWords(column: CatalogColumn, words: Words): Pick<ChosenField, 'words' | 'left'> {
+  const found = wordsForDefault(column.default, column)
+  const choices = words.find(([key]) => key === 'choices')?.[1]
+  const isFitting = found?.every(([, value]) => !Array.isArray(choices) || choices.includes(value))
+  if (!found || !isFitting) return { words: [], left: [`its default stays as it is: ${column.default}`] }
+  return { words: found, left: [] }
+}

@@ -1,0 +1,11 @@
+import { formOf } from '../../fields/columns.js'
+import type { CatalogColumn } from './catalog.js'
+
+const NAME = /^[a-z][a-z0-9_]{0,62}$/
+
+/** Whether a name can be used in resources.yaml. */
+export const isRepresentableName = (name: string): boolean => NAME.test(name)
+
+/** Whether a field can describe a column. */
+export const isRepresentable = (column: CatalogColumn): boolean =>
+  isRepresentableName(column.name) && !column.generated && formOf(column) !== undefined
