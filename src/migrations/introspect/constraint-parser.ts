@@ -47,8 +47,14 @@ function limitsOf(part: Expression, subject: Subject): Limits | undefined {
   if (right.kind !== 'value') return undefined
   if (left.kind === 'call') return lengthOf(left, { operator, bound: right.text }, subject)
   if (left.kind !== 'column' || left.name !== subject.name) return undefined
-  if (subject.comparison.as === 'text') return operator === '<>' && right.text === '' ? { min: 1 } : undefined
+  if (subject.comparison.as === 'text') return textLimits(operator, right.text)
   return rangeOf({ operator, bound: right.text }, subject.comparison.decimals)
+}
+
+/** PostgreSQL prints a list of one choice as a comparison. */
+function textLimits(operator: string, text: string): Limits | undefined {
+  if (operator === '=') return areChoices([text]) ? { choices: [text] } : undefined
+  return operator === '<>' && text === '' ? { min: 1 } : undefined
 }
 
 interface Bound {

@@ -41,9 +41,16 @@ function spellIndex({ fields, unique }: ChosenModel['indexes'][number]): string 
   return unique ? `{ fields: ${list}, unique: true }` : list
 }
 
+/** JSON, which is YAML, without the characters that YAML does not allow as they are. */
+function quote(text: string): string {
+  return JSON.stringify(text).replaceAll(
+    /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
 function spell(value: Json): string {
-  if (typeof value === 'string')
-    return /^[a-z][a-z0-9_-]*$/i.test(value) && !TAKEN.test(value) ? value : JSON.stringify(value)
+  if (typeof value === 'string') return /^[a-z][a-z0-9_-]*$/i.test(value) && !TAKEN.test(value) ? value : quote(value)
   if (Array.isArray(value)) return `[${value.map(spell).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   return `{ ${Object.entries(value)
