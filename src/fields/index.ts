@@ -11,6 +11,7 @@ import { json } from './json.js'
 import { belongsTo } from './relation.js'
 import { string } from './string.js'
 import { text } from './text.js'
+import { time } from './time.js'
 import { timestamp } from './timestamp.js'
 import { url } from './url.js'
 import { uuid } from './uuid.js'
@@ -27,6 +28,7 @@ export const FIELD_TYPES: readonly FieldType[] = [
   float,
   boolean,
   date,
+  time,
   timestamp,
   uuid,
   choice,

@@ -11,18 +11,19 @@ models:
       id: { type: bigint, primary_key: true }
       at: { type: timestamp }
       day: { type: date }
+      opens: { type: time }
       weight: { type: float }
       price: { type: decimal, precision: 6, scale: 2 }
 resources:
   event:
     model: event
     path: /events/
-    filterable: { at: [exact, lt], day: [exact, in], weight: [exact, lte], price: [exact, in] }
-    orderable: [at, day, weight, price]
+    filterable: { at: [exact, lt], day: [exact, in], opens: [exact, gte], weight: [exact, lte], price: [exact, in] }
+    orderable: [at, day, opens, weight, price]
     pagination: { style: cursor, page_size: 1, count: none }
 `
 
-// Each in the order of PostgreSQL; the first three and the last three are what no request can store.
+// Each in the order of PostgreSQL; the first and the last few are what no request can store, of `price` and `opens` only the last.
 const VALUES = {
   at: [
     ['-infinity', '-infinity'],
@@ -43,6 +44,16 @@ const VALUES = {
     ['12000-02-29', '12000-02-29'],
     ['5874897-12-31', '5874897-12-31'],
     ['infinity', 'infinity'],
+  ],
+  opens: [
+    ['00:00:00', '00:00:00'],
+    ['00:00:00.000001', '00:00:00.000001'],
+    ['09:00:00', '09:00:00'],
+    ['09:30:00', '09:30:00'],
+    ['09:30:00.250', '09:30:00.25'],
+    ['20:00:00', '20:00:00'],
+    ['23:59:59.999999', '23:59:59.999999'],
+    ['24:00:00', '24:00:00'],
   ],
   weight: [
     ['-Infinity', '-Infinity'],
@@ -73,7 +84,7 @@ beforeAll(async () => {
   api = await startApi(YAML, { judge: false })
   const rows = VALUES.at.map((_, row) => `(${FIELDS.map((field) => `'${VALUES[field][row]?.[0]}'`).join(', ')})`)
   await api.database.query({
-    text: `insert into events (at, day, weight, price) values ${rows.join(', ')}`,
+    text: `insert into events (at, day, opens, weight, price) values ${rows.join(', ')}`,
     values: [],
   })
 })
@@ -107,7 +118,7 @@ test('nothing of it can be sent in a body', async () => {
   for (const id of [1, 8]) {
     const event = (await (await api.fetch(`/events/${id}/`)).json()) as Event
     const answer = (await (await api.send('PUT', `/events/${id}/`, event)).json()) as { errors: object }
-    const wrong = FIELDS.filter((field) => field !== 'price' || id === 8)
+    const wrong = FIELDS.filter((field) => !['price', 'opens'].includes(field) || id === 8)
     expect(Object.keys(answer.errors)).toEqual(wrong)
   }
 })

@@ -17,6 +17,7 @@ const FIELDS: Readonly<Record<string, readonly [declared: string, record: string
   float: ['minimum: 1', 'number'],
   boolean: ['unique: false', 'boolean'],
   date: ['unique: false', 'string'],
+  time: ['unique: false', 'string'],
   timestamp: ['unique: false', 'string'],
   uuid: ['unique: false', 'string'],
   choice: [`choices: [out, "it's"]`, `"out" | "it's"`],
