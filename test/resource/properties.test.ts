@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { JsonText } from '../../src/fields/json-text.js'
 import { RouteTable } from '../../src/http/route-table.js'
 import { fieldType, FIELD_TYPES } from '../../src/fields/index.js'
+import { lookupsOfType } from '../../src/lookups/index.js'
 import { type Api, startApi } from '../support/api.js'
 import { linksOf } from '../support/links.js'
 
@@ -19,17 +20,33 @@ models:
       price: { type: decimal, precision: 6, scale: 2 }
       done: { type: boolean, nullable: true }
       day: { type: date, nullable: true }
+      opens: { type: time, nullable: true }
       weight: { type: float }
 `
-const ORDERABLE = ['name', 'note', 'size', 'price', 'done', 'day', 'weight']
+const ORDERABLE = ['name', 'note', 'size', 'price', 'done', 'day', 'opens', 'weight']
+const ORDERED = ['exact', 'ne', 'in', 'not_in', 'gt', 'gte', 'lt', 'lte', 'range', 'isnull'] as const
+const TEXTUAL = [
+  'exact',
+  'ne',
+  'in',
+  'not_in',
+  'contains',
+  'icontains',
+  'startswith',
+  'istartswith',
+  'endswith',
+  'iexact',
+  'isnull',
+] as const
 const LOOKUPS = {
-  name: ['exact', 'ne', 'in', 'contains', 'icontains', 'startswith', 'istartswith', 'isnull'],
-  note: ['exact', 'ne', 'in', 'contains', 'icontains', 'startswith', 'istartswith', 'isnull'],
-  size: ['exact', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull'],
-  price: ['exact', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull'],
+  name: TEXTUAL,
+  note: TEXTUAL,
+  size: ORDERED,
+  price: ORDERED,
   done: ['exact', 'ne', 'isnull'],
-  day: ['exact', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull'],
-  weight: ['exact', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull'],
+  day: ORDERED,
+  opens: ORDERED,
+  weight: ORDERED,
 } as const
 
 type Lookup = (typeof LOOKUPS)[keyof typeof LOOKUPS][number]
@@ -55,6 +72,7 @@ interface Item {
   readonly price: string
   readonly done: boolean | null
   readonly day: string | null
+  readonly opens: string | null
   readonly weight: number
 }
 
@@ -95,6 +113,7 @@ const item = fc.record({
   price: fc.integer({ min: -300, max: 300 }).map((cents) => (cents / 100).toFixed(2).replace('-0.00', '0.00')),
   done: fc.option(fc.boolean()),
   day: fc.option(fc.constantFrom('0001-01-01', '2000-01-01', '2000-01-02', '9999-12-31')),
+  opens: fc.option(fc.constantFrom('00:00:00', '09:30:00', '09:30:00.25', '23:59:59.999999')),
   weight: fc.constantFrom(0, 0.1, 0.2, 0.3, -1e-300, 1e300, 5e-324, 3),
 })
 const items = fc.array(item, { maxLength: 12 }).chain((rows) =>
@@ -115,8 +134,8 @@ afterAll(() => api.close())
 const store = async (rows: readonly Item[]) => {
   await api.database.query({ text: 'truncate items', values: [] })
   await api.database.query({
-    text: `insert into items (id, name, note, size, price, done, day, weight) overriding system value
-      select * from jsonb_to_recordset($1) as r(id bigint, name text, note text, size integer, price numeric, done boolean, day date, weight double precision)`,
+    text: `insert into items (id, name, note, size, price, done, day, opens, weight) overriding system value
+      select * from jsonb_to_recordset($1) as r(id bigint, name text, note text, size integer, price numeric, done boolean, day date, opens time, weight double precision)`,
     values: [JSON.stringify(rows)],
   })
 }
@@ -254,12 +273,15 @@ describe('with places for nulls, pages', () => {
 describe('filters', () => {
   /** What PostgreSQL folds under the collation C: letters of ASCII. */
   const fold = (value: string) => value.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
+  /** How a value compares with what a lookup with one operand asks for. */
   const HOLDS: Readonly<
-    Record<Lookup, (field: string, value: Exclude<Value, null>, wanted: Exclude<Value, null>) => boolean>
+    Record<
+      Exclude<Lookup, ManyLookup>,
+      (field: string, value: Exclude<Value, null>, wanted: Exclude<Value, null>) => boolean
+    >
   > = {
     exact: (field, value, wanted) => compareValues(field, value, wanted) === 0,
     ne: (field, value, wanted) => compareValues(field, value, wanted) !== 0,
-    in: (field, value, wanted) => compareValues(field, value, wanted) === 0,
     gt: (field, value, wanted) => compareValues(field, value, wanted) > 0,
     gte: (field, value, wanted) => compareValues(field, value, wanted) >= 0,
     lt: (field, value, wanted) => compareValues(field, value, wanted) < 0,
@@ -268,8 +290,30 @@ describe('filters', () => {
     icontains: (_field, value, wanted) => fold(String(value)).includes(fold(String(wanted))),
     startswith: (_field, value, wanted) => String(value).startsWith(String(wanted)),
     istartswith: (_field, value, wanted) => fold(String(value)).startsWith(fold(String(wanted))),
+    endswith: (_field, value, wanted) => String(value).endsWith(String(wanted)),
+    iexact: (_field, value, wanted) => fold(String(value)) === fold(String(wanted)),
     isnull: () => false,
   }
+
+  /** The same for lookups with several operands. */
+  type ManyLookup = 'in' | 'not_in' | 'range'
+  const HOLDS_MANY: Readonly<
+    Record<ManyLookup, (field: string, value: Exclude<Value, null>, wanted: readonly Exclude<Value, null>[]) => boolean>
+  > = {
+    in: (field, value, wanted) => wanted.some((each) => compareValues(field, value, each) === 0),
+    not_in: (field, value, wanted) => wanted.every((each) => compareValues(field, value, each) !== 0),
+    range: (field, value, [first, last]) =>
+      compareValues(field, first ?? null, value) <= 0 && compareValues(field, value, last ?? null) <= 0,
+  }
+  const takesMany = (lookup: Lookup): lookup is ManyLookup => lookup in HOLDS_MANY
+
+  test.each(Object.entries(LOOKUPS))('are tried with every lookup that %s offers', (field, lookups) => {
+    const [, name = ''] = new RegExp(`^ {6}${field}: \\{ type: (\\w+)`, 'm').exec(MODEL) ?? []
+    const type = fieldType(name)
+    if (!type) throw new Error(`no type ${name}`)
+    const offered = lookupsOfType(type).map((lookup) => lookup.name)
+    expect(lookups.toSorted()).toEqual(offered.toSorted())
+  })
 
   interface Condition {
     readonly field: keyof typeof LOOKUPS
@@ -290,18 +334,23 @@ describe('filters', () => {
     }),
   )
 
+  /** A range has two ends, which may be the same, or the wrong way round. */
+  const operandsOf = (lookup: ManyLookup, wanted: Condition['wanted']): Condition['wanted'] =>
+    lookup === 'range' ? [wanted[0], wanted[1] ?? wanted[0]].filter((value) => value !== undefined) : wanted
+
   const spell = ({ field, lookup, wanted, isNull }: Condition): [string, string] => {
-    const values =
-      lookup === 'in' ? wanted.map((value) => String(value).replaceAll(/[\\,]/g, '\\$&')) : [String(wanted[0])]
+    const values = takesMany(lookup)
+      ? operandsOf(lookup, wanted).map((value) => String(value).replaceAll(/[\\,]/g, '\\$&'))
+      : [String(wanted[0])]
     return [lookup === 'exact' ? field : `${field}__${lookup}`, lookup === 'isnull' ? String(isNull) : values.join(',')]
   }
 
   const holds = ({ field, lookup, wanted, isNull }: Condition, row: Item): boolean => {
     const value = row[field]
     if (lookup === 'isnull') return (value === null) === isNull
-    if (lookup === 'ne' && value === null) return true
-    const choices = lookup === 'in' ? wanted : wanted.slice(0, 1)
-    return value !== null && choices.some((each) => HOLDS[lookup](field, value, each))
+    if (value === null) return lookup === 'ne' || lookup === 'not_in'
+    if (takesMany(lookup)) return HOLDS_MANY[lookup](field, value, operandsOf(lookup, wanted))
+    return wanted.slice(0, 1).every((each) => HOLDS[lookup](field, value, each))
   }
 
   test('find the records that a model of them finds', async () => {
@@ -422,6 +471,12 @@ describe('bodies', () => {
       '2024-01-01T24:00:00Z',
       '2024-01-01t00:00:00z',
       '2024-01-01T00:00:00+14:00',
+      '09:30:00',
+      '23:59:59.999999',
+      '23:59:59.9999999',
+      '23:59:60',
+      '24:00:00',
+      '09:30:00Z',
       'NaN',
       'Infinity',
       '-0',
@@ -479,6 +534,7 @@ describe('bodies', () => {
     float: '1e-7',
     boolean: 'false',
     date: '"2024-02-29"',
+    time: '"09:30:00.250"',
     timestamp: '"2024-02-29T12:00:00.5+14:00"',
     uuid: '"0190163D-8694-739B-AEA5-966C26F8AD91"',
     choice: '"\\\\"',
