@@ -70,14 +70,15 @@ function recordStatements(
   }
   const change = (id: string, row: Row, only: readonly Precondition[]): Rendered => {
     const params = parameters(id)
-    const fields = writeColumns.fieldsOf(row)
-    const changes = fields.map((field) => {
-      const [column, value] = [identifier(field.column), row[field.name]]
+    const columns = writeColumns.columnsOf(row)
+    const changes = columns.map(({ field, column }) => {
+      const value = row[field.name]
       if (!(value instanceof JsonMergePatch)) return `${column} = ${params.add(writeCell(field, value))}`
       return `${column} = ${mergedInto(`${table}.${column}`, value, (part) => params.add(part))}`
     })
     const set = [...changes, ...writeColumns.touched].join(', ')
     const where = found(only, params)
+    const fields = columns.map(({ field }) => field)
     const returning = `${selected}${scopeChecks(model, fields, scopes, params)}`
     const text = `update ${table} set ${set} where ${where} returning ${returning}`
     return { text, values: params.values, kind: WRITE, record: id }

@@ -55,10 +55,11 @@ interface Created {
 function renderCreation({ model, selected, writeColumns, scopes }: Created, given: Row): Rendered {
   const params = parameters()
   const row = filledByScope(model, given, scopes)
-  const fields = writeColumns.fieldsOf(row)
-  const names = fields.map((field) => identifier(field.column)).join(', ')
-  const places = fields.map((field) => params.add(writeCell(field, row[field.name]))).join(', ')
-  const values = fields.length === 0 ? 'default values' : `(${names}) values (${places})`
+  const columns = writeColumns.columnsOf(row)
+  const names = columns.map(({ column }) => column).join(', ')
+  const places = columns.map(({ field }) => params.add(writeCell(field, row[field.name]))).join(', ')
+  const values = columns.length === 0 ? 'default values' : `(${names}) values (${places})`
+  const fields = columns.map(({ field }) => field)
   const returning = `${identifier(model.primaryKey.column)}::text, ${selected}${scopeChecks(model, fields, scopes, params)}`
   const text = `insert into ${identifier(model.table)} ${values} returning ${returning}`
   return { text, values: params.values, kind: { retry: false, quick: false } }
