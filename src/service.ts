@@ -32,24 +32,24 @@ import { openApiRoutes } from './openapi/serve.js'
 
 interface ServiceOptions {
   readonly log: Log
-  /** Where requests are counted, if anybody wants to know. */
+  /** Counts requests, if metrics are on. */
   readonly traffic?: Traffic | undefined
-  /** Where requests are traced, if anybody has set that up. */
+  /** Traces requests, if tracing is on. */
   readonly spans?: Spans | undefined
-  /** What its server puts up with, where that is not the usual. */
+  /** Limits that differ from the defaults. */
   readonly limits?: Partial<Limits>
 }
 
-/** A server, and what there is to know about it while it runs. */
+/** A running server and its state. */
 export interface Service extends Omit<HttpServer, 'replace'> {
-  /** Serves another application, on the same database, from the next request on. */
+  /** Serves another application on the same database, from the next request on. */
   replace(app: App): void
-  /** The tables that are others than those of their models, so that nothing can be served from them. */
+  /** The tables that differ from their models and cannot be served. */
   readonly drifted: () => readonly string[]
   readonly statements: Readonly<StatementCounts>
 }
 
-/** An application on a database: what listens, answers and drains. Does not own the database. */
+/** Serves an application on a database, which it does not own. */
 export function createService(
   app: App,
   database: Database,
@@ -102,11 +102,11 @@ export function createService(
   }
 }
 
-/** The versions of an application whose plugins have something open: the one that is served, and those whose last requests are under way. */
+/** The versions of an application with open plugins: the current one, and older ones with requests in progress. */
 interface Versions {
-  /** Closes the version that was served until now once its last request has ended. */
+  /** Closes the current version once its last request has ended. */
   replace(next: App, ended: Promise<void>): void
-  /** Closes all of them. */
+  /** Closes all versions. */
   close(): Promise<void>
 }
 
@@ -130,7 +130,7 @@ function createVersions(first: App, replacedTimeout: number, log: Log): Versions
   }
 }
 
-/** The routes of an application, and behind them, at paths that none of them takes, those of the framework. */
+/** The routes of an application; paths that none of them takes go to the built-in routes. */
 function withBuiltIn(routes: RouteTable, builtIn: readonly Route[]): ServerParts['routes'] {
   const behind = new RouteTable()
   for (const route of builtIn) behind.add(route)
@@ -153,7 +153,7 @@ interface Stores {
   readonly documents: (connection: Connection, scopes?: Scopes) => Store<string, Uint8Array>
 }
 
-/** The records of every resource; statements are compiled at a resource's first use and kept. */
+/** Creates the stores of resources; statements are compiled on first use and kept. */
 function bindRecords(app: App, database: Database, { gate, statements, budget, largeReads }: Watch): Records {
   const graphs = compileGraphs(app.spec.models)
   const storesOf = remember((resource: Resource): Stores => compileStores(resource, app, statements))
@@ -198,14 +198,14 @@ function unknownResource(name: string, names: readonly string[]): never {
   throw new Error(`no resource is named \`${name}\`; ${suggest(name, names, 'resource').join('; ')}`)
 }
 
-/** Bounds the memory of what the stores of some records list. */
+/** Bounds the memory of lists from some stores. */
 type Bound = <Items>(measure: (items: Items) => number) => Bind<Items>
 type Bind<Items> = <Item>(store: Store<Item, Items>) => Store<Item, Items>
 
-/** Inside of a transaction nothing waits for clients: that would keep its connection from others. */
+/** Lists in a transaction do not wait for clients, because that would occupy its connection. */
 const unbounded: Bound = () => (store) => store
 
-/** Finds the stores of resources on one connection: those of all rows are kept, those within a scope belong to one request. */
+/** Finds the stores of resources on one connection. Stores without a scope are kept; scoped ones belong to one request. */
 function storeFinder<Item, Items>(
   gate: DriftGate,
   find: (
@@ -231,7 +231,7 @@ function lengthOfRows(rows: readonly Row[]): number {
   return rows.reduce((sum, row) => sum + Object.values(row).reduce((part: number, each) => part + lengthOf(each), 0), 0)
 }
 
-/** Bytes that a value takes which is not text, more or less. */
+/** The approximate size of a value other than text, in bytes. */
 const VALUE = 32
 
 function compileStores(resource: Resource, { spec, routes, computations }: App, counts: StatementCounts): Stores {

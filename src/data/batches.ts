@@ -4,16 +4,16 @@ import { Problem } from '../problem.js'
 import type { Row } from '../resource/plan.js'
 import { compileRecord, type DataFault, type EntryOrFault, faultsAt } from './record.js'
 
-/** Records that are written by one statement: they have the same fields. */
+/** Records with the same fields, which are written by one statement. */
 export interface Batch {
   readonly fields: readonly FieldSpec[]
   readonly rows: readonly Row[]
-  /** Where each of them stands. */
+  /** The lines of the records. */
   readonly lines: readonly number[]
 }
 
 const MOST_ROWS = 500
-/** Characters of a batch, so that long records do not fill the memory. */
+/** The maximum length of a batch, so that long records do not fill the memory. */
 const MOST_TEXT = 2 ** 20
 
 interface Checked {
@@ -22,7 +22,7 @@ interface Checked {
   readonly refuse: (faults: readonly DataFault[]) => void
 }
 
-/** The records of a section that are in order, in batches; what is wrong with others goes to `refuse`. */
+/** Groups the valid records of a section into batches; passes the errors of others to `refuse`. */
 export async function* batchesOf(
   entries: AsyncIterable<EntryOrFault>,
   { model, key, refuse }: Checked,
@@ -88,7 +88,7 @@ function readEntry(
   }
 }
 
-/** A record that cannot be found again would be added by every run. */
+/** Without its key, a record would be added again by every run. */
 function keyFaults(row: Row, { model, key }: Pick<Checked, 'model' | 'key'>) {
   const missing = key.filter(({ name }) => row[name] == null)
   const { name, label } = model.primaryKey

@@ -4,8 +4,8 @@ import { readRecord } from './ndjson.js'
 import { type EntryOrFault, UnreadableData } from './record.js'
 
 /**
- * The records of a CSV file, whose first row names the fields.
- * @throws UnreadableData for what is no CSV, and for a first row that names a field twice
+ * Reads the records of a CSV file, whose first row names the fields.
+ * @throws UnreadableData for invalid CSV, and if the first row repeats a field
  */
 export async function* csvRecords(bytes: AsyncIterable<Uint8Array>, model: ModelSpec): AsyncIterable<EntryOrFault> {
   let header: readonly string[] | undefined
@@ -53,7 +53,7 @@ function readRow({ cells, line }: CsvRow, header: readonly string[], model: Mode
   return readRecord(Buffer.from(`{${members.join(',')}}`), line)
 }
 
-/** The JSON text that a cell stands for; undefined when it stands for none of its field's type. */
+/** Returns the JSON text for a cell; undefined if the cell is invalid for its field's type. */
 function sourceOf(cell: CsvCell, field: FieldSpec | undefined): string | undefined {
   if (cell === null) return 'null'
   if (field === undefined || isText(field)) return JSON.stringify(cell)
@@ -65,12 +65,12 @@ function sourceOf(cell: CsvCell, field: FieldSpec | undefined): string | undefin
   }
 }
 
-/** Whether bodies have the values of a field as JSON strings. */
+/** Whether the field's values are JSON strings. */
 function isText({ type, options }: FieldSpec): boolean {
   return type.rules(options).some(({ schema }) => schema['type'] === 'string')
 }
 
-/** What the first of a field's rules, its type, says. */
+/** The message of the field's first rule, its type. */
 function typeRule(field: FieldSpec | undefined): string {
   return field?.type.rules(field.options)[0]?.message ?? 'is not valid'
 }

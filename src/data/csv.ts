@@ -1,15 +1,15 @@
 import { UnreadableData } from './record.js'
 
-/** A cell of a file: null where nothing stands between the commas, text otherwise. `""` is the empty text. */
+/** A cell of a file: null if there is nothing between the commas, otherwise text. `""` is the empty text. */
 export type CsvCell = string | null
 
 export interface CsvRow {
-  /** On which it starts. */
+  /** The line on which it starts. */
   readonly line: number
   readonly cells: readonly CsvCell[]
 }
 
-/** The cells of one row as RFC 4180 writes them, with the end of the line. */
+/** Formats a row according to RFC 4180, with a line end. */
 export function writeCsvRow(cells: readonly CsvCell[]): string {
   return `${cells.map(writeCell).join(',')}\r\n`
 }
@@ -22,9 +22,8 @@ function writeCell(cell: CsvCell): string {
 type State = 'start' | 'plain' | 'quoted' | 'closing' | 'return'
 
 /**
- * @returns a reader of CSV (RFC 4180; lines may end with LF alone) that is fed with pieces of the text and answers the rows that they
- * complete. A line without anything is no row.
- * It throws UnreadableData for a quote where none may stand.
+ * Returns a CSV parser (RFC 4180; LF line ends are accepted) that takes pieces of text and returns the rows that they complete. Empty lines are
+ * skipped. It throws UnreadableData for a misplaced quote.
  */
 export function createCsvReader() {
   let state: State = 'start'

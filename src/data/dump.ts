@@ -20,14 +20,14 @@ export const DUMP_FORMATS = Object.keys(FORMATS) as readonly DumpFormatName[]
 interface Dumping {
   readonly model: ModelSpec
   readonly format: DumpFormatName
-  /** Takes a piece of the text, and is waited for. */
+  /** Writes a piece of text; the dump waits for it. */
   readonly write: (text: string) => Promise<void>
 }
 
 /**
- * Writes every record of a model, in the order of its primary key and as they were at one moment, in a form that `seed` reads again.
- * @returns how many there were
- * @throws what `write` throws, and a Problem when the database fails
+ * Writes every record of a model, in primary-key order and as of one snapshot, in a format that `seed` can read.
+ * @returns the number of records
+ * @throws the errors of `write`, and a Problem if the database fails
  */
 export async function dump(database: Database, { model, format, write }: Dumping): Promise<number> {
   const { form, header, row } = FORMATS[format]

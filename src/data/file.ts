@@ -9,19 +9,19 @@ import { type EntryOrFault, UnreadableData } from './record.js'
 import { readSections, type Section } from './tree.js'
 import { readYamlTree } from './yaml-tree.js'
 
-/** What a file of data needs to be understood. */
+/** What is needed to read a data file. */
 export interface DataSource {
-  /** Its path; the extension says the format. */
+  /** The path; its extension determines the format. */
   readonly file: string
-  /** Of which resource its records are, where the file itself does not say. */
+  /** The resource of the records, if the file does not name it. */
   readonly resource: string | undefined
-  /** @throws UnreadableData for a name that nothing has */
+  /** @throws UnreadableData for an unknown name */
   readonly model: (name: string, line: number) => ModelSpec
-  /** Is told how many more bytes were read. */
+  /** Receives the number of additional bytes read. */
   readonly onBytes: (count: number) => void
 }
 
-/** A document is in memory as a whole. */
+/** A document is loaded into memory as a whole. */
 const LARGEST_DOCUMENT = 64 * 1024 * 1024
 
 type Reader = (source: DataSource) => Promise<readonly Section[]>
@@ -35,12 +35,12 @@ const READERS: Readonly<Record<string, Reader>> = {
   '.csv': (source) => readStream(source, csvRecords),
 }
 
-/** The extensions of files of data. */
+/** The extensions of data files. */
 export const DATA_FORMATS: readonly string[] = Object.keys(READERS)
 
 /**
- * The sections of a file of data.
- * @throws UnreadableData for what is not of its format, and the system's error where it cannot be read
+ * Reads the sections of a data file.
+ * @throws UnreadableData for an invalid file, and the system's error if it cannot be read
  */
 export async function readData(source: DataSource): Promise<readonly Section[]> {
   const reader = READERS[extname(source.file).toLowerCase()]
@@ -71,7 +71,7 @@ async function readStream(
 ): Promise<readonly Section[]> {
   const name = resource ?? basename(file).replace(/\..*$/, '')
   const found = model(name, 1)
-  // Opened here, so that a file that is not there is told before the database is asked.
+  // Opened here, so that a missing file is reported before the database is opened.
   await (await open(file)).close()
   return [{ line: 1, resource: name, key: undefined, records: () => parse(countBytes(file, onBytes), found) }]
 }

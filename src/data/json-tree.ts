@@ -4,8 +4,8 @@ import { UnreadableData } from './record.js'
 import type { DataNode } from './tree.js'
 
 /**
- * A JSON document as a tree whose records keep their exact text.
- * @throws UnreadableData for what is no JSON, and for a key that stands twice
+ * Parses a JSON document to a tree whose records keep their exact text.
+ * @throws UnreadableData for invalid JSON and duplicate keys
  */
 export function readJsonTree(bytes: Uint8Array): DataNode {
   let text: string
@@ -29,7 +29,7 @@ interface Source {
   readonly lineAt: (offset: number) => number
 }
 
-/** `json` is what JSON.parse made of the text, so that the scan below need not judge it. */
+/** `json` is the result of JSON.parse, so the scan below need not validate the text. */
 function nodeAt(source: Source, from: number, json: Json): DataNode {
   const line = source.lineAt(from)
   return {
@@ -53,7 +53,7 @@ function nodeAt(source: Source, from: number, json: Json): DataNode {
   }
 }
 
-/** Where the values stand that an object or a list has. */
+/** Finds the values in an object or a list. */
 function childrenOf(text: string, from: number): readonly { readonly name?: string; readonly at: number }[] {
   const children: { name?: string; at: number }[] = []
   const named = text[from] === '{'
@@ -68,7 +68,7 @@ function childrenOf(text: string, from: number): readonly { readonly name?: stri
   return children
 }
 
-/** Where a value ends. */
+/** Finds the end of a value. */
 function endOf(text: string, from: number): number {
   let depth = 0
   let at = from
@@ -108,7 +108,7 @@ function skipBlanks(text: string, from: number): number {
   return at
 }
 
-/** Tells the line of an offset. */
+/** Returns a function from offsets to lines. */
 function createLines(text: string): (offset: number) => number {
   const ends = [...text.matchAll(/\n/g)].map(({ index }) => index)
   return (offset) => {

@@ -3,8 +3,8 @@ import { suggest } from '../config/words.js'
 import { UnreadableData } from './record.js'
 
 /**
- * The fields by which records find what is there: those of these names, or the primary key.
- * @throws UnreadableData for a name that no field has, and for fields that several records may share
+ * Returns the fields that identify existing records: the named ones, or the primary key.
+ * @throws UnreadableData for an unknown name, and for fields that are not unique
  */
 export function readKey(model: ModelSpec, names: readonly string[] | undefined, line: number): readonly FieldSpec[] {
   if (names === undefined) return [model.primaryKey]

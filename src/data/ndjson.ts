@@ -4,10 +4,10 @@ import type { EntryOrFault } from './record.js'
 
 const NEWLINE = 10
 const BLANKS = [9, 13, 32]
-/** A line is a record, and no record that fits into memory several times over is longer. */
+/** The maximum length of a line: a record must fit in memory several times. */
 const LONGEST_LINE = 64 * 1024 * 1024
 
-/** The records of a file with one JSON object a line; lines with blanks alone are passed over. */
+/** Reads a file with one JSON object per line; blank lines are skipped. */
 export async function* ndjsonRecords(bytes: AsyncIterable<Uint8Array>): AsyncIterable<EntryOrFault> {
   let line = 0
   for await (const text of linesOf(bytes)) {
@@ -20,7 +20,7 @@ export async function* ndjsonRecords(bytes: AsyncIterable<Uint8Array>): AsyncIte
   }
 }
 
-/** The record that a JSON text is, or why it is none. */
+/** Parses the JSON text of a record, or returns its error. */
 export function readRecord(text: Uint8Array, line: number): EntryOrFault {
   try {
     return { line, body: readJsonBody(text) }

@@ -5,23 +5,23 @@ import { compileBody } from '../resource/body.js'
 import type { Row } from '../resource/plan.js'
 import { createCompiler } from '../resource/validator.js'
 
-/** What a file of data says of one record, and the line on which it does. */
+/** A record in a data file, and its line. */
 export interface Entry {
   readonly line: number
   readonly body: JsonBody
 }
 
-/** Something wrong in a file of data. */
+/** An error in a data file. */
 export interface DataFault {
   readonly line: number
-  /** Of the record; left out where the whole of it is meant. */
+  /** The field; undefined if the error is about the whole record. */
   readonly field?: string
   readonly message: string
 }
 
 export type EntryOrFault = Entry | { readonly fault: DataFault }
 
-/** Nothing in the file can be used, because what is written in it is not of its format. */
+/** The file as a whole cannot be read because its format is invalid. */
 export class UnreadableData extends Error {
   override readonly name = 'UnreadableData'
   readonly line: number
@@ -33,8 +33,8 @@ export class UnreadableData extends Error {
 }
 
 /**
- * @returns the reader of records of a model as files have them: by the rules that bodies of requests are held to, but with every
- * stored field, those too that the server sets or keeps to itself. It throws Problem `validation` with every fault.
+ * Compiles the validation of a model's records in files: the same rules as for request bodies, but for every stored field, including server-set and
+ * private ones. It throws Problem `validation` with every error.
  */
 export function compileRecord(model: ModelSpec): (body: JsonBody) => Row {
   const spec = { model: { ...model, fields: model.fields.map(openField) }, url: false }
@@ -42,13 +42,13 @@ export function compileRecord(model: ModelSpec): (body: JsonBody) => Row {
   return (body) => read(body, 'create')
 }
 
-/** What the server sets may be left to it. */
+/** Fields that the server sets are optional. */
 function openField(field: FieldSpec): FieldSpec {
   const preset = field.default ?? (field.readOnly ? { call: 'now' } : undefined)
   return { ...field, readOnly: false, writeOnly: false, private: false, default: preset }
 }
 
-/** Faults of fields, where they stand. */
+/** Adds the line to errors of fields. */
 export function faultsAt(line: number, faults: readonly Fault[]): readonly DataFault[] {
   return faults.map(({ field, message }) => ({ line, field, message }))
 }

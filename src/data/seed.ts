@@ -10,7 +10,7 @@ import { readKey } from './key.js'
 import { type DataFault, faultsAt, UnreadableData } from './record.js'
 import type { Section } from './tree.js'
 
-/** What became of the records of one resource. */
+/** What happened to the records of one resource. */
 export interface SeedCounts {
   readonly created: number
   readonly updated: number
@@ -20,34 +20,34 @@ export interface SeedCounts {
 export interface Seeding {
   readonly spec: AppSpec
   readonly file: string
-  /** Of files of lines, whose name does not say it. */
+  /** The resource, for line-based files, which do not name it. */
   readonly resource?: string | undefined
-  /** The names of the fields by which records find what is there, where the file itself does not say. */
+  /** The fields that identify existing records, if the file does not name them. */
   readonly key?: readonly string[] | undefined
-  /** Everything is done, and nothing of it kept. */
+  /** Runs everything, then rolls back. */
   readonly dryRun: boolean
-  /** Is told now and then how far the file is read, in bytes, and how many records are written. */
+  /** Receives the bytes read and the records written, from time to time. */
   readonly onProgress: (bytes: number, records: number) => void
 }
 
 export interface Seeded {
-  /** By the name in the file, in its order. */
+  /** By the name in the file, in the file's order. */
   readonly resources: ReadonlyMap<string, SeedCounts>
-  /** The first of what is wrong; with one fault nothing is written. */
+  /** The first errors; if there are any, nothing is written. */
   readonly faults: readonly DataFault[]
-  /** How many there are in all. */
+  /** The total number of errors. */
   readonly faultCount: number
 }
 
 const MOST_FAULTS = 100
 
-/** Ends a transaction that has done what it should, and of which nothing is kept. */
+/** Rolls back a successful transaction. */
 class Undo extends Error {}
 
-/** The database refused a batch, without saying which record. */
+/** The database rejected a batch without naming the record. */
 class RefusedBatch extends Error {
   readonly place: number
-  /** Whether its records may refer to some that come after them. */
+  /** Whether its records may refer to later ones. */
   readonly refersLater: boolean
 
   constructor({ place, refersLater }: Pick<RefusedBatch, 'place' | 'refersLater'>, cause: unknown) {
@@ -57,13 +57,13 @@ class RefusedBatch extends Error {
   }
 }
 
-/** How a try goes about it: as it comes; with references to what comes later; or with the records of one batch, and of those after it, written one by one. */
+/** How an attempt writes records: in order; with deferred foreign keys; or with the records from one batch on written one by one. */
 type Way = { readonly careful?: number; readonly deferred?: true }
 
 /**
- * Loads a file of data through the validators, in one transaction: each record is added, changed where it differs, or left alone.
- * Everything that is wrong is found, and then nothing is written.
- * @throws UnreadableData for a file that is not of its format, the system's error, and a Problem when the database fails
+ * Loads a data file in one transaction, with validation: each record is added, updated if it differs, or left alone. All errors are reported, and if
+ * there are any, nothing is written.
+ * @throws UnreadableData for an invalid file, the system's error, and a Problem if the database fails
  */
 export async function seed(database: Database, seeding: Seeding): Promise<Seeded> {
   try {
@@ -75,12 +75,12 @@ export async function seed(database: Database, seeding: Seeding): Promise<Seeded
   }
 }
 
-/** Undefined where that does not help either. */
+/** Returns undefined if deferring does not help either. */
 async function attemptDeferred(database: Database, seeding: Seeding): Promise<Seeded | undefined> {
   try {
     return await attempt(database, seeding, { deferred: true })
   } catch (error) {
-    // Without the right to alter the tables it cannot be done, and records must stand in the order of their references.
+    // Deferring requires the privilege to alter the tables; without it, records must precede those that refer to them.
     if (error instanceof RefusedBatch || error instanceof Problem) return undefined
     throw error
   }
@@ -99,7 +99,7 @@ async function attempt(database: Database, seeding: Seeding, way: Way): Promise<
   return run.result()
 }
 
-/** One try, from the start of the file. */
+/** One attempt, from the start of the file. */
 function createRun(seeding: Seeding, { careful, deferred }: Way) {
   const state = { bytes: 0, records: 0, batches: 0, faultCount: 0 }
   const resources = new Map<string, SeedCounts>()
@@ -112,7 +112,7 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
   const tell = () => seeding.onProgress(state.bytes, state.records)
 
   async function begin(connection: Connection): Promise<void> {
-    // A transaction that is run again starts anew.
+    // The transaction may be run again.
     Object.assign(state, { bytes: 0, records: 0, batches: 0, faultCount: 0 })
     resources.clear()
     faults.length = 0
@@ -146,7 +146,7 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
         if (place === careful && state.faultCount === 0) refuse([conflictFault(batch)])
         continue
       }
-      // What is wrong is still looked for, but nothing will be kept.
+      // After an error, only further errors are collected.
       if (state.faultCount > 0) continue
       counts = add(counts, await write(work, place, refuse))
       state.records += batch.rows.length
@@ -188,7 +188,7 @@ async function write(
   }
 }
 
-/** What the database has to say of each record of a batch that it refused. */
+/** Finds the errors of the database for each record of a rejected batch. */
 async function faultsOfEach({ connection, model, models, key, batch }: Work): Promise<readonly DataFault[]> {
   const upsert = compileUpsert({ model, models, fields: batch.fields, key })
   const found: DataFault[] = []
@@ -229,8 +229,8 @@ function add(one: SeedCounts, other: SeedCounts): SeedCounts {
 }
 
 /**
- * The model of a resource, or the model itself, by name.
- * @throws UnreadableData when nothing has the name
+ * Finds the model of a resource, or a model, by name.
+ * @throws UnreadableData for an unknown name
  */
 export function modelOf({ resources, models }: AppSpec, name: string, line = 1): ModelSpec {
   const found =
@@ -243,7 +243,7 @@ export function modelOf({ resources, models }: AppSpec, name: string, line = 1):
   )
 }
 
-/** Sections after those that their records refer to; otherwise in the order of the file. */
+/** Orders sections so that records come after those they refer to; otherwise in the order of the file. */
 function inOrder(sections: readonly Planned[]): readonly Planned[] {
   const ordered = new Set<Planned>()
   const visiting = new Set<Planned>()

@@ -5,14 +5,14 @@ import { type DataFault, type EntryOrFault, UnreadableData } from './record.js'
 export interface DataNode {
   readonly line: number
   readonly json: Json
-  /** Of an object. */
+  /** The members of an object. */
   members(): readonly (readonly [name: string, node: DataNode])[]
-  /** Of a list. */
+  /** The items of a list. */
   items(): readonly DataNode[]
   entry(): EntryOrFault
 }
 
-/** The records of one resource in a file, and the fields by which they find what is there; undefined means the primary key. */
+/** The records of one resource in a file, and the fields that identify existing ones; undefined for the primary key. */
 export interface Section {
   readonly line: number
   readonly resource: string
@@ -21,9 +21,9 @@ export interface Section {
 }
 
 /**
- * The sections of a document: a list of records for each name of a resource, or, where a key is declared, an object of `key` and
- * `records`; or the one object of `resource`, `key` and `records`.
- * @throws UnreadableData for a document of another form
+ * Reads the sections of a document: a list of records for each resource, or an object with `key` and `records`; or a single object with `resource`,
+ * `key` and `records`.
+ * @throws UnreadableData for a document of another shape
  */
 export function readSections(root: DataNode): readonly Section[] {
   if (!isObject(root.json)) throw new UnreadableData(root.line, FORM)

@@ -5,8 +5,8 @@ import { UnreadableData } from './record.js'
 import type { DataNode } from './tree.js'
 
 /**
- * A YAML document as a tree, read as strictly as a configuration.
- * @throws UnreadableData for what the reader of configurations refuses
+ * Parses a YAML document to a tree, as strictly as a configuration.
+ * @throws UnreadableData for YAML that is invalid in a configuration
  */
 export function readYamlTree(bytes: Uint8Array, file: string): DataNode {
   const document = readConfig(bytes, file)

@@ -22,7 +22,7 @@ import { comparisons, describeRows, readJson, readMembers, readRows, refused, si
 const PAGING = ['limit', 'offset', 'page', 'cursor']
 const OWN = ['s', 'filter', 'sort']
 
-/** What stands after `$`. */
+/** The operators after `$`. */
 const OPERATORS: ReadonlyMap<string, readonly Lookup[]> = new Map([
   ['$eq', [exact]],
   ['$ne', [ne]],
@@ -94,7 +94,7 @@ export const crud: Dialect = {
   }),
 }
 
-/** Forms put a message under the field that is its first word. In a request about several records, the place of the record stands before it. */
+/** Clients show a message under the field that is its first word. In a bulk request, the index of the record precedes it. */
 function afterItsField({ field, message }: Fault): string {
   const name = field.slice(field.lastIndexOf('.') + 1)
   const named = message.toLowerCase().startsWith(`${name.replaceAll('_', ' ')} `)
@@ -128,7 +128,7 @@ function readMember(field: string, value: Json): readonly Comparison[] {
   })
 }
 
-/** `status||$eq||draft`; the values of `$in` stand between commas. */
+/** `status||$eq||draft`; the values of `$in` are separated by commas. */
 function readFilter(text: string): Comparison {
   const [field = '', operator = '', ...rest] = text.split('||')
   const operand = rest.join('||')
@@ -156,7 +156,7 @@ function readSort(text: string): Sorting {
   return { field, descending: direction === 'DESC' }
 }
 
-/** Without a limit or a page, `offset` leaves out rows of the whole list. */
+/** Without a limit or a page, `offset` skips rows of the whole list. */
 function readWindow(given: Given, { sizes }: Vocabulary): Window | undefined {
   const own = single(given, PAGING)
   if (!own.has('limit') && !own.has('page'))
@@ -164,7 +164,7 @@ function readWindow(given: Given, { sizes }: Vocabulary): Window | undefined {
   const size = readRows(own, 'limit', sizes.pageSize)
   const before = (readCount(own, 'page', 1n, 1n) - 1n) * BigInt(size)
   const offset = readCount(own, 'offset', 0n, before)
-  // Some clients send both, and mean one page by them.
+  // Some clients send both for the same page.
   if (own.has('page') && offset !== before)
     throw refused(
       'offset',

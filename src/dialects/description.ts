@@ -1,18 +1,18 @@
 import type { JsonSchema } from '../json.js'
 import type { ParameterDescription } from '../pagination/paginator.js'
 
-/** A parameter whose form only its description tells. */
+/** A parameter whose format is explained by its description. */
 export function textParameter(name: string, description: string): ParameterDescription {
   return { name, description, schema: { type: 'string' } }
 }
 
-/** A parameter of some of these names, between commas. */
+/** A parameter with some of these names, separated by commas. */
 export function namesParameter(name: string, description: string, names: readonly string[]): ParameterDescription {
   const schema = { type: 'array', items: { type: 'string', enum: names }, minItems: 1 }
   return { name, description, schema, style: 'form', explode: false }
 }
 
-/** A parameter that orders a list by some of these fields, each of them once. */
+/** A parameter that orders a list by some of these fields, each at most once. */
 export function orderParameter(name: string, fields: readonly string[]): ParameterDescription {
   const { schema, ...described } = namesParameter(
     name,
@@ -22,17 +22,17 @@ export function orderParameter(name: string, fields: readonly string[]): Paramet
   return { ...described, schema: { ...schema, uniqueItems: true } }
 }
 
-/** Each field upwards and downwards: `title`, `-title`. */
+/** Each field ascending and descending: `title`, `-title`. */
 function eitherWay(fields: readonly string[]): readonly string[] {
   return fields.flatMap((field) => [field, `-${field}`])
 }
 
-/** An object that has all of these members. */
+/** An object with all of these members required. */
 export function objectOf(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
   return { type: 'object', properties, required: Object.keys(properties) }
 }
 
-/** An object one member of which is a count that may be an estimate, which another member says then. */
+/** Adds a member that says whether a count is an estimate. */
 export function estimable({ properties, ...schema }: JsonSchema, count: string): JsonSchema {
   const estimated = { const: true, description: `Present, and true, when \`${count}\` is an estimate.` }
   return { ...schema, properties: { ...(properties as JsonSchema), [`${count}_estimated`]: estimated } }

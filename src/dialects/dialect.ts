@@ -3,101 +3,101 @@ import type { Json, JsonSchema } from '../json.js'
 import type { PageSizes, ParameterDescription } from '../pagination/paginator.js'
 import type { Fault } from '../problem.js'
 
-/** Every parameter of a query string with its values, in order. `ids[0]=1&ids[1]=2` is one parameter, `ids`. */
+/** The query parameters with their values, in order. `ids[0]=1&ids[1]=2` is one parameter, `ids`. */
 export type Given = ReadonlyMap<string, readonly string[]>
 
-/** One comparison that a client asks for. Several values are alternatives. */
+/** One requested comparison. Several values are alternatives. */
 export interface Comparison {
-  /** What the client called it. */
+  /** The parameter's name. */
   readonly parameter: string
   readonly field: string
-  /** What it may mean; the first that the resource offers for the field is meant. */
+  /** Its possible meanings; the first one that the resource offers for the field applies. */
   readonly lookups: readonly Lookup[]
   readonly values: readonly string[]
 }
 
-/** One part of the order that a client asks for. */
+/** One part of the requested order. */
 export interface Sorting {
   readonly field: string
   readonly descending: boolean
 }
 
-/** Some rows of a list: so many, after so many others. */
+/** A range of rows: `size` rows after `offset`. */
 export interface Window {
   readonly offset: bigint
-  /** As many as the client asks for, however many; undefined for all that follow. */
+  /** The requested size, without a limit; undefined for all following rows. */
   readonly size: number | undefined
-  /** Whether the client named the page by its number, in a dialect whose answers differ by that. */
+  /** Whether the client named a page number, in dialects whose responses depend on that. */
   readonly numbered?: boolean
 }
 
-/** What a query string asks for, in the words of the resource. */
+/** A parsed query string, in terms of the resource. */
 export interface Asked {
   readonly comparisons: readonly Comparison[]
-  /** Words to look for; left out when the client looks for none. */
+  /** The words to search for; undefined without a search. */
   readonly search?: string | undefined
-  /** undefined when the client leaves the order to the resource. */
+  /** Undefined for the resource's default order. */
   readonly sorting: readonly Sorting[] | undefined
-  /** undefined when the client names no page: `unpaged` says what it gets then, but for records whose ids it names, which it gets all. */
+  /** Undefined if the client names no page: then `unpaged` applies, except that records requested by id are always all returned. */
   readonly window: Window | undefined
 }
 
-/** What a dialect has to know of a resource to read a query string. */
+/** What a dialect must know about a resource to parse a query string. */
 export interface Vocabulary {
   /** The name of the primary key. */
   readonly key: string
   /** Whether lists can be filtered by a field of this name. */
   isField(name: string): boolean
-  /** Whether the parameter for searches is one here. */
+  /** Whether the search parameter is available. */
   readonly searches: boolean
   readonly sizes: PageSizes
 }
 
-/** An answer to a list, as far as its frame depends on it. */
+/** The facts about a list that its envelope depends on. */
 export interface Listed {
-  /** What records are called in the path: `books`. */
+  /** The name of the records in the path: `books`. */
   readonly unit: string
   readonly window: Window & { readonly size: number }
   /** Whether the client named a page. */
   readonly paged: boolean
-  /** Whether the records are sent before all of them are known: what the last of them decides has to follow them. */
+  /** Whether records are sent before all of them are known: then everything that depends on the last one must follow them. */
   readonly streamed: boolean
-  /** Records in the answer, and in all. */
+  /** The number of records in the response, and in all. */
   readonly length: number
   readonly total: number
   /** Whether `total` is an estimate. */
   readonly estimated: boolean
-  /** The URLs of the neighbouring pages. */
+  /** The URLs of neighbouring pages. */
   readonly next: string | undefined
   readonly previous: string | undefined
 }
 
-/** What stands around the array of records in an answer, and is said of it in headers. */
+/** The text around the array of records in a response, and its headers. */
 export interface Frame {
   readonly headers?: Readonly<Record<string, string>>
   readonly before?: string
   readonly after?: string
 }
 
-/** What a parameter is called that compares a field: it means the first of these that the resource offers. */
+/** A filter parameter and its possible meanings; the first one that the resource offers applies. */
 export interface FilterName {
   readonly name: string
   readonly lookups: readonly Lookup[]
 }
 
-/** What documents for clients say of a list. */
+/** Describes a list for documents. */
 export interface ListDescription {
-  /** All parameters but those that are filters. */
+  /** All parameters except filters. */
   readonly parameters: readonly ParameterDescription[]
-  /** The parameters that compare a field, each with what it may mean; left out where filters are parts of one parameter. */
+  /** The filter parameters of a field with their possible meanings; undefined if one parameter holds all filters. */
   filters?(field: string): readonly FilterName[]
-  /** What stands around the records; nothing when left out. */
+  /** The schema of the envelope; the default is none. */
   frame?(records: JsonSchema): JsonSchema
-  /** The headers that `frame` gives. */
+  /** The headers that `frame` adds. */
   readonly headers?: readonly string[]
 }
 
-/** What a client is told of a request that cannot be done. */
+/** A rejected request, as reported to the client. */
 export interface Refused {
   readonly title: string
   readonly status: number
@@ -106,39 +106,39 @@ export interface Refused {
 }
 
 /**
- * How clients of one kind speak to a resource, one object in one file: the parameters of their lists, and what they expect
- * of answers. It is chosen in resources.yaml, never guessed.
+ * How one kind of client speaks to a resource: the parameters of lists, and the form of responses. Each dialect is one file, selected in
+ * resources.yaml and never guessed.
  */
 export interface Dialect {
-  /** What stands after `dialect:` in resources.yaml. */
+  /** The value of `dialect` in resources.yaml. */
   readonly name: string
   /** One sentence for the reference and the editor. */
   readonly summary: string
-  /** The parameters that say which page; links have them anew. */
+  /** The paging parameters, which links replace. */
   readonly paging: readonly string[]
-  /** What a list is of which the client names no page: everything, or the first page. */
+  /** The result of a list without a page: everything, or the first page. */
   readonly unpaged: 'everything' | 'first page'
-  /** All its other parameters that are no filters. */
+  /** All other parameters that are not filters. */
   readonly parameters: readonly string[]
-  /** The parameter, or the member of one, that searches a resource which can be searched; left out where there is none. */
+  /** The search parameter, or the member of one; undefined if there is none. */
   readonly search?: string
   /** @throws Problem `invalid_query` */
   read(given: Given, words: Vocabulary): Asked
-  /** The parameters that ask for a window, escaped as in a URL. */
+  /** The parameters for a window, URL-encoded. */
   spell(offset: bigint, size: number): Readonly<Record<string, string>>
   frame(list: Listed): Frame
-  /** @param fields the names of what lists can be ordered by */
+  /** @param fields the names of the orderable fields */
   describe(sizes: PageSizes, fields: readonly string[]): ListDescription
-  /** Whether PUT sets the fields that a body names, or replaces the record. */
+  /** Whether PUT changes the given fields, or replaces the record. */
   readonly put: 'merge' | 'replace'
-  /** Whether DELETE answers 200 with the record as it was, or 204 with nothing. */
+  /** Whether DELETE returns 200 with the deleted record, or 204. */
   readonly destroyed: 'record' | 'nothing'
-  /** What stands behind the path of a list for making several records, and is the key of their array in the body; left out where there is no such path. */
+  /** The path segment for creating several records, which is also the key of the array in the body; undefined if there is none. */
   readonly bulk?: string
-  /** Whether its clients ask for paths that end with no slash. */
+  /** Whether its clients use paths without a trailing slash. */
   readonly bare?: boolean
-  /** The body of a refusal, in place of a problem document. */
+  /** The body of an error response, instead of a problem document. */
   refusal?(refused: Refused): Readonly<Record<string, Json>>
-  /** The shape of that body. */
+  /** The schema of that body. */
   readonly refusalSchema?: JsonSchema
 }

@@ -18,7 +18,7 @@ const PAGING = ['_start', '_end', '_limit', '_page', '_per_page', 'cursor']
 const SORTING = ['_sort', '_order']
 const SEARCH = 'q'
 
-/** A name ends with its comparison: `price_gte`. */
+/** A parameter name ends with its comparison: `price_gte`. */
 const SUFFIXES: LookupWords = new Map([
   ['_gte', [gte]],
   ['_lte', [lte]],
@@ -52,7 +52,7 @@ export const jsonServer: Dialect = {
       describeCount('_start', 'How many records come before the page.', 0),
       {
         name: '_end',
-        description: 'The records before the page and on it; all that follow `_start` without it.',
+        description: 'The offset of the end of the page; the default is the end of the list.',
         schema: { type: 'integer', minimum: 1 },
       },
       describeRows('_limit', sizes),
@@ -81,7 +81,7 @@ export const jsonServer: Dialect = {
   bare: true,
 }
 
-/** The number of a page that there may be. */
+/** The number of a page that may not exist. */
 const PAGE: JsonSchema = { ...COUNT, type: ['integer', 'null'] }
 
 function interpret(name: string, { key, isField }: Vocabulary): Pick<Comparison, 'field' | 'lookups'> {
@@ -91,7 +91,7 @@ function interpret(name: string, { key, isField }: Vocabulary): Pick<Comparison,
   return { field: name.slice(0, -suffix.length), lookups: SUFFIXES.get(suffix) ?? [] }
 }
 
-/** `_sort=title,id&_order=desc,asc`, or `_sort=-title,id`; an order that is left out is ascending. */
+/** `_sort=title,id&_order=desc,asc`, or `_sort=-title,id`; the default order is ascending. */
 function readSorting(given: Given): readonly Sorting[] | undefined {
   const own = single(given, SORTING)
   const fields = own.get('_sort')?.split(',')
@@ -107,7 +107,7 @@ function readSorting(given: Given): readonly Sorting[] | undefined {
   })
 }
 
-/** `_start` with `_end` or `_limit`, or `_page` with `_limit` or, in answers of another form, `_per_page`. */
+/** `_start` with `_end` or `_limit`, or `_page` with `_limit` or, with a different response, `_per_page`. */
 function readWindow(given: Given, { sizes }: Vocabulary): Window | undefined {
   const own = single(given, PAGING)
   refuseTogether(own, ['_limit', '_per_page'])
@@ -125,18 +125,18 @@ function readWindow(given: Given, { sizes }: Vocabulary): Window | undefined {
   return { offset, size: toSize(rows) }
 }
 
-/** The first of these cannot be given with any of the others: they would ask for two pages. */
+/** Rejects the first parameter together with any of the others, because they would request two pages. */
 function refuseTogether(own: ReadonlyMap<string, string>, [first = '', ...others]: readonly string[]): void {
   const other = own.has(first) ? others.find((name) => own.has(name)) : undefined
   if (other !== undefined) throw refused(first, `cannot be given with \`${other}\`, which asks for another page`)
 }
 
-/** The object that json-server 1 answers to a page by its number. Its neighbours are those of the `Link` header. */
+/** The response of json-server 1 to a page by number. Its neighbours are those of the `Link` header. */
 function frameNumbered({ window: { offset, size }, total, estimated, next, previous }: Listed): Frame {
   const page = offset / BigInt(size) + 1n
   const pages = Math.ceil(total / size)
   const last = BigInt(Math.max(pages, 1))
-  // After the end, the page before is the last one; where the end is estimated, nobody knows.
+  // After the end, the previous page is the last one; if the total is an estimate, it is unknown.
   const before = estimated || page <= last ? page - 1n : last
   const numbers = [
     `"first":1,"prev":${previous === undefined ? null : before},"next":${next === undefined ? null : page + 1n}`,

@@ -7,12 +7,12 @@ import { readCount, type PageSizes, type ParameterDescription } from '../paginat
 import { Problem } from '../problem.js'
 import type { Comparison, Given, Vocabulary } from './dialect.js'
 
-/** What to do instead of giving a parameter twice that takes several values. */
+/** The advice for a repeated parameter that accepts several values. */
 export const BETWEEN_COMMAS = 'give it once, with its values between commas'
 
 /**
- * The parameters with these names that are given, each with its one value; said twice in the same words it is still one. `lists` are those
- * whose values stand between commas.
+ * Returns the given parameters of these names, each with a single value; repeating the same value is allowed. The values of `lists` are separated by
+ * commas.
  * @throws Problem `invalid_query` for a parameter with two values
  */
 export function single(
@@ -33,7 +33,7 @@ export function single(
   return found
 }
 
-/** The parameters that are none of a dialect's own, as comparisons: `interpret` says of which field, and how. */
+/** Converts the parameters that are not the dialect's own to comparisons; `interpret` determines the field and the lookup. */
 export function comparisons(
   given: Given,
   own: readonly string[],
@@ -44,7 +44,7 @@ export function comparisons(
     .map(([parameter, values]) => ({ parameter, ...interpret(parameter), values }))
 }
 
-/** `created_at__gte` is a lookup of `created_at`, unless a field is called so. */
+/** `created_at__gte` is a lookup of `created_at`, unless a field has this name. */
 export function byLookup(
   name: string,
   { isField }: Pick<Vocabulary, 'isField'>,
@@ -56,49 +56,49 @@ export function byLookup(
     : { field: name.slice(0, at), lookups: [lookup] }
 }
 
-/** How many rows a client asks for. There is no limit: what is longer than a page is sent in pieces. */
+/** Parses the number of rows. There is no limit: a list longer than a page is sent in pieces. */
 export function readRows(query: ReadonlyMap<string, string>, name: string, fallback: number): number {
   return toSize(readCount(query, name, 1n, BigInt(fallback)))
 }
 
-/** What `readRows` takes. */
+/** Describes the parameter of `readRows`. */
 export function describeRows(name: string, { pageSize }: PageSizes): ParameterDescription {
   return {
     name,
-    description: 'How many records the answer has; as many as are asked for.',
+    description: 'The number of records to return, without an upper limit.',
     schema: { type: 'integer', minimum: 1, default: pageSize },
   }
 }
 
-/** No table has so many rows, and every number up to here is exact. */
+/** No table has that many rows, and all numbers up to it are exact. */
 export function toSize(rows: bigint): number {
   return rows > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(rows)
 }
 
-/** What a dialect calls a lookup of ours, or several of which the first that a resource offers is meant. */
+/** A dialect's names for lookups. Of several lookups, the first that a resource offers applies. */
 export type LookupWords = ReadonlyMap<string, readonly Lookup[]>
 
 const NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 /**
- * The value of a parameter that is JSON. Numbers are read as the text of their digits, so that none is lost.
+ * Parses a JSON parameter. Numbers are returned as text, so that no digit is lost.
  * @throws Problem `invalid_query`
  */
 export function readJson(name: string, text: string): Json {
   try {
-    // In valid JSON every string is closed; an open one would be scanned again from each quote in it.
+    // Validated first: in valid JSON every string is closed; an open one would be scanned again from each quote in it.
     JSON.parse(text)
   } catch {
     throw refused(name, 'is not JSON')
   }
-  // Of a key that is given twice, `JSON.parse` keeps the last.
+  // `JSON.parse` keeps the last of duplicate keys.
   const fault = faultOfJson(text)
   if (fault !== undefined) throw refused(name, fault)
   return JSON.parse(text.replaceAll(NUMBER, (part) => (part.startsWith('"') ? part : `"${part}"`))) as Json
 }
 
 /**
- * A JSON object of a parameter, as its members.
+ * Returns the members of a JSON object in a parameter.
  * @throws Problem `invalid_query`
  */
 export function readMembers(name: string, json: Json | undefined): readonly (readonly [string, Json])[] {
@@ -106,12 +106,12 @@ export function readMembers(name: string, json: Json | undefined): readonly (rea
   return Object.entries(json)
 }
 
-/** The text of a JSON value that a field can be compared with; undefined for null, a list or an object. */
+/** Returns the text of a JSON value for comparison; undefined for null, a list or an object. */
 export function textOf(json: Json | undefined): string | undefined {
   return typeof json === 'string' ? json : typeof json === 'boolean' ? String(json) : undefined
 }
 
-/** A parameter that cannot be read: `fault` goes on after its name. */
+/** The problem of an invalid parameter; `fault` continues the sentence after its name. */
 export function refused(name: string, fault: string): Problem {
   return new Problem('invalid_query', `the parameter \`${name}\` ${fault}`)
 }

@@ -24,7 +24,7 @@ export const simpleRest: Dialect = {
     const isSearch = ([name]: readonly [string, Json]) => words.searches && name === SEARCH
     return {
       comparisons: [
-        // A parameter beside `filter` compares nothing, and is refused by its name.
+        // Parameters besides `filter` are rejected by name.
         ...comparisons(given, OWN, () => ({ field: '', lookups: [] })),
         ...readFilter(
           filter.filter((member) => !isSearch(member)),
@@ -64,7 +64,7 @@ function readSearch(member: Members[number] | undefined): string | undefined {
 function readFilter(members: Members, words: Vocabulary): readonly Comparison[] {
   return members.map(([name, json]) => {
     const parameter = `filter.${name}`
-    // null asks for records without a value.
+    // null selects records without a value.
     if (json === null) return { parameter, field: name, lookups: [isnull], values: ['true'] }
     const values = (Array.isArray(json) ? (json as readonly Json[]) : [json]).map(textOf)
     if (values.includes(undefined))

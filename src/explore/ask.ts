@@ -4,21 +4,21 @@ import type { Context, Reply } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
 import { Problem } from '../problem.js'
 
-/** What the API answers to a request, as a page shows it. */
+/** The API's response to a request, as a page shows it. */
 export interface Answer {
   readonly status: number
   /** By lower-case name. */
   readonly headers: ReadonlyMap<string, string>
   readonly text: string
-  /** Whether there is more of it than a page shows. */
+  /** Whether the response is longer than a page shows. */
   readonly cut: boolean
   readonly milliseconds: number
 }
 
-/** Characters of a streamed answer that a page reads. */
+/** The maximum length of a streamed response that a page reads. */
 const MOST_STREAMED = 256 * 1024
 
-/** What a browser says of the page, and not of what the page asks for. */
+/** Headers that are about the page rather than the API request. */
 const OF_THE_PAGE = new Set([
   'if-match',
   'if-modified-since',
@@ -29,8 +29,8 @@ const OF_THE_PAGE = new Set([
 ])
 
 /**
- * Asks a route of the API what a client would be answered to `GET path?search`, with the rights of who asks for the page: its own handler
- * answers, so that what is shown is what the API says, refusals included. What is no Problem is thrown on.
+ * Returns the API's response to `GET path?search`, with the rights of the client who requests the page: the route's own handler responds, so the page
+ * shows exactly what the API returns, including errors. Errors other than Problems are rethrown.
  */
 export async function ask(
   context: Context,
@@ -50,7 +50,7 @@ export async function ask(
   }
 }
 
-/** How many records a list has, as far as its answer says. */
+/** Returns the total of a list, as far as the response provides it. */
 export function totalOf({ headers }: Answer): string | undefined {
   const total = headers.get('x-total-count')
   return total !== undefined && headers.has('x-total-count-estimated') ? `about ${total}` : total
@@ -66,7 +66,7 @@ async function answerOf(
     if (!match || !('route' in match)) throw new Problem('not_found', 'nothing is at this path')
     const asked = Object.entries(context.headers).filter(([name]) => !OF_THE_PAGE.has(name))
     const headers = { ...Object.fromEntries(asked), accept: 'application/json' }
-    // Pages link to pages, so that its own links lead nowhere else than the page was asked for.
+    // Pages link to pages, so links in responses have no host.
     const own = { method: 'GET', params: match.params, search, headers, publicUrl: () => '' }
     return await match.route.handle(Object.freeze({ ...context, ...own }))
   } catch (error) {

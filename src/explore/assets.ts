@@ -5,7 +5,7 @@ import { STYLE } from './style.js'
 
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="6" fill="#3451d1"/><path d="M6 7.5h12M6 12h8M6 16.5h5" stroke="#fff" stroke-width="2.2" stroke-linecap="round"/><circle cx="17" cy="16" r="2.2" fill="#8ff0c4"/></svg>`
 
-// They are text in modules, so that they are found however the program was compiled or bundled.
+// The assets are modules, so that they are found however the program was compiled or bundled.
 const ASSETS: ReadonlyMap<string, KeptFile> = new Map(
   [
     ['explore.css', 'text/css', STYLE] as const,
@@ -14,12 +14,12 @@ const ASSETS: ReadonlyMap<string, KeptFile> = new Map(
   ].map(([name, type, text]) => [name, { type: `${type}; charset=utf-8`, text, edition: editionOf(text) }]),
 )
 
-/** The address of a file that pages need. */
+/** Returns the URL of an asset. */
 export function assetUrl(name: string): string {
   return addressOf(`/explore/${name}`, ASSETS.get(name)?.edition ?? '')
 }
 
-/** The file of that name. */
+/** Responds with an asset. */
 export function assetReply(name: string, context: Context): Reply {
   const asset = ASSETS.get(name)
   if (!asset) throw new Error(`Explore has no file ${name}`)

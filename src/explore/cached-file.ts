@@ -2,26 +2,26 @@ import { hash } from 'node:crypto'
 import { isKnown } from '../http/entity-tags.js'
 import type { Context, Reply } from '../http/route.js'
 
-/** A file as it is sent. */
+/** A static file. */
 export interface KeptFile {
   /** Its media type. */
   readonly type: string
   readonly text: string | Uint8Array
-  /** What changes when the file does. */
+  /** Changes whenever the file changes. */
   readonly edition: string
 }
 
-/** Of a file that says itself what it is. */
+/** Computes the edition of a file from its contents. */
 export function editionOf(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 16)
 }
 
-/** The address of a file, another one as soon as the file is another. */
+/** Returns the URL of a file; every edition has its own. */
 export function addressOf(path: string, edition: string): string {
   return `${path}?v=${edition}`
 }
 
-/** A file that browsers keep for as long as they like where its address says which edition it is. */
+/** Responds with a file. Browsers may cache it indefinitely if the URL names the edition. */
 export function keptFile({ type, text, edition }: KeptFile, { search, headers }: Context): Reply {
   const tag = `"${edition}"`
   const isNamed = search === `v=${edition}`

@@ -4,17 +4,17 @@ import { type Exact, isList, isMembers, printJson, textOf } from './exact-json.j
 import { type Html, html } from './html.js'
 import { type Explored, ROOT } from './place.js'
 
-/** Characters of a value that stand in a table. */
+/** The maximum length of a value in a table. */
 const MOST_SHOWN = 160
 
-/** A value in the cell of a table: one line, cut where it is long. */
+/** A value in a table cell: one line, shortened if it is long. */
 export function cell(explored: Explored, field: FieldSpec | undefined, value: Exact): Html {
   const text = textOf(value)
   const shown = [...text.slice(0, 2 * MOST_SHOWN)].slice(0, MOST_SHOWN).join('')
   return linked(explored, field, value) ?? plain(value, shown === text ? text : `${shown}…`)
 }
 
-/** A value with every character. */
+/** A complete value. */
 export function whole(explored: Explored, field: FieldSpec | undefined, value: Exact): Html {
   const found = linked(explored, field, value)
   if (found) return found
@@ -29,7 +29,7 @@ function plain(value: Exact, text: string): Html {
   return html`<span class="number">${text}</span>`
 }
 
-/** A value that leads to another record: a relation, or a link that the answer itself has. */
+/** A value that links to another record: a relation, or a link in the response. */
 function linked(explored: Explored, field: FieldSpec | undefined, value: Exact): Html | undefined {
   if (value === null || (field && !field.target)) return undefined
   const path = typeof value === 'string' && value.startsWith('/') ? value : pathOf(explored, field, value)

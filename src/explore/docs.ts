@@ -10,13 +10,13 @@ import { pageHeaders } from './page-headers.js'
 import type { Explored } from './place.js'
 
 const PACKAGE = 'swagger-ui-dist'
-/** Its script of installation only tells its makers of it. */
+/** Its installation script only reports to its makers. */
 const INSTALL = `npm install --ignore-scripts ${PACKAGE}`
 
-/** The pictures of its style stand in the style itself. */
+/** Swagger UI's style sheet contains its images. */
 const HEADERS = pageHeaders("'self' data:")
 
-/** Asks nobody else whether the document is valid, and takes the address of no other document. */
+/** Uses no online validator, and loads no other document. */
 const START = `window.ui = SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#swagger-ui',
@@ -41,7 +41,7 @@ interface SwaggerUi {
   readonly version: string
 }
 
-/** The OpenAPI document as Swagger UI shows it; where that is not installed beside resources.yaml, how to install it. */
+/** Shows the OpenAPI document in Swagger UI, or how to install Swagger UI if it is not next to resources.yaml. */
 export async function docsPage(explored: Explored): Promise<Reply> {
   const found = await findSwaggerUi(explored)
   if (!found) return { status: 404, headers: HEADERS, text: missing(explored) }
@@ -68,8 +68,8 @@ export async function docsPage(explored: Explored): Promise<Reply> {
 }
 
 /**
- * One of the files of the page.
- * @throws Problem `not_found` where Swagger UI is not installed
+ * Responds with a file of the page.
+ * @throws Problem `not_found` if Swagger UI is not installed
  */
 export async function docsFile(explored: Explored, context: Context): Promise<Reply> {
   const found = await findSwaggerUi(explored)
@@ -80,13 +80,13 @@ export async function docsFile(explored: Explored, context: Context): Promise<Re
   return keptFile({ type, text, edition: editionIn(found, file) }, context)
 }
 
-/** Of its own files, each is of an edition of its own; those of the package are of its version. */
+/** Our own files have an edition each; those of the package have its version. */
 function editionIn({ version }: SwaggerUi, name: string): string {
   const own = OURS[name]
   return own === undefined ? version : editionOf(own)
 }
 
-/** Looked for anew each time, so that it is there as soon as it is installed. */
+/** Looked up for each request, so that a new installation is found. */
 async function findSwaggerUi({ file }: Explored): Promise<SwaggerUi | undefined> {
   try {
     const manifest = createRequire(file).resolve(`${PACKAGE}/package.json`)

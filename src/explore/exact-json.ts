@@ -10,10 +10,10 @@ export type Members = ReadonlyMap<string, Exact>
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
 
-/** The value of a JSON text; undefined when it is none. */
+/** Parses JSON text; returns undefined if it is invalid. */
 export function readExact(text: string): Exact | undefined {
   try {
-    // Every text, keys included, starts with `s` and every number becomes a text that starts with `n`.
+    // Prefixes every string, including keys, with `s`, and turns every number into a string with the prefix `n`.
     const marked = text.replace(TOKEN, (token) => (token.startsWith('"') ? `"s${token.slice(1)}` : `"n${token}"`))
     return unmark(JSON.parse(marked))
   } catch {
@@ -37,7 +37,7 @@ export function isList(value: Exact | undefined): value is readonly Exact[] {
   return Array.isArray(value)
 }
 
-/** The JSON text of a value: in one line, or with every member on a line of its own. */
+/** Serialises a value on one line, or with every member on its own line. */
 export function printJson(value: Exact, shape: 'line' | 'lines', indent = ''): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   if ('digits' in value) return value.digits
@@ -50,7 +50,7 @@ export function printJson(value: Exact, shape: 'line' | 'lines', indent = ''): s
   return `${open}\n${items.map((item) => inner + item).join(',\n')}\n${indent}${close}`
 }
 
-/** What a person reads of a value: a text without its quotes, everything else as JSON. */
+/** Formats a value for people: text without quotes, anything else as JSON. */
 export function textOf(value: Exact): string {
   return typeof value === 'string' ? value : printJson(value, 'line')
 }

@@ -10,15 +10,15 @@ import { selectOptions, sizeParameter } from './list-query.js'
 import type { Explored } from './place.js'
 
 interface Inputs {
-  /** What the ids of the inputs start with. */
+  /** The prefix of the inputs' ids. */
   readonly id: string
-  /** How what is typed is sent. */
+  /** The method of the request. */
   readonly method: Method
-  /** The record that is changed. */
+  /** The record to change. */
   readonly record?: Members
 }
 
-/** The inputs of a resource's writable fields, each with its rules and a place for what is wrong with it. */
+/** The inputs of a resource's writable fields, each with its rules and a place for its error. */
 export function fieldInputs(explored: Explored, { spec }: Resource, { id, method, record }: Inputs): Html {
   const writable = spec.model.fields.filter((field) => !field.readOnly && !field.private)
   const inputs = writable.map((field) =>
@@ -31,7 +31,7 @@ interface FieldInput {
   readonly id: string
   readonly method: Method
   readonly field: FieldSpec
-  /** undefined in a new record, and for what answers never show. */
+  /** Undefined for a new record and for fields that responses do not show. */
   readonly value: Exact | undefined
 }
 
@@ -54,7 +54,7 @@ function control(explored: Explored, { id, field, value }: FieldInput): Html {
   const before = value !== undefined && html` data-json="${printJson(value, 'line')}"`
   const shared = html`id="${id}" name="${field.name}" data-kind="${kind}" aria-describedby="${id}-hint ${id}-error"${before}`
   if (choices) return html`<select ${shared}>${selectOptions(['', ...choices], text, '—')}</select>`
-  // An input would take out the line breaks. A browser takes out the first one of a textarea.
+  // An input would remove line breaks. A browser removes the first one of a textarea.
   if (long || /[\r\n]/.test(text)) {
     const lines = Math.min(12, Math.max(kind === 'json' ? 2 : 3, text.split('\n').length))
     return html`<textarea ${shared} rows="${lines}" spellcheck="false"${kind === 'json' && html` class="code"`}>
@@ -78,7 +78,7 @@ function remark({ nullable, default: fallback }: FieldSpec): Html | undefined {
   return html` <span class="dim">default ${value}</span>`
 }
 
-/** Proposals for a relation, which the script asks of the API: a few at a time, and no others than this client may read. */
+/** Suggestions for a relation: the script requests a few records at a time from the API, with the client's own rights. */
 function lookup({ resources }: Explored, { target }: FieldSpec, id: string): Html | undefined {
   const found =
     target && resources.find(({ spec }) => spec.model.name === target.model && spec.operations.includes('list'))

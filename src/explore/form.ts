@@ -4,21 +4,21 @@ import { badge } from './layout.js'
 import { ROOT } from './place.js'
 
 interface FormParts {
-  /** Its id, and what the ids in it start with. */
+  /** The id of the dialog and the prefix of the ids in it. */
   readonly id: string
   readonly title: string
   readonly method: Method
-  /** The address of the API to which the script sends the body. */
+  /** The API path that the script sends the body to. */
   readonly path: string
-  /** The page to go to once it is done; left out, the one that the answer names, or this one again. */
+  /** The next page after success; by default the page that the response names, or this one. */
   readonly next?: string
   readonly action: string
-  /** Whether the request has an `Idempotency-Key`, so that it does nothing twice when it is sent again for want of an answer. */
+  /** Whether the request has an `Idempotency-Key`, so that retries have no further effect. */
   readonly keyed?: boolean
   readonly fields: Html
 }
 
-/** A dialog whose form the script sends to the API as JSON, like any client. */
+/** A dialog with a form that the script sends to the API as JSON, like any client. */
 export function dialog({ id, title, method, path, next, action, fields, keyed = false }: FormParts): Html {
   const tone = method === 'DELETE' ? 'danger' : 'primary'
   return html`<dialog id="${id}" aria-labelledby="heading-${id}">
@@ -31,7 +31,7 @@ ${fields}
 </form></dialog>`
 }
 
-/** The button that opens a dialog; without the script there is none. */
+/** The button that opens a dialog; hidden without JavaScript. */
 export function opener(id: string, words: string, tone: 'primary' | 'danger' | 'plain'): Html {
   return html`<button type="button" class="js ${tone}" data-open="${id}">${words}</button>`
 }
@@ -49,7 +49,7 @@ export function deletion(path: string, next: string | undefined, what: string): 
   })
 }
 
-/** A dialog for a request whose body nobody has declared: JSON, with what seems likely to begin with. */
+/** A dialog for a request without a declared body: JSON, prefilled with a likely value. */
 export function bodyDialog(method: Method, path: string, text: string): Html {
   const id = `send-${method.toLowerCase()}`
   return dialog({

@@ -6,10 +6,10 @@ import { badge, layout, pluginPaths } from './layout.js'
 import { sizeParameter } from './list-query.js'
 import { curlOf, type Explored, findPlace, ROOT } from './place.js'
 
-/** Lists that are asked how many records they have. */
+/** How many lists are queried for their totals. */
 const MOST_COUNTED = 24
 
-/** The first page: every resource and every route. */
+/** The home page: every resource and every route. */
 export async function homePage(explored: Explored, context: Context, origin: string): Promise<string> {
   const counts = await Promise.all(
     explored.resources.map((resource, index) =>

@@ -1,11 +1,11 @@
 const MARKUP: unique symbol = Symbol('markup')
 
-/** Finished HTML. Only `html` makes it, so that text becomes markup nowhere else. */
+/** Safe HTML. Only `html` creates it, so that text becomes markup nowhere else. */
 export interface Html {
   readonly [MARKUP]: string
 }
 
-/** What a template may hold: text, which is escaped, and finished HTML, which is not; nothing stands for the rest. */
+/** What a template may contain: text, which is escaped, and HTML, which is not. Other values render nothing. */
 export type Part = Html | string | number | false | undefined | readonly Html[]
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -14,22 +14,22 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '>': '&gt;',
   '"': '&quot;',
   "'": '&#39;',
-  // A browser would make a line feed of it.
+  // A browser would convert it to a line feed.
   '\r': '&#13;',
 }
 
-/** Text as HTML that shows just this text, in elements and in quoted attributes. */
+/** Escapes text for elements and quoted attributes. */
 function escapeText(text: string): string {
   return text.replace(/[&<>"'\r]/g, (character) => ENTITIES[character] ?? '')
 }
 
-/** A template of HTML: what it holds is escaped unless it is HTML already. Attributes have to be quoted. */
+/** Renders an HTML template. Text is escaped. Attributes must be quoted. */
 export function html(template: TemplateStringsArray, ...parts: readonly Part[]): Html {
   const [head = '', ...rest] = template
   return { [MARKUP]: rest.reduce((before, after, index) => before + spell(parts[index]) + after, head) }
 }
 
-/** The text of HTML. */
+/** Returns the markup. */
 export const markupOf = (page: Html): string => page[MARKUP]
 
 function spell(part: Part): string {

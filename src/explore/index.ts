@@ -2,7 +2,7 @@ import type { Handler, Method, Route } from '../http/route.js'
 import type { Match } from '../http/route-table.js'
 import type { Explored } from './place.js'
 
-/** The pages for people, for the addresses that no route of the application takes. */
+/** The HTML pages, for paths that no route of the application takes. */
 export interface Pages {
   match(method: string, path: string): Match
 }
@@ -12,8 +12,8 @@ const DOCS_ASSETS = ['docs.css', 'docs.js', 'favicon-32x32.png', 'swagger-ui-bun
 const READS: readonly Method[] = ['GET']
 
 /**
- * The pages of an application: `/`, `/explore` with the path of the API behind it, and `/docs`. They only read. What they are made of is
- * loaded for the first of them. `surround` puts the middleware of plugins around pages; files, such as their styles, have none.
+ * The pages of an application: `/`, `/explore` followed by an API path, and `/docs`. They are read-only. Their modules are loaded with the first
+ * page. `surround` adds the middleware of plugins to pages, but not to static files.
  */
 export function createExplore(explored: Explored, surround: (page: Handler) => Handler): Pages {
   const load = () => import('./pages.js')

@@ -3,18 +3,18 @@ import { valueSchema } from '../resource/field-schema.js'
 import type { Rule } from '../fields/field-type.js'
 import type { JsonSchema } from '../json.js'
 
-/** How a text that a person typed becomes the JSON of a field. */
+/** How typed text is converted to the JSON of a field. */
 type Kind = 'text' | 'number' | 'boolean' | 'json'
 
 interface Input {
   readonly kind: Kind
-  /** The values there are, where they are few. */
+  /** The values of a field with few values. */
   readonly choices: readonly string[] | undefined
-  /** Whether values may be long or have line breaks. */
+  /** Whether values may be long or contain line breaks. */
   readonly long: boolean
-  /** A value of the type, for those whose form is not plain. */
+  /** An example, for types whose format is not obvious. */
   readonly example: string
-  /** What the rules ask, in the words of their messages. */
+  /** The rules, in the words of their messages. */
   readonly hint: string
 }
 
@@ -25,10 +25,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
   boolean: 'boolean',
 }
 
-/** A field whose values are longer than this is typed into several lines. */
+/** Fields with a longer maximum get a multi-line input. */
 const LONGEST_LINE = 200
 
-/** How people give a value of a field: said by its rules alone, so that a new type needs nothing here. */
+/** Derives the input of a field from its rules alone, so that new types need nothing here. */
 export function inputOf(field: FieldSpec): Input {
   const { type, options } = field
   const rules = type.rules(options)
@@ -45,7 +45,7 @@ export function inputOf(field: FieldSpec): Input {
   }
 }
 
-/** That a text is a text needs no saying, nor that a choice is one. */
+/** Omits hints that are obvious from the input type. */
 function hintOf(kind: Kind, schema: JsonSchema, rules: readonly Rule[]): string {
   if (kind === 'boolean' || schema['enum']) return ''
   if (kind === 'json') return 'a JSON value'
@@ -53,7 +53,7 @@ function hintOf(kind: Kind, schema: JsonSchema, rules: readonly Rule[]): string 
   return [...new Set(said.map(({ message }) => message))].join('; ')
 }
 
-/** Whether a text is any text: not one that has to be a date, a number or the like. */
+/** Whether any text is valid, rather than a date, a number or the like. */
 function isPlain({ type, format, enum: choices }: JsonSchema): boolean {
   return type === 'string' && !choices && (format === undefined || format === 'storable-text')
 }

@@ -5,12 +5,12 @@ import { type Explored, ROOT } from './place.js'
 
 interface Page {
   readonly title: string
-  /** The path of the API that the page is about. */
+  /** The API path that the page is about. */
   readonly path?: string
   readonly main: Html
 }
 
-/** A whole document: what every page has around its own part. */
+/** The HTML document around the content of every page. */
 export function layout(explored: Explored, { title, path, main }: Page): string {
   const page = html`<!doctype html>
 <html lang="en">
@@ -35,7 +35,7 @@ export function layout(explored: Explored, { title, path, main }: Page): string 
   return markupOf(page)
 }
 
-/** The collections of resources, and what plugins answer at addresses without parameters. */
+/** Links to the resources, and to routes of plugins without parameters. */
 function navigation(explored: Explored, current: string | undefined): Html {
   const lists = explored.resources.filter(({ spec }) => spec.operations.includes('list'))
   const others = pluginPaths(explored).filter((path) => !path.includes('{'))
@@ -52,10 +52,10 @@ function isAt(current: string | undefined, path: string): boolean {
   return current === path
 }
 
-/** The paths of the routes that no resource has made. */
+/** The paths of routes that belong to no resource. */
 export function pluginPaths({ routes }: Explored): readonly string[] {
   return [...new Set([...routes].filter((route) => !resourceAt(route)).map(({ path }) => path))]
 }
 
-/** What stands for a method everywhere. */
+/** The label for a method. */
 export const badge = (method: string): Html => html`<span class="method ${method.toLowerCase()}">${method}</span>`

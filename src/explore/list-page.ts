@@ -10,7 +10,7 @@ import { type Explored, type Place, ROOT, recordRoute } from './place.js'
 const MOST_ROWS = 200
 const MOST_COLUMNS = 24
 
-/** The records of an answer: a list, or the first list that an object has; undefined for an answer that lists none. */
+/** Returns the records in a response: a list, or the first list in an object; undefined if there is none. */
 export function rowsOf(value: Exact | undefined): readonly Members[] | undefined {
   const list = isMembers(value) ? [...value.values()].find(isList) : value
   return isList(list) && list.every(isMembers) ? list : undefined
@@ -52,7 +52,7 @@ interface Column {
   readonly field: FieldSpec | undefined
 }
 
-/** What the rows have; where there are none, there is no table. */
+/** The columns of the rows; empty if there are no rows. */
 function columnsOf(resource: Resource | undefined, rows: readonly Members[]): readonly Column[] {
   const names = new Set(rows.slice(0, MOST_ROWS).flatMap((row) => [...row.keys()]))
   const fields = new Map(resource?.shown.map((field) => [field.name, field]))
@@ -71,7 +71,7 @@ function heading(resource: Resource | undefined, { name, field }: Column, search
 const LINK = /<(\/[^>]*)>; rel="(first|prev|next|last)"/g
 const WORDS = { first: 'First', prev: 'Previous', next: 'Next', last: 'Last' } as const
 
-/** The links to the neighbours of a page, and how many records there are, as far as the answer says. */
+/** Links to the neighbours of a page, and the total, as far as the response provides them. */
 export function pager(answer: Answer, rows: readonly Members[]): Html {
   const links = new Map(
     [...(answer.headers.get('link') ?? '').matchAll(LINK)].map(([, url = '', rel = '']) => [rel, url]),

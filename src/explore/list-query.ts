@@ -9,7 +9,7 @@ import { type Html, html } from './html.js'
 import { inputOf } from './input.js'
 import { ROOT } from './place.js'
 
-/** The query of a list without the parameters that a form left empty. */
+/** Removes the parameters that a form left empty. */
 export function withoutEmpty(search: string): string {
   return search
     .split('&')
@@ -17,12 +17,12 @@ export function withoutEmpty(search: string): string {
     .join('&')
 }
 
-/** The parameter that says how long a page is; undefined where there is none, or a dialect has its own. */
+/** The parameter for the page size; undefined if there is none or the dialect has its own. */
 export function sizeParameter({ dialect, pagination }: ResourceSpec): string | undefined {
   return dialect ? undefined : pagination.style.parameters.find((name) => name === 'page_size' || name === 'limit')
 }
 
-/** The path of a page of a list whose query has another order, from its first page. */
+/** Returns the path of a list's first page in another order. */
 export function orderedUrl({ spec }: Resource, search: string, ordering: string): string {
   const query = new URLSearchParams(search)
   for (const parameter of spec.pagination.style.parameters) query.delete(parameter)
@@ -30,7 +30,7 @@ export function orderedUrl({ spec }: Resource, search: string, ordering: string)
   return `${ROOT}${spec.path}?${query}`
 }
 
-/** The form that filters and orders a list; nothing for a list that takes neither, and for one whose dialect says it otherwise. */
+/** The form that filters and orders a list; undefined for a list without filters and ordering, and for dialects. */
 export function queryForm(resource: Resource, search: string): Html | undefined {
   const { filters, orderable, path, dialect } = resource.spec
   const featured = featureParameters(resource.spec, 'list').filter(({ hint }) => hint !== undefined)
@@ -69,7 +69,7 @@ function orderInput({ spec }: Resource, query: URLSearchParams): Html {
 <select id="ordering" name="ordering">${selectOptions(['', ...known], value, 'default')}</select></span>`
 }
 
-/** The options of a choice; an empty one says that nothing is chosen. */
+/** The options of a select; an empty one means that nothing is selected. */
 export function selectOptions(values: readonly string[], chosen: string, none = 'any'): readonly Html[] {
   return values.map(
     (value) =>

@@ -1,4 +1,4 @@
-/** Nothing from elsewhere, nothing inline, in no frame; what forms send goes to where the page came from. */
+/** No foreign resources, no inline code, no frames; forms are sent only to the page's own origin. */
 const policyWith = (images: string): string =>
   [
     "default-src 'none'",
@@ -11,7 +11,7 @@ const policyWith = (images: string): string =>
     "frame-ancestors 'none'",
   ].join('; ')
 
-/** The headers of a page for people; `images` is where its pictures may come from. */
+/** The headers of an HTML page; `images` is the allowed source of images. */
 export function pageHeaders(images = "'self'"): Readonly<Record<string, string>> {
   return {
     'Content-Type': 'text/html; charset=utf-8',

@@ -9,12 +9,12 @@ import { placePage } from './place-page.js'
 
 const HEADERS = pageHeaders()
 
-/** The first page. */
+/** The home page. */
 export async function home(explored: Explored, context: Context): Promise<Reply> {
   return { status: 200, headers: HEADERS, text: await homePage(explored, context, originOf(context)) }
 }
 
-/** The page of a path of the API. */
+/** The page of an API path. */
 export async function page(explored: Explored, context: Context): Promise<Reply> {
   const { path = '' } = context.params
   const place = findPlace(explored, path)
@@ -24,7 +24,7 @@ export async function page(explored: Explored, context: Context): Promise<Reply>
 
 export { docsFile, docsPage } from './docs.js'
 
-/** A file that the pages need. */
+/** A static file of the pages. */
 export const file = (context: Context): Reply => assetReply(context.params['file'] ?? '', context)
 
 function nowhere(explored: Explored, path: string): string {
@@ -33,7 +33,7 @@ function nowhere(explored: Explored, path: string): string {
   return layout(explored, { title: 'Nothing is here', main })
 }
 
-/** What the client calls the server. It is text from the client, and stands only in commands that are shown. */
+/** The client's name for the server. Untrusted; it appears only in example commands. */
 function originOf({ headers }: Context): string {
   return `http://${String(headers['host'] ?? 'localhost')}`
 }

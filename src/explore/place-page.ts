@@ -11,13 +11,13 @@ import { collectionOf, type Explored, isRecord, type Place, ROOT, recordRoute } 
 import { changes, members, recordOf, referring } from './record-page.js'
 import { refusal, requestBar } from './request-bar.js'
 
-/** A page, and the status of what it shows. */
+/** A page and the status of the response that it shows. */
 interface Shown {
   readonly status: number
   readonly text: string
 }
 
-/** The parts of a page that depend on what is there. */
+/** The parts of a page that depend on its content. */
 interface Parts {
   readonly buttons?: Html | undefined
   readonly above?: Html | undefined
@@ -25,7 +25,7 @@ interface Parts {
   readonly below?: Html | undefined
 }
 
-/** The page of a path of the API: a list, a record, or whatever a plugin answers there. */
+/** The page of an API path: a list, a record, or the response of a plugin. */
 export async function placePage(
   explored: Explored,
   place: Place,
@@ -63,7 +63,7 @@ function partsOf(explored: Explored, place: Place, seen: Seen): Parts {
   if (isRecord(place)) {
     const record = recordOf(value)
     if (refused || !record) return { body: answer ? refusal(answer, detailOf(value)) : html`` }
-    // A form for what is not there would empty it.
+    // A form with missing members would clear them.
     const isWhole = search === '' || resource.members.every((name) => record.has(name))
     const { buttons, dialogs } = isWhole ? changes(explored, place, { resource, record }) : {}
     const body = html`${members(explored, resource, record)}${referring(explored, resource, record)}`
@@ -92,7 +92,7 @@ function partsOf(explored: Explored, place: Place, seen: Seen): Parts {
   }
 }
 
-/** Of a plugin's answer nothing is known: it is shown as a table or a record where it looks like one. */
+/** The shape of a plugin's response is unknown: it is shown as a table or a record if it looks like one. */
 function pluginParts(explored: Explored, place: Place, { search, answer, value }: Seen): Parts {
   const writes = place.methods.filter((method) => method === 'POST' || method === 'PUT' || method === 'PATCH')
   const rows = rowsOf(value)
@@ -112,7 +112,7 @@ function pluginParts(explored: Explored, place: Place, { search, answer, value }
   }
 }
 
-/** A body to begin with: the members of a record that is there, without the one that the server gives. */
+/** A starting point for a body: the members of an existing record without its key. */
 function likelyBody(record: Members | undefined, key = 'id'): string {
   return record ? printJson(new Map([...record].filter(([name]) => name !== key)), 'lines') : '{}'
 }

@@ -2,32 +2,32 @@ import type { Resource } from '../resource/resource.js'
 import { METHODS, type Method, resourceAt, type Route } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
 
-/** What Explore is made of: the compiled application, as far as a page shows it. */
+/** The compiled application that Explore shows. */
 export interface Explored {
-  /** Absolute path of resources.yaml, beside which packages are looked for. */
+  /** The absolute path of resources.yaml; packages are resolved from there. */
   readonly file: string
   readonly title: string
   readonly resources: readonly Resource[]
   readonly routes: RouteTable
 }
 
-/** Where every page of Explore is: the page of `/api/books/` is `/explore/api/books/`. */
+/** The root of Explore: the page of `/api/books/` is `/explore/api/books/`. */
 export const ROOT = '/explore'
 
-/** A path of the API that routes take. */
+/** An API path that has routes. */
 export interface Place {
-  /** As it stands in the URL, closed by a slash. */
+  /** As in the URL, with a trailing slash. */
   readonly path: string
   /** With `{parameter}`s. */
   readonly template: string
   readonly methods: readonly Method[]
   readonly source: string
   readonly params: Readonly<Record<string, string>>
-  /** Whose list or record is here; undefined for what a plugin answers. */
+  /** The resource whose list or record is at the path; undefined for routes of plugins. */
   readonly resource: Resource | undefined
 }
 
-/** What is at a path of the API; undefined where no route is. */
+/** Finds the place at an API path; undefined if it has no route. */
 export function findPlace({ routes }: Explored, path: string): Place | undefined {
   const closed = path.endsWith('/') ? path : `${path}/`
   const found = METHODS.flatMap((method) => {
@@ -39,17 +39,17 @@ export function findPlace({ routes }: Explored, path: string): Place | undefined
   const { path: template, source } = first.route
   const methods = found.map(({ route }) => route.method)
   const { generated } = first.route
-  // Where several records are made, or parts of them are read, there is no list or record to show.
+  // Bulk and partial routes have no list or record to show.
   const resource = generated?.bulk || generated?.partial ? undefined : resourceAt(first.route)
   return { path: closed, template, methods, source, params: first.params, resource }
 }
 
-/** Whether a place is one record rather than a collection: its path ends with a parameter. */
+/** Whether the place is a record rather than a collection: its path ends with a parameter. */
 export function isRecord({ template }: Place): boolean {
   return template.endsWith('}/')
 }
 
-/** The route of one of the records that a place lists, and the member that identifies them. */
+/** Returns the route of the records in a list, and their key. */
 export function recordRoute({ routes }: Explored, { template }: Place): { route: Route; key: string } | undefined {
   for (const route of routes) {
     if (route.method !== 'GET' || !route.path.startsWith(template)) continue
@@ -59,14 +59,14 @@ export function recordRoute({ routes }: Explored, { template }: Place): { route:
   return undefined
 }
 
-/** The path that is one segment shorter; undefined where nothing can be read. */
+/** Returns the parent path; undefined if it cannot be read. */
 export function collectionOf({ routes }: Explored, { path }: Place): string | undefined {
   const parent = path.slice(0, path.lastIndexOf('/', path.length - 2) + 1)
   const match = parent === '/' ? undefined : routes.match('GET', parent)
   return match && 'route' in match ? parent : undefined
 }
 
-/** A command that repeats a request, for any shell of POSIX. */
+/** A shell command that repeats a request. */
 export function curlOf(url: string): string {
   return `curl -s '${url.replaceAll("'", `'\\''`)}'`
 }

@@ -7,14 +7,14 @@ import { deletion, dialog, opener } from './form.js'
 import { type Html, html } from './html.js'
 import { collectionOf, type Explored, type Place, ROOT } from './place.js'
 
-/** The record of an answer: an object, or the one object that it holds and nothing else. */
+/** Returns the record in a response: an object, or the only member of an object. */
 export function recordOf(value: Exact | undefined): Members | undefined {
   if (!isMembers(value)) return undefined
   const [only, ...more] = value.values()
   return more.length === 0 && isMembers(only) ? only : value
 }
 
-/** Every member of a record, whole. */
+/** All members of a record, complete. */
 export function members(explored: Explored, resource: Resource | undefined, record: Members): Html {
   const fields = new Map(resource?.shown.map((field) => [field.name, field]))
   const rows = [...record].map(
@@ -23,7 +23,7 @@ export function members(explored: Explored, resource: Resource | undefined, reco
   return html`<dl class="record">${rows}</dl>`
 }
 
-/** The lists of records that refer to this one and can be filtered by it. */
+/** Links to lists of records that refer to this one, filtered by it. */
 export function referring({ resources }: Explored, { spec }: Resource, record: Members): Html | undefined {
   const id = record.get(spec.model.primaryKey.name)
   if (id === undefined) return undefined
@@ -38,7 +38,7 @@ export function referring({ resources }: Explored, { spec }: Resource, record: M
   return links.length > 0 ? html`<section><h2>Refers to this</h2><ul class="plain">${links}</ul></section>` : undefined
 }
 
-/** The buttons and dialogs that change and delete a record of a resource. */
+/** The buttons and dialogs that change and delete a record. */
 export function changes(
   explored: Explored,
   place: Place,
@@ -64,7 +64,7 @@ export function changes(
   return { buttons: html`${buttons}`, dialogs: html`${edit}${destroy}` }
 }
 
-/** PATCH names only what was changed. But it merges objects, so that a member can be taken out of one only by PUT. */
+/** PATCH sends only changes, but it merges objects, so removing a member of an object requires PUT. */
 function changingMethod({ spec: { operations, model } }: Resource): 'PUT' | 'PATCH' | undefined {
   const merges = model.fields.some((field) => field.type.patch && !field.readOnly && !field.private)
   const hides = model.fields.some((field) => field.writeOnly)

@@ -12,7 +12,7 @@ interface Asked {
   readonly answer: Answer
 }
 
-/** The request that a page has made, its answer's status, and how to make it elsewhere. */
+/** Shows the page's API request, the status of its response, and how to repeat it. */
 export function requestBar({ origin, url, answer }: Asked): Html {
   const { status, headers, milliseconds } = answer
   const curl = curlOf(origin + url)
@@ -26,7 +26,7 @@ export function requestBar({ origin, url, answer }: Asked): Html {
 </section>`
 }
 
-/** What is wrong, where the API answers with a problem: the sentence for people, and the whole of it below. */
+/** Shows a problem: its detail, and the whole document below. */
 export function refusal({ status, text }: Answer, detail: string | undefined): Html {
   return html`<section class="refusal" aria-label="Answer"><h2>${status} ${STATUS_CODES[status] ?? ''}</h2>
 <p>${detail ?? 'The API answered with an error.'}</p><pre tabindex="0">${text}</pre></section>`

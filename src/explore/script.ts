@@ -1,7 +1,4 @@
-/**
- * What pages do in the browser: forms that send JSON, as any client does, so that what is tried is what clients send. Values keep their
- * digits, because the text that somebody typed becomes the JSON text itself.
- */
+/** The script of the pages. Its forms send JSON like any client. Numbers keep their digits, because typed text becomes JSON text directly. */
 export const SCRIPT = String.raw`'use strict'
 ;(() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)]

@@ -5,18 +5,18 @@ import { type Metrics, renderMetrics } from './metrics.js'
 import type { Log } from '../http/log.js'
 import type { Readiness } from './readiness.js'
 
-/** What an admin port answers from. */
+/** The dependencies of the admin port. */
 export interface AdminParts {
   readonly readiness: () => Promise<Readiness>
-  /** Those of every process. */
+  /** The metrics of every process. */
   readonly metrics: () => Promise<readonly Metrics[]>
   readonly log: Log
 }
 
-/** A port of its own for whoever runs the service: no path on it can clash with one of the application. */
+/** A separate port for operators, whose paths cannot clash with the application's. */
 export interface Admin {
   readonly url: string
-  /** Ends every connection. */
+  /** Closes every connection. */
   close(): void
 }
 
@@ -26,12 +26,12 @@ interface Answer {
   readonly text: string
 }
 
-/** The times that a scraper or a probe has, in milliseconds. Both come from nearby. */
+/** Timeouts for scrapers and probes, in ms; they connect from nearby. */
 const LIMITS = { headersTimeout: 5_000, requestTimeout: 5_000, keepAliveTimeout: 5_000, maxHeaderSize: 8 * 1024 }
 
 /**
  * Opens an admin port: `/livez`, `/readyz` and `/metrics`.
- * @throws what Node says when the address cannot be had
+ * @throws Node's error if it cannot listen
  */
 export async function openAdmin(
   address: { readonly port: number; readonly host: string },

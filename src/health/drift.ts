@@ -2,32 +2,32 @@ import type { ModelSpec } from '../config/spec.js'
 import { mismatchProblem } from '../db/driver/errors.js'
 import type { Log } from '../http/log.js'
 
-/** The tables from which nothing can be served, each with the reasons, for the log. */
+/** The tables that cannot be served, with the reasons, for the log. */
 export type Misfits = ReadonlyMap<string, readonly string[]>
 
-/** Keeps requests from tables that are known to be others than those of their models. */
+/** Rejects requests for tables that are known to differ from their models. */
 export interface DriftGate {
-  /** @throws Problem `unavailable` while the model's table is another */
+  /** @throws Problem `unavailable` while the model's table differs */
   admit(model: ModelSpec): void
-  /** A request met a table that seems to be another: have a look. */
+  /** Reports that a table may differ, which triggers a check. */
   suspect(): void
-  /** The tables that are others at present. */
+  /** The tables that differ now. */
   drifted(): readonly string[]
   close(): void
 }
 
-/** Milliseconds between two looks at the database. */
+/** The interval between checks of the database, in ms. */
 const PAUSE = 1_000
 
 interface DriftGateOptions {
-  /** `columns` differs from that of the last look if a column was altered since. */
+  /** `columns` changes between checks if a column was altered. */
   readonly look: () => Promise<{ readonly misfits: Misfits; readonly columns: string }>
   readonly log: Log
-  /** Columns were altered, or may have been before the first look. */
+  /** Called if columns were altered, or may have been before the first check. */
   readonly onAltered: () => void
 }
 
-/** Looks at the catalogue of the database when a request says so, and as long as a table does not fit until it fits again. */
+/** Checks the database's catalogue when a request reports a problem, and repeats the check while a table differs. */
 export function createDriftGate({ look, log, onAltered }: DriftGateOptions): DriftGate {
   const state = { misfits: new Map() as Misfits, looking: false, lookedAt: Number.NEGATIVE_INFINITY, closed: false }
   let columns: string | undefined
@@ -42,7 +42,7 @@ export function createDriftGate({ look, log, onAltered }: DriftGateOptions): Dri
 
   const lookNow = async (): Promise<void> => {
     state.looking = true
-    // A database that is away is looked at once it is back.
+    // An unavailable database is checked when it is back.
     const found = await look().catch(() => undefined)
     state.looking = false
     state.lookedAt = performance.now()
@@ -62,7 +62,7 @@ export function createDriftGate({ look, log, onAltered }: DriftGateOptions): Dri
     },
     suspect: () => {
       if (state.looking || state.closed) return
-      // What a look does not explain, such as a missing right, may fail many requests.
+      // An error without a visible cause, such as a missing privilege, may fail many requests.
       if (performance.now() - state.lookedAt < PAUSE) lookAgain()
       else void lookNow()
     },

@@ -3,7 +3,7 @@ import type { Usage } from '../db/database.js'
 import type { StatementCounts } from '../db/statements/prepared-statements.js'
 import { DURATIONS, type RouteTraffic, type Tally, type Traffic } from '../http/server/traffic.js'
 
-/** What is known of a running service. */
+/** Where metrics are read from. */
 export interface Sources {
   readonly traffic: Traffic
   readonly usage: () => Usage
@@ -11,10 +11,10 @@ export interface Sources {
   readonly drifted: () => readonly string[]
 }
 
-/** The metrics of one process at one moment; plain data, which one process can send to another. */
+/** The metrics of one process at one moment, as plain data that can be sent to another process. */
 export type Metrics = MetricObjectWithValues<MetricValue<string>>[]
 
-/** What one metric is: how it is called, what it says, and its values, by label. */
+/** One metric: its name, its help text, and its values by label. */
 interface Series {
   readonly type: 'gauge' | 'counter'
   readonly name: string
@@ -101,9 +101,9 @@ const SERIES: readonly Series[] = [
   },
 ]
 
-/** Makes what reads the metrics of this process, those of Node among them. Nothing is copied or named before it is read. */
+/** Returns a function that reads the metrics of this process, including Node's own. Nothing is collected before it is called. */
 export async function createMetrics(sources: Sources): Promise<() => Promise<Metrics>> {
-  // Loaded here, because a service whose metrics nobody reads never needs it.
+  // Loaded here, because a service without metrics never needs it.
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await load()
   const registry = new Registry()
   const registers = [registry]
@@ -135,13 +135,13 @@ export async function addMetrics(all: readonly Metrics[]): Promise<Metrics> {
   return (await aggregate(all)).getMetricsAsJSON()
 }
 
-/** Those numbers of a process that has ended which still count, because they only ever grow. */
+/** The metrics of an ended process that still count, because they are counters. */
 export function lastingMetrics(metrics: Metrics): Metrics {
   const lasting: readonly unknown[] = ['counter', 'histogram']
   return metrics.filter(({ type }) => lasting.includes(type))
 }
 
-/** The metrics of several processes together, in the text format of Prometheus. */
+/** The metrics of several processes in the text format of Prometheus. */
 export async function renderMetrics(
   all: readonly Metrics[],
 ): Promise<{ readonly type: string; readonly text: string }> {
@@ -164,7 +164,7 @@ function durationsOf({ route, tallies }: RouteTraffic): MetricValueWithName<stri
   return tallies.flatMap((tally) => (tally ? valuesOf(tally, labels) : []))
 }
 
-/** As Prometheus counts: each class holds those below it as well. */
+/** Buckets are cumulative, as Prometheus requires. */
 function valuesOf(
   { status, durations, time }: Tally,
   of: Readonly<Record<string, string>>,

@@ -4,21 +4,21 @@ import { createTraffic, type Traffic } from '../http/server/traffic.js'
 import { createMetrics, type Metrics } from './metrics.js'
 import { createReadiness, type Readiness } from './readiness.js'
 
-/** The service of a process, as far as its monitor looks at it. */
+/** The parts of a service that its monitor uses. */
 interface Watched {
   readonly drifted: () => readonly string[]
   readonly statements: Readonly<StatementCounts>
 }
 
-/** Knows how one process is. */
+/** Monitors one process. */
 export interface Monitor {
-  /** Where the requests of the process are counted. */
+  /** Counts the requests of the process. */
   readonly traffic: Traffic
-  /** The service, once there is one. */
+  /** Monitors the service from now on. */
   watch(service: Watched): void
-  /** From now on, requests can be served. */
+  /** From now on, the process serves requests. */
   open(): void
-  /** Within a second, however the database is. */
+  /** Resolves within a second, whatever the state of the database. */
   readiness(): Promise<Readiness>
   metrics(): Promise<Metrics>
   close(): void
@@ -31,7 +31,7 @@ interface MonitorParts {
 
 const NOTHING: Watched = { drifted: () => [], statements: { kept: 0, unkept: 0, generation: 0 } }
 
-/** Starts to watch this process. */
+/** Starts to monitor this process. */
 export async function createMonitor({ database, isDraining }: MonitorParts): Promise<Monitor> {
   const traffic = createTraffic()
   const loop = watchLoop()
@@ -63,7 +63,7 @@ export async function createMonitor({ database, isDraining }: MonitorParts): Pro
 
 const TICK = 100
 
-/** How late the event loop is: a timer should have run every so many milliseconds. */
+/** Measures the lag of the event loop with an interval. */
 function watchLoop() {
   let due = performance.now() + TICK
   let late = 0

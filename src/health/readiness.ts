@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../db/database.js'
 import { Problem } from '../problem.js'
 
-/** What keeps a process from serving. */
+/** A reason why a process is not ready. */
 export interface Obstacle {
   readonly check: 'draining' | 'starting' | 'event_loop' | 'database' | 'schema' | 'worker'
-  /** For the operator, and nothing that a client must not see. */
+  /** For operators and clients; contains no secrets. */
   readonly detail: string
-  /** The number of the worker that says so. */
+  /** The number of the worker. */
   readonly worker?: number
 }
 
@@ -19,23 +19,23 @@ export interface Readiness {
 interface Checks {
   readonly database: Pick<Database, 'probe'>
   readonly phase: () => 'starting' | 'serving' | 'draining'
-  /** Milliseconds by which the event loop is late. */
+  /** The lag of the event loop, in ms. */
   readonly lag: () => number
-  /** The tables that do not fit the configuration. */
+  /** The tables that do not match the configuration. */
   readonly drifted: () => readonly string[]
 }
 
-/** Milliseconds that an answer is good for: asking more often costs the database nothing more. */
+/** How long a result is reused, in ms, so that frequent probes do not load the database. */
 const KEPT = 250
-/** Milliseconds that a database has to answer in; less than what those who ask usually wait for. */
+/** How long the database may take, in ms; shorter than usual probe timeouts. */
 const PATIENCE = 750
 const MOST_LAG = 500
 
 const READY: Readiness = Object.freeze({ ready: true, problems: [] })
-/** What a process answers from the moment on at which it was told to stop. */
+/** The readiness of a process that is stopping. */
 export const DRAINING = toReadiness([{ check: 'draining', detail: 'the server is stopping' }])
 
-/** Answers whether requests can be served, however the database is, within a second. */
+/** Returns a function that reports whether requests can be served, within a second, whatever the state of the database. */
 export function createReadiness({ database, phase, lag, drifted }: Checks): () => Promise<Readiness> {
   const probe = createProbe(database)
   let kept: Promise<Readiness> | undefined
@@ -69,7 +69,7 @@ function toReadiness(found: readonly (Obstacle | false)[]): Readiness {
   return problems.length === 0 ? READY : { ready: false, problems }
 }
 
-/** Asks the database whether it is there, one question at a time; tells what is wrong. */
+/** Probes the database, once at a time; returns what is wrong. */
 function createProbe(database: Pick<Database, 'probe'>): () => Promise<string | undefined> {
   let asked: Promise<string | undefined> | undefined
   return () => {
@@ -82,7 +82,7 @@ function createProbe(database: Pick<Database, 'probe'>): () => Promise<string | 
   }
 }
 
-/** The driver's own words may name users and hosts. */
+/** The driver's message may name users and hosts. */
 function describe(error: unknown): string {
   return error instanceof Problem ? error.message : 'The database refuses the connection; the log says why'
 }

@@ -2,20 +2,17 @@ import { createRequire } from 'node:module'
 import type * as OpenTelemetry from '@opentelemetry/api'
 import type { Span, Spans } from '../http/server/spans.js'
 
-/** Under which the first version of OpenTelemetry's API keeps what was set up, whichever copy of it did so. */
+/** The key under which OpenTelemetry's API 1.x registers itself, whichever copy was loaded. */
 const REGISTRY = Symbol.for('opentelemetry.js.api.1')
 
-/**
- * OpenTelemetry, when the project has it and somebody has set it up: a plugin, or a module that Node was told to import. It is
- * never loaded otherwise.
- */
+/** Returns OpenTelemetry if the project has it and a plugin or a preloaded module has set it up. It is never loaded otherwise. */
 export function findTracing(projectFile: string, version: string): Spans | undefined {
   if (!(REGISTRY in globalThis)) return undefined
   const require = createRequire(projectFile)
   try {
     return createSpans(require('@opentelemetry/api') as typeof OpenTelemetry, version)
   } catch {
-    // Whoever set it up brought a copy that the project does not see.
+    // It was set up by a copy that the project cannot resolve.
     return undefined
   }
 }
@@ -27,7 +24,7 @@ function createSpans(api: Api, version: string): Spans {
   const tracer = trace.getTracer('snippetctl', version)
   return {
     begin({ headers }, route, requestId) {
-      // A span that is there is that of an instrumented server, which has read the headers already.
+      // An active span belongs to an instrumented server, which has read the headers already.
       const active = context.active()
       const isInside = trace.getSpan(active) !== undefined
       const parent = isInside ? active : propagation.extract(ROOT_CONTEXT, headers)

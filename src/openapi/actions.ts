@@ -11,7 +11,7 @@ import { REPLAYED } from './responses.js'
 import { isNeeded } from './resource-schemas.js'
 
 /**
- * What an action tells its clients: its input and output, and what is refused before its code is asked.
+ * Describes an action: its input and output, and the errors reported before its code runs.
  * @param shown the name of the schema of the resource's records
  */
 export function describeAction(
@@ -34,7 +34,7 @@ export function describeAction(
   const done = answers(output, schemas, shown)
   return {
     summary,
-    description: `Written by hand: ${source.replace('plugin ', '')}.`,
+    description: `Implemented by ${source.replace('plugin ', '')}.`,
     tag: name,
     ...(on === 'record' && {
       params: { [primaryKey.name]: describeId(primaryKey, schemas) },
@@ -46,7 +46,7 @@ export function describeAction(
       ...(keyed ? replayed(done) : done),
       ...refusals([
         ...(isAsked && input.length === 0 ? [] : (['validation'] as const)),
-        // A body is refused where none is declared.
+        // If no body is declared, any body is rejected.
         ...(isAsked ? [] : (['body_too_large', 'unsupported_media_type'] as const)),
         ...(on === 'record' ? (['not_found'] as const) : []),
         ...(keyed ? (['malformed_request', 'request_in_progress', 'idempotency_key_reused'] as const) : []),
@@ -58,7 +58,7 @@ export function describeAction(
 
 type Answers = Readonly<Record<number, ResponseDescription>>
 
-/** Answers that may be those that a request with the same key was given. */
+/** Responses that may be replayed for a repeated idempotency key. */
 function replayed(answers: Answers): Answers {
   const headers = { 'Idempotency-Replayed': REPLAYED }
   return Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, { ...answer, headers }]))
@@ -69,13 +69,13 @@ function answers(
   schemas: FieldSchemas,
   shown: string,
 ): Readonly<Record<number, ResponseDescription>> {
-  if (output === undefined) return { 204: { description: 'It is done.' } }
+  if (output === undefined) return { 204: { description: 'The action succeeded.' } }
   if (output === 'record') {
-    return { 200: { description: 'The record as it is now.', schema: reference('schemas', shown) } }
+    return { 200: { description: 'The updated record.', schema: reference('schemas', shown) } }
   }
   const names = output.map((field) => field.name)
   const schema = objectOf(output, (field) => schemas.shown(field, false), names)
-  return { 200: { description: 'What came of it.', schema } }
+  return { 200: { description: 'The result of the action.', schema } }
 }
 
 function refusals(types: readonly ProblemType[]): Readonly<Record<number, ResponseDescription>> {

@@ -9,32 +9,32 @@ import { bodySchema, type SchemaNames } from './resource-schemas.js'
 import { refusing } from './error-responses.js'
 import { headersNamed } from './responses.js'
 
-/** A version is that of one record. */
+/** Versions belong to single records. */
 const OF_VERSIONS: ReadonlySet<number> = new Set([
   PROBLEMS.precondition_failed.status,
   PROBLEMS.precondition_required.status,
 ])
 
-/** What there is to say of an operation on several records. */
+/** The texts for bulk operations. */
 const SAYINGS: Readonly<Record<BulkOperation, { summary: string; description: string; answer: string }>> = {
   create: {
     summary: 'Create several',
-    description: 'Makes a record of each item, all of them or none.',
+    description: 'Creates a record for each item: all or none.',
     answer: 'The new records, in the order of the body.',
   },
   partial_update: {
     summary: 'Change several',
-    description: 'Sets the fields that are sent (RFC 7396) of each record, all of them or none.',
-    answer: 'The records as they are now, in the order of the body.',
+    description: 'Sets the given fields (RFC 7396) of each record: all or none.',
+    answer: 'The updated records, in the order of the body.',
   },
   destroy: {
     summary: 'Delete several',
-    description: 'Removes the records, all of them or none.',
-    answer: 'They are gone.',
+    description: 'Deletes the records: all or none.',
+    answer: 'The records were deleted.',
   },
 }
 
-/** What is done to several records with one request to the path of a resource, without its identifier and tag. */
+/** Describes a bulk operation on the path of a resource, without its identifier and tag. */
 export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): Part {
   const { resource, operation, schemas } = subject
   const { name, dialect } = resource.spec
@@ -70,7 +70,7 @@ function bodyOf(schema: Part): Part {
   return { requestBody: { required: true, content: { 'application/json': { schema } } } }
 }
 
-/** New records: an array, which some dialects wrap. */
+/** The body with new records: an array, which some dialects wrap. */
 function creations(resource: Resource, items: Part): Part {
   const within = resource.spec.dialect?.bulk
   const array = several(resource, items)
@@ -92,7 +92,7 @@ function idsParameter({ spec }: Resource, schemas: FieldSchemas): Part {
   return {
     name: 'ids',
     in: 'query',
-    description: `The ${primaryKey.name} of each record, between commas.`,
+    description: `The ${primaryKey.name} of each record, separated by commas.`,
     required: true,
     style: 'form',
     explode: false,
@@ -106,7 +106,7 @@ function changeSchema(resource: Resource, schemas: FieldSchemas): Part {
   const properties = { [primaryKey.name]: schemas.compared(primaryKey), ...(body['properties'] as Part) }
   return {
     ...body,
-    description: 'The record, by its key, and the fields to change.',
+    description: 'The key of the record, and the fields to change.',
     properties,
     required: [primaryKey.name],
   }

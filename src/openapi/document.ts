@@ -25,13 +25,13 @@ import { resolveReferences } from './references.js'
 import { anyOther, anyProblem, HEADERS, PROBLEM_SCHEMA, refusal, refusalName, renderedProblem } from './responses.js'
 import { describeWritten, mapSchemas } from './hand-written.js'
 
-/** What a document is made of: the compiled application. */
+/** The compiled application to describe. */
 export interface Described {
   readonly spec: AppSpec
   readonly routes: RouteTable
 }
 
-/** The OpenAPI 3.1 document of an application, every route of it. The same application gives the same document. */
+/** Builds the OpenAPI 3.1 document of an application with all routes. It is deterministic. */
 export function describeApp({ spec, routes }: Described): Part {
   const schemas = compileFieldSchemas(createCompiler())
   const names = nameAll(routes)
@@ -82,7 +82,7 @@ export function describeApp({ spec, routes }: Described): Part {
   }
 }
 
-/** Adds the problems that the middleware of the route declares. `rendered` is the schema of problems there, where they have their own. */
+/** Adds the problems that a route's middleware declares. `rendered` is the schema of problems, if they are not problem documents. */
 function withProblems(part: Part, { problems = [] }: Route, rendered: JsonSchema | undefined): Part {
   const declared = problems.map((type) => {
     const { status } = PROBLEMS[type]
@@ -92,8 +92,8 @@ function withProblems(part: Part, { problems = [] }: Route, rendered: JsonSchema
 }
 
 /**
- * Tells what is wrong with the references of a hand-written route's schemas, in words; undefined when all of them lead to a schema. A
- * document is made when somebody asks for it, and what is wrong with a description is said before.
+ * Returns a function that finds a broken reference in the schemas of a hand-written route and returns its error message; undefined if all are
+ * valid. The document is built on demand, but its mistakes are reported at startup.
  */
 export function findBrokenReference(routes: RouteTable): (operation: OperationDescription) => string | undefined {
   let components: Part | undefined
@@ -125,18 +125,18 @@ function infoOf({ api }: AppSpec): Part {
   return {
     title: api.title,
     version: '1.0.0',
-    description: `${api.title}: what it offers, and what it answers.`,
+    description: `${api.title}: operations and responses.`,
     contact: { name: api.title },
     license: { name: 'Not stated', identifier: 'NOASSERTION' },
   }
 }
 
-/** Plain paths stand before those with parameters, as they are matched. */
+/** Fixed paths come before those with parameters, in the order of matching. */
 function inOrder(routes: Iterable<Route>): readonly Route[] {
   return [...routes].toSorted((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))
 }
 
-/** A path as clients ask for it; both forms of it are answered. */
+/** The path in the form that clients use; both forms work. */
 function pathOf({ path, generated }: Route): string {
   return generated?.resource.spec.dialect?.bare ? path.slice(0, -1) : path
 }
@@ -172,12 +172,12 @@ function canClash({ resource, operation }: NonNullable<Route['generated']>): boo
   return isLimited || model.indexes.some(({ unique }) => unique) || isGuarded(model)
 }
 
-/** Whether constraints made by hand may refuse changes; of which kind they are only the database knows. */
+/** Whether constraints created by hand may reject writes; only the database knows their kinds. */
 function isGuarded({ messages }: ModelSpec): boolean {
   return Object.keys(messages).length > 0
 }
 
-/** Whether records of other models can keep one of this model from being deleted. */
+/** Whether records of other models may prevent deletes of this one. */
 function isHeld(model: ModelSpec, models: readonly ModelSpec[], seen: readonly ModelSpec[] = []): boolean {
   return models.some((other) =>
     other.fields.some(({ target }) => {
@@ -212,7 +212,7 @@ function refusals(): Part {
 
 type Components = Readonly<Record<string, Part>>
 
-/** Without the components that nothing refers to. */
+/** Removes components without references. */
 function onlyUsed(paths: Part, components: Components): Components {
   const used = new Set<string>()
   const follow = (part: unknown): void => {

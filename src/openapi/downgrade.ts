@@ -1,12 +1,12 @@
 import type { Part } from './json-part.js'
 
-/** The same document as OpenAPI 3.0, for tools that do not read 3.1: what 3.0 has no word for is said in its own, or left out. */
+/** Converts the document to OpenAPI 3.0 for tools that do not support 3.1. Keywords that 3.0 lacks are rewritten or dropped. */
 export function toOpenApi30(document: Part): Part {
   const info = document['info'] as Part
   return { ...(convert(document) as Part), openapi: '3.0.3', info: downgradeInfo(info) }
 }
 
-/** 3.0 knows licences by their address only. */
+/** 3.0 identifies licences only by URL. */
 function downgradeInfo({ summary: _, license, ...info }: Part): Part {
   const { identifier, ...named } = (license ?? {}) as Part
   const url =
@@ -14,7 +14,7 @@ function downgradeInfo({ summary: _, license, ...info }: Part): Part {
   return { ...info, license: identifier === undefined ? named : { ...named, url } }
 }
 
-/** Values that are data, whatever their members are called. */
+/** Keywords whose values are data, not schemas. */
 const DATA: ReadonlySet<string> = new Set(['example', 'default', 'enum'])
 
 function convert(value: unknown): unknown {
@@ -27,12 +27,12 @@ function convert(value: unknown): unknown {
   )
 }
 
-/** The names of properties are no keywords. */
+/** Property names are not keywords. */
 function mapMembers(properties: Part): Part {
   return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, convert(schema)]))
 }
 
-/** The parts of a document that are no schemas have none of these members, but for `examples`, which we never give elsewhere. */
+/** Parts other than schemas have none of these members, except `examples`, which we use only in schemas. */
 function downgradeSchema(schema: Part): Part {
   return CONVERSIONS.reduce((converted, convertOne) => convertOne(converted), schema)
 }
@@ -52,12 +52,12 @@ function withDefined(schema: Part, members: Part): Part {
   return { ...schema, ...Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) }
 }
 
-/** 3.0 has no word for names alone: each that has no schema is a property that can be anything. */
+/** 3.0 lacks `propertyNames`: each name without a schema becomes a property of any type. */
 function namedProperties({ propertyNames, properties, ...rest }: Part): Part {
   const names = (propertyNames as Part)['enum'] as readonly string[]
   const described = properties as Part
   const others = names.filter((name) => !Object.hasOwn(described, name))
-  const ignored = others.map((name) => [name, { description: 'Set by the server, and ignored here.' }] as const)
+  const ignored = others.map((name) => [name, { description: 'Set by the server; ignored in requests.' }] as const)
   return { ...rest, properties: { ...described, ...Object.fromEntries(ignored) }, additionalProperties: false }
 }
 
@@ -71,6 +71,6 @@ function nullableType({ type: _, ...rest }: Part, types: readonly unknown[]): Pa
 function nullableUnion({ anyOf: _, ...rest }: Part, choices: readonly Part[]): Part {
   const named = choices.filter((choice) => choice['type'] !== 'null')
   if (named.length === choices.length) return { ...rest, anyOf: choices }
-  // `nullable` counts only beside a type.
+  // `nullable` requires a type.
   return { ...rest, anyOf: named.map((choice) => ({ ...choice, nullable: true })) }
 }

@@ -15,29 +15,29 @@ import type { Part } from './json-part.js'
 import { filterParameter, listParameter, ONCE, queryParameter, repeated } from './query-parameters.js'
 import { headersNamed } from './responses.js'
 
-/** The operation of a resource that is described, and what it may ask about. */
+/** The operation to describe, and the resource it belongs to. */
 export interface Subject {
   readonly resource: Resource
   readonly operation: Operation
   readonly schemas: FieldSchemas
-  /** Whether a change of this resource can be refused for the sake of other records. */
+  /** Whether writes may conflict with other records. */
   readonly canConflict: boolean
-  /** Whether parts of records are read. */
+  /** Whether it returns parts of records. */
   readonly partial?: boolean | undefined
 }
 
-/** What a feature adds to an operation. */
+/** What a feature adds to the description of an operation. */
 export interface Addition {
   readonly parameters?: readonly Part[]
-  /** The statuses of refusals. */
+  /** The statuses of error responses. */
   readonly refusals?: readonly number[]
-  /** Names of headers of the answer, all of them components. */
+  /** The names of response headers; all are components. */
   readonly headers?: readonly string[]
-  /** Answers that are neither the usual one nor refusals, by status. */
+  /** Additional success responses, by status. */
   readonly answers?: Readonly<Record<number, Part>>
 }
 
-/** Says what a feature adds to an operation; nothing, where the resource does not have it. */
+/** Describes what a feature adds to an operation; nothing if the resource does not have it. */
 type Feature = (subject: Subject) => Addition
 
 const filtering: Feature = ({ resource: { spec }, operation, schemas }) =>
@@ -51,7 +51,7 @@ const filtering: Feature = ({ resource: { spec }, operation, schemas }) =>
     : {}
 
 const featured: Feature = ({ resource: { spec }, operation, partial = false }) => {
-  // Where a dialect has its filters in one parameter, those of features are parts of it, and described with it.
+  // If a dialect has all filters in one parameter, features describe theirs as part of it.
   if (spec.dialect && !describeDialect(spec)?.filters) return {}
   const all = featureParameters(spec, operation)
   const parameters = all.filter((each) => partial || !each.partial).map(queryParameter)
@@ -69,7 +69,7 @@ const ordering: Feature = ({ resource: { spec }, operation }) => {
   return { parameters: [listParameter('ordering', description, { type: 'string', enum: names }, ONCE)] }
 }
 
-/** Where records without a value come; nothing for a list that has none. */
+/** Describes the position of nulls; empty if no orderable field is nullable. */
 function describeNulls({ orderable, nulls }: ResourceSpec): string {
   const nullable = orderable.filter((field) => field.nullable)
   const named = (place: NullsPlace | undefined) =>
@@ -96,7 +96,7 @@ const paging: Feature = ({ resource: { spec }, operation }) => {
   }
 }
 
-/** The parameters of a list in its dialect. */
+/** The list parameters of a dialect. */
 const speaking: Feature = ({ resource: { spec }, operation, schemas }) => {
   const described = operation === 'list' ? describeDialect(spec) : undefined
   if (described === undefined) return {}
@@ -113,12 +113,12 @@ const speaking: Feature = ({ resource: { spec }, operation, schemas }) => {
   }
 }
 
-/** What the dialect of a resource says of its lists. */
+/** Describes the lists of a resource in its dialect. */
 export function describeDialect(spec: ResourceSpec): ListDescription | undefined {
   return spec.dialect?.describe(spec.pagination, [...sortableBy(spec).keys()])
 }
 
-/** Each comparison that the dialect has a parameter for and the resource offers; those of equality can be repeated. */
+/** The filters that the dialect can express and the resource offers; those for equality can be repeated. */
 function dialectFilters(spec: ResourceSpec, { filters }: ListDescription, schemas: FieldSchemas): readonly Part[] {
   if (!filters) return []
   return [...lookupsOf(spec).values()].flatMap(({ field, lookups }) =>
@@ -168,7 +168,7 @@ function versionsParameter(name: string, description: string, required = false):
   return { name, in: 'header', description, required, schema: { type: 'string' } }
 }
 
-/** What repeating a creation takes. */
+/** Describes `Idempotency-Key` for creates. */
 export const idempotency: Feature = ({ resource: { spec }, operation }) => {
   if (operation !== 'create' || !spec.idempotency) return {}
   return {
@@ -178,7 +178,7 @@ export const idempotency: Feature = ({ resource: { spec }, operation }) => {
   }
 }
 
-/** The parameter of a path that names a record. */
+/** Describes the path parameter with the id. */
 export function describeId(primaryKey: FieldSpec, schemas: FieldSchemas): ValueDescription {
   const example = schemas.example(primaryKey)
   return {
@@ -188,7 +188,7 @@ export function describeId(primaryKey: FieldSpec, schemas: FieldSchemas): ValueD
   }
 }
 
-/** What documents say of `Idempotency-Key`. */
+/** Describes the header `Idempotency-Key`. */
 export function describeKey({ required, hours }: IdempotencySpec): ValueDescription {
   const description = `A random text that names the request: sent again with it within ${hours} hours, the request is answered as before, and nothing is done twice.`
   const schema = { type: 'string', minLength: 1, maxLength: 257, examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'] }
@@ -205,7 +205,7 @@ const constraints: Feature = ({ canConflict }) => ({ refusals: canConflict ? [40
 
 const database: Feature = () => ({ refusals: [503] })
 
-/** Everything that adds to the generated operations; what features of resources add is `featured`. */
+/** Everything that adds to generated operations; `featured` covers the features of resources. */
 export const FEATURES: readonly Feature[] = [
   addressing,
   filtering,

@@ -5,19 +5,19 @@ import type { CompileSchema } from '../resource/validator.js'
 
 /** The schemas of fields, with the examples that fit them, as far as they are looked for. */
 export interface FieldSchemas {
-  /** A value as answers show it. */
+  /** A value in responses. */
   shown(field: FieldSpec, link: boolean): JsonSchema
-  /** A value as bodies may have it; a relation that is shown as a link is taken as one, too. */
+  /** A value in bodies; relations shown as links accept links as well. */
   taken(field: FieldSpec, link: boolean): JsonSchema
-  /** A value that a filter or a path compares with: of the type, whatever the rules. */
+  /** A value in a filter or path: of the type, without the field's rules. */
   compared(field: FieldSpec): JsonSchema
-  /** A value that a body could have; undefined when none is known. */
+  /** A valid example for bodies; undefined if none is known. */
   example(field: FieldSpec): Json | undefined
 }
 
 /**
- * What a body is held to is what the document says: the schemas are made of the rules of the fields.
- * @param compile judges examples; without it there are none
+ * Compiles the schemas from the same rules that bodies are validated against.
+ * @param compile validates examples; without it there are none
  */
 export function compileFieldSchemas(compile?: CompileSchema): FieldSchemas {
   const example = (field: FieldSpec) => {
@@ -57,14 +57,14 @@ export function compileFieldSchemas(compile?: CompileSchema): FieldSchemas {
   }
 }
 
-/** The path of the record that a relation refers to. */
+/** The path of a related record. */
 export const LINK: JsonSchema = { type: 'string', format: 'uri-reference' }
 
 function nullable({ nullable }: FieldSpec, schema: JsonSchema): JsonSchema {
   if (!nullable) return schema
   const { type, not, anyOf, ...rest } = schema
   if (Array.isArray(anyOf)) return { ...rest, anyOf: [...(anyOf as readonly unknown[]), { type: 'null' }] }
-  // Any value but null, or null.
+  // A schema that accepts any value but null, or null.
   if (not !== undefined) return rest
   const values = rest['enum']
   return { type: [type, 'null'], ...rest, ...(Array.isArray(values) && { enum: [...(values as unknown[]), null] }) }

@@ -6,20 +6,20 @@ import { headersNamed, headersOfRefusal, problemContent, renderedProblem } from 
 
 const TEXT: ValueDescription = { description: '', schema: { type: 'string' } }
 
-/** What is said of a route whose author says nothing. */
+/** For a route without a description. */
 const UNKNOWN: OperationDescription['responses'] = {}
 
-/** Every request can be one that cannot be read: that is said of a route which refuses nothing else. */
-export const UNREADABLE = 'A request that cannot be read.'
+/** Any request may be malformed; this describes routes that list no other error. */
+export const UNREADABLE = 'A malformed request.'
 
-/** The same description with every schema changed. */
+/** Returns the description with every schema mapped. */
 export function mapSchemas(
   described: OperationDescription,
   change: (schema: JsonSchema) => JsonSchema,
 ): OperationDescription {
   const changeOne = <Described extends { readonly schema?: JsonSchema }>(value: Described): Described =>
     value.schema === undefined ? value : { ...value, schema: change(value.schema) }
-  // A parameter is given by clients, whatever the field that its schema is that of.
+  // Clients send parameters, even if the schema is of a read-only field.
   const changeGiven = ({ schema, ...value }: ValueDescription): ValueDescription => {
     const { readOnly: _, ...given } = change(schema)
     return { ...value, schema: given }
@@ -44,8 +44,8 @@ export function mapSchemas(
 }
 
 /**
- * A hand-written route, without its identifier and tag. `rendered` is the shape of problems there, where they have one of their own. Statuses are
- * named one by one: some generators make code of a range such as `4XX` that does not compile.
+ * Describes a hand-written route, without its identifier and tag. `rendered` is the schema of problems, if they are not problem documents. Statuses
+ * are listed one by one, because some generators produce code that does not compile for ranges such as `4XX`.
  */
 export function describeWritten(route: Route, rendered: JsonSchema | undefined): Part {
   const { operation, name, source, path, action } = route
@@ -109,15 +109,15 @@ function answer(status: number, response: ResponseDescription, rendered: JsonSch
   }
 }
 
-/** What is not named by its status: only what any request can end in, where the author names every refusal. */
+/** The response for all other statuses: if the author lists every error, only what can happen to any request. */
 function otherwise(isComplete: boolean, rendered: JsonSchema | undefined): Part {
   if (rendered) return problemOf('Any other problem.', rendered)
   return reference('responses', isComplete ? 'AnyOther' : 'AnyProblem')
 }
 
-/** What nobody has described can answer anything. */
+/** A route without a description may return anything. */
 const ANYTHING: Part = {
-  description: 'What the route answers.',
+  description: 'A response of the route.',
   headers: headersNamed(),
   content: { 'application/json': { schema: {} } },
 }
@@ -126,7 +126,7 @@ function anythingElse(rendered: JsonSchema | undefined): Part {
   const problems = rendered ? renderedProblem(rendered) : problemContent(undefined)
   return {
     ...ANYTHING,
-    description: 'What else the route answers, and any problem.',
+    description: 'Any other response of the route, and any problem.',
     content: { ...problems, ...(ANYTHING['content'] as Part) },
   }
 }
@@ -135,7 +135,7 @@ function isRefused(responses: OperationDescription['responses']): boolean {
   return Object.keys(responses).some((status) => status.startsWith('4'))
 }
 
-/** A refusal of which no more is known than its shape. */
+/** An error of which only the shape is known. */
 function problemOf(description: string, rendered: JsonSchema | undefined): Part {
   const content = rendered ? renderedProblem(rendered) : problemContent(undefined)
   return { description, headers: headersNamed(), content }

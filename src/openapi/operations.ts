@@ -9,7 +9,7 @@ import type { DocumentedMode, SchemaNames } from './resource-schemas.js'
 import { refusing } from './error-responses.js'
 import { headersNamed } from './responses.js'
 
-/** What there is to say of an operation of any resource. */
+/** The texts for an operation. */
 interface Saying {
   readonly verb: string
   readonly summary: (name: string) => string
@@ -27,14 +27,14 @@ const SAYINGS: Readonly<Record<Operation, Saying>> = {
     verb: 'list',
     summary: (name) => `List ${name} records`,
     description:
-      'One page of the records. A parameter that is not listed here is refused, unless the service ignores such.',
+      'Returns one page of records. Unknown parameters are rejected, unless the service is configured to ignore them.',
     status: 200,
     answer: 'One page.',
   },
   create: {
     verb: 'create',
     summary: (name) => `Create ${article(name)} ${name}`,
-    description: 'Makes a record of what is sent.',
+    description: 'Creates a record.',
     status: 201,
     answer: 'The new record.',
     body: 'create',
@@ -42,37 +42,37 @@ const SAYINGS: Readonly<Record<Operation, Saying>> = {
   retrieve: {
     verb: 'retrieve',
     summary: (name) => `Retrieve ${article(name)} ${name}`,
-    description: 'One record by its key.',
+    description: 'Returns the record with this key.',
     status: 200,
     answer: 'The record.',
   },
   update: {
     verb: 'update',
     summary: (name) => `Replace ${article(name)} ${name}`,
-    description: 'Sets every field that can be written.',
+    description: 'Sets every writable field.',
     status: 200,
-    answer: 'The record as it is now.',
+    answer: 'The updated record.',
     body: 'replace',
   },
   partial_update: {
     verb: 'partialUpdate',
     summary: (name) => `Change ${article(name)} ${name}`,
-    description: 'Sets the fields that are sent (RFC 7396), and leaves the others as they are.',
+    description: 'Sets the given fields (RFC 7396); the others keep their values.',
     status: 200,
-    answer: 'The record as it is now.',
+    answer: 'The updated record.',
     body: 'update',
     mediaTypes: ['application/merge-patch+json'],
   },
   destroy: {
     verb: 'destroy',
     summary: (name) => `Delete ${article(name)} ${name}`,
-    description: 'Removes the record.',
+    description: 'Deletes the record.',
     status: 204,
-    answer: 'It is gone.',
+    answer: 'The record was deleted.',
   },
 }
 
-/** The generated operation of a resource, without its identifier and tag. */
+/** Describes a generated operation, without its identifier and tag. */
 export function describeGenerated(subject: Subject, names: SchemaNames): Part {
   const { resource } = subject
   const { summary, description, status, answer, body, mediaTypes = [] } = sayingOf(subject)
@@ -105,14 +105,14 @@ export function describeGenerated(subject: Subject, names: SchemaNames): Part {
   }
 }
 
-/** What an operation is in the dialect of its resource. */
+/** The texts for an operation in its resource's dialect. */
 function sayingOf({ resource, operation, partial }: Subject): Saying {
   const saying = SAYINGS[operation]
   if (partial) {
     const summary = (name: string) => `${saying.summary(name)}, in part`
     const partials = featureParameters(resource.spec, operation).filter((each) => each.partial)
     const names = partials.map(({ name }) => `\`${name}\``).join(' or ')
-    return { ...saying, summary, description: `${saying.description} Only the members that ${names} names.` }
+    return { ...saying, summary, description: `${saying.description} The response has only the members in ${names}.` }
   }
   const { dialect } = resource.spec
   if (operation === 'update' && dialect?.put === 'merge') {
@@ -124,7 +124,7 @@ function sayingOf({ resource, operation, partial }: Subject): Saying {
   return saying
 }
 
-/** `listBook`, `destroyManyBook`, `retrievePartialBook`: what the operation is called in clients that are generated. */
+/** The operation's identifier, and its name in generated clients: `listBook`, `destroyManyBook`, `retrievePartialBook`. */
 export function operationName({ operation, bulk, partial }: Generated, shown: string): string {
   return `${SAYINGS[operation].verb}${bulk ? 'Many' : ''}${partial ? 'Partial' : ''}${shown}`
 }
@@ -144,8 +144,12 @@ function answerSchema({ resource, operation, partial }: Subject, names: SchemaNa
   return spec.pagination.envelope === 'results' ? envelope(items, spec.pagination.count) : items
 }
 
-/** It has the type of a count all the same: generators make nothing sensible of a member that is always null. */
-const UNCOUNTED: Part = { ...COUNT, type: ['integer', 'null'], description: 'Always null: nothing is counted.' }
+/** Typed as a count anyway, because generators handle always-null members badly. */
+const UNCOUNTED: Part = {
+  ...COUNT,
+  type: ['integer', 'null'],
+  description: 'Always null, because records are not counted.',
+}
 
 function envelope(results: Part, count: PaginationSpec['count']): Part {
   const members = { next: NEIGHBOUR, previous: NEIGHBOUR, results }

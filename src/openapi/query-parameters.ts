@@ -5,7 +5,7 @@ import type { Filter } from '../resource/filter.js'
 import { type FieldSchemas, LINK } from './field-schema.js'
 import type { Part } from './json-part.js'
 
-/** The parameter that compares a field. */
+/** The parameter of a filter. */
 export function filterParameter(
   { parameter, field, lookup }: Omit<Filter, 'read'>,
   schemas: FieldSchemas,
@@ -25,7 +25,7 @@ export function queryParameter({ name, description, schema }: QueryParameter): P
   return { name, in: 'query', description, ...between, schema }
 }
 
-/** A name that is given twice is refused. */
+/** Repeated names are rejected. */
 export const ONCE = { uniqueItems: true } as const
 
 interface ListLimits {
@@ -34,13 +34,13 @@ interface ListLimits {
   readonly uniqueItems?: true
 }
 
-/** Values between commas. */
+/** A parameter with values separated by commas. */
 export function listParameter(name: string, description: string, items: JsonSchema, limits: ListLimits): Part {
   const schema = { type: 'array', items, minItems: 1, ...limits }
   return { name, in: 'query', description, style: 'form', explode: false, schema }
 }
 
-/** The parameter of one value, or of several between commas, as one that is given once for each value. */
+/** Converts a parameter with one or several comma-separated values to a repeated parameter. */
 export function repeated({ schema, ...described }: Part, limits: ListLimits): Part {
   const { items = schema } = schema as JsonSchema
   return { ...described, style: 'form', explode: true, schema: { type: 'array', items, minItems: 1, ...limits } }

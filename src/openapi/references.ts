@@ -8,9 +8,9 @@ const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$
 const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples'])
 
 /**
- * A schema whose references all name a component. Most generators read no others, so that a reference into a component, such as
- * `#/components/schemas/Book/properties/id`, is replaced by the schema that it leads to.
- * @throws Error for a reference that leads nowhere
+ * Resolves references so that all of them name a component. Most generators support no others, so a reference into a component, such as
+ * `#/components/schemas/Book/properties/id`, is replaced by its target.
+ * @throws Error for a broken reference
  */
 export function resolveReferences(schema: JsonSchema, components: Part): JsonSchema {
   return resolve(schema, [])

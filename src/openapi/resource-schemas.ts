@@ -5,20 +5,20 @@ import type { FieldSchemas } from './field-schema.js'
 import { toPascal } from '../resource/names.js'
 import type { Part } from './json-part.js'
 
-/** The kinds of bodies that documents tell apart. */
+/** The kinds of bodies that documents distinguish. */
 export type DocumentedMode = Exclude<BodyMode, 'assign'>
 
-/** What the schemas of a resource are called. */
+/** The names of a resource's schemas. */
 export interface SchemaNames {
   readonly shown: string
-  /** A record with the related ones that clients can ask for. */
+  /** A record with the related records that clients can request. */
   readonly selected: string
-  /** What clients can ask to see of a record. */
+  /** A partial record. */
   readonly partial: string
   readonly bodies: Readonly<Record<DocumentedMode, string>>
 }
 
-/** `Book`, `BookCreate`, `BookUpdate`, `BookPatch`, unless another resource has such a name. */
+/** Names the schemas `Book`, `BookCreate`, `BookUpdate` and `BookPatch`, unless another resource uses these names. */
 export function nameSchemas(resource: string, unique: (wanted: string) => string): SchemaNames {
   const shown = unique(toPascal(resource))
   return {
@@ -33,7 +33,7 @@ export function nameSchemas(resource: string, unique: (wanted: string) => string
   }
 }
 
-/** A record as answers show it. */
+/** A record in responses. */
 export function shownSchema({ spec, shown }: Resource, schemas: FieldSchemas): Part {
   const fields = [...shown, ...spec.computed.map(({ field }) => field)]
   const properties = recordProperties({ ...spec, fields }, schemas)
@@ -44,26 +44,26 @@ function recordProperties(
   { url, links, fields }: Pick<ExpansionSpec, 'url' | 'links' | 'fields'>,
   schemas: FieldSchemas,
 ): Part {
-  const address = { type: 'string', format: 'uri-reference', readOnly: true, description: 'Where the record is.' }
+  const address = { type: 'string', format: 'uri-reference', readOnly: true, description: 'The URL of the record.' }
   const members = fields.map((field) => [field.name, schemas.shown(field, field.name in links)] as const)
   return Object.fromEntries([...(url ? [['url', address] as const] : []), ...members])
 }
 
-/** What reading answers: a whole record, with the related ones that are asked for. */
+/** The response to a read: a whole record with the requested related records. */
 export function selectedSchema(resource: Resource, schemas: FieldSchemas): Part {
   const { properties, required } = shownSchema(resource, schemas)
   return {
     type: 'object',
-    description: 'A record, with the related ones that the request asks for.',
+    description: 'A record, with the related records that the request selects.',
     properties: { ...(properties as Part), ...expandedProperty(resource.spec.expand, schemas) },
     required,
   }
 }
 
-/** The same, of which any member may be missing. */
+/** The same with all members optional. */
 export function partialSchema(resource: Resource, schemas: FieldSchemas): Part {
   const { required: _, ...schema } = selectedSchema(resource, schemas)
-  return { ...schema, description: 'What the request asks to see of a record.' }
+  return { ...schema, description: 'The members of a record that the request selects.' }
 }
 
 function expandedProperty(expansions: readonly ExpansionSpec[], schemas: FieldSchemas): Part {
@@ -72,7 +72,7 @@ function expandedProperty(expansions: readonly ExpansionSpec[], schemas: FieldSc
     const shown = recordProperties(expansion, schemas)
     const schema = {
       type: expansion.field.nullable ? ['object', 'null'] : 'object',
-      description: `The related record, as \`${expansion.resource}\` shows it.`,
+      description: `The related record, as in \`${expansion.resource}\`.`,
       properties: { ...shown, ...expandedProperty(expansion.expand, schemas) },
       required: Object.keys(shown),
     }
@@ -88,7 +88,7 @@ const NEEDS: Readonly<Record<DocumentedMode, string>> = {
   update: 'The fields to change (RFC 7396); the others stay as they are.',
 }
 
-/** What a body may say. */
+/** A request body. */
 export function bodySchema(resource: Resource, mode: DocumentedMode, schemas: FieldSchemas): Part {
   const { model, links } = resource.spec
   const fields = model.fields.filter((field) => !field.readOnly && !field.private)
@@ -105,20 +105,20 @@ export function bodySchema(resource: Resource, mode: DocumentedMode, schemas: Fi
       }),
     ),
     ...(required.length > 0 && { required }),
-    // What was read can be sent back; properties of their own would make such members look as if they could be set.
+    // Clients can send back what they read; as properties, these members would look writable.
     ...(ignored.length === 0
       ? { additionalProperties: false }
       : { propertyNames: { enum: [...fields.map(({ name }) => name), ...ignored] } }),
   }
 }
 
-/** Whether a body of this kind must have the field. */
+/** Whether the field is required in this kind of body. */
 export function isNeeded(field: FieldSpec, mode: DocumentedMode): boolean {
   if (mode === 'create') return !field.nullable && field.default === undefined
   return mode === 'replace'
 }
 
-/** The members of answers that bodies may have and nobody reads. */
+/** Members of responses that are ignored in bodies. */
 function namesIgnored({ spec: { model, url, expand, computed } }: Resource): readonly string[] {
   return [
     ...(url ? ['url'] : []),

@@ -5,26 +5,26 @@ import { PROBLEMS, type ProblemType } from '../problem.js'
 import { toPascal } from '../resource/names.js'
 import { type Part, reference } from './json-part.js'
 
-/** The statuses that a request can get whatever it asks for: it cannot be read, or something failed here. */
+/** Statuses that any request may get: it is malformed, or the server failed. */
 export const UNDECLARED: readonly number[] = [400, 408, 417, 431, 500, 501, 504]
 
 const REQUEST_ID = 'X-Request-Id'
 
-/** The header of answers that are given again. */
+/** The header of replayed responses. */
 export const REPLAYED: ValueDescription = {
-  description: 'There when the request was done before, by its `Idempotency-Key`: this is the answer that it got then.',
+  description: 'Present if a request with this `Idempotency-Key` has succeeded before; this is its stored response.',
   schema: { type: 'string', enum: ['true'] },
 }
 
-/** Headers that several answers have, by name. */
+/** Headers of several responses, by name. */
 export const HEADERS: Readonly<Record<string, Part>> = {
   [REQUEST_ID]: {
-    description: 'Names the request in the log; the client’s own, when it sent a plain one of 8 to 64 characters.',
+    description: 'Identifies the request in the log. The client’s own ID is used if it has 8 to 64 plain characters.',
     required: true,
     schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{8,64}$' },
   },
   'Retry-After': {
-    description: 'Seconds after which it is worth another try.',
+    description: 'Seconds to wait before retrying.',
     schema: { type: 'integer', minimum: 0 },
   },
   'WWW-Authenticate': {
@@ -32,19 +32,19 @@ export const HEADERS: Readonly<Record<string, Part>> = {
     schema: { type: 'string' },
   },
   Link: {
-    description: 'The pages around this one (RFC 8288), by `rel`: first, prev, next, last.',
+    description: 'Links to other pages (RFC 8288), by `rel`: first, prev, next, last.',
     schema: { type: 'string' },
   },
   'X-Total-Count': {
-    description: 'How many records there are on all pages.',
+    description: 'The number of records on all pages.',
     schema: { type: 'integer', minimum: 0, format: 'int64' },
   },
   'X-Total-Count-Estimated': {
-    description: 'There when the total is an estimate.',
+    description: 'Present if the total is an estimate.',
     schema: { type: 'string', enum: ['true'] },
   },
   'Content-Range': {
-    description: 'Which records these are, of how many: `books 0-9/42`.',
+    description: 'The range of these records and the total: `books 0-9/42`.',
     required: true,
     schema: { type: 'string' },
   },
@@ -53,18 +53,18 @@ export const HEADERS: Readonly<Record<string, Part>> = {
     required: true,
     schema: { type: 'string', pattern: '^"[A-Za-z0-9_-]{43}"$' },
   },
-  Accept: { description: 'The media types that a record is replaced by.', schema: { type: 'string' } },
-  'Accept-Post': { description: 'The media types that a record is made of.', schema: { type: 'string' } },
-  'Accept-Patch': { description: 'The media types that change a record (RFC 5789).', schema: { type: 'string' } },
+  Accept: { description: 'The media types for replacing a record.', schema: { type: 'string' } },
+  'Accept-Post': { description: 'The media types for creating a record.', schema: { type: 'string' } },
+  'Accept-Patch': { description: 'The media types for changing a record (RFC 5789).', schema: { type: 'string' } },
   'Idempotency-Replayed': { ...REPLAYED },
   Location: {
-    description: 'Where the new record is.',
+    description: 'The URL of the new record.',
     required: true,
     schema: { type: 'string', format: 'uri-reference' },
   },
 }
 
-/** The headers of an answer: those named, and what every answer has. */
+/** The headers of a response: the given ones, and those of every response. */
 export function headersNamed(...names: readonly string[]): Part {
   return Object.fromEntries([...names, REQUEST_ID].map((name) => [name, reference('headers', name)]))
 }
@@ -72,7 +72,7 @@ export function headersNamed(...names: readonly string[]): Part {
 /** A problem document (RFC 9457). */
 export const PROBLEM_SCHEMA: Part = {
   type: 'object',
-  description: 'What is wrong (RFC 9457).',
+  description: 'A problem document (RFC 9457).',
   properties: {
     type: { type: 'string', format: 'uri-reference', examples: ['/problems/not-found'] },
     title: { type: 'string', examples: ['Not found'] },
@@ -81,7 +81,7 @@ export const PROBLEM_SCHEMA: Part = {
     message: { type: 'string', description: 'The same as `detail`.', examples: ['Not found'] },
     errors: {
       type: 'object',
-      description: 'What is wrong with each field, by its name.',
+      description: 'The error of each invalid field, by its name.',
       additionalProperties: { type: 'string' },
     },
     request_id: { type: 'string', examples: ['3f2c7a52-7d0e-4b5c-9f62-1d1f6a1c8e11'] },
@@ -89,12 +89,12 @@ export const PROBLEM_SCHEMA: Part = {
   required: ['type', 'title', 'status', 'detail', 'message', 'request_id'],
 }
 
-/** The name of the component that describes a refusal: `NotFound`. */
+/** The name of the component for an error response: `NotFound`. */
 export function refusalName(status: number): string {
   return toPascal(STATUS_CODES[status] ?? `Status ${status}`)
 }
 
-/** What refusals tell in headers, by status. */
+/** The headers of error responses, by status. */
 const TELLING: Readonly<Record<number, readonly string[]>> = {
   [PROBLEMS.unauthorized.status]: ['WWW-Authenticate'],
   [PROBLEMS.too_many_requests.status]: ['Retry-After'],
@@ -103,12 +103,12 @@ const TELLING: Readonly<Record<number, readonly string[]>> = {
   [PROBLEMS.unsupported_media_type.status]: ['Accept', 'Accept-Post', 'Accept-Patch'],
 }
 
-/** The headers of a refusal. */
+/** The headers of an error response. */
 export function headersOfRefusal(status: number): Part {
   return headersNamed(...(TELLING[status] ?? []))
 }
 
-/** A refusal with a problem document, of whatever makes a request end in this status. */
+/** The problem document for a status. */
 export function refusal(status: number): Part {
   const kinds = Object.entries(PROBLEMS).filter(([, problem]) => problem.status === status)
   const titles = kinds.map(([, { title }]) => title)
@@ -120,27 +120,27 @@ export function refusal(status: number): Part {
   }
 }
 
-/** What no operation speaks of, because it has nothing to do with what is asked. */
+/** Errors that are not about the operation itself. */
 export function anyOther(): Part {
   return {
-    description: `Any other problem: a request that cannot be read, or a failure of the service (${UNDECLARED.join(', ')}). With 504 and the type \`/problems/outcome-unknown\`, a change may have been made; it has no \`Retry-After\`.`,
+    description: `Any other problem: a malformed request, or a failure of the service (${UNDECLARED.join(', ')}). With 504 and the type \`/problems/outcome-unknown\`, the change may have been made; that response has no \`Retry-After\`.`,
     headers: headersNamed('Retry-After'),
     content: problemContent(undefined),
   }
 }
 
-/** What operations end in whose code can refuse anything. */
+/** The response for plugin code, which may return any error. */
 export function anyProblem(): Part {
-  return { ...anyOther(), description: 'Any other problem, with the status that the code of the route gives it.' }
+  return { ...anyOther(), description: 'Any other problem, with a status chosen by the code of the route.' }
 }
 
-/** The media type of problem documents, and their schema. */
+/** The content of problem documents. */
 export function problemContent(example: Part | undefined): Part {
   const schema = reference('schemas', 'Problem')
   return { 'application/problem+json': { schema, ...(example && { example }) } }
 }
 
-/** A problem that has a shape of its own. */
+/** The content of problems with a custom shape. */
 export function renderedProblem(schema: JsonSchema = { type: 'object' }): Part {
   return { 'application/json': { schema } }
 }

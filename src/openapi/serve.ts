@@ -4,19 +4,19 @@ import type { Route } from '../http/route.js'
 import { type Described, describeApp } from './document.js'
 import { toOpenApi30 } from './downgrade.js'
 
-/** The forms of the document, by the version of OpenAPI. */
+/** The versions of OpenAPI that the document is available in. */
 export const OPENAPI_VERSIONS = ['3.1', '3.0'] as const
 export type OpenApiVersion = (typeof OPENAPI_VERSIONS)[number]
 
 const PATHS: Readonly<Record<OpenApiVersion, string>> = { '3.1': '/openapi.json', '3.0': '/openapi-3.0.json' }
 
-/** The text of the document, as it is served and as `openapi` prints it. */
+/** The text of the document, as served and as printed by `openapi`. */
 export function renderOpenApi(app: Described, version: OpenApiVersion): string {
   const document = describeApp(app)
   return `${JSON.stringify(version === '3.0' ? toOpenApi30(document) : document, undefined, 2)}\n`
 }
 
-/** The routes at which a service describes itself. A document is made when it is first asked for, and never again. */
+/** The routes of the documents, which are built once, on demand. */
 export function openApiRoutes(app: Described): readonly Route[] {
   return OPENAPI_VERSIONS.map((version) => {
     let made: { readonly text: string; readonly etag: string } | undefined

@@ -10,26 +10,26 @@ import {
   type Rel,
 } from './paginator.js'
 
-/** A page that says how many rows come before it. */
+/** A page identified by the number of rows before it. */
 interface OffsetPage {
   readonly query: Parameters
   readonly order: readonly Ordered[]
   readonly offset: bigint
   readonly size: number
-  /** The style's own parameters for the page after so many rows. */
+  /** The style's parameters for the page at an offset. */
   readonly at: (offset: bigint) => Readonly<Record<string, string>>
 }
 
 /**
- * Pages that are asked for by a number or an offset. The links to the neighbours carry a cursor beside it, so that a page costs the same
- * however many come before; without one, the rows before it are passed over, up to `max_offset` of them.
- * @throws Problem `invalid_query` for a cursor that this list did not give
+ * Paginates by number or offset. Links to neighbours also carry a cursor, so that every page costs the same. Without a cursor, the rows before the
+ * page are skipped, up to `max_offset` of them.
+ * @throws Problem `invalid_query` for a cursor of another list
  */
 export function offsetPage({ query, order, offset, size, at }: OffsetPage, { maxOffset }: PageSizes): PageRequest {
   const cursor = query.get('cursor')
   const isBeyond = cursor === undefined && offset > BigInt(maxOffset)
   const step = BigInt(size)
-  // A cursor that might not fit into a link is not given; such pages are found by number alone.
+  // A cursor that may not fit in a link is left out; such pages are found by number alone.
   const room = cursorLength(order)
 
   const beside = (rows: bigint, direction: 'after' | 'before', edge: PageEdges['first']) =>
@@ -48,7 +48,7 @@ export function offsetPage({ query, order, offset, size, at }: OffsetPage, { max
 
   const start = cursor === undefined ? { offset: clamp(offset) } : decodeCursor(cursor, order)
   const isBefore = 'before' in start
-  // Of a page that is too far away, only this is looked at: whether there is a row on it.
+  // For a page beyond the limit, only the existence of a row is checked.
   return {
     start,
     limit: isBeyond ? 0 : size,
@@ -65,7 +65,7 @@ function beyond(offset: bigint, maxOffset: number): Problem {
   )
 }
 
-/** No table has so many rows, and every number up to here is exact. */
+/** No table has that many rows, and all numbers up to it are exact. */
 function clamp(offset: bigint): number {
   return offset > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(offset)
 }

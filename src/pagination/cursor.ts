@@ -15,10 +15,10 @@ import {
 
 type Direction = 'after' | 'before'
 
-/** The mark that links carry. */
+/** The parameter in links. */
 export const CURSOR: ParameterDescription = {
   name: 'cursor',
-  description: 'Where the page starts, as a link of an earlier answer says it.',
+  description: 'The start of the page, from a link in an earlier response.',
   schema: { type: 'string' },
 }
 
@@ -56,19 +56,19 @@ export const cursor: PaginationStyle = {
   },
 }
 
-/** The rest of a link is for filters. */
+/** Leaves the rest of a link for filters. */
 const LONGEST_CURSOR = LONGEST_LINK - 2000
 
-/** Characters of the longest cursor in an order; undefined when it would not fit into a link. */
+/** Returns the maximum length of a cursor in an order; undefined if it would not fit in a link. */
 export function cursorLength(order: readonly Ordered[]): number | undefined {
   const length = longest(order.map(({ field }) => field))
   return length > LONGEST_CURSOR ? undefined : length
 }
 
-/** Bytes of a character as JSON, at most: that of a control character is an escape. */
+/** The maximum length of a character in JSON: the escape of a control character. */
 const ESCAPE = 6
 
-/** Characters of the longest cursor in an order of these fields; infinite when nothing bounds it. */
+/** Returns the maximum length of a cursor for these fields; infinite if it is unbounded. */
 function longest(fields: readonly MeasuredField[]): number {
   const parts = fields.map(({ name, type, options }) => {
     // The name with its sign and comma; the value with its quotes and comma.
@@ -79,15 +79,15 @@ function longest(fields: readonly MeasuredField[]): number {
 }
 
 /**
- * A cursor is base64url of `[ordering, direction, …values]`. It is no secret and needs no signature: it is validated
- * as strictly as any parameter, and can say nothing that a filter on the ordered fields could not.
+ * A cursor is base64url of `[ordering, direction, …values]`. It is not secret and needs no signature: it is validated like any parameter, and can
+ * express no more than filters on the ordered fields.
  */
 export function encodeCursor(direction: Direction, values: readonly unknown[], order: readonly Ordered[]): string {
   const texts = order.map(({ field }, index) => writeCell(field, values[index]))
   return Buffer.from(JSON.stringify([spelled(order), direction, ...texts])).toString('base64url')
 }
 
-/** @throws Problem `invalid_query` for text that is no cursor, or one of another order */
+/** @throws Problem `invalid_query` for an invalid cursor, or one of another order */
 export function decodeCursor(text: string, order: readonly Ordered[]): PageStart {
   const [ordering, direction, ...texts] = parts(text)
   if (ordering !== spelled(order)) {
@@ -120,12 +120,12 @@ function refuse(cause?: unknown): never {
   })
 }
 
-/** The order as cursors name it: one that nulls have another place in is another order. */
+/** The order as named in cursors, including the position of nulls. */
 function spelled(order: readonly Ordered[]): string {
   return order.map((each) => signOf(each) + each.field.name).join(',')
 }
 
-/** One character at most. */
+/** A sign of at most one character. */
 function signOf({ descending, nulls }: Ordered): string {
   if (nulls === undefined) return descending ? '-' : ''
   return descending ? '~' : '+'

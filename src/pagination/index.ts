@@ -4,10 +4,10 @@ import { pageNumber } from './page-number.js'
 import type { PaginationStyle } from './paginator.js'
 import { unpaged } from './unpaged.js'
 
-/** Every way to page a list. A new one is its file and a line here. */
+/** Every pagination style. A new one is its file and a line here. */
 export const PAGINATION_STYLES: readonly PaginationStyle[] = [pageNumber, limitOffset, cursor, unpaged]
 
-/** The style of a name; undefined when there is none. */
+/** Finds a style by name. */
 export function paginationStyle(name: string): PaginationStyle | undefined {
   return PAGINATION_STYLES.find((style) => style.name === name)
 }

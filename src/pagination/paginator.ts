@@ -2,56 +2,56 @@ import type { FieldType } from '../fields/field-type.js'
 import type { JsonSchema } from '../json.js'
 import { Problem } from '../problem.js'
 
-/** The relations of RFC 8288 that a list answers with. */
+/** The link relations of lists (RFC 8288). */
 export type Rel = 'first' | 'prev' | 'next' | 'last'
 
-/** The parameters that lead to each neighbour of a page. */
+/** The parameters of the links to neighbouring pages. */
 export type PageLinks = ReadonlyMap<Rel, Readonly<Record<string, string>>>
 
 /**
- * Characters that the query of a link may have. A server reads 16 KiB of head, and many clients of an answer no more: there
- * has to be room for a link with everything else that a request says, and for two links in an answer.
+ * The maximum length of a link's query. Servers accept 16 KiB of headers, and many clients no more in responses: a link must fit with everything else
+ * in a request, and two links in a response.
  */
 export const LONGEST_LINK = 7000
 
-/** Where a page starts: after so many rows, or after (before) the row that has these values in the list's order. */
+/** Where a page starts: after a number of rows, or after (before) the row with these order values. */
 export type PageStart =
   | { readonly offset: number }
   | { readonly after: readonly unknown[] }
   | { readonly before: readonly unknown[] }
 
-/** What the answer shows of where its page lies. */
+/** The position of a page, as far as the result shows it. */
 export interface PageEdges {
-  /** The order's values in the first and the last item; undefined when the page is empty or nobody asked. */
+  /** The order values of the first and the last item; undefined if the page is empty or they were not requested. */
   readonly first: readonly unknown[] | undefined
   readonly last: readonly unknown[] | undefined
-  /** Whether rows follow in the direction of the page; known in every mode. */
+  /** Whether more rows follow in the direction of the page. */
   readonly more: boolean
   readonly total: { readonly rows: number; readonly estimated: boolean } | undefined
 }
 
-/** One page, as a style understood it. */
+/** A page as parsed by a style. */
 export interface PageRequest {
   readonly start: PageStart
-  /** Rows wanted; undefined is all. */
+  /** The number of rows; undefined for all. */
   readonly limit: number | undefined
-  /** Whether the answer must carry the order's values of its first and last item. */
+  /** Whether the result needs the order values of its first and last item. */
   readonly keyset: boolean
-  /** Characters that the parameters of the style take in the longest of its links. */
+  /** The maximum length of the style's parameters in a link. */
   readonly linkLength: number
   links(edges: PageEdges): PageLinks
 }
 
 export interface PageSizes {
-  /** Items on a page when none are asked for. */
+  /** The default number of items on a page. */
   readonly pageSize: number
-  /** Items on a page at most. */
+  /** The maximum number of items on a page. */
   readonly maxPageSize: number
-  /** Rows that are passed over, at most, to find a page that is asked for by its number. */
+  /** The maximum number of rows to skip for a page that is requested by number. */
   readonly maxOffset: number
 }
 
-/** What a list can be ordered by. */
+/** A field that a list can be ordered by. */
 export interface OrderedField {
   readonly name: string
   readonly nullable: boolean
@@ -59,28 +59,28 @@ export interface OrderedField {
   readonly options: object
 }
 
-/** What is known of a field's values before there are any. */
+/** What is known about the size of a field's values. */
 export type MeasuredField = Pick<OrderedField, 'name' | 'type' | 'options'>
 
-/** Where records without a value come, whichever way a list is sorted. */
+/** The position of nulls, for both directions of order. */
 export type NullsPlace = 'first' | 'last'
 
 /** One part of a list's order. */
 export interface Ordered {
   readonly field: OrderedField
   readonly descending: boolean
-  /** Set where nulls come elsewhere than PostgreSQL puts them, which is last ascending and first descending. */
+  /** Set if nulls come elsewhere than by PostgreSQL's default, which is last ascending and first descending. */
   readonly nulls?: NullsPlace
 }
 
 export type Parameters = ReadonlyMap<string, string>
 
-/** What documents for clients say of a query parameter. */
+/** Describes a query parameter for documents. */
 export interface ParameterDescription {
   readonly name: string
   readonly description: string
   readonly schema: JsonSchema
-  /** How several values stand in it (OpenAPI); as repeated parameters when left out. */
+  /** How several values are separated (OpenAPI); the default is repeated parameters. */
   readonly style?: 'form'
   readonly explode?: boolean
 }
@@ -123,7 +123,7 @@ export function describeCount(name: string, description: string, smallest: 0 | 1
 export function describeSize(name: string, { pageSize, maxPageSize }: PageSizes): ParameterDescription {
   return {
     name,
-    description: `How many items a page has, at most ${maxPageSize}; more is read as ${maxPageSize}.`,
+    description: `The number of items on a page, at most ${maxPageSize}; larger values are reduced to ${maxPageSize}.`,
     schema: { type: 'integer', minimum: 1, default: pageSize },
   }
 }

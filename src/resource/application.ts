@@ -1,5 +1,5 @@
 /**
- * The types of one application, by the names in its `resources.yaml`. It is empty until the file that `snippetctl types` writes merges into
- * it; then every name of a resource, field or route is checked by the compiler.
+ * The types of one application, by the names in its `resources.yaml`. Empty until the file that `snippetctl types` writes merges into it; then the
+ * compiler checks every name of a resource, field or route.
  */
 export interface Application {}

@@ -10,8 +10,8 @@ export function isWritable(field: FieldSpec): boolean {
 }
 
 /**
- * Bytes of the longest valid body of so many records, every field at its longest and every character escaped: at least 1 MiB, and at most
- * `most`. Unbounded fields count nothing.
+ * Returns the bytes of the longest valid body for this many records, with every field at its maximum and every character escaped: at least 1 MiB, and
+ * at most `most`. Unbounded fields are not counted.
  */
 export function bodyLimit(fields: readonly FieldSpec[], most: number, records = 1): number {
   return Math.min(most, Math.max(SMALLEST_LIMIT, records * longestRecord(fields)))
@@ -22,7 +22,7 @@ function longestRecord(fields: readonly FieldSpec[]): number {
   return bytes.reduce((sum, each) => sum + each, ENVELOPE_BYTES)
 }
 
-/** Resources that can have records too long for any body. */
+/** Reports resources whose records may be too long for any body. */
 export function checkBodyLimits({ api: { maxBody }, resources }: AppSpec): readonly Refusal[] {
   return resources.flatMap(({ name, operations, model }): readonly Refusal[] => {
     const bytes = longestRecord(model.fields)

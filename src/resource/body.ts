@@ -11,14 +11,14 @@ import { quote } from './query.js'
 import type { CompileSchema } from './validator.js'
 
 /**
- * Which of a record's fields a body has to name: all that are required, all that are writable, or any. `assign` is `update` where
- * the value of a field is never merged with the stored one.
+ * Which fields a body must name: the required ones, all writable ones, or none. `assign` is `update` with values that replace stored ones instead of
+ * being merged with them.
  */
 export type BodyMode = 'create' | 'replace' | 'update' | 'assign'
 
 const MOST_FAULTS = 20
 
-/** Judges one member of a body: its value, or what is wrong with it. */
+/** Validates one member of a body. */
 type MemberReader = (body: JsonBody, mode: BodyMode) => { readonly value: unknown } | { readonly broken: string }
 
 interface Member {
@@ -28,8 +28,8 @@ interface Member {
 }
 
 /**
- * @returns the reader of bodies: a member for each writable field, by the field's rules, in the order of the fields.
- * It throws Problem `validation` with every fault.
+ * Compiles a parser of bodies: it returns a value for each writable field, in the order of the fields. It throws Problem `validation` with every
+ * error.
  */
 export function compileBody(
   spec: {
@@ -76,7 +76,7 @@ export function compileBody(
   }
 }
 
-/** The problem of a body with these faults, of which it tells the first. */
+/** The problem of an invalid body; its detail is the first error. */
 export function invalid(faults: readonly Fault[]): Problem {
   const detail = faults.length === 1 ? faults[0]?.message : `${faults.length} fields are wrong`
   return new Problem('validation', detail, { faults: faults.slice(0, MOST_FAULTS) })
@@ -112,7 +112,7 @@ function compileMember(field: FieldSpec, readLink: LinkReader, compile: CompileS
   }
 }
 
-/** The first of the field's rules that failed: later ones often fail only because it did. */
+/** The first violated rule: later ones often fail only because of it. */
 function brokenRule(rules: readonly Rule[], failed: ReadonlySet<string>): Rule | undefined {
   return rules.find((rule) => Object.keys(rule.schema).some((keyword) => failed.has(keyword)))
 }

@@ -5,10 +5,10 @@ import type { Row } from './plan.js'
 import type { SourceOf, ValueOf } from './typed.js'
 import type { CompileSchema } from './validator.js'
 
-/** Makes a field of answers out of stored values, which are as handlers have them; a value of its type, or null where it may be. */
+/** Computes a field from stored values. Returns a value of the field's type, or null if it is nullable. */
 export type Computation<Stored = Row, Value = unknown> = (values: Readonly<Stored>) => Value
 
-/** The function of a resource whose types are written, unless its plugin says itself what is `Stored`. */
+/** The function for a resource with generated types, unless the plugin states `Stored` itself. */
 export type ComputationOf<Name, Field, Stored> = [Stored] extends [never]
   ? Computation<SourceOf<Name, Field>, ValueOf<Name, Field>>
   : Computation<Stored>
@@ -16,15 +16,15 @@ export type ComputationOf<Name, Field, Stored> = [Stored] extends [never]
 /** The JSON text of a computed field. */
 export type Compute = (values: Row) => string
 
-/** By the name of the field. */
+/** By field name. */
 export type Computations = ReadonlyMap<string, Compute>
 
-/** Of a resource of which nothing is computed. */
+/** For a resource without computed fields. */
 export const NOTHING_COMPUTED: Computations = new Map()
 
 /**
- * Holds what a function answers to the type of its field. The result throws an Error that starts with `what`: for what the function
- * throws, and for what is no value of the type.
+ * Compiles a function that validates and serialises computed values. It throws an Error that starts with `what` if the computation throws or returns
+ * an invalid value.
  */
 export function compileComputation(
   { field }: ComputedSpec,
@@ -50,10 +50,10 @@ export function compileComputation(
 
 const LONGEST_SHOWN = 100
 
-/** @returns what gives, of a document, the part that is stored, of which its entity tag is made */
+/** Returns a function that extracts the stored part of a document, which its entity tag is computed from. */
 export function compileStored([first]: readonly ComputedSpec[]): (document: string) => string {
   if (first === undefined) return (document) => document
-  // In a text of JSON every quote is escaped, and what is computed stands last and is no object.
+  // Quotes inside JSON strings are escaped, and computed fields come last and are not objects, so this text is unambiguous.
   const start = `,${JSON.stringify(first.field.name)}:`
   return (document) => `${document.slice(0, document.lastIndexOf(start))}}`
 }

@@ -4,7 +4,7 @@ import type { Json } from '../json.js'
 import { describedSchema } from './field-schema.js'
 import { compileFilters } from './filter.js'
 
-/** What clients can know of a resource before they ask for records: its operations, its fields with their rules, and what lists take. */
+/** Describes a resource for `OPTIONS`: its operations, its fields with their rules, and the parameters of its lists. */
 export function describeResource(spec: ResourceSpec): Json {
   const { name, operations, model, filters, computed, orderable, pagination } = spec
   const { dialect, idempotency, bulk } = spec
@@ -18,7 +18,7 @@ export function describeResource(spec: ResourceSpec): Json {
     fields: Object.fromEntries(fields.map((field) => [field.name, describeField(field, spec)])),
     ...(idempotency && { idempotency: idempotency.required ? 'required' : 'optional' }),
     ...(bulk.operations.length > 0 && { bulk: [...bulk.operations], bulk_max: bulk.max }),
-    // A dialect has parameters of its own.
+    // A dialect has its own parameters.
     ...(dialect && { dialect: dialect.name }),
     ...featureOptions(spec),
     ...(lists && {

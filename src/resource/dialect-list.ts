@@ -17,13 +17,12 @@ import type { LinkReader } from './links.js'
 import type { Condition } from './plan.js'
 import { type Pair, parsePairs, quote } from './query.js'
 
-/** Records that a client can ask for by their ids at once. */
+/** The maximum number of ids in a request. */
 const MOST_IDS = 1_000
 
 /**
- * What `compileList` is for a resource that speaks a dialect: the dialect reads the query string, and what it asks for is held
- * against the resource.
- * @returns the parser of a query string; it throws Problem `invalid_query`
+ * Compiles the parser of list queries in a dialect: the dialect parses the query string, and the result is checked against the resource. The parser
+ * throws Problem `invalid_query`.
  */
 export function compileDialectList(
   spec: ResourceSpec,
@@ -85,7 +84,7 @@ export function compileDialectList(
   })
 }
 
-/** Records that are named by their ids are bounded by these, and come in one piece. */
+/** The number of ids bounds these records, so they come in one page. */
 const WHOLE: PageRequest = {
   start: { offset: 0 },
   limit: undefined,
@@ -102,7 +101,7 @@ interface Cut {
   readonly order: readonly Ordered[]
 }
 
-/** The first page of the rows that are asked for; where they are more, the others are read from its end on. */
+/** Returns the first page of the requested rows. If there are more, they are read in pages after it. */
 function cut({ spec: { pagination }, dialect, window, cursor, order }: Cut): PageRequest {
   const { offset, size = pagination.maxPageSize } = window
   const query: Parameters = new Map(cursor === undefined ? [] : [['cursor', cursor]])
@@ -113,7 +112,7 @@ function cut({ spec: { pagination }, dialect, window, cursor, order }: Cut): Pag
   if ('before' in page.start)
     throw refused('cursor', `leads to the page before, which has at most ${pagination.maxPageSize} records`)
   const links: PageRequest['links'] = (edges) => {
-    // It refuses what is too far away.
+    // Rejects offsets that are too large.
     const found = page.links(edges)
     return window.size === undefined ? new Map() : found
   }
@@ -126,7 +125,7 @@ interface Offered {
   readonly lookups: ReadonlySet<Lookup>
 }
 
-/** What lists can be filtered by. One value and several of them cost the same, and a record can always be named by its id. */
+/** The lookups that filters may use. Equality with one or several values costs the same, and the id can always be used. */
 export function lookupsOf({ filters, model: { primaryKey } }: ResourceSpec): ReadonlyMap<string, Offered> {
   const equal: readonly Lookup[] = [exact, isIn]
   const declared = filters.map(({ field, lookups }): [string, Offered] => {
@@ -136,7 +135,7 @@ export function lookupsOf({ filters, model: { primaryKey } }: ResourceSpec): Rea
   return new Map([[primaryKey.name, { field: primaryKey, lookups: new Set(equal) }], ...declared])
 }
 
-/** How many values of a field one parameter of a dialect takes. */
+/** How many values of a field one parameter of a dialect accepts. */
 export function mostValuesOf({ model: { primaryKey } }: ResourceSpec, field: FieldSpec): number {
   return field === primaryKey ? MOST_IDS : MAX_VALUES
 }
@@ -156,7 +155,7 @@ function toConditions(
   const [text = '', ...others] = texts
   const source = operandSource({ parameter, field, readLink, maxValues: most })
   if (lookup === exact && texts.length !== 1) return [{ field, lookup: isIn, value: parseValues(texts, source) }]
-  // What is none of several values is not the first, nor the second.
+  // "Not one of several values" means different from all of them.
   if (lookup === ne)
     return parseValues(texts, operandSource({ parameter, field, readLink })).map((value) => ({ field, lookup, value }))
   const { operand } = lookup
@@ -165,7 +164,7 @@ function toConditions(
   return [{ field, lookup, value: operand.parse(text, source) }]
 }
 
-/** The primary key can always be ordered by: its index is there. */
+/** Lists can always be ordered by the primary key, which has an index. */
 export function sortableBy({ model, orderable }: ResourceSpec): ReadonlyMap<string, FieldSpec> {
   return new Map([model.primaryKey, ...orderable].map((field) => [field.name, field]))
 }
@@ -206,7 +205,7 @@ function gather(pairs: readonly Pair[]): Given {
   return given
 }
 
-/** What links say of a request, whatever their page. */
+/** The part of a query that the links of all pages share. */
 function spellKept(pairs: readonly Pair[], { paging }: Dialect): string {
   const kept = pairs.filter(([name]) => !paging.includes(nameOf(name)))
   return kept.length === 0

@@ -1,19 +1,19 @@
 import type { FieldSpec } from '../config/spec.js'
 import type { JsonSchema } from '../json.js'
 
-/** What the values of a field are held to, null aside. */
+/** The schema of a field's values, except null. */
 export function valueSchema(field: FieldSpec): JsonSchema {
   return Object.assign({}, ...field.type.rules(field.options).map((rule) => rule.schema))
 }
 
-/** The same, in words that clients know. */
+/** The same for documents. */
 export function describedSchema(field: FieldSpec): JsonSchema {
   const described = field.type.rules(field.options).map((rule) => rule.described)
   const { documentedRules } = field.type
   return portable(Object.assign(valueSchema(field), ...described, documented(field), documentedRules?.(field.options)))
 }
 
-/** A value of the type, whatever the rules. */
+/** The schema of the type, without the field's rules. */
 export function comparedSchema(field: FieldSpec): JsonSchema {
   return portable({ ...field.type.rules(field.options)[0]?.schema, ...documented(field) })
 }
@@ -22,7 +22,7 @@ function documented(field: FieldSpec): JsonSchema {
   return field.type.documented?.(field.options) ?? {}
 }
 
-/** Without what only this program knows: a format of ours, and bounds that JavaScript rounds, of which the format of the number speaks. */
+/** Removes what other programs do not understand: our own formats, and bounds that JavaScript rounds, which the number's format implies. */
 function portable(schema: JsonSchema): JsonSchema {
   const kept = Object.entries(schema).filter(([keyword, value]) => {
     if (keyword === 'format') return value !== 'storable-text'

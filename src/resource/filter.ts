@@ -7,12 +7,12 @@ import type { LinkReader } from './links.js'
 import type { Condition } from './plan.js'
 import { quote } from './query.js'
 
-/** Turns the text of one query parameter into a condition. */
+/** Parses a query parameter to a condition. */
 export interface Filter {
   readonly parameter: string
   readonly field: FieldSpec
   readonly lookup: Lookup
-  /** @throws Problem `invalid_query` when the text is no value of the field */
+  /** @throws Problem `invalid_query` if the text is not a value of the field */
   read(text: string): Condition
 }
 
@@ -33,11 +33,11 @@ export function compileFilters(spec: ResourceSpec, readLink?: LinkReader): Reado
   return new Map(filters.map((filter) => [filter.parameter, filter]))
 }
 
-/** What a value is compared with, and what the client called it. */
+/** The field of a comparison and the name of its parameter. */
 interface Compared {
   readonly parameter: string
   readonly field: FieldSpec
-  /** Reads the value of a relation that is shown as a link; left out where nothing is. */
+  /** Parses the value of a relation that is shown as a link; undefined if there are none. */
   readonly readLink: LinkReader | undefined
   readonly maxValues?: number
 }

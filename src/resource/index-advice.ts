@@ -4,17 +4,17 @@ import { parameterOf } from '../lookups/index.js'
 import { exact } from '../lookups/exact.js'
 import type { ListPlan } from './plan.js'
 
-/** What an index can do for one list. */
+/** How an index can help a list. */
 export interface IndexAdvice {
-  /** Whether an index that is declared serves it. */
+  /** Whether a declared index serves it. */
   readonly served: boolean
-  /** The names of the fields of the index to declare; none when one is declared, or none could help. */
+  /** The fields of an index to declare; empty if one is declared or none would help. */
   readonly fields: readonly string[]
-  /** The comparisons that no index which can be declared serves: `title__contains`. */
+  /** The comparisons that no declarable index serves: `title__contains`. */
   readonly unserved: readonly string[]
 }
 
-/** The index that gives a list its first row at once: what is equal, then a range, or else the order. */
+/** Advises an index that finds the first row of a list immediately: the fields compared for equality, then a range or the order. */
 export function adviseIndex(
   model: ModelSpec,
   { where, search, order }: Pick<ListPlan, 'where' | 'search' | 'order'>,

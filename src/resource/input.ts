@@ -7,15 +7,15 @@ import type { Row } from './plan.js'
 import { parseQuery, quote } from './query.js'
 import type { CompileSchema } from './validator.js'
 
-/** Reads values of fields that belong to no table. What was left out has its default, or is null. */
+/** Parses values of fields that belong to no table. Omitted fields have their default, or are null. */
 export interface InputReader {
-  /** @throws Problem `validation` with every fault */
+  /** @throws Problem `validation` with every error */
   body(body: JsonBody): Row
-  /** @throws Problem `invalid_query` with every fault */
+  /** @throws Problem `invalid_query` with every error */
   query(search: string): Row
 }
 
-/** @returns the reader of these fields, from bodies and from query strings. */
+/** Compiles a parser of these fields, for bodies and query strings. */
 export function compileInput(fields: readonly FieldSpec[], compile: CompileSchema): InputReader {
   const read = compileBody({ model: { fields }, url: false }, () => undefined, compile)
   const names = fields.map(({ name }) => name)

@@ -4,15 +4,15 @@ import { invalid } from './body.js'
 import type { Id, Row } from './plan.js'
 import type { Resource } from './resource.js'
 
-/** A change of one record among others. */
+/** An update of one record among several. */
 export interface Change {
   readonly id: Id
   readonly row: Row
 }
 
 /**
- * The records that the items of a body make. A fault is named by the place of its item, from 0: `0.title`.
- * @throws Problem `validation` with every fault
+ * Parses the items of a body as new records. Errors name the index of their item: `0.title`.
+ * @throws Problem `validation` with every error
  */
 export function parseCreations(resource: Resource, items: readonly JsonBody[]): readonly Row[] {
   const faults: Fault[] = []
@@ -22,8 +22,8 @@ export function parseCreations(resource: Resource, items: readonly JsonBody[]): 
 }
 
 /**
- * The changes that the items of a body mean, each of another record, which it names by the primary key.
- * @throws Problem `validation` with every fault
+ * Parses the items of a body as updates of different records, which they name by primary key.
+ * @throws Problem `validation` with every error
  */
 export function parseChanges(resource: Resource, items: readonly JsonBody[]): readonly Change[] {
   const { name, label } = resource.spec.model.primaryKey
@@ -44,7 +44,7 @@ export function parseChanges(resource: Resource, items: readonly JsonBody[]): re
   return changes
 }
 
-/** What was read, or nothing, and its faults. */
+/** Returns the result in an array, or an empty array after adding the errors to `faults`. */
 function attempt<Value>(faults: Fault[], place: number, read: () => Value): readonly Value[] {
   try {
     return [read()]
@@ -55,7 +55,7 @@ function attempt<Value>(faults: Fault[], place: number, read: () => Value): read
   }
 }
 
-/** Does what is to be done with one item. @throws what `work` throws, with the faults of a Problem named by the place of the item */
+/** Runs work for one item. @throws the error of `work`; the errors of a Problem are prefixed with the index of the item */
 export async function doAt<Result>(place: number, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
@@ -64,7 +64,7 @@ export async function doAt<Result>(place: number, work: () => Promise<Result>): 
   }
 }
 
-/** What was thrown for one item, with the faults of a Problem named by the place of the item. */
+/** Prefixes the errors of a Problem with the index of the item. */
 export function placed(error: unknown, place: number): unknown {
   if (!(error instanceof Problem) || error.faults.length === 0) return error
   const { type, message, faults, headers } = error

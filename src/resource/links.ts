@@ -1,23 +1,23 @@
 import type { FieldSpec, ResourceSpec } from '../config/spec.js'
 import type { Json } from '../json.js'
 
-/** What a resource asks of the table of named routes. */
+/** What a resource needs from the route table. */
 export interface Links {
-  /** What stands before and after the id in the path of a route; undefined when no route has the name. */
+  /** The text before and after the id in the path of a route; undefined if the name is unknown. */
   template(routeName: string): readonly [prefix: string, suffix: string] | undefined
-  /** The route a path leads to, and its parameters as they stand in the path. */
+  /** The route of a path, and its parameters as they appear in the path. */
   resolve(path: string): { readonly name: string; readonly params: Readonly<Record<string, string>> } | undefined
 }
 
-/** The route that shows one record of a resource. */
+/** The name of the route for one record of a resource. */
 export function detailName(resource: string): string {
   return `${resource}-detail`
 }
 
-/** Reads the value of a relation given as a link; undefined when the field takes none or the text leads elsewhere. */
+/** Parses the value of a relation given as a link; undefined if the field does not accept links or if the link leads elsewhere. */
 export type LinkReader = (field: FieldSpec, value: Json) => unknown
 
-/** A relation shown as a link is accepted as the same link: what was read can be sent back. */
+/** Accepts relations in the form in which they are shown, so that clients can send back what they read. */
 export function acceptsLink(spec: ResourceSpec, links: Links): LinkReader {
   return (field, value) => {
     const routeName = spec.links[field.name]
@@ -29,7 +29,7 @@ export function acceptsLink(spec: ResourceSpec, links: Links): LinkReader {
   }
 }
 
-/** The routes as links lead to them: by their paths, and by URLs of this service. */
+/** Resolves links given as paths or as URLs of this service. */
 export function linksAt(routes: Links, publicUrl: string | undefined): Links {
   if (publicUrl === undefined) return routes
   return {

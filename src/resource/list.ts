@@ -9,16 +9,16 @@ import type { LinkReader } from './links.js'
 import type { ListPage, ListPlan } from './plan.js'
 import { parseQuery, type Query, quote } from './query.js'
 
-/** A request for a list, understood: what to ask of the store, and where its neighbours are. */
+/** A parsed list request: the plan for the store, and the links to other pages. */
 export interface ListRequest {
   readonly plan: ListPlan
-  /** The query strings of the first, previous, next and last page, as far as the answer shows that they exist. */
+  /** The query strings of the first, previous, next and last page, as far as the result shows that they exist. */
   links(page: ListPage<unknown>): ReadonlyMap<Rel, string>
-  /** Of a request in a dialect: the rows that it asks for, and whether the client named them. `plan` takes as many of them as a page has. */
+  /** Set for dialects: the requested rows, and whether the client named a page. `plan` has at most one page of them. */
   readonly cut?: Pick<Listed, 'paged'> & { readonly window: Window }
 }
 
-/** @returns the parser of a query string; it throws Problem `invalid_query` */
+/** Compiles the parser of list queries. It throws Problem `invalid_query`. */
 export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search: string) => ListRequest {
   const filters = compileFilters(spec, readLink)
   const readOrder = compileOrder(spec)
@@ -76,7 +76,7 @@ export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search:
   return keepRecent(read)
 }
 
-/** Most clients ask for the same few pages. */
+/** Memoises recent requests: most clients request the same few pages. */
 export function keepRecent<Request>(read: (search: string) => Request): (search: string) => Request {
   const recent = new Map<string, Request>()
   return (search) => {
@@ -91,17 +91,17 @@ export function keepRecent<Request>(read: (search: string) => Request): (search:
   }
 }
 
-/** Query strings that are kept with what they mean: so many, and no longer ones. */
+/** The number and maximum length of memoised query strings. */
 const MOST_KEPT = 64
 const LONGEST_KEPT = 200
 
-/** What links say of a request, whatever their page: its filters and its order. */
+/** The part of a query that the links of all pages share: filters and order. */
 function spellKept(query: Query, isKept: (name: string) => boolean): string {
   const kept = [...query].filter(([name]) => isKept(name))
   return kept.length === 0 ? '' : new URLSearchParams(kept).toString()
 }
 
-/** Every link that an answer has is one that can be asked for. */
+/** A link in a response must be short enough to be requested. */
 export function refuseLong({ length }: string, linkLength: number): void {
   const room = LONGEST_LINK - linkLength
   if (linkLength === 0 || length <= room) return
@@ -112,8 +112,8 @@ export function refuseLong({ length }: string, linkLength: number): void {
 }
 
 /**
- * Each link keeps the filters and the order of the request, and has the parameters of its own page; what was ignored is not carried on.
- * Where there is no room for all of them, the first and the last page are left to the client.
+ * Each link keeps the filters and the order of the request and adds the parameters of its page; ignored parameters are dropped. If not all links fit,
+ * the first and the last page are left out.
  */
 export function spellLinks(kept: string, pages: PageLinks): ReadonlyMap<Rel, string> {
   const links = new Map<Rel, string>()

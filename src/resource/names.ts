@@ -10,7 +10,7 @@ export function toCamel(text: string): string {
   return pascal.slice(0, 1).toLowerCase() + pascal.slice(1)
 }
 
-/** Gives every name once: who asks for one that is taken gets it with a number. `taken` are given from the start. */
+/** Makes names unique by appending a number to a name that is already taken. */
 export function uniqueNames(taken: readonly string[] = []): (wanted: string) => string {
   const given = new Set(taken)
   return (wanted) => {

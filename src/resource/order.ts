@@ -3,7 +3,7 @@ import type { OrderSpec, ResourceSpec } from '../config/spec.js'
 import { Problem } from '../problem.js'
 import { quote } from './query.js'
 
-/** Reads `ordering`: one field or several between commas, a leading `-` for descending. */
+/** Compiles the parser of `ordering`: fields separated by commas, with `-` for descending. */
 export function compileOrder(spec: ResourceSpec): (text: string | undefined) => readonly OrderSpec[] {
   const choices = new Map<string, OrderSpec>()
   for (const field of spec.orderable) {

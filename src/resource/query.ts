@@ -1,16 +1,15 @@
 import { BETWEEN_COMMAS } from '../dialects/parameters.js'
 import { Problem } from '../problem.js'
 
-/** The parameters of a query string, decoded, each given once. */
+/** Decoded query parameters, each given once. */
 export type Query = ReadonlyMap<string, string>
 
 const MOST_PARAMETERS = 100
 const LONGEST_SHOWN = 64
 
 /**
- * Reads `a=1&b=2`. Nothing is guessed: a parameter given twice, a name that is empty and text that is not
- * percent-encoded UTF-8 are refused. Parameters that `isIgnored` says nobody reads may come twice. `isList` says of which the values stand
- * between commas.
+ * Parses `a=1&b=2`. It is strict: repeated parameters, empty names and text other than percent-encoded UTF-8 are rejected. Ignored parameters
+ * (`isIgnored`) may be repeated; the values of lists (`isList`) are separated by commas.
  * @throws Problem `invalid_query`
  */
 export function parseQuery(
@@ -33,10 +32,10 @@ export function parseQuery(
 }
 
 type Value = string | number | bigint | boolean
-/** Query parameters as code has them. */
+/** Query parameters as values. */
 export type ListParameters = Readonly<Record<string, Value | readonly Value[] | undefined>>
 
-/** The query string of parameters as code has them; values of a list stand between commas. What is undefined is left out. */
+/** Serialises query parameters; the values of a list are separated by commas. Undefined ones are left out. */
 export function spellQuery(parameters: ListParameters): string {
   const spelled = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) {
@@ -48,11 +47,11 @@ export function spellQuery(parameters: ListParameters): string {
 
 const spellItem = (value: unknown): string => String(value).replaceAll(/[\\,]/g, '\\$&')
 
-/** A parameter as it was given: its name, and one of its values. */
+/** A parameter with one of its values. */
 export type Pair = readonly [name: string, text: string]
 
 /**
- * Reads `a=1&a=2`, where a parameter may have several values.
+ * Parses `a=1&a=2`, where parameters may be repeated.
  * @throws Problem `invalid_query`
  */
 export function parsePairs(search: string): readonly Pair[] {
@@ -61,7 +60,7 @@ export function parsePairs(search: string): readonly Pair[] {
   return pairs.map(readPair)
 }
 
-/** Ids come one by one. */
+/** Each id is a parameter of its own. */
 const MOST_PAIRS = 2_000
 
 function readPair(pair: string): Pair {
@@ -75,7 +74,7 @@ function tooMany(most: number): Problem {
   return new Problem('invalid_query', `more than ${most} query parameters are given`)
 }
 
-/** A name from the client as an error may repeat it: bounded, of characters that stand in names only, and with spaces that can be seen. */
+/** Quotes a client's name for an error message: shortened, with unusual characters replaced and spaces visible. */
 export function quote(name: string): string {
   const shown = name.length > LONGEST_SHOWN ? `${name.slice(0, LONGEST_SHOWN)}…` : name
   return `\`${shown.replaceAll(' ', '␣').replaceAll(/[^\p{L}\p{N}_.,$%[\]…␣-]/gu, '\uFFFD')}\``

@@ -14,51 +14,51 @@ import type { BodiesOf, ChangeOf, IdOf, ListParametersOf } from './typed.js'
 import type { CompileSchema } from './validator.js'
 import { readSettable, type ReadValues } from './values.js'
 
-/** A resource, compiled: closures over its spec, ready to serve. Frozen. `Name` is what its types are found by, where they are written. */
+/** A compiled resource: closures over its spec. Frozen. `Name` selects its generated types. */
 export interface Resource<Name extends string = string> {
   readonly spec: ResourceSpec
-  /** What answers show, in order. */
+  /** The fields of responses, in order. */
   readonly shown: readonly FieldSpec[]
-  /** The names of all that answers show, in order. */
+  /** The names of all members of responses, in order. */
   readonly members: readonly string[]
-  /** Bytes: what the longest valid body needs, and at least 1 MiB. */
+  /** In bytes: the longest valid body, and at least 1 MiB. */
   readonly bodyLimit: number
-  /** The same of a body that is about as many records as one may be. */
+  /** The same for a body with the maximum number of records. */
   readonly bulkLimit: number
-  /** undefined when the text is not the canonical text of an id. */
+  /** Returns undefined if the text is not in canonical form. */
   parseId(text: string): IdOf<Name> | undefined
   /**
-   * Reads a query string, or the parameters as values.
+   * Parses a query string, or parameters as values.
    * @throws Problem `invalid_query` naming the parameter and what is allowed
    */
   parseList(asked: string | ListParametersOf<Name>): ListRequest
   /**
-   * What a request for one record asks to see of it; where records are always shown whole, the query is not looked at.
+   * Parses which parts of a record a request selects. If records are always shown whole, the query is ignored.
    * @throws Problem `invalid_query` naming the parameter and what is allowed
    */
   parseSelection(search: string): Selection | undefined
-  /** The part of a document that is stored, without what is computed: its entity tag is made of that. */
+  /** The stored part of a document without computed fields; the entity tag is computed from it. */
   storedPart(document: string): string
-  /** Whether clients may ask for less than the whole of a record. */
+  /** Whether clients may select parts of a record. */
   readonly selectable: boolean
   /**
-   * `ignore` names further members that are left aside; server-set fields always are.
-   * @throws Problem `validation` with every fault
+   * Server-set fields are ignored; `ignore` names further ones.
+   * @throws Problem `validation` with every error
    */
   parseBody<Mode extends BodyMode>(body: JsonBody, mode: Mode, ignore?: readonly string[]): BodiesOf<Name>[Mode]
   /**
-   * The primary key that a body names.
+   * Parses the primary key in a body.
    * @throws Problem `validation`
    */
   parseKey(body: JsonBody): Id
   /**
-   * Values of a record as code has them, held to the rules of their fields, those too that no client may send.
-   * @throws Problem `validation` with every fault; Error for what code must not do: name no field, or one that the server sets
+   * Validates values set by code against the rules of their fields, including fields that clients cannot write.
+   * @throws Problem `validation` with every error; Error for an unknown field and for one that the server sets
    */
   checkValues(values: object): ChangeOf<Name>
 }
 
-/** `links` need not know any route yet: it is asked only while serving. */
+/** `links` may still be empty: it is used only while serving. */
 export function compileResource(spec: ResourceSpec, links: Links, compile: CompileSchema): Resource {
   const { primaryKey, fields } = spec.model
   let readValues: ReadValues | undefined
@@ -87,7 +87,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
   })
 }
 
-/** @returns the reader of a record's primary key, which other readers of bodies pass over: the server sets it. */
+/** Compiles the parser of a record's primary key, which other parsers of bodies ignore because the server sets it. */
 function compileKey(primaryKey: FieldSpec, compile: CompileSchema): (body: JsonBody) => Id {
   const key = { ...primaryKey, readOnly: false, private: false, default: undefined }
   const read = compileBody({ model: { fields: [key] }, url: false }, () => undefined, compile)

@@ -5,7 +5,7 @@ import { lookupsOfType } from '../lookups/index.js'
 import { FLAG, TEXT, VALUE, VALUES } from '../lookups/operands.js'
 import type { Condition, Scopes } from './plan.js'
 
-/** One condition of a scope, as code writes it: a field, how it is compared (`exact` when left out), and the value. */
+/** One condition of a scope: a field, a lookup (`exact` by default), and a value. */
 export interface ScopeCondition {
   readonly field: string
   readonly lookup?: string
@@ -13,8 +13,8 @@ export interface ScopeCondition {
 }
 
 /**
- * Narrows a model further, for one request: rows must meet all conditions given so far. The same condition counts once.
- * @throws Error for a field that the model does not have, a lookup that its type does not offer, and a value that is not of its type
+ * Narrows a model further for one request: rows must meet all conditions given so far. A repeated condition counts once.
+ * @throws Error for an unknown field, a lookup that its type does not have, and a value of the wrong type
  */
 export function narrowScope(scopes: Scopes | undefined, model: ModelSpec, given: readonly ScopeCondition[]): Scopes {
   const before = scopes?.get(model.table) ?? []
@@ -50,7 +50,7 @@ function readValue(model: ModelSpec, { field, lookup, value }: Condition): unkno
   return value.map((item) => valueOf(field, item) ?? reject(`only values ${wanted}`))
 }
 
-/** The value in the one form of its type; undefined for anything else, null included, because no comparison is true of null. */
+/** Normalises a value of the type. Undefined for any other value, including null, because comparisons with null are never true. */
 function valueOf({ type, options }: FieldSpec, value: unknown): unknown {
   if (value === null || value === undefined) return undefined
   try {
@@ -64,7 +64,7 @@ function isSame(one: Condition, other: Condition): boolean {
   return one.field === other.field && textOf(one) === textOf(other)
 }
 
-/** A text that is the same for the same scopes, and for no others. */
+/** Serialises scopes: equal texts mean equal scopes. */
 export function spellScopes(scopes: Scopes): string {
   const tables = [...scopes].map(([table, conditions]) => [table, conditions.map(textOf).sort()] as const)
   return JSON.stringify(tables.sort(([one], [other]) => (one < other ? -1 : 1)))

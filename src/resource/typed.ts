@@ -6,10 +6,10 @@ import type { ListParameters } from './query.js'
 type Resources = Application extends { readonly resources: infer All } ? All : never
 type Routes = Application extends { readonly routes: infer All } ? All : never
 
-/** The kinds of types that are written of a resource. */
+/** The kinds of types generated for a resource. */
 type Kind = 'id' | 'record' | 'insert' | 'change' | 'create' | 'update' | 'patch' | 'serverSet' | 'computed' | 'filter'
 
-// What is asked first does not depend on the name, so that code which serves any application sees the answer.
+// The first condition does not depend on the name, so that code for any application is typed as well.
 type Of<Name, Which extends Kind, Otherwise> = [Resources] extends [never]
   ? Otherwise
   : Name extends keyof Resources
@@ -24,16 +24,16 @@ export type ResourceName = [Resources] extends [never] ? string : keyof Resource
 /** A record as handlers see it. */
 export type RecordOf<Name> = Of<Name, 'record', Row>
 export type IdOf<Name> = Of<Name, 'id', Id>
-/** What makes a new record. */
+/** The values of a new record. */
 export type InsertOf<Name> = Of<Name, 'insert', Row>
-/** Some fields of a record, to be changed. */
+/** The values of an update. */
 export type ChangeOf<Name> = Of<Name, 'change', Row>
 
 type ServerSetOf<Name> = Of<Name, 'serverSet', never>
 
-/** What is about to be stored, as hooks see it. */
+/** The values about to be stored, as hooks see them. */
 export type WriteOf<Name> = Partial<Omit<RecordOf<Name>, ServerSetOf<Name>>>
-/** What hooks may answer: a change that leaves alone what the server sets by itself. */
+/** The values that hooks may return: a change without server-set fields. */
 export type HookChangeOf<Name> = [ServerSetOf<Name>] extends [never]
   ? ChangeOf<Name>
   : Omit<ChangeOf<Name>, ServerSetOf<Name>> & { readonly [Field in ServerSetOf<Name> & string]?: never }
@@ -41,16 +41,16 @@ export type HookChangeOf<Name> = [ServerSetOf<Name>] extends [never]
 type ComputedOf<Name> = Of<Name, 'computed', Readonly<Record<string, unknown>>>
 type KeyOf<All> = All extends unknown ? keyof All & string : never
 
-/** The names of the fields that are computed for the answers of a resource. */
+/** The names of a resource's computed fields. */
 export type ComputedName<Name> = KeyOf<ComputedOf<Name>>
-/** What such a field is made of. */
+/** The fields that a computed field is computed from. */
 export type SourceOf<Name, Field> =
   ComputedOf<Name> extends { readonly [Key in Field & string]: { readonly from: infer From } } ? From : RecordOf<Name>
-/** What it may be. */
+/** The type of a computed field. */
 export type ValueOf<Name, Field> =
   ComputedOf<Name> extends { readonly [Key in Field & string]: { readonly value: infer Value } } ? Value : unknown
 
-/** What bodies are read as, by the mode in which they are. */
+/** The parsed values of bodies, by mode. */
 export interface BodiesOf<Name> extends Readonly<Record<BodyMode, unknown>> {
   readonly create: Of<Name, 'create', Row>
   readonly replace: Of<Name, 'update', Row>
@@ -64,7 +64,7 @@ export type ListParametersOf<Name> = Of<Name, 'filter', ListParameters>
 /** The names of routes, those of plugins included. */
 export type RouteName = [Routes] extends [never] ? string : keyof Routes & string
 
-/** What a path takes besides the name of its route. */
+/** The arguments of a path besides the route's name. */
 export type RouteArguments<Name> = [Routes] extends [never]
   ? [params?: Readonly<Record<string, Id>>]
   : Name extends keyof Routes

@@ -3,15 +3,15 @@ import { loadAjv } from '../config/schema/ajv.js'
 import { FORMATS } from '../fields/formats.js'
 import type { JsonSchema } from '../json.js'
 
-/** Tells which keywords of a schema a value fails; none when it is valid. */
+/** Returns the keywords of a schema that a value violates; empty if it is valid. */
 export type Validate = (value: unknown) => ReadonlySet<string>
 
-/** Compiles the schemas of an application's fields, each when it is first asked. */
+/** Compiles the schemas of fields lazily. */
 export type CompileSchema = (schema: JsonSchema) => Validate
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** One compiler serves a whole application, and one validator all fields with the same rules. */
+/** One compiler serves a whole application, and fields with the same rules share a validator. */
 export function createCompiler(): CompileSchema {
   const known = new Map<string, ValidateFunction>()
   let ajv: Ajv2020 | undefined
@@ -25,7 +25,7 @@ export function createCompiler(): CompileSchema {
 
   function compile(schema: JsonSchema): ValidateFunction {
     const key = JSON.stringify(schema)
-    // The schemas are made of the rules of our own field types.
+    // The schemas come from our own field types, so they need no validation.
     ajv ??= new (loadAjv())({
       allErrors: true,
       strict: true,

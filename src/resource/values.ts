@@ -7,13 +7,13 @@ import { compileBody } from './body.js'
 import type { Row } from './plan.js'
 import type { CompileSchema } from './validator.js'
 
-/** Holds values, as handlers have them, to the rules of their fields; answers them as rows have them. */
+/** Validates values set by code and returns them in the form of rows. */
 export type ReadValues = (values: object) => Row
 
 /**
- * @returns the reader of values that come from code of plugins. A value of a private field that breaks a rule is a mistake of that code,
- * since no client may hear of it; `what` says there whose fields these are. It throws Problem `validation` for any other, and an Error for a
- * name that no field has and for what has no JSON text.
+ * Compiles the validation of values set by plugins. An invalid value of a private field is an error of the plugin, since no client may learn of it;
+ * `what` says whose fields these are. Other invalid values throw Problem `validation`; unknown fields and values that JSON cannot represent throw an
+ * Error.
  */
 export function compileValues(fields: readonly FieldSpec[], what: string, compile: CompileSchema): ReadValues {
   const names = fields.map((field) => field.name)
@@ -37,7 +37,7 @@ export function compileValues(fields: readonly FieldSpec[], what: string, compil
   }
 }
 
-/** What the server sets by itself, and why code cannot. */
+/** The fields that the server sets, with the reason why code cannot. */
 export const serverSet = ({ fields }: Pick<ModelSpec, 'fields'>): ReadonlyMap<string, string> =>
   new Map(
     fields
@@ -45,10 +45,7 @@ export const serverSet = ({ fields }: Pick<ModelSpec, 'fields'>): ReadonlyMap<st
       .map(({ name, primaryKey, auto }) => [name, primaryKey ? 'it is the primary key' : `it has \`auto: ${auto}\``]),
   )
 
-/**
- * @returns the reader of what code sets of a record: all that the server does not set by itself, and none of it has to be there. It throws
- * as those of `compileValues` do
- */
+/** Compiles the validation of fields that code may set: all but those that the server sets, and none is required. It throws like `compileValues`. */
 export function readSettable(model: ModelSpec, compile: CompileSchema): ReadValues {
   const reserved = serverSet(model)
   const fields = model.fields

@@ -16,7 +16,7 @@ const SNIPPET = {
 
 const TAKEN = '#/components/schemas/SnippetCreate/properties'
 
-/** The other members of a snippet are ignored, so that what was read can be sent back. */
+/** Other members of a snippet are ignored, so that clients can send back what they read. */
 const INPUT = {
   type: 'object',
   properties: {
@@ -42,7 +42,7 @@ const object = (properties: Readonly<Record<string, object>>) => ({
   required: Object.keys(properties),
 })
 
-/** The body of every refusal. */
+/** The body of every error response. */
 export const REFUSED = {
   type: 'object',
   properties: {
@@ -62,7 +62,7 @@ const refused = (description: string, error: string): ResponseDescription => ({
   example: { error },
 })
 
-/** A change that was made: a sentence, and the snippet. */
+/** A successful write: a message and the snippet. */
 const done = (description: string, message: string): ResponseDescription => ({
   description,
   schema: object({ message: { type: 'string' }, snippet: SNIPPET }),
@@ -86,7 +86,7 @@ const params = {
   id: { description: 'The id of the snippet.', schema: { $ref: `${RECORD}/id` } },
 }
 
-/** What the OpenAPI document says of the hand-written routes. */
+/** The descriptions of the hand-written routes in the OpenAPI document. */
 export const OPERATIONS = {
   list: {
     summary: 'List all snippets',
@@ -145,6 +145,6 @@ export const OPERATIONS = {
   destroy: {
     summary: 'Delete a snippet',
     params,
-    responses: { 204: { description: 'It is gone.' }, 404: NOT_FOUND, 503: UNAVAILABLE },
+    responses: { 204: { description: 'The snippet was deleted.' }, 404: NOT_FOUND, 503: UNAVAILABLE },
   },
 } as const satisfies Readonly<Record<string, OperationDescription>>

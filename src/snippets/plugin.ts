@@ -17,7 +17,7 @@ const BATCH = 500
 const TURN_CHARACTERS = 65_536
 const CACHE_BYTES = 4 * 1024 * 1024
 
-/** A body that is not the input of a snippet, however it fails to be. */
+/** A body that is not a valid snippet. */
 const BODY_PROBLEMS: ReadonlySet<string> = new Set(['malformed_body', 'unsupported_media_type', 'validation'])
 
 const renderProblem = ({ message, faults }: Problem) => {
@@ -52,7 +52,7 @@ async function* listing(batches: AsyncIterable<readonly Row[]>, present: Present
       separator = ','
       sinceTurn += text.length
       if (sinceTurn < TURN_CHARACTERS) continue
-      // Rows whose HTML is remembered would otherwise all go by without a turn for other requests.
+      // If all HTML is cached, the loop would otherwise never yield to other requests.
       await setImmediate()
       sinceTurn = 0
     }
@@ -60,7 +60,7 @@ async function* listing(batches: AsyncIterable<readonly Row[]>, present: Present
   yield ']}'
 }
 
-/** The handlers of the records. */
+/** The handlers for snippets. */
 const endpoints = (snippets: Resource, present: Present) => {
   const policy = { mediaTypes: ['application/json'], optional: true, limit: snippets.bodyLimit }
 
@@ -70,7 +70,7 @@ const endpoints = (snippets: Resource, present: Present) => {
     return parsed
   }
 
-  /** Answers with the status `refusal` when `read` cannot make a row of the body, else what `accept` says. */
+  /** Responds with the status `refusal` if `read` rejects the body, otherwise with the result of `accept`. */
   const withRow =
     (refusal: number, read: (body: JsonBody) => Row, accept: (row: Row, context: Context) => Promise<Reply>): Handler =>
     async (context) => {
@@ -119,7 +119,7 @@ const endpoints = (snippets: Resource, present: Present) => {
   return { list, create, retrieve, update, destroy }
 }
 
-/** The function-based endpoints of the snippet service, written by hand against the plugin API. */
+/** The hand-written, function-based endpoints of the snippet service. */
 const plugin: Plugin = (app) => {
   const maxPageSize = app.setting('max_page_size', { type: 'integer', minimum: 0 }, 50)
   const config: Handler = () =>

@@ -2,22 +2,22 @@ import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 
-/** Why there is no HTML: nobody knows the language; it took too long and always will; not now, but perhaps later. */
+/** Why there is no HTML: the language is unknown, the code is too slow, or the thread is too busy now. */
 export type NoHtml = 'unknown' | 'slow' | 'busy'
 
 export type Outcome = { readonly html: string } | { readonly none: NoHtml }
 
 interface Limits {
-  /** Milliseconds for one piece of code. */
+  /** The time limit for one piece of code, in ms. */
   readonly deadline: number
-  /** Milliseconds that a piece of code waits for its turn. */
+  /** How long a piece of code waits for its turn, in ms. */
   readonly patience: number
 }
 
 const STARTUP_MS = 10_000
 
-// The grammars are regular expressions, and text can be written for which they take seconds. They run in a thread that
-// can be ended. The script is a string, so that it is found however this module was compiled or bundled.
+// The grammars are regular expressions, which can take seconds for some texts. They run in a thread that can be terminated. The script is a string,
+// so that it is found however this module was compiled or bundled.
 const SCRIPT = `
 const { parentPort, workerData } = require('node:worker_threads')
 const library = require(workerData)
@@ -29,7 +29,7 @@ parentPort.postMessage(library.listLanguages().flatMap((name) => [name, ...(libr
 
 const answer = async (worker: Worker, milliseconds: number): Promise<unknown> => {
   const overdue = new AbortController()
-  // setImmediate lets an answer through that arrived while this thread was busy.
+  // setImmediate lets a message through that arrived while this thread was busy.
   const timer = setTimeout(() => setImmediate(() => overdue.abort()), milliseconds)
   worker.ref()
   try {
@@ -42,8 +42,8 @@ const answer = async (worker: Worker, milliseconds: number): Promise<unknown> =>
 }
 
 /**
- * One thread with highlight.js, started at the first use. It takes one piece of code at a time; when one takes longer
- * than `deadline` the thread is replaced. It never keeps the process alive while it has nothing to do.
+ * A thread with highlight.js, started on first use. It handles one piece of code at a time, and is replaced if one exceeds `deadline`. It does not
+ * keep the process alive while idle.
  */
 export const createHighlightThread = ({ deadline, patience }: Limits) => {
   const library = createRequire(import.meta.url).resolve('highlight.js')
