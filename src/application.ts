@@ -25,15 +25,15 @@ import { type Environment, readSettings, withPublicUrl } from './settings.js'
 /** The compiled application: everything a server needs but a database. Frozen. */
 export interface App {
   readonly spec: AppSpec
-  /** Those of mounts too, each under a name of its own. */
+  /** Including those of mounts, each under its own name. */
   readonly resources: readonly Resource[]
   readonly routes: RouteTable
   readonly mounts: readonly Mount[]
-  /** What computes fields of answers, of the resources that have such. */
+  /** The functions for computed fields, by resource. */
   readonly computations: ReadonlyMap<Resource, Computations>
-  /** The pages for people; undefined where there are none. */
+  /** The HTML pages; undefined if there are none. */
   readonly pages: Pages | undefined
-  /** Whether it is not in production, by `NODE_ENV`. */
+  /** Whether `NODE_ENV` is not `production`. */
   readonly development: boolean
   readonly close: Close
 }
@@ -83,12 +83,12 @@ export function compileApp(
   })
   const haveRegistered = refusals.length === before
   refusals.push(...misdescribed(), ...uncomputed(), ...unrouted())
-  // Of an application with mistakes, some routes may be missing.
+  // If there are errors, some routes may be missing.
   for (const [resource, added] of refusals.length > 0 ? [] : additions) {
     for (const route of viewset(resource, added)) routes.replace(route)
   }
   applyUses(routes, uses)
-  // A plugin that failed has not come to read all of its settings.
+  // A plugin that failed may not have declared all of its settings.
   refusals.push(...(haveRegistered ? settings.refusals() : settings.misfits()))
   return refusals.length > 0
     ? { refusals, close: closeOnce(closings) }
@@ -115,7 +115,7 @@ export function compileApp(
       : undefined
   }
 
-  /** Only where all routes are there that schemas may refer to. */
+  /** Checked only if all routes exist that schemas may refer to. */
   function misdescribed(): readonly Refusal[] {
     if (refusals.length > 0) return []
     const findBroken = findBrokenReference(routes)
@@ -128,7 +128,7 @@ export function compileApp(
     })
   }
 
-  /** Only where every plugin could add its routes. */
+  /** Checked only if every plugin could add its routes. */
   function unrouted(): readonly Refusal[] {
     if (refusals.length > 0) return []
     return withoutRoutes(routes, uses).map(({ source, path, resources: [resource] = [] }): Refusal => {
@@ -139,7 +139,7 @@ export function compileApp(
     })
   }
 
-  /** Only where every plugin could say what it computes. */
+  /** Checked only if every plugin could register its computed fields. */
   function uncomputed(): readonly Refusal[] {
     if (refusals.length > 0) return []
     return spec.resources.flatMap(({ name, computed }) => {
@@ -163,7 +163,7 @@ export function compileApp(
     if (dialect?.refusal) routes.renderProblems(path, dialect.refusal, dialect.refusalSchema)
   }
 
-  /** A resource and its likes at mounts: what guards its records guards them wherever they are. */
+  /** The resource and its copies under mounts, which share hooks and guards. */
   function exposures(resource: Resource): readonly Resource[] {
     return [...resources.values()].filter((each) => each === resource || each.spec.mounted === resource.spec.name)
   }
@@ -202,7 +202,7 @@ export function compileApp(
           if (other)
             throw new RouteClash(`two plugins replace \`${operation}\` of \`${name}\`: ${other.source} and ${source}`)
           const replacements = new Map(before.replacements).set(operation, {
-            // It is given what the operation of this name reads.
+            // The replacement receives the input of the operation with this name.
             replacement: replacement as unknown as AnyReplacement,
             source,
             place,
@@ -213,7 +213,7 @@ export function compileApp(
       compute(name, field, compute) {
         const declared = requireComputed(resource(name), field)
         const what = `the computed field \`${field}\` of \`${name}\` (${source})`
-        // It is told of the fields that it names; which they are, the file says.
+        // The callback receives the fields declared under `from`.
         const made = compileComputation(declared, { what, compute: compute as Computation, compile })
         for (const each of exposures(resource(name))) {
           const known = computations.get(each) ?? new Map<string, Compute>()
@@ -252,7 +252,7 @@ function requireOffered({ spec }: Resource, operation: Operation): void {
   throw new Error(`the resource \`${spec.name}\` has no operation \`${operation}\` to replace; ${offered}`)
 }
 
-/** What answers one record by hand would be passed by where clients do the same to several. */
+/** A bulk request would bypass the replacement for single records. */
 function refuseBulk({ spec }: Resource, operation: Operation): void {
   if (!spec.bulk.operations.some((each) => each === operation)) return
   throw new Error(

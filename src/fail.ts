@@ -1,5 +1,5 @@
 /**
- * Throws, where a value is wanted.
+ * Throws in an expression.
  * @throws TypeError with this message
  */
 export function fail(message: string): never {

@@ -22,15 +22,15 @@ import {
   take,
 } from './json-scanner.js'
 
-/** A JSON object from a request: its members' values and, because numbers lose digits, their exact text. */
+/** A JSON object from a request: the values of its members, and their exact text, because JavaScript numbers lose digits. */
 export interface JsonBody {
-  /** The whole body, as it was sent. */
+  /** The whole body as received. */
   readonly text: string
   readonly keys: readonly string[]
   value(key: string): Json | undefined
-  /** The member's text in the body, from its first to its last character. */
+  /** The exact text of the member's value. */
   source(key: string): string
-  /** Of a body that is an array, where one is taken: its objects. Such a body has no keys. */
+  /** The objects of a body that is an array. Such a body has no keys. */
   readonly items?: readonly JsonBody[]
 }
 
@@ -57,15 +57,14 @@ export function readJsonBody(bytes: Uint8Array, mostItems?: number, within?: str
   return toBody(text, members, JSON.parse(text))
 }
 
-/** A JSON object: the exact text of its members, and those of them that are objects. */
+/** A JSON object: the exact text of its members, and its nested objects. */
 export interface JsonObject {
   readonly members: Members
   readonly objects: ReadonlyMap<string, JsonObject>
 }
 
 /**
- * Reads the text of a JSON object with all objects that it consists of, in one pass and by the rules of `readJsonBody`. Objects in arrays
- * are part of the array's text.
+ * Parses a JSON object with its nested objects, in one pass and by the rules of `readJsonBody`. Objects in arrays are part of the array's text.
  * @throws Problem `malformed_body`
  */
 export function readJsonObject(text: string): JsonObject {
@@ -103,7 +102,7 @@ function readItems(cursor: Cursor, most: number): JsonBody {
   return toItems(cursor.text, found, JSON.parse(cursor.text))
 }
 
-/** Reads `{"bulk":[…]}`. */
+/** Parses `{"bulk":[…]}`. */
 function readWithin(cursor: Cursor, most: number, name: string): JsonBody {
   const { text } = cursor
   const require = (code: number) => {
@@ -135,13 +134,13 @@ function scanItems(cursor: Cursor, most: number): readonly Item[] {
   const { text } = cursor
   const found: Item[] = []
   enter(cursor)
-  if (leaves(cursor, CLOSE_BRACKET)) throw refusal('the body is an array of nothing; it must have one item at least')
+  if (leaves(cursor, CLOSE_BRACKET)) throw refusal('the array must not be empty')
   do {
     skipSpace(cursor)
     const start = cursor.at
     cursor.members = 0
     const members = text.charCodeAt(start) === OPEN_BRACE ? scanObject(cursor) : scanOther(cursor)
-    if (members === undefined) throw refusal(`item ${found.length} of the body is no JSON object`)
+    if (members === undefined) throw refusal(`item ${found.length}of the body must be a JSON object`)
     found.push({ source: text.slice(start, cursor.at), members })
     if (found.length > most) throw refusal(`the body has more than ${most} items`)
   } while (continues(cursor))
@@ -149,7 +148,7 @@ function scanItems(cursor: Cursor, most: number): readonly Item[] {
   return found
 }
 
-/** Why valid JSON breaks the rules of `readJsonBody`, to be read after its name; undefined when it keeps them. */
+/** Explains why valid JSON violates the rules of `readJsonBody`; the text continues a sentence after its name. Undefined if it does not. */
 export function faultOfJson(text: string): string | undefined {
   try {
     const cursor: Cursor = { text, at: 0, depth: 0, members: 0 }

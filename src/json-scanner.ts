@@ -3,7 +3,7 @@ import { Problem } from './problem.js'
 const DEPTH = 32
 const MEMBERS = 1_000
 const MEMBERS_IN_ALL = 10_000
-/** Keys that reach an object's prototype when code copies them carelessly. */
+/** Keys that reach an object's prototype if code copies them carelessly. */
 const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype'])
 
 export const QUOTE = 0x22
@@ -18,20 +18,20 @@ export const CLOSE_BRACE = 0x7d
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 const SCALAR = /true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 
-/** A place in the text; the functions below move it over what they read. */
+/** A position in the text; the functions below advance it. */
 export interface Cursor {
   readonly text: string
   at: number
   depth: number
   members: number
-  /** Where objects inside of objects are wanted too: those of each object, by their keys. */
+  /** If set, collects nested objects: those of each object, by key. */
   readonly nested?: Map<Members, ReadonlyMap<string, Members>>
 }
 
-/** The exact text of each member of an object, by its key. */
+/** The exact text of each member of an object, by key. */
 export type Members = ReadonlyMap<string, string>
 
-/** Moves over an object and answers the text of each member's value. */
+/** Scans an object and returns the text of each member's value. */
 export function scanObject(cursor: Cursor): Map<string, string> {
   const members = new Map<string, string>()
   const nested = cursor.nested && new Map<string, Members>()
@@ -73,7 +73,7 @@ export function scanOther(cursor: Cursor): undefined {
   scanValue(cursor)
 }
 
-/** Answers the members of a value that is an object. */
+/** Scans a value; returns its members if it is an object. */
 function scanValue(cursor: Cursor): Members | undefined {
   const code = cursor.text.charCodeAt(cursor.at)
   if (code === OPEN_BRACE) return scanObject(cursor)
@@ -83,7 +83,7 @@ function scanValue(cursor: Cursor): Members | undefined {
   return undefined
 }
 
-/** Answers whether the string has escapes. */
+/** Scans a string; returns whether it contains escapes. */
 function scanString(cursor: Cursor): boolean {
   take(cursor, QUOTE)
   const { text } = cursor
@@ -98,7 +98,7 @@ function scanString(cursor: Cursor): boolean {
     } else if (code >= 0x20) {
       at += 1
     } else {
-      // A control character; or the end of the text, whose code is NaN.
+      // A control character, or the end of the text, whose code is NaN.
       throw notJson(text, at)
     }
   }
@@ -122,7 +122,7 @@ export function enter(cursor: Cursor): void {
   if (cursor.depth > DEPTH) throw refusal(`the body is nested deeper than ${DEPTH} levels`)
 }
 
-/** Whether the object or array that was just entered is empty; moves out of it if so. */
+/** Skips the end of an object or array that was just entered, if it is empty; returns whether it is. */
 export function leaves(cursor: Cursor, close: number): boolean {
   skipSpace(cursor)
   if (cursor.text.charCodeAt(cursor.at) !== close) return false

@@ -15,29 +15,29 @@ import { type ImportModule, loadPlugins } from './plugins/load.js'
 import type { Environment } from './settings.js'
 
 interface LoadOptions {
-  /** Absolute path of resources.yaml. */
+  /** The absolute path of resources.yaml. */
   readonly file: string
   readonly env: Environment
-  /** How a plugin's module is imported; left out, TypeScript is compiled first. */
+  /** How plugin modules are imported; by default, TypeScript is compiled first. */
   readonly importModule?: ImportModule
-  /** Whether to look also for mistakes that cannot come with a start: defaults of settings that do not fit. True when left out. */
+  /** Whether to validate the defaults of settings, too; the default is true. */
   readonly judgeDefaults?: boolean
 }
 
-/** Everything that is wrong with a configuration, and the text the positions point into. */
+/** All mistakes in a configuration, and the text that their positions refer to. */
 interface Refused {
   readonly ok: false
   readonly diagnostics: readonly Diagnostic[]
   readonly source: string
 }
 
-/** What plugins may have opened while they registered, whether all of them could or not. */
+/** What plugins may have opened during registration, even if it failed. */
 interface Closable {
-  /** Runs what they registered by `onClose`, once. A service calls it for the applications that it has served. */
+  /** Runs the `onClose` callbacks, once. A service calls it for the applications that it has served. */
   readonly close: Close
 }
 
-/** What a configuration says, without its plugins. */
+/** A configuration without its plugins. */
 export type LoadedSpec = { readonly ok: true; readonly spec: AppSpec } | Refused
 
 interface Loaded extends Closable {
@@ -45,16 +45,16 @@ interface Loaded extends Closable {
   readonly app: App
   readonly spec: AppSpec
   readonly source: string
-  /** What speaks against a configuration that works: what it says itself, and `more`, found elsewhere. */
+  /** Warnings for a valid configuration, plus any passed in `more`. */
   warnings(more?: readonly Refusal[]): readonly Diagnostic[]
 }
 
-/** An application, or what is wrong with its configuration. */
+/** An application, or the mistakes in its configuration. */
 export type LoadedApplication = Loaded | (Refused & Closable)
 
 /**
- * resources.yaml → spec, for who needs the models and serves nothing. Runs no plugin.
- * @throws as `loadApplication` does
+ * Loads only the spec, for callers that need the models but serve nothing. Runs no plugins.
+ * @throws like `loadApplication`
  */
 export async function loadSpec(file: string): Promise<LoadedSpec> {
   const read = await readSpec(file)
@@ -62,8 +62,8 @@ export async function loadSpec(file: string): Promise<LoadedSpec> {
 }
 
 /**
- * resources.yaml → application. Opens no database.
- * @throws the system's error when the file cannot be read, and an Error when it is no file
+ * Loads an application from resources.yaml. Opens no database.
+ * @throws the system's error if the file cannot be read, and an Error if it is not a file
  */
 export async function loadApplication({
   file,
@@ -97,9 +97,9 @@ async function readSpec(file: string) {
   return isRefused(spec) ? refuse(spec) : { spec, document, source, refuse }
 }
 
-/** One byte more than is allowed tells that there are too many; a file that never ends is never read to its end. */
+/** Reads one byte more than is allowed, to detect larger files without reading endless ones. */
 async function readBounded(file: string): Promise<Uint8Array> {
-  // A FIFO would keep `open` waiting for somebody to write to it.
+  // Otherwise `open` would wait for a writer of a FIFO.
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a file`)

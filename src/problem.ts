@@ -1,4 +1,4 @@
-/** Every way a request can fail: its HTTP status and title. The one table of statuses for errors. */
+/** Every way in which a request can fail, with its HTTP status and title. The only table of error statuses. */
 export const PROBLEMS = {
   malformed_request: { status: 400, title: 'Malformed request' },
   malformed_body: { status: 400, title: 'Malformed body' },
@@ -32,7 +32,7 @@ export const PROBLEMS = {
 
 export type ProblemType = keyof typeof PROBLEMS
 
-/** What is wrong with one field of a body. `message` is a whole sentence that starts with the field's label. */
+/** An error of one field. `message` is a complete sentence that starts with the field's label. */
 export interface Fault {
   readonly field: string
   readonly message: string
@@ -45,9 +45,9 @@ interface ProblemParts {
 }
 
 /**
- * A request that cannot be done, thrown anywhere below `http/` and turned into a response by `http/reply.ts` alone.
- * `detail` and `faults` reach the client; `cause` reaches only the log. It has no stack, except when it is a bug of ours: a refusal is no bug,
- * and capturing its stack would cost more than the rest of it.
+ * A failed request. It may be thrown anywhere; only `http/server/reply.ts` turns it into a response. Clients see `detail` and `faults`; `cause`
+ * is only logged. It has no stack, unless it is a bug of ours: a rejected request is not a bug, and capturing the stack would cost more than
+ * the rest of the rejection.
  */
 export class Problem extends Error {
   readonly type: ProblemType
@@ -55,7 +55,7 @@ export class Problem extends Error {
   readonly headers: Readonly<Record<string, string>>
 
   constructor(type: ProblemType, detail?: string, { faults = [], headers = {}, cause }: ProblemParts = {}) {
-    // Plugins in JavaScript are held by no compiler.
+    // The compiler does not check plugins in JavaScript.
     if (!Object.hasOwn(PROBLEMS, type)) throw new TypeError(`no problem is of the type ${String(type)}`)
     const { stackTraceLimit } = Error
     if (type !== 'internal') Error.stackTraceLimit = 0
@@ -77,8 +77,8 @@ export class Problem extends Error {
 }
 
 /**
- * The `Problem` that plugins construct. It has a stack, because one that is thrown where nothing answers with it is a bug, whose line the log
- * must show. The problems of the framework are instances of it, so that plugins can tell them from other errors.
+ * The `Problem` that plugins construct. It has a stack, because the log must show the line if nothing handles it. Problems of the framework are
+ * instances of it, so that plugins can distinguish them from other errors.
  */
 export class PluginProblem extends Problem {
   static override [Symbol.hasInstance](value: unknown): boolean {

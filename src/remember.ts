@@ -1,4 +1,4 @@
-/** Makes the value of each object when it is first asked for; it is forgotten with the object. */
+/** Memoises a function of an object. Values are dropped with their objects. */
 export function remember<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new WeakMap<Key, { readonly value: Value }>()
   return (key) => {

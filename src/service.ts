@@ -162,7 +162,7 @@ function bindRecords(app: App, database: Database, { gate, statements, budget, l
   const modelOf = (name: string) => models.get(name) ?? unknownResource(name, [...models.keys()])
   const bindAnswers = answers && compileAnswers(answers)
   const answersOn = (connection: Connection): Answers => {
-    if (!answers || !bindAnswers) throw new Error('no resource has `idempotency`, so that no answers are kept')
+    if (!answers || !bindAnswers) throw new Error('no resource has `idempotency`, so responses cannot be stored')
     gate.admit(answers)
     return bindAnswers(connection)
   }

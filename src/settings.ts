@@ -8,16 +8,16 @@ import type { Json, JsonSchema } from './json.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The values under `settings:`, each declared by the plugin that reads it. */
+/** The values under `settings:`. Each is declared by the plugin that reads it. */
 export interface Settings {
   /**
-   * The value from the environment, else from resources.yaml, else `fallback`; a value that does not fit is refused.
-   * @throws Error when `fallback` itself does not fit
+   * Returns the value from the environment, otherwise from resources.yaml, otherwise `fallback`. Invalid values are reported.
+   * @throws Error if `fallback` itself is invalid
    */
   declare<Value extends Json>(name: string, schema: JsonSchema, fallback: Value): Value
-  /** Values that do not fit their declaration. */
+  /** Reports values that do not match their declaration. */
   misfits(): readonly Refusal[]
-  /** The same, and values that nobody reads. Asked once all plugins have declared. */
+  /** Reports these, and values that no plugin reads. Call it after all plugins have declared their settings. */
   refusals(): readonly Refusal[]
 }
 
@@ -26,7 +26,10 @@ export function settingVariable(name: string): string {
   return `SNIPPETCTL_SETTING_${name.toUpperCase()}`
 }
 
-/** @param judgeDefaults whether defaults are held against their own schemas: a mistake of the plugin's, which no start has to look for again */
+/**
+ * @param judgeDefaults whether to validate defaults against their schemas; an invalid default is an error of the plugin, which need not be checked at
+ * every start
+ */
 export function readSettings(
   given: Readonly<Record<string, Json>>,
   env: Environment,
@@ -45,7 +48,7 @@ export function readSettings(
       const variable = settingVariable(name)
       const override = env[variable]
       const value = override === undefined ? own(given, name) : readVariable(override)
-      // The fallback needs no judge when it is left out, and so none when it is spelled out.
+      // An omitted fallback needs no validation, so neither does the same value written out.
       if (value === undefined || isDeepStrictEqual(value, fallback)) return fallback
       if (judge().validate(schema, value)) return value as typeof fallback
       const subject = override === undefined ? `the setting \`${name}\`` : `the environment variable ${variable}`
@@ -72,7 +75,7 @@ export function readSettings(
             code: 'SC351',
             part: 'key',
             path: ['settings', name],
-            message: `nobody reads the setting \`${name}\``,
+            message: `no plugin reads the setting \`${name}\``,
             help: [help],
           }),
         ),
@@ -89,7 +92,7 @@ function own(values: Readonly<Record<string, Json>>, name: string): Json | undef
   return Object.hasOwn(values, name) ? values[name] : undefined
 }
 
-/** JSON where the text is JSON, else the text itself. */
+/** Parses JSON; other text is taken literally. */
 function readVariable(text: string): Json {
   try {
     return JSON.parse(text) as Json
@@ -100,7 +103,7 @@ function readVariable(text: string): Json {
 
 const VARIABLE = 'SNIPPETCTL_PUBLIC_URL'
 
-/** The configuration with the public URL that the environment says in place of its own. */
+/** Replaces the configured public URL by the one from the environment. */
 export function withPublicUrl(
   spec: AppSpec,
   env: Environment,

@@ -40,7 +40,7 @@ export async function* batchesOf(
     const id = key.map((field) => JSON.stringify(writeCell(field, row[field.name]))).join()
     const known = batch.ids.get(id)
     if (known !== undefined) {
-      refuse([{ line, message: `${namesOf(key)} is that of line ${known} too; each record stands once` }])
+      refuse([{ line, message: `${namesOf(key)} is that of line ${known}, too; each record may appear only once` }])
       continue
     }
     if (
@@ -96,7 +96,7 @@ function keyFaults(row: Row, { model, key }: Pick<Checked, 'model' | 'key'>) {
   return [
     ...missing.map((field) => ({
       field: field.name,
-      message: `${field.label} is the key, by which records find what is there, and is required`,
+      message: `${field.label}identifies existing records and is required`,
     })),
     ...(second
       ? [{ field: name, message: `${label} is set by the server when ${namesOf(key)} is the key; leave it out` }]

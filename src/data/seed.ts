@@ -217,7 +217,7 @@ function conflictFault({ lines }: Batch): DataFault {
 }
 
 function repeatedFault(line: number): DataFault {
-  return { line, message: 'this record stands in the file a second time; each record stands once' }
+  return { line, message: 'this record appears in the file twice; each record may appear only once' }
 }
 
 function add(one: SeedCounts, other: SeedCounts): SeedCounts {

@@ -67,7 +67,7 @@ export const crud: Dialect = {
   describe: (sizes) => ({
     parameters: [
       describeRows('limit', sizes),
-      describeCount('offset', 'How many records come before the page; beside `page` it must mean the same page.', 0),
+      describeCount('offset', 'The number of records before the page; with `page`, it must mean the same page.', 0),
       describeCount('page', 'The number of the page.', 1),
       CURSOR,
       textParameter('s', 'Conditions: `{"pages":{"$gte":100}}`.'),
@@ -113,7 +113,7 @@ function readConditions(json: Json | undefined, depth: number): readonly Compari
   return readMembers('s', json).flatMap(([name, value]) => {
     if (name === '$or') throw refused('s', 'has an `$or`; a list joins its conditions by `$and` only')
     if (name !== '$and') return readMember(name, value)
-    if (!Array.isArray(value)) throw refused('s', 'has an `$and` that is no list')
+    if (!Array.isArray(value)) throw refused('s', 'has an `$and` that is not a list')
     return (value as readonly Json[]).flatMap((each) => readConditions(each, depth + 1))
   })
 }
@@ -139,7 +139,7 @@ function compare(field: string, operator: string, operands: readonly Json[]): Co
   const parameter = `${field}.${operator}`
   const lookups = OPERATORS.get(operator)
   if (lookups === undefined)
-    throw refused(parameter, `is no comparison here; there are ${[...OPERATORS.keys()].join(', ')}`)
+    throw refused(parameter, `is not a known comparison; known are ${[...OPERATORS.keys()].join(', ')}`)
   if (operator === '$isnull' || operator === '$notnull')
     return { parameter, field, lookups, values: [String(operator === '$isnull')] }
   const values = operands.map(textOf)
@@ -166,9 +166,6 @@ function readWindow(given: Given, { sizes }: Vocabulary): Window | undefined {
   const offset = readCount(own, 'offset', 0n, before)
   // Some clients send both for the same page.
   if (own.has('page') && offset !== before)
-    throw refused(
-      'offset',
-      `cannot be given with \`page\`, which asks for another page: that begins after ${before} records`,
-    )
+    throw refused('offset', `contradicts \`page\`, which starts after ${before} records`)
   return { offset, size }
 }

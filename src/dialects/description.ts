@@ -16,7 +16,7 @@ export function namesParameter(name: string, description: string, names: readonl
 export function orderParameter(name: string, fields: readonly string[]): ParameterDescription {
   const { schema, ...described } = namesParameter(
     name,
-    'The order: fields, each of them once, a `-` before those that descend.',
+    'The order: each field at most once, with `-` for descending.',
     eitherWay(fields),
   )
   return { ...described, schema: { ...schema, uniqueItems: true } }

@@ -128,7 +128,7 @@ function readWindow(given: Given, { sizes }: Vocabulary): Window | undefined {
 /** Rejects the first parameter together with any of the others, because they would request two pages. */
 function refuseTogether(own: ReadonlyMap<string, string>, [first = '', ...others]: readonly string[]): void {
   const other = own.has(first) ? others.find((name) => own.has(name)) : undefined
-  if (other !== undefined) throw refused(first, `cannot be given with \`${other}\`, which asks for another page`)
+  if (other !== undefined) throw refused(first, `cannot be combined with \`${other}\`, which requests another page`)
 }
 
 /** The response of json-server 1 to a page by number. Its neighbours are those of the `Link` header. */

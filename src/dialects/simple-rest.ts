@@ -43,7 +43,7 @@ export const simpleRest: Dialect = {
       textParameter('range', 'The first and the last row: `[0,9]`; all of them without it.'),
       CURSOR,
       textParameter('sort', 'A field and an order: `["title","DESC"]`.'),
-      textParameter('filter', 'Values by field, of which a list has alternatives: `{"id":[1,2]}`.'),
+      textParameter('filter', 'Values by field; a list holds alternatives: `{"id":[1,2]}`.'),
     ],
     headers: ['Content-Range'],
   }),

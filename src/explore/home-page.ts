@@ -20,8 +20,8 @@ export async function homePage(explored: Explored, context: Context, origin: str
   const paths = pluginPaths(explored)
   const example = explored.resources.find(({ spec }) => spec.operations.includes('list'))?.spec.path ?? paths[0]
   const main = html`<div class="head"><h1>${explored.title}</h1></div>
-<p class="lead">Every page below <code>/explore</code> shows what the API answers at the address behind it: <code>/explore/api/…</code> is the page of
-<code>/api/…</code>, which itself answers JSON.</p>
+<p class="lead">Every page below <code>/explore</code> shows the API's response at the rest of its path: <code>/explore/api/…</code> is the page of
+<code>/api/…</code>, which itself returns JSON.</p>
 ${
   rows.length > 0 &&
   html`<h2>Resources</h2>

@@ -42,7 +42,7 @@ export async function placePage(
 <p class="facts">${place.methods.map((method) => html`${badge(method)} `)}<span class="dim">${place.template} · ${place.source}</span></p>
 ${above}${answer && requestBar({ origin, url, answer })}
 ${body}
-<noscript><p class="dim">What changes records needs JavaScript: the forms send JSON, as any client does.</p></noscript>${below}`
+<noscript><p class="dim">Changing records requires JavaScript: the forms send JSON, like any client.</p></noscript>${below}`
   return {
     status: answer && answer.status >= 400 ? answer.status : 200,
     text: layout(explored, { title, path: place.path, main }),

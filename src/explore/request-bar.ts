@@ -29,5 +29,5 @@ export function requestBar({ origin, url, answer }: Asked): Html {
 /** Shows a problem: its detail, and the whole document below. */
 export function refusal({ status, text }: Answer, detail: string | undefined): Html {
   return html`<section class="refusal" aria-label="Answer"><h2>${status} ${STATUS_CODES[status] ?? ''}</h2>
-<p>${detail ?? 'The API answered with an error.'}</p><pre tabindex="0">${text}</pre></section>`
+<p>${detail ?? 'The API returned an error.'}</p><pre tabindex="0">${text}</pre></section>`
 }

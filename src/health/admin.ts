@@ -51,7 +51,7 @@ export async function openAdmin(
   const answer = async (request: IncomingMessage): Promise<Answer> => {
     const [path = ''] = (request.url ?? '').split('?', 1)
     const make = answers.get(path)
-    if (!make) return json(404, { error: `nothing is here; there are ${[...answers.keys()].join(', ')}` })
+    if (!make) return json(404, { error: `not found; the paths are ${[...answers.keys()].join(', ')}` })
     if (!['GET', 'HEAD'].includes(request.method ?? '')) return json(405, { error: 'this path takes GET, HEAD' })
     return make()
   }
@@ -61,7 +61,7 @@ export async function openAdmin(
       (given) => send(response, given),
       (cause: unknown) => {
         parts.log.error({ event: 'admin_failed', cause })
-        send(response, json(500, { error: 'the answer could not be made; the log says why' }))
+        send(response, json(500, { error: 'the response failed; see the log' }))
       },
     )
   })

@@ -29,7 +29,7 @@ const SERIES: readonly Series[] = [
   {
     type: 'gauge',
     name: 'http_requests_in_progress',
-    help: 'Requests that are not answered yet.',
+    help: 'Requests in progress.',
     read: ({ traffic }) => one(traffic.open),
   },
   {
@@ -96,7 +96,7 @@ const SERIES: readonly Series[] = [
   {
     type: 'gauge',
     name: 'snippetctl_drifted_tables',
-    help: 'Tables that do not fit the configuration, so that their routes answer 503.',
+    help: 'Tables that do not match the configuration; their routes return 503.',
     read: ({ drifted }) => one(drifted().length),
   },
 ]

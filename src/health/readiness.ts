@@ -77,12 +77,12 @@ function createProbe(database: Pick<Database, 'probe'>): () => Promise<string | 
       .probe()
       .then(() => undefined, describe)
       .finally(() => (asked = undefined))
-    const late = `The database has not answered within ${PATIENCE} ms`
+    const late = `The database did not respond within ${PATIENCE} ms`
     return Promise.race([asked, delay(PATIENCE, late, { ref: false })])
   }
 }
 
 /** The driver's message may name users and hosts. */
 function describe(error: unknown): string {
-  return error instanceof Problem ? error.message : 'The database refuses the connection; the log says why'
+  return error instanceof Problem ? error.message : 'The database rejects the connection; see the log'
 }

@@ -29,7 +29,7 @@ export function refuseLate(exchange: Exchange, enforce: Enforce): void {
 
 /** The error for plugin code that is still running after its request has ended. */
 export function answeredBefore(): Problem {
-  return new Problem('timeout', 'the request was answered before its transaction ended')
+  return new Problem('timeout', 'the request ended before its transaction')
 }
 
 /** Whether the outcome of a write is unknown. */

@@ -75,7 +75,7 @@ export class RouteTable implements Links, Iterable<Route> {
     const other = endpoint.methods.get(route.method)
     if (other) {
       throw new RouteClash(
-        `two routes answer ${route.method} ${route.path}: \`${other.route.name}\` (${other.route.source}) and \`${route.name}\` (${route.source})`,
+        `two routes have the path ${route.method} ${route.path}: \`${other.route.name}\` (${other.route.source}) and \`${route.name}\` (${route.source})`,
       )
     }
     endpoint.methods.set(route.method, { route, parameters })
@@ -88,7 +88,7 @@ export class RouteTable implements Links, Iterable<Route> {
     const at = this.#routes.findIndex(({ name, method }) => name === route.name && method === route.method)
     const methods = this.#paths.get(route.name)?.endpoint.methods
     const entry = methods?.get(route.method)
-    if (!methods || !entry) throw new Error(`no route answers ${route.method} ${route.path}`)
+    if (!methods || !entry) throw new Error(`there is no route for ${route.method} ${route.path}`)
     const frozen = Object.freeze({ ...route })
     methods.set(route.method, { ...entry, route: frozen })
     this.#routes[at] = frozen

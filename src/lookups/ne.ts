@@ -11,6 +11,6 @@ export const ne: Lookup = {
   mixesNulls: true,
   // It excludes one value of many, so walking along the order finds a page.
   index: () => 'none',
-  meaning: 'is another than the value, or null',
-  description: 'is another than this, or empty',
+  meaning: 'differs from the value, or is null',
+  description: 'differs from this, or is empty',
 }

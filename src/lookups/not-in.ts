@@ -12,6 +12,6 @@ export const notIn: Lookup<readonly unknown[]> = {
   mixesNulls: true,
   // It excludes a few values of many, so walking along the order finds a page.
   index: () => 'none',
-  meaning: `is none of up to ${MAX_VALUES} values between commas, written as for \`in\`, or null`,
-  description: 'is none of these, or empty',
+  meaning: `is not one of up to ${MAX_VALUES} comma-separated values, written as for \`in\`, or is null`,
+  description: 'is not one of these, or is empty',
 }

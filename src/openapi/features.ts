@@ -63,7 +63,7 @@ const ordering: Feature = ({ resource: { spec }, operation }) => {
   const names = spec.orderable.flatMap(({ name }) => [name, `-${name}`])
   const standard = spec.defaultOrder.map(({ field, descending }) => (descending ? `-${field.name}` : field.name))
   const description =
-    `The order: one field or several, each of them once, a \`-\` before those that descend. ` +
+    `The order: one or several fields, each at most once, with \`-\` for descending. ` +
     `Without it: ${[...standard, spec.model.primaryKey.name].join(', ')}.` +
     describeNulls(spec)
   return { parameters: [listParameter('ordering', description, { type: 'string', enum: names }, ONCE)] }
@@ -149,7 +149,10 @@ const versions: Feature = ({ resource: { spec }, operation }) => {
   if (operation === 'list') return {}
   if (operation === 'create') return { headers: ['ETag'] }
   if (operation === 'retrieve') {
-    const known = versionsParameter('If-None-Match', 'Versions that the client has: one of them is answered 304.')
+    const known = versionsParameter(
+      'If-None-Match',
+      'Versions that the client has; if the record has one of them, the status is 304.',
+    )
     const answers = { 304: { description: 'The client has this version.', headers: headersNamed('ETag') } }
     return { parameters: [known], headers: ['ETag'], answers }
   }
@@ -190,7 +193,7 @@ export function describeId(primaryKey: FieldSpec, schemas: FieldSchemas): ValueD
 
 /** Describes the header `Idempotency-Key`. */
 export function describeKey({ required, hours }: IdempotencySpec): ValueDescription {
-  const description = `A random text that names the request: sent again with it within ${hours} hours, the request is answered as before, and nothing is done twice.`
+  const description = `A random key for the request. If the request is repeated with it within ${hours} hours, it returns the stored response and has no further effect.`
   const schema = { type: 'string', minLength: 1, maxLength: 257, examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'] }
   return { description, required, schema }
 }

@@ -61,7 +61,7 @@ export function offsetPage({ query, order, offset, size, at }: OffsetPage, { max
 function beyond(offset: bigint, maxOffset: number): Problem {
   return new Problem(
     'invalid_query',
-    `this page comes after ${offset} rows, and pages are found by number within ${maxOffset} only; follow the links to the next page, whose \`cursor\` leads on at any depth, or narrow the list by a filter`,
+    `this page starts after ${offset} rows, but a page number may skip at most ${maxOffset}; follow the links to the next page, whose \`cursor\` works at any depth, or filter the list`,
   )
 }
 

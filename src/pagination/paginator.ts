@@ -87,21 +87,21 @@ export interface ParameterDescription {
 
 /** A style of pagination, one object in one file. */
 export interface PaginationStyle {
-  /** What stands after `style:` in resources.yaml. */
+  /** The value of `style:` in resources.yaml. */
   readonly name: string
   /** One sentence for the reference and the editor. */
   readonly summary: string
-  /** The query parameters it takes; no filter can have their names. */
+  /** Its query parameters, which no filter can be named after. */
   readonly parameters: readonly string[]
-  /** The same parameters, for documents. */
+  /** The same parameters for documents. */
   describe(sizes: PageSizes): readonly ParameterDescription[]
-  /** Whether the links of a list that is ordered by all of these fields could become longer than any may be. */
+  /** Whether the links of a list ordered by all of these fields could exceed the maximum length. */
   outgrows?(fields: readonly MeasuredField[]): boolean
   /** @throws Problem `invalid_query` */
   read(query: Parameters, order: readonly Ordered[], sizes: PageSizes): PageRequest
 }
 
-/** A parameter that is a plain decimal, exact whatever its length; `fallback` when it is not given. */
+/** Parses a parameter with an unsigned decimal number, exactly; returns `fallback` if it is missing. */
 export function readCount(query: Parameters, name: string, smallest: 0n | 1n, fallback: bigint): bigint {
   const text = query.get(name)
   if (text === undefined) return fallback
@@ -114,12 +114,12 @@ export function readCount(query: Parameters, name: string, smallest: 0n | 1n, fa
   return BigInt(text)
 }
 
-/** What `readCount` takes. */
+/** Describes the parameter of `readCount`. */
 export function describeCount(name: string, description: string, smallest: 0 | 1): ParameterDescription {
   return { name, description, schema: { type: 'integer', minimum: smallest, default: smallest } }
 }
 
-/** What `readSize` takes. */
+/** Describes the parameter of `readSize`. */
 export function describeSize(name: string, { pageSize, maxPageSize }: PageSizes): ParameterDescription {
   return {
     name,
@@ -128,13 +128,13 @@ export function describeSize(name: string, { pageSize, maxPageSize }: PageSizes)
   }
 }
 
-/** A size of page, at most the largest allowed. */
+/** Parses a page size and limits it to the maximum. */
 export function readSize(query: Parameters, name: string, { pageSize, maxPageSize }: PageSizes): number {
   const size = readCount(query, name, 1n, BigInt(pageSize))
   return size > BigInt(maxPageSize) ? maxPageSize : Number(size)
 }
 
-/** Characters of parameters in a link: names, values, and what stands between them. */
+/** The length of parameters in a link, with separators. */
 export function lengthOf(parameters: Readonly<Record<string, string>>): number {
   return Object.entries(parameters).reduce((sum, [name, value]) => sum + name.length + value.length + 2, 0)
 }

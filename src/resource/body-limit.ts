@@ -29,7 +29,7 @@ export function checkBodyLimits({ api: { maxBody }, resources }: AppSpec): reado
     const isWritten = operations.some((operation) => operation !== 'list' && operation !== 'retrieve')
     if (!isWritten || bytes <= maxBody) return []
     const message = `a valid record of \`${name}\` can take ${bytes} bytes, and a body is at most ${maxBody} (\`api.max_body\`)`
-    const help = [`raise \`api.max_body\`, or lower \`max\` of its texts; longer bodies are answered 413`]
+    const help = [`raise \`api.max_body\`, or lower \`max\` of its texts; longer bodies are rejected with 413`]
     return [{ code: 'SC406', path: ['resources', name], part: 'key', message, help }]
   })
 }

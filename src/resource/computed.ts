@@ -37,7 +37,7 @@ export function compileComputation(
     const text = toJsonText(value)
     const json = JSON.parse(text) as never
     if (failuresOf(json).size === 0 && type.admits?.(json, text, options) === undefined) return text
-    throw new TypeError(`it answered ${text.slice(0, LONGEST_SHOWN)}, which is no value of the type ${type.name}`)
+    throw new TypeError(`it returned ${text.slice(0, LONGEST_SHOWN)}, which is not a valid ${type.name}`)
   }
   return (values) => {
     try {

@@ -60,7 +60,7 @@ export function compileDialectList(
     if (offered === undefined) throw new Problem('invalid_query', `this list takes no parameter ${name}; ${allowed}`)
     const known = [...offered.lookups].map(({ name }) => name).join(', ')
     const field = quote(comparison.field)
-    throw new Problem('invalid_query', `this list has no comparison ${name}; those of ${field} are ${known}`)
+    throw new Problem('invalid_query', `this list has no comparison ${name}; ${field} supports ${known}`)
   }
 
   return keepRecent((text) => {

@@ -35,7 +35,7 @@ export function parseChanges(resource: Resource, items: readonly JsonBody[]): re
     return ids.flatMap((id) => {
       const first = places.get(String(id))
       if (first !== undefined)
-        faults.push({ field: `${place}.${name}`, message: `${label} is that of item ${first}, too` })
+        faults.push({ field: `${place}.${name}`, message: `${label} is the same as in item ${first}` })
       places.set(String(id), place)
       return rows.map((row) => ({ id, row }))
     })

@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto'
 import { createHighlightThread } from './worker.js'
 
-/** HTML for a piece of code: never longer in coming than the deadline, and never the code's own HTML. */
+/** Highlights a piece of code. It always responds within the deadline, and never returns the code's own HTML. */
 export type Highlight = (code: string, language: string) => Promise<string>
 
 interface HighlighterOptions {
-  /** What the finished HTML kept for the next request may take, about. */
+  /** The approximate size of the cache of HTML. */
   readonly maxBytes: number
-  /** Milliseconds after which a piece of code is answered without colours. */
+  /** The time limit for highlighting, in ms; slower code stays plain. */
   readonly deadline?: number
-  /** Milliseconds that a piece of code waits behind others before it is answered without colours. */
+  /** How long a piece of code waits behind others, in ms, before it stays plain. */
   readonly patience?: number
 }
 
@@ -21,15 +21,15 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#x27;',
 }
 
-/** Text as HTML that shows just this text, in the entities that highlight.js uses too. */
+/** Escapes text with the same entities as highlight.js. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 
-/** All that highlight.js may add. What is left without it must be the escaped code, or the HTML is not used. */
+/** The only markup that highlight.js may add. Without it, the HTML must equal the escaped code; otherwise it is discarded. */
 const MARKUP = /<span class="[\w .-]+">|<\/span>/g
 
 const ENTRY_OVERHEAD = 200
 
-/** The entries used last, as many as fit. */
+/** A least recently used cache, bounded by size. */
 const createCache = (maxBytes: number) => {
   const entries = new Map<string, string | undefined>()
   let bytes = 0
@@ -56,12 +56,12 @@ const createCache = (maxBytes: number) => {
   }
 }
 
-/** How long the colours of one piece of code may take. */
+/** The time limit for highlighting one piece of code. */
 export const HIGHLIGHT_DEADLINE_MS = 1_000
 
 /**
- * Makes the function behind `highlighted`: HTML of highlight.js classes for a language that it knows by name or alias,
- * escaped text for any other and for code that takes longer than the deadline. It never fails.
+ * Creates the function behind `highlighted`: HTML with highlight.js classes for a known language or alias; escaped text for other languages and for
+ * slow code. It never fails.
  */
 export const createHighlighter = ({
   maxBytes,
@@ -78,7 +78,7 @@ export const createHighlighter = ({
     const plain = escapeHtml(code)
     const outcome = await highlight(code, language)
     const html = 'html' in outcome && outcome.html.replace(MARKUP, '') === plain ? outcome.html : undefined
-    // Code without colours is remembered as such, without its HTML: or each request for slow code would end a thread.
+    // Slow code is remembered without HTML, because otherwise every request for it would terminate a thread.
     if ('html' in outcome || outcome.none === 'slow') cache.put(key, html)
     return html ?? plain
   }

@@ -69,7 +69,7 @@ const done = (description: string, message: string): ResponseDescription => ({
   example: { message, snippet: EXAMPLE },
 })
 
-const NOT_FOUND = refused('There is no such snippet.', 'Snippet not found')
+const NOT_FOUND = refused('The snippet does not exist.', 'Snippet not found')
 const INVALID = refused('The body does not fit.', 'Title is required')
 const TOO_LARGE = refused('The body is too large.', 'the body must be at most 1048576 bytes')
 

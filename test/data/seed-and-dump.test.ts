@@ -125,19 +125,19 @@ describe('seed', () => {
       what: 'a record that stands twice',
       file: 'author.json',
       text: '{"author": [\n {"id": 80, "name": "A"},\n {"id": 80, "name": "B"}\n]}',
-      says: ['author.json:3: `id` is that of line 2 too; each record stands once'],
+      says: ['author.json:3: `id` is that of line 2, too; each record may appear only once'],
     },
     {
       what: 'a record that stands twice, far apart',
       file: 'author.csv',
       text: `id,name\n${Array.from({ length: 600 }, (_, index) => `${1000 + (index % 599)},n${index}\n`).join('')}`,
-      says: ['author.csv:601: this record stands in the file a second time; each record stands once'],
+      says: ['author.csv:601: this record appears in the file twice; each record may appear only once'],
     },
     {
       what: 'a record without its key',
       file: 'author.jsonl',
       text: '{"name":"No key"}',
-      says: ['author.jsonl:1: id: Id is the key, by which records find what is there, and is required'],
+      says: ['author.jsonl:1: id: Id identifies existing records and is required'],
     },
     {
       what: 'a key of two records',

@@ -133,7 +133,7 @@ describe('the admin port', () => {
 
   test('answers its paths, with GET and HEAD, and nothing else', async () => {
     const { admin } = await serve()
-    const nowhere = '{"error":"nothing is here; there are /livez, /readyz, /metrics"}\n'
+    const nowhere = '{"error":"not found; the paths are /livez, /readyz, /metrics"}\n'
     const cases = [
       ['GET', '/livez', 200, '{"live":true}\n'],
       ['GET', '/livez?verbose', 200, '{"live":true}\n'],
@@ -239,7 +239,7 @@ describe('/readyz', () => {
     silent.close()
     expect(body.problems).toContainEqual({
       check: 'database',
-      detail: 'The database has not answered within 750 ms',
+      detail: 'The database did not respond within 750 ms',
     })
   })
 

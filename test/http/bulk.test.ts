@@ -122,10 +122,10 @@ describe('POST of an array', () => {
   })
 
   test.each([
-    ['nothing', '[]', 'the body is an array of nothing; it must have one item at least'],
+    ['nothing', '[]', 'the array must not be empty'],
     ['too many', '[{}, {}, {}]', 'the body has more than 2 items'],
-    ['what is no object', '[{"title":"x"}, 5]', 'item 1 of the body is no JSON object'],
-    ['an array', '[[{}]]', 'item 0 of the body is no JSON object'],
+    ['what is no object', '[{"title":"x"}, 5]', 'item 1 of the body must be a JSON object'],
+    ['an array', '[[{}]]', 'item 0 of the body must be a JSON object'],
     ['what never ends', '[{"title":"x"},', 'the body is not valid JSON at line 1, column 16'],
     ['what goes on behind it', '[{"title":"x"}] 1', 'the body is not valid JSON at line 1, column 17'],
     ['a key twice', '[{"title":"x"},{"title":"x","title":"y"}]', 'the body has the key `title` twice in one object'],
@@ -227,7 +227,7 @@ describe('PATCH of an array', () => {
     expect(await problemOf(answer)).toEqual([
       404,
       'no record has the id `9`, `8`; nothing was done',
-      { '1.id': 'Id is that of no record', '2.id': 'Id is that of no record' },
+      { '1.id': 'Id does not exist', '2.id': 'Id does not exist' },
     ])
     expect(await titles()).toEqual(UNTOUCHED)
   })
@@ -251,7 +251,7 @@ describe('PATCH of an array', () => {
       [{ id: 'x', pages: 'y' }],
       { '0.id': 'Id must be an integer', '0.pages': 'Pages must be an integer' },
     ],
-    ['an id twice', [{ id: 1 }, { id: 2 }, { id: 1 }], { '2.id': 'Id is that of item 0, too' }],
+    ['an id twice', [{ id: 1 }, { id: 2 }, { id: 1 }], { '2.id': 'Id is the same as in item 0' }],
   ])('is refused for %s', async (_, body, errors) => {
     const [status, , found] = await problemOf(await change(body))
     expect([status, found]).toEqual([400, errors])
@@ -285,7 +285,7 @@ describe('DELETE with ids', () => {
     ['?ids=1,9', 'no record has the id `9`; nothing was done', '1.id'],
     ['?ids=01,2', 'no record has the id `01`; nothing was done', '0.id'],
   ])('%s names the ids that no record has, and does nothing', async (search, detail, key) => {
-    expect(await problemOf(await destroy(search))).toEqual([404, detail, { [key]: 'Id is that of no record' }])
+    expect(await problemOf(await destroy(search))).toEqual([404, detail, { [key]: 'Id does not exist' }])
     expect(await titles()).toEqual(UNTOUCHED)
   })
 

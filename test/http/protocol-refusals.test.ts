@@ -249,11 +249,11 @@ test.each([['http://other.example'], ['http://other.example/'], ['HTTPS://other.
 
 describe('what a handler may not answer is a failure that the log explains', () => {
   test.each([
-    ['low', 'a handler answered with the status 199; it must be between 200 and 599'],
-    ['high', 'a handler answered with the status 600; it must be between 200 and 599'],
-    ['half', 'a handler answered with the status 200.5; it must be between 200 and 599'],
-    ['body', 'a handler answered with the status 204 and a body, which that status cannot have'],
-    ['unchanged', 'a handler answered with the status 304 and a body, which that status cannot have'],
+    ['low', 'a handler returned the status 199; it must be between 200 and 599'],
+    ['high', 'a handler returned the status 600; it must be between 200 and 599'],
+    ['half', 'a handler returned the status 200.5; it must be between 200 and 599'],
+    ['body', 'a handler returned the status 204 and a body, which that status cannot have'],
+    ['unchanged', 'a handler returned the status 304 and a body, which that status cannot have'],
     ['length', 'a handler set the header Content-Length, which the server sets'],
     ['connection', 'a handler set the header connection, which the server sets'],
     ['coding', 'a handler set the header Transfer-Encoding, which the server sets'],

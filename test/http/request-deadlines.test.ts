@@ -184,7 +184,7 @@ describe('a request that was answered 504', () => {
     work.mockImplementationOnce(() => held)
     expect((await api.send('POST', '/api/slow/', {})).status).toBe(504)
     release()
-    expect(await over).toEqual(new Problem('timeout', 'the request was answered before its transaction ended'))
+    expect(await over).toEqual(new Problem('timeout', 'the request ended before its transaction'))
     expect(later).not.toHaveBeenCalled()
     expect(await titles()).toEqual([])
   })

@@ -175,7 +175,7 @@ describe('a function that fails', () => {
     [
       'answers no value of the type',
       'odd',
-      'the computed field `full_title` of `book` (plugin ./plugin.mjs): it answered {}, which is no value of the type string',
+      'the computed field `full_title` of `book` (plugin ./plugin.mjs): it returned {}, which is not a valid string',
     ],
   ])('because it %s is a 500 of which only the log tells, and nothing is written', async (_what, title, message) => {
     const rows = await rowsIn('books')

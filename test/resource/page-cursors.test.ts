@@ -120,7 +120,7 @@ describe('a page that is asked for by a number beyond max_offset', () => {
     if (offset === undefined) return expect([response.status, body]).toEqual([200, []])
     expect([response.status, body.detail]).toEqual([
       400,
-      `this page comes after ${offset} rows, and pages are found by number within 30 only; follow the links to the next page, whose \`cursor\` leads on at any depth, or narrow the list by a filter`,
+      `this page starts after ${offset} rows, but a page number may skip at most 30; follow the links to the next page, whose \`cursor\` works at any depth, or filter the list`,
     ])
   })
 

@@ -280,5 +280,5 @@ export function toRefusal(error: unknown): DatabaseRefused | undefined {
   if (cause instanceof DatabaseRefused) return cause
   const help = cause && meaningOf(cause)?.refused
   if (cause === undefined || help === undefined) return undefined
-  return new DatabaseRefused(`the database refuses the connection: ${cause.message}`, [help], cause)
+  return new DatabaseRefused(`the database rejects the connection: ${cause.message}`, [help], cause)
 }

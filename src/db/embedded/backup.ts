@@ -34,7 +34,7 @@ async function unpack(file: string, folder: string): Promise<void> {
   try {
     const archive = gunzipSync(await readFile(file))
     const version = readMember(archive, 'PG_VERSION')?.trim()
-    if (version === undefined) throw new Error('there is no database in it')
+    if (version === undefined) throw new Error('it contains no database')
     if (version !== EMBEDDED_MAJOR)
       throw new Error(`it is of PostgreSQL ${version}, and the embedded database is PostgreSQL ${EMBEDDED_MAJOR}`)
     const pglite = await startPglite({ dataDir: folder, loadDataDir: new Blob([archive]) })

@@ -80,6 +80,6 @@ export function compileAnswers({ table: name }: ModelSpec): (connection: Connect
 }
 
 function inProgress(cause?: unknown): Problem {
-  const detail = 'a request with this Idempotency-Key is not answered yet'
+  const detail = 'a request with this Idempotency-Key is still in progress'
   return new Problem('request_in_progress', detail, { headers: { 'Retry-After': '1' }, cause })
 }

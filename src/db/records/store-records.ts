@@ -39,7 +39,7 @@ export function createsOn<Item, Items>({
   return {
     async create(row) {
       const [made] = (await sender.change(statements.create(row))).rows.map(read)
-      return made ?? fail('an insert answered no row')
+      return made ?? fail('an insert returned no row')
     },
 
     async createMany(rows) {

@@ -55,7 +55,7 @@ export async function explainRead(
     throw error
   })
   const [explained] = JSON.parse(result.rows[0]?.[0] ?? '[]') as readonly Explained[]
-  if (explained === undefined) throw new Error('an explain answered no plan')
+  if (explained === undefined) throw new Error('an explain returned no plan')
   const { Plan: plan, 'Execution Time': milliseconds } = explained
   const root = readPlan(plan)
   const ran = root.actual !== undefined

@@ -60,7 +60,8 @@ export async function once(answers: Answers, asked: Asked, work: () => Promise<R
 }
 
 function toKept(reply: Reply) {
-  if (reply.stream !== undefined) throw new TypeError('a handler answered a stream, which cannot be kept for its key')
+  if (reply.stream !== undefined)
+    throw new TypeError('a handler returned a stream, which cannot be stored for its idempotency key')
   const text = textOf(reply)
   const body = text === undefined || typeof text === 'string' ? text : Buffer.from(text).toString()
   return { status: reply.status, headers: reply.headers ?? {}, body }

@@ -29,7 +29,7 @@ export interface Situation {
  */
 export function sendReply(exchange: Exchange, reply: Reply, situation: Situation): Promise<void> | undefined {
   if (!Number.isInteger(reply.status) || reply.status < 200 || reply.status > 599) {
-    throw new RangeError(`a handler answered with the status ${reply.status}; it must be between 200 and 599`)
+    throw new RangeError(`a handler returned the status ${reply.status}; it must be between 200 and 599`)
   }
   if (reply.stream !== undefined) return sendStream(exchange, reply, reply.stream, situation)
   sendText(exchange, reply, textOf(reply), situation)
@@ -54,7 +54,7 @@ export function headersOf(requestId: string, reply: Reply, length: number | unde
 export function textOf(reply: Reply): string | Uint8Array | undefined {
   const text = reply.text ?? ('body' in reply ? toJsonText(reply.body) : undefined)
   if (text !== undefined && BODYLESS.has(reply.status)) {
-    throw new TypeError(`a handler answered with the status ${reply.status} and a body, which that status cannot have`)
+    throw new TypeError(`a handler returned the status ${reply.status} and a body, which that status cannot have`)
   }
   return text
 }
