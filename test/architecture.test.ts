@@ -201,7 +201,7 @@ function readTree(...folders: readonly string[]): Tree {
 }
 
 describe('the sources', () => {
-  test('keep to the layering, the homes of packages and the words of each layer', () => {
+  test('keep to the layering, the allowed packages and the words of each layer', () => {
     const tree = readTree('src', 'cli')
     expect(tree.size).toBeGreaterThan(40)
     expect(findFaults(tree)).toEqual([])
@@ -311,11 +311,11 @@ describe('the rules', () => {
     ],
   ]
 
-  test('accept a tree that keeps them', () => {
+  test('accept a valid tree', () => {
     expect(findFaults(new Map(Object.entries(sound)))).toEqual([])
   })
 
-  test.each(broken)('refuse %s', (_rule, path, text, fault) => {
+  test.each(broken)('reject %s', (_rule, path, text, fault) => {
     expect(findFaults(new Map(Object.entries({ ...sound, [path]: text })))).toEqual([fault])
   })
 })

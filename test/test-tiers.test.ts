@@ -30,7 +30,7 @@ describe('the tier of a test file', () => {
     expect([startsProcesses(file), usesDatabase(file)]).toEqual([processes, database])
   })
 
-  test('is found by imports, because only two helpers know where the database is', () => {
+  test('is determined by imports, because only two helpers know where the database is', () => {
     const names = /SNIPPETCTL_TEST_(?:URL|DUMP)|\bTEST_DATABASE_URL\b.*process\.env|process\.env\.TEST_DATABASE_URL/
     const readers = filesUnder('test').filter((file) => names.test(readFileSync(file, 'utf8')))
     expect(readers.sort()).toEqual([

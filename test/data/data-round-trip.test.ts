@@ -109,8 +109,8 @@ const toLine = (fields: Readonly<Record<string, string | null>>, index: number):
   return `{"id":${2n ** 53n + BigInt(index)},"shelf":"s${index}",${members.join(',')},"updated_at":"2026-01-01T00:00:00.5Z"}\n`
 }
 
-describe('what was dumped and is loaded again', () => {
-  test('is the same, byte for byte, whatever its texts and numbers are', async () => {
+describe('a dump that is loaded again', () => {
+  test('is the same, byte for byte, for all texts and numbers', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 25 }), async (records) => {
         await database.query({ text: 'truncate books restart identity', values: [] })
@@ -132,7 +132,7 @@ describe('what was dumped and is loaded again', () => {
     )
   })
 
-  test('is whole when it takes many pages and batches', async () => {
+  test('is complete over many pages and batches', async () => {
     const records = Array.from(
       { length: 2_500 },
       (_, index) => `{"id":${index + 1},"title":"${'x'.repeat(index)}","shelf":"s"}\n`,

@@ -35,7 +35,7 @@ author:
 `
 
 describe('seed', () => {
-  test('loads a file in the order of its references, and once', async () => {
+  test('loads a file in the order of its references, without duplicates', async () => {
     expect(await seed('library.yaml', LIBRARY, '--dry-run')).toEqual({
       code: 0,
       stdout: '',
@@ -56,7 +56,7 @@ describe('seed', () => {
     expect(await dumped('book')).toBe(before)
   })
 
-  test('changes what differs, keeps what a record leaves out, and prints JSON', async () => {
+  test('updates what differs, keeps omitted fields, and prints JSON', async () => {
     const changed = '{"isbn":"1","title":"Out"}\n\n{"isbn":"3","title":"New"}\n'
     const { code, stdout, stderr } = await seed('book.ndjson', changed, '--key', 'isbn', '--json')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -75,7 +75,7 @@ describe('seed', () => {
     expect(JSON.parse(first)).toMatchObject({ isbn: '1', title: 'Out', author: 2, price: '9.90', lent: true })
   })
 
-  test('lets a record refer to one that comes later, however far', async () => {
+  test('lets a record refer to a later one at any distance', async () => {
     const names = Array.from(
       { length: 700 },
       (_, index) => `{"id":${2000 + index},"name":"p${index}","mentor":${2699 - index}}\n`,
@@ -91,7 +91,7 @@ describe('seed', () => {
     })
   })
 
-  test('moves the counter of the keys on, so that the next record gets a free one', async () => {
+  test('advances the key counter, so that the next record gets a free key', async () => {
     const seeded = await seed('author.csv', 'id,name\r\n4100,Ida\r\n')
     expect(seeded.stderr).toBe('created 1, updated 0, unchanged 0\n')
     expect((await seed('next.json', '{"author":{"key":"name","records":[{"name":"Next"}]}}')).code).toBe(0)
@@ -188,18 +188,18 @@ describe('seed', () => {
       text: '<a/>',
       says: ['known are .yaml, .yml, .json, .ndjson, .jsonl, .csv'],
     },
-  ])('refuses $what', async ({ file, text, says }) => {
+  ])('rejects $what', async ({ file, text, says }) => {
     before ??= await dumped('author')
     const { code, stdout, stderr } = await seed(file, text)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     for (const each of says) expect(stderr).toContain(each)
   })
 
-  test('has written nothing of what it refused', async () => {
+  test('writes nothing if it rejects a record', async () => {
     expect(await dumped('author')).toBe(before)
   })
 
-  test('exits with 2 for a file that is not there', async () => {
+  test('exits with 2 for a missing file', async () => {
     expect(await shelves.run('seed', 'none.yaml')).toMatchObject({
       code: 2,
       stderr: 'error: cannot read `none.yaml`: there is no such file\n',
@@ -222,12 +222,12 @@ describe('dump', () => {
     expect(paths.join('')).toContain('0190163d-8694-739b-aea5-966c26f8ad91')
   })
 
-  test('tells null from the empty text in CSV', async () => {
+  test('distinguishes null from the empty text in CSV', async () => {
     const { stdout } = await shelves.run('dump', 'book', '--format', 'csv')
     expect(stdout.split('\r\n')[2]).toMatch(/^\d+,,"",2,A,,,,,false,draft,/)
   })
 
-  test('names a resource that is none', async () => {
+  test('reports an unknown resource', async () => {
     const { code, stderr } = await shelves.run('dump', 'boko')
     expect({ code, stderr }).toEqual({
       code: 2,

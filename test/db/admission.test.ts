@@ -80,7 +80,7 @@ test.each([
   expect(api.database.usage().waiting).toBe(0)
 })
 
-test('who is refused is told so, and the database is not asked', async () => {
+test('rejects without querying the database when the queue is full', async () => {
   const sent = await burst(() => api.fetch(RECORDS))
   const response = await api.fetch(RECORDS)
   free()
@@ -88,7 +88,7 @@ test('who is refused is told so, and the database is not asked', async () => {
   expect(await response.json()).toMatchObject({ status: 503, detail: 'The database is overloaded' })
 })
 
-test('who was let in is not refused later, when the answer takes a second statement', async () => {
+test('does not reject an accepted request before its second statement', async () => {
   free()
   await Promise.all(held)
   const text = `insert into snippets (title, code, language) select 't', 'c', 'go' from generate_series(1, 10001)`
@@ -108,7 +108,7 @@ test('who was let in is not refused later, when the answer takes a second statem
   expect(api.database.usage().rejected).toBe(rejected)
 })
 
-test('a probe takes a database that answers others for one that is there, however long the line is', async () => {
+test('a probe does not mistake an overloaded database for an unavailable one', async () => {
   const order: string[] = []
   const line = Array.from({ length: 300 }, () => api.database.query({ text: 'select 1', values: [] }))
   const middle = line[150]?.then(() => order.push('middle of the line'))
@@ -118,7 +118,7 @@ test('a probe takes a database that answers others for one that is there, howeve
   expect(order).toEqual(['probe', 'middle of the line'])
 })
 
-test('a probe is not refused where others are', async () => {
+test('a probe is never rejected', async () => {
   const sent = await burst(() => api.fetch(RECORDS))
   const probe = api.database.probe()
   free()
@@ -126,7 +126,7 @@ test('a probe is not refused where others are', async () => {
   await Promise.all(sent)
 })
 
-test('a line that has only just become long is no reason to refuse anybody', async () => {
+test('does not reject statements when the queue has only just become long', async () => {
   const sent = Array.from({ length: 300 }, (_, at) =>
     api.database.query({ text: 'select $1::int', values: [String(at)] }),
   )

@@ -8,7 +8,7 @@ import { Problem } from '../../src/problem.js'
 const failure = (code: string | undefined, message = 'from the server', more: object = {}) =>
   Object.assign(new Error(message), code === undefined ? {} : { code }, more)
 
-describe('a failure becomes the problem of its kind', () => {
+describe('converts each failure to its problem', () => {
   test.each([
     [
       'unavailable',
@@ -52,13 +52,13 @@ describe('a failure becomes the problem of its kind', () => {
     })
   })
 
-  test('a socket file that is not there', () => {
+  test('reports a missing socket file', () => {
     expect(toProblem(failure('ENOENT', 'connect ENOENT /run/.s.PGSQL.5432', { syscall: 'connect' }))).toBeInstanceOf(
       Problem,
     )
   })
 
-  test('names tables, constraints and SQL nowhere', () => {
+  test('never mentions tables, constraints or SQL', () => {
     const cause = failure('23505', 'duplicate key value violates unique constraint "books_title_key"', {
       constraint: 'books_title_key',
       table: 'books',
@@ -77,7 +77,7 @@ test.each([
   [new Problem('not_found')],
   ['text'],
   [undefined],
-])('%s stays as it is', (error) => {
+])('does not convert %s', (error) => {
   expect(toProblem(error)).toBe(error)
 })
 
@@ -92,12 +92,12 @@ const UNGUARDED: ConstraintErrors = {
   required: new Map(),
 }
 
-describe('a constraint', () => {
+describe('a constraint violation', () => {
   const fault = { field: 'title', message: 'Title is taken' }
   const guards = { ...UNGUARDED, constraints: new Map([['books_title_key', [fault]]]) }
   const cause = failure('23505', 'duplicate', { constraint: 'books_title_key' })
 
-  test('that guards a declared field becomes its fault', () => {
+  test('names the declared field', () => {
     expect(toProblem(cause, guards)).toMatchObject({
       type: 'conflict',
       message: 'Title is taken',
@@ -105,17 +105,17 @@ describe('a constraint', () => {
     })
   })
 
-  test('is also found behind the problem that a connection has thrown', () => {
+  test('names the field even inside the problem of a connection', () => {
     expect(toProblem(toProblem(cause), guards)).toMatchObject({ type: 'conflict', faults: [fault], cause })
   })
 
-  test('that nobody has declared gives no fault', () => {
+  test('names no field if the constraint is not declared', () => {
     const other = failure('23505', 'duplicate', { constraint: 'by_hand' })
     expect(toProblem(other, guards)).toMatchObject({ type: 'conflict', faults: [] })
   })
 })
 
-describe('a null that is refused', () => {
+describe('a rejected null', () => {
   const fault = { field: 'title', message: 'Title is required' }
   const guards = {
     ...UNGUARDED,
@@ -136,7 +136,7 @@ describe('a null that is refused', () => {
   })
 })
 
-describe('what a failure says about its connection', () => {
+describe('classification of connection failures', () => {
   const QUESTIONS = { isBroken, isLost, isUnsent, isStale, isTransient }
   test.each([
     ['23505', []],
@@ -161,20 +161,20 @@ describe('what a failure says about its connection', () => {
   })
 })
 
-describe('at start', () => {
-  test.each(['28P01', '28000', '3D000', 'DEPTH_ZERO_SELF_SIGNED_CERT'])('%s is a refusal', (code) => {
+describe('at startup', () => {
+  test.each(['28P01', '28000', '3D000', 'DEPTH_ZERO_SELF_SIGNED_CERT'])('%s is fatal', (code) => {
     expect(toRefusal(failure(code))).toBeInstanceOf(DatabaseRefused)
     expect(toRefusal(toProblem(failure(code)))).toBeInstanceOf(DatabaseRefused)
   })
 
   test.each(['57P03', '53300', 'ECONNREFUSED', 'ENOTFOUND', '42P01'])(
-    '%s is none, because waiting may help',
+    '%s is not fatal, because waiting may help',
     (code) => {
       expect(toRefusal(failure(code))).toBeUndefined()
     },
   )
 
-  test('a refusal stays one, and a request that meets it hears that the database is not available', () => {
+  test('a fatal error stays fatal, and requests get a 503', () => {
     const refused = new DatabaseRefused('too old')
     expect(toRefusal(toProblem(refused))).toBe(refused)
     expect(toProblem(refused)).toMatchObject({ type: 'unavailable', cause: refused })

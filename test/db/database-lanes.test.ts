@@ -29,14 +29,14 @@ describeWithSessions('quick reads', () => {
     await admin.close()
   })
 
-  test('that are under way at once get each its own answer, over few connections', async () => {
+  test('each get their own response over few connections', async () => {
     const values = Array.from({ length: 1_000 }, (_, index) => index)
     const answers = await Promise.all(values.map((value) => database.query(echo(value))))
     expect(answers.map(({ rows }) => rows)).toEqual(values.map((value) => [[String(value), String(value % 7)]]))
     expect(Number((await admin.query(count)).rows[0]?.[0])).toBeLessThanOrEqual(3)
   })
 
-  test('do not suffer from one among them that fails', async () => {
+  test('are not affected when one of them fails', async () => {
     const wrong = { ...quick, text: 'select 1 / $1::int', values: ['0'] }
     const right = [1, 2, 3, 4].map((value) => database.query(echo(value)))
     const failed = [1, 2, 3].map(() => expect(database.query(wrong)).rejects.toMatchObject({ code: '22012' }))
@@ -52,7 +52,7 @@ describeWithSessions('quick reads', () => {
     ])
   })
 
-  test('are sent once more when their connections are cut', async () => {
+  test('are retried when their connections are closed', async () => {
     await Promise.all([1, 2, 3].map((value) => database.query(echo(value))))
     const slow = Array.from({ length: 12 }, (_, index) => ({
       ...quick,
@@ -65,7 +65,7 @@ describeWithSessions('quick reads', () => {
     expect((await answers).map(({ rows }) => Number(rows[0]?.[0]))).toEqual(slow.map((_, index) => index))
   })
 
-  test('that are slow after all are answered all the same, and hold nobody up for long', async () => {
+  test('return results even if they are slow, without delaying others for long', async () => {
     await admin.query({ text: 'create table held (a int); insert into held values (7)', values: [] })
     await Promise.all([1, 2, 3].map((value) => database.query(echo(value))))
     const slow = { ...quick, name: 'slow', text: 'select a from held, pg_sleep(0.6)', values: [] }
@@ -78,7 +78,7 @@ describeWithSessions('quick reads', () => {
     expect(order).toEqual(['quick', 'quick', 'quick', 'slow 7', 'slow 7', 'slow 7'])
   })
 
-  test('may turn out to be quick, and are then sent as such until they are slow', async () => {
+  test('are pipelined once they prove to be quick, until they are slow', async () => {
     const waits = (time: number) => ({
       retry: true,
       quick: 'perhaps' as const,
@@ -108,7 +108,7 @@ describeWithSessions('quick reads', () => {
     expect(await ask(0)).not.toBe(usual)
   })
 
-  test.each([true, 'perhaps' as const])('exclude statements with large answers, of quick: %s', async (expected) => {
+  test.each([true, 'perhaps' as const])('exclude statements with large results, quick: %s', async (expected) => {
     const ask = async (statement: object) =>
       String((await database.query({ retry: true, quick: true, values: [], text: '', ...statement })).rows[0]?.[0])
     const shared = await ask({ text: 'select pg_backend_pid()' })
@@ -117,7 +117,7 @@ describeWithSessions('quick reads', () => {
     expect(await ask(large)).not.toBe(shared)
   })
 
-  test('use a statement anew when its table was changed', async () => {
+  test('are prepared again when their table was changed', async () => {
     await admin.query({ text: 'create table things (a int); insert into things values (1)', values: [] })
     const all = { ...quick, name: 'all_things', text: 'select * from things', values: [] }
     expect((await database.query(all)).rows).toEqual([['1']])
@@ -150,7 +150,7 @@ describeWithSessions('DATABASE_PREPARE', () => {
   })
 })
 
-test('DATABASE_PREPARE takes on and off only', async () => {
+test('DATABASE_PREPARE accepts only on and off', async () => {
   const choice = { url: 'postgres://host/books', directory: '' }
   await expect(openDatabase(choice, { DATABASE_PREPARE: 'yes' })).rejects.toThrow('DATABASE_PREPARE is "yes"')
 })

@@ -32,7 +32,7 @@ const refusal = (work: () => unknown) => {
 }
 
 describe('the lock', () => {
-  test('lies beside the directory and is gone when it is given back', () => {
+  test('is a file next to the directory and is removed on release', () => {
     const release = lockDirectory(directory)
     expect(JSON.parse(readFileSync(lockFile(), 'utf8'))).toMatchObject({ pid: process.pid, host: hostname() })
     expect(existsSync(directory)).toBe(false)
@@ -40,7 +40,7 @@ describe('the lock', () => {
     expect(readdirSync(join(root, '.snippetctl'))).toEqual([])
   })
 
-  test('refuses a second taker, names the process, and says what to do', () => {
+  test('rejects a second process, names the first one, and says what to do', () => {
     const release = lockDirectory(directory)
     const text = refusal(() => lockDirectory(directory))
     expect(text).toContain(`${directory} is in use by process ${process.pid}`)
@@ -50,20 +50,20 @@ describe('the lock', () => {
     expect(refusal(() => lockDirectory(directory)())).toBeUndefined()
   })
 
-  test('of a process that has ended is taken over', () => {
+  test('takes over a lock whose process has ended', () => {
     writeLock({ pid: endedPid(), started: '1', host: hostname() })
     lockDirectory(directory)()
     expect(readdirSync(join(root, '.snippetctl'))).toEqual([])
   })
 
-  test('whose pid was given to a later process is taken over', () => {
+  test('takes over a lock whose pid has been reused', () => {
     if (!existsSync('/proc/self/stat')) return
     writeLock({ pid: process.pid, started: '1', host: hostname() })
     lockDirectory(directory)()
     expect(existsSync(lockFile())).toBe(false)
   })
 
-  test('is taken over even after a process ended in the middle of taking it over', () => {
+  test('takes over even after a process ended in the middle of a takeover', () => {
     writeLock({ pid: endedPid(), started: '1', host: hostname() })
     writeFileSync(`${lockFile()}.takeover`, JSON.stringify({ pid: endedPid(), started: '1', host: hostname() }))
     lockDirectory(directory)()
@@ -75,13 +75,13 @@ describe('the lock', () => {
     ['that is not readable', '{"pid":'],
     ['that is empty', ''],
     ['of a live process whose start is not known', { pid: process.pid, started: null, host: hostname() }],
-  ])('%s is never taken over', (_what, content) => {
+  ])('never takes over %s', (_what, content) => {
     writeLock(content)
     expect(refusal(() => lockDirectory(directory))).toContain('is in use by')
     expect(existsSync(lockFile())).toBe(true)
   })
 
-  test('that was given back twice is not taken from the next holder', () => {
+  test('a second release does not remove the lock of the next holder', () => {
     const first = lockDirectory(directory)
     first()
     const second = lockDirectory(directory)
@@ -94,7 +94,7 @@ describe('the lock', () => {
 describe('the embedded database', () => {
   const open = (environment = {}) => openDatabase({ url: undefined, directory }, environment)
 
-  test('keeps its records, and only one opener at a time has it', async () => {
+  test('keeps its records, and allows only one process at a time', async () => {
     const first = await open()
     await first.query({ text: 'create table kept as select 42 as answer', values: [] })
     expect(first.description).toMatch(/one session.*not a power cut.*not for production/)
@@ -110,7 +110,7 @@ describe('the embedded database', () => {
     expect(existsSync(lockFile())).toBe(false)
   })
 
-  test('of another version is refused, left as it is, and unlocked', async () => {
+  test('of another version is rejected, unchanged and unlocked', async () => {
     mkdirSync(directory, { recursive: true })
     writeFileSync(join(directory, 'PG_VERSION'), '17\n')
     await expect(open()).rejects.toMatchObject({
@@ -121,7 +121,7 @@ describe('the embedded database', () => {
     expect(existsSync(lockFile())).toBe(false)
   })
 
-  test('that is damaged is refused, left as it is, and unlocked', async () => {
+  test('that is damaged is rejected, unchanged and unlocked', async () => {
     mkdirSync(directory, { recursive: true })
     writeFileSync(join(directory, 'PG_VERSION'), `${EMBEDDED_MAJOR}\n`)
     const help = [expect.stringMatching(/move .* away: nothing is ever deleted/)]
@@ -130,7 +130,7 @@ describe('the embedded database', () => {
     expect(existsSync(lockFile())).toBe(false)
   })
 
-  test('is refused in production, with the setting that is missing', async () => {
+  test('is rejected in production, with the missing setting', async () => {
     const help = expect.arrayContaining([expect.stringContaining('DATABASE_URL=postgres://')])
     await expect(open({ NODE_ENV: 'production' })).rejects.toMatchObject({ name: 'DatabaseRefused', help })
     expect(existsSync(directory)).toBe(false)

@@ -19,7 +19,7 @@ afterAll(() => database.close())
 
 const query = (text: string, ...values: (string | null)[]) => database.query({ text, values })
 
-describe('a cell is the text form of PostgreSQL', () => {
+describe("cells are in PostgreSQL's text form", () => {
   test.each([
     ['9223372036854775807::bigint', '9223372036854775807'],
     ['1.10::numeric', '1.10'],
@@ -39,12 +39,12 @@ describe('a cell is the text form of PostgreSQL', () => {
     [`'{"b":1,"a":2}'::jsonb`, '{"a": 2, "b": 1}'],
     ["'\\x00ff'::bytea", '\\x00ff'],
     ["'00000000-0000-0000-0000-00000000000A'::uuid", '00000000-0000-0000-0000-00000000000a'],
-  ])('%s is answered as %j', async (expression, cell) => {
+  ])('%s is returned as %j', async (expression, cell) => {
     expect(await query(`select ${expression}`)).toMatchObject({ rows: [[cell]], count: 1 })
   })
 })
 
-describe('a parameter is the text form of PostgreSQL', () => {
+describe("parameters are in PostgreSQL's text form", () => {
   test.each([
     ['bigint', '9007199254740993', '9007199254740993'],
     ['boolean', 'true', 't'],
@@ -58,12 +58,12 @@ describe('a parameter is the text form of PostgreSQL', () => {
     ['integer[]', '{1,2}', '{1,2}'],
     ['timestamptz', '2024-02-29T12:34:56.123456Z', '2024-02-29 12:34:56.123456+00'],
     ['bytea', '\\xdead', '\\xdead'],
-  ])('%s takes %j', async (type, value, cell) => {
+  ])('%s accepts %j', async (type, value, cell) => {
     expect((await query(`select $1::${type}`, value)).rows).toEqual([[cell]])
   })
 })
 
-test('the count is that of the rows touched, also when none are returned', async () => {
+test('the count is the number of affected rows, even if none are returned', async () => {
   await query("insert into authors (name) values ('count 1'), ('count 2')")
   expect(await query("update authors set name = name || '!' where name like 'count %'")).toMatchObject({
     rows: [],
@@ -73,7 +73,7 @@ test('the count is that of the rows touched, also when none are returned', async
   expect((await query('create temporary table none ()')).count).toBe(0)
 })
 
-test('a named statement can be sent again with other values', async () => {
+test('a named statement can be repeated with other values', async () => {
   const named = (value: string) => database.query({ name: 'twice', text: 'select $1::int * 2', values: [value] })
   expect([(await named('2')).rows, (await named('4')).rows]).toEqual([[['4']], [['8']]])
 })
@@ -88,7 +88,7 @@ test('a named statement survives a change of its table', async () => {
   expect((await named()).rows).toEqual([['1', '2']])
 })
 
-describe('knex sees the types of the driver', () => {
+describe("knex sees the driver's types", () => {
   test('rows, counts and several statements at once', async () => {
     const { knex } = database
     await knex('authors').insert([{ name: 'knex 1' }, { name: 'knex 2' }])
@@ -118,7 +118,7 @@ describe('knex sees the types of the driver', () => {
 describe('a transaction', () => {
   const named = (name: string) => query('select name from authors where name = $1', name)
 
-  test('is committed with what its work did', async () => {
+  test('is committed with all changes of its work', async () => {
     const id = await database.transaction(async (connection) => {
       await connection.query({ text: "insert into authors (name) values ('kept')", values: [] })
       return (await connection.query({ text: "select name from authors where name = 'kept'", values: [] })).rows[0]?.[0]
@@ -126,7 +126,7 @@ describe('a transaction', () => {
     expect([id, (await named('kept')).count]).toEqual(['kept', 1])
   })
 
-  test('is rolled back when its work throws, and throws the same', async () => {
+  test('is rolled back and rethrows when its work throws', async () => {
     const thrown = new Error('changed my mind')
     const work = database.transaction(async (connection) => {
       await connection.query({ text: "insert into authors (name) values ('dropped')", values: [] })
@@ -136,7 +136,7 @@ describe('a transaction', () => {
     expect((await named('dropped')).count).toBe(0)
   })
 
-  test('fails when its work swallows the failure of a statement, because the server keeps nothing of it', async () => {
+  test('fails if its work swallows the error of a statement, because the server rolls back', async () => {
     const work = database.transaction(async (connection) => {
       await connection.query({ text: "insert into authors (name) values ('half')", values: [] })
       await connection.query({ text: 'insert into authors (name) values (null)', values: [] }).catch(() => undefined)
@@ -145,18 +145,18 @@ describe('a transaction', () => {
     expect((await named('half')).count).toBe(0)
   })
 
-  test('leaves its connection in order after a failure', async () => {
+  test('leaves its connection intact after a failure', async () => {
     const failing = () => database.transaction((connection) => connection.query({ text: 'select 1/0', values: [] }))
     for (let round = 0; round < 12; round++) await expect(failing()).rejects.toThrow('division by zero')
     expect((await query('select 1')).rows).toEqual([['1']])
   })
 
-  test('takes no statement after its end', async () => {
+  test('rejects statements after its end', async () => {
     const connection = await database.transaction(async (inner) => inner)
     await expect(connection.query({ text: 'select 1', values: [] })).rejects.toThrow('after the end of its transaction')
   })
 
-  test('runs again after a serialization failure, and gives up in the end', async () => {
+  test('is run again after a serialization failure, up to a limit', async () => {
     let runs = 0
     const raise = "do $$ begin raise exception 'again' using errcode = '40001'; end $$"
     const work = (failures: number) =>
@@ -190,13 +190,13 @@ describe('an error of the server becomes a problem', () => {
     expect((error as Problem).message).not.toMatch(/authors|books|_key|missing|column|relation/)
   })
 
-  test('but one that only a bug can cause stays as it is', async () => {
+  test('except for one that only a bug can cause', async () => {
     const error = await query('selec 1').catch((error: unknown) => error)
     expect(error).not.toBeInstanceOf(Problem)
     expect(error).toMatchObject({ code: '42601' })
   })
 })
 
-test('a database answers a probe', async () => {
+test('a database responds to a probe', async () => {
   await expect(database.probe()).resolves.toBeUndefined()
 })

@@ -52,7 +52,7 @@ describeWithSessions('with two sessions, a database', () => {
     expect((await database.query({ text, values: [] })).rows).toEqual([['5s', '2s', '10s', 'snippetctl', 'UTC']])
   })
 
-  test('lets the server look for a service that vanished', async () => {
+  test('lets the server detect a service that vanished', async () => {
     const names = ['idle', 'interval', 'count']
     const settings = names.map((name) => `current_setting('tcp_keepalives_${name}')`)
     const text = `select inet_client_addr() is null, ${settings.join()}`
@@ -70,7 +70,7 @@ describeWithSessions('with two sessions, a database', () => {
     expect(after).not.toBe(before)
   })
 
-  test('sends a read once more when its connection was cut, and not a third time', async () => {
+  test('retries a read once when its connection was cut', async () => {
     const read = database.query({ text: 'select 7 from pg_sleep(0.3) as first_try', values: [], retry: true })
     await terminate(await running('first_try'))
     expect((await read).rows).toEqual([['7']])
@@ -85,7 +85,7 @@ describeWithSessions('with two sessions, a database', () => {
     await failed
   })
 
-  test('never repeats a write that was cut, and says that it was not made when the server has said so', async () => {
+  test('never repeats a write that was cut, and reports definite failures of the server', async () => {
     const text = 'update counters set n = n + 1 from pg_sleep(0.3) as slow_write where id = 1'
     const write = expect(database.query({ text, values: [] })).rejects.toMatchObject(unavailable)
     await terminate(await running('slow_write'))
@@ -93,7 +93,7 @@ describeWithSessions('with two sessions, a database', () => {
     expect((await database.query({ text: 'select n from counters where id = 1', values: [] })).rows).toEqual([['0']])
   })
 
-  test('says that a statement took too long, and frees the backend', async () => {
+  test('reports a statement timeout, and frees the backend', async () => {
     const work = database.transaction(async (connection) => {
       await connection.query({ text: "set local statement_timeout = '50ms'", values: [] })
       await connection.query({ text: 'select pg_sleep(5)', values: [] })
@@ -101,7 +101,7 @@ describeWithSessions('with two sessions, a database', () => {
     await expect(work).rejects.toMatchObject({ type: 'timeout' })
   })
 
-  test('says that it is busy when a lock is not given', async () => {
+  test('reports a lock timeout as busy', async () => {
     await admin.transaction(async (holder) => {
       await holder.query({ text: 'lock table counters', values: [] })
       const work = database.transaction(async (connection) => {
@@ -112,7 +112,7 @@ describeWithSessions('with two sessions, a database', () => {
     })
   })
 
-  test('runs a deadlocked transaction again, so that both end well', async () => {
+  test('runs a deadlocked transaction again, so that both succeed', async () => {
     let met: () => void = () => undefined
     const meeting = new Promise<void>((resolve) => (met = resolve))
     let waiting = 0
@@ -129,7 +129,7 @@ describeWithSessions('with two sessions, a database', () => {
     expect((await admin.query({ text: 'select n from counters order by id', values: [] })).rows).toEqual([['2'], ['2']])
   })
 
-  test('lets a request wait two seconds for a connection, and no longer', async () => {
+  test('lets a request wait two seconds for a connection', async () => {
     let held = true
     const hold = () =>
       database.transaction((connection) => connection.query({ text: 'select pg_sleep(4)', values: [] }))
@@ -156,7 +156,7 @@ describeWithServer('when the server', () => {
   })
 
   test.each(['SIGINT', 'SIGQUIT'] as const)(
-    'is stopped with %s and started again, no restart of ours is needed',
+    'is stopped with %s and started again, recovers without a restart',
     async (signal) => {
       await Promise.all(Array.from({ length: 5 }, () => database.query(one)))
       const sleep = { text: 'select pg_sleep(5)', values: [], retry: true }
@@ -171,7 +171,7 @@ describeWithServer('when the server', () => {
     },
   )
 
-  test('freezes, the request ends all the same and its connection is not used again', async () => {
+  test('freezes, ends the request and discards its connection', async () => {
     const pool = { connectionString: cluster.url, max: 1, connectionTimeoutMillis: 2_000 }
     const impatient = poolDatabase({
       description: '',
@@ -191,7 +191,7 @@ describeWithServer('when the server', () => {
     await impatient.close()
   })
 
-  describe('does not answer a database', () => {
+  describe('does not respond', () => {
     let patient: Database
     let impatient: Database
     const open = (patience: number | undefined) =>
@@ -217,13 +217,13 @@ describeWithServer('when the server', () => {
       await patient.close()
     })
 
-    test('that has it cancel the statement, which then was not done', async () => {
+    test('cancels the statement, which then had no effect', async () => {
       const write = impatient.query({ text: 'insert into things select 1 from pg_sleep(3600)', values: [] })
       await expect(write).rejects.toMatchObject({ type: 'timeout', headers: { 'Retry-After': '1' } })
       await everyoneAwake()
     })
 
-    test('whose transaction is ended, the statement is cancelled too', async () => {
+    test('cancels the statement of an aborted transaction', async () => {
       const ending = new AbortController()
       const work = patient.transaction(
         (connection) => connection.query({ text: 'select pg_sleep(3600)', values: [] }),
@@ -236,7 +236,7 @@ describeWithServer('when the server', () => {
       expect(patient.usage()).toMatchObject({ waiting: 0 })
     })
 
-    test('that asks it to commit what no standby takes, and it is not said that nothing was done', async () => {
+    test('cancels a commit that no standby confirms, without claiming that nothing was stored', async () => {
       await sql(`alter system set synchronous_standby_names = 'nobody'`)
       await sql('select pg_reload_conf()')
       const unknown = { type: 'outcome_unknown', headers: {} }
@@ -251,7 +251,7 @@ describeWithServer('when the server', () => {
       expect((await sql('select n from things where n = 2')).rows).toHaveLength(2)
     })
 
-    test('because it is frozen, the outcome of a write is unknown, and that of a transaction is not', async () => {
+    test('when it is frozen, the outcome of a write is unknown, and of a transaction it is not', async () => {
       const freeze = async (connection: Connection) => {
         const frozen = Number((await connection.query(pid)).rows[0]?.[0])
         process.kill(frozen, 'SIGSTOP')
@@ -273,7 +273,7 @@ describeWithServer('when the server', () => {
       process.kill(frozen, 'SIGCONT')
     })
 
-    test('in time because the process itself stood still, the answer counts all the same', async () => {
+    test('accepts a late response if the process itself was suspended', async () => {
       const write = impatient.query({ text: 'insert into things values (4)', values: [] })
       const until = performance.now() + 20
       while (performance.now() < until) await new Promise(setImmediate)

@@ -18,7 +18,7 @@ async function listen(answer: (socket: Socket) => void): Promise<string> {
   return `postgres://user:secret@127.0.0.1:${(server.address() as AddressInfo).port}/books`
 }
 
-describe('a malformed URL is refused when it is opened, without its password', () => {
+describe('a malformed URL is rejected without showing its password', () => {
   test.each([
     ['', 'it is empty'],
     ['localhost:5432', 'it does not start with postgres://'],
@@ -41,13 +41,13 @@ describe('a malformed URL is refused when it is opened, without its password', (
     expect(String((error as Error).stack)).not.toContain('secret')
   })
 
-  test.each(['0', '-1', '1.5', 'ten', '', '1001'])('DATABASE_POOL=%s is refused too', async (pool) => {
+  test.each(['0', '-1', '1.5', 'ten', '', '1001'])('rejects DATABASE_POOL=%s', async (pool) => {
     const error = await open('postgres://host/books', { DATABASE_POOL: pool }).catch((error: unknown) => error)
     expect(error).toMatchObject({ name: 'DatabaseRefused', message: expect.stringContaining(JSON.stringify(pool)) })
   })
 })
 
-test('opening connects to nothing, and describes the server without the password', async () => {
+test('opening does not connect, and describes the server without the password', async () => {
   const database = await open('postgres://user:secret@db.example:5433/books')
   expect(database.description).toBe('PostgreSQL at db.example:5433, database books')
   expect(database.whenPending).toBe('refuse')
@@ -70,14 +70,14 @@ describe('a probe', () => {
       'database "missing" does not exist',
     ],
     ['an unknown user', (url: URL) => Object.assign(url, { username: 'nobody' }), 'nobody'],
-  ])('is refused for %s', async (_what, change, message) => {
+  ])('is rejected for %s', async (_what, change, message) => {
     const known = await openTestDatabase()
     const url = change(new URL(known.url ?? ''))
     expect(await probe(url.href)).toMatchObject({ name: 'DatabaseRefused', message: expect.stringContaining(message) })
     await known.close()
   })
 
-  test('is refused for a wrong password, as the server says it', async () => {
+  test("is rejected for a wrong password, with the server's message", async () => {
     const url = await listen((socket) =>
       socket.once('data', () => socket.end(errorResponse('28P01', 'wrong password'))),
     )
@@ -86,7 +86,7 @@ describe('a probe', () => {
     expect(String((error as Error).stack)).not.toContain('secret')
   })
 
-  test('is refused for a server that is too old', async () => {
+  test('is rejected for a server that is too old', async () => {
     const url = await listen((socket) => {
       socket.once('data', () => {
         socket.write(Buffer.concat([message('R', int(0)), READY]))
@@ -96,18 +96,18 @@ describe('a probe', () => {
     expect(await probe(url)).toMatchObject({ name: 'DatabaseRefused', help: ['Use PostgreSQL 14 or newer'] })
   })
 
-  test('of a server that is not there may succeed later', async () => {
+  test('may succeed later if the server is not there', async () => {
     const url = await listen(() => undefined)
     await closers.pop()?.()
     expect(await probe(url)).toMatchObject(tooBusy)
   })
 
-  test('of a server that is still starting may succeed later', async () => {
+  test('may succeed later if the server is starting', async () => {
     const url = await listen((socket) => socket.once('data', () => socket.end(errorResponse('57P03', 'starting up'))))
     expect(await probe(url)).toMatchObject(tooBusy)
   })
 
-  test('of a server that never answers ends', async () => {
+  test('ends if the server never responds', async () => {
     const sockets: Socket[] = []
     const url = await listen((socket) => sockets.push(socket))
     expect(await probe(url)).toMatchObject(tooBusy)

@@ -39,7 +39,7 @@ const migrate = (...args: readonly string[]) =>
 
 const write = (name: string, text: string) => writeFile(join(project.folder, 'migrations', name), text)
 
-test('a migration with an extension is applied, compared and planned after', async () => {
+test('a migration with an extension is applied, compared and planned', async () => {
   expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringContaining('0002_search') })
   expect(await migrate('status')).toMatchObject({ code: 0 })
   expect(await migrate('plan', '--exit-code')).toMatchObject({ code: 0 })
@@ -48,7 +48,7 @@ test('a migration with an extension is applied, compared and planned after', asy
   expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringContaining('applied  0003_rows') })
 })
 
-test('extensions that require others are planned with a scratch database of any kind', async () => {
+test('extensions that require others are planned with any scratch database', async () => {
   const scratch = await openTestDatabase()
   try {
     const folder = await makeFolder({
@@ -67,10 +67,10 @@ test('extensions that require others are planned with a scratch database of any 
   }
 })
 
-describe('an extension that the embedded database does not have', () => {
+describe('an extension that the embedded database lacks', () => {
   beforeEach(() => write('0003_statistics.sql', UNBUNDLED))
 
-  test('stops a plan with the option that helps', async () => {
+  test('stops a plan and names the option that helps', async () => {
     expect(await migrate('plan')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(

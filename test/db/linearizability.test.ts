@@ -4,7 +4,7 @@ import { isLinearizable, type Operation } from '../../torture/registers.js'
 const write = (value: string, start: number, end: number): Operation => ({ kind: 'write', value, start, end })
 const read = (value: string, start: number, end: number): Operation => ({ kind: 'read', value, start, end })
 
-describe('the checker of registers', () => {
+describe('the register checker', () => {
   test.each<readonly [name: string, history: readonly Operation[]]>([
     ['nothing', []],
     ['what was there at first', [read('', 0, 1)]],

@@ -93,7 +93,7 @@ describeWithSessions('when the connection is lost while', () => {
   }
   const books = async () => (await other.query('select title from book')).rows
 
-  test.each(Object.keys(READS))('%s is under way, it is sent once more', async (name) => {
+  test.each(Object.keys(READS))('%s is in progress, it is retried', async (name) => {
     const asked = send(`/outside/${name}/`)
     await cut(asked)
     await waiting(asked)
@@ -101,7 +101,7 @@ describeWithSessions('when the connection is lost while', () => {
     expect((await asked).status).toBe(204)
   })
 
-  test.each(Object.keys(READS))('%s is under way for the second time, it fails', async (name) => {
+  test.each(Object.keys(READS))('%s is in progress for the second time, it fails', async (name) => {
     const asked = send(`/outside/${name}/`)
     await cut(asked)
     await cut(asked)
@@ -114,7 +114,7 @@ describeWithSessions('when the connection is lost while', () => {
       ['outside', name],
       ['inside', name],
     ]),
-  ])('%s of a transaction %s is under way, it fails and was not made', async (where, name) => {
+  ])('%s of a transaction %s is in progress, it fails without effect', async (where, name) => {
     const asked = send(`/${where}/${name}/`)
     await cut(asked)
     // The table is still locked: what was sent again would not be answered.

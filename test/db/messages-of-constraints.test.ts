@@ -84,7 +84,7 @@ interface Problem {
   readonly errors?: unknown
 }
 
-describe('a change that a constraint made by hand refuses', () => {
+describe('a change that a hand-made constraint rejects', () => {
   test.each<
     [what: string, method: string, path: string, body: unknown, status: number, detail: string, errors: unknown]
   >([
@@ -136,7 +136,7 @@ describe('a change that a constraint made by hand refuses', () => {
     expect([response.status, problem.detail, problem.errors]).toEqual([status, detail, errors])
   })
 
-  test('is not answered with the message of the model that it refers to, when that record is missing', async () => {
+  test('does not use the message of the related model if that record is missing', async () => {
     const response = await api.send('POST', '/notes/', [{ sold: 1, book: 99 }])
     const problem = (await response.json()) as Problem
     expect([response.status, problem.detail]).toEqual([409, 'Book names a record that does not exist'])
@@ -144,7 +144,7 @@ describe('a change that a constraint made by hand refuses', () => {
 })
 
 describe('messages', () => {
-  test('of constraints that the database does not have are warned of', async () => {
+  test('cause a warning if the database lacks the constraint', async () => {
     const spec = specOf(
       YAML.replace('books_maker:', 'book_maker:').replace('sales_2026_year_code_key', 'one_code_a_year'),
     )
@@ -178,13 +178,13 @@ describe('messages', () => {
     ['nothing but spaces', 'some_check: "  "', '17:19 SC207'],
     ['a number', 'some_check: 5', '17:19 SC203'],
     ['the name of a rule of a field', 'books_stock_range: Less than nothing', '17:7 SC323'],
-  ])('are refused with %s', (_what, line, expected) => {
+  ])('are rejected with %s', (_what, line, expected) => {
     expect(mistakesOf(YAML.replace('books_sold_below_stock: More copies are sold than there were', line))).toEqual([
       expected,
     ])
   })
 
-  test('of a unique index that the file declares belong there', () => {
+  test('do not cause a warning for a declared unique index', () => {
     const text = YAML.replace(
       '    messages:\n',
       '    indexes: [[place, id], { fields: [place, row], unique: true }]\n    messages:\n      books_place_row_key: Taken\n',

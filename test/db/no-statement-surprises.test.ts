@@ -136,7 +136,7 @@ describe('a request sends one statement', () => {
     expect([status, statements]).toEqual([wanted, []])
   })
 
-  test('also for an empty page, and two at most when its total is an estimate', async () => {
+  test('also for an empty page, and at most two when its total is an estimate', async () => {
     expect((await statementsOf('/window/?offset=9999999&title=title+1')).statements).toHaveLength(1)
     const estimated = await statementsOf('/window/')
     expect(estimated.statements).toHaveLength(2)
@@ -157,7 +157,7 @@ describe('a list', () => {
     },
   )
 
-  test('reads all rows only when it is not paged', async () => {
+  test('reads all rows only if it is not paged', async () => {
     const { statements } = await statementsOf('/whole/?title=title+1')
     expect(statements[0]?.text).not.toMatch(/limit/)
   })
@@ -173,7 +173,7 @@ describe('a list', () => {
     expect(statements[0]?.values).toEqual([limit])
   })
 
-  test('passes over many rows in an index alone', async () => {
+  test('skips many rows in an index alone', async () => {
     const { statements } = await statementsOf('/page/?page=900')
     expect(statements[0]?.text).toMatch(
       / where "id" in \(select "id" from "books" order by "books"\."id" limit \$1::int \+ 1 offset \$2\)/,
@@ -181,7 +181,7 @@ describe('a list', () => {
   })
 })
 
-describe('what a client sends', () => {
+describe('input from clients', () => {
   const quoted = `${CANARY}' or "1"=1;--$1?\\`
   const encoded = encodeURIComponent(quoted)
   const cursor = (values: readonly (string | null)[]) =>
@@ -205,7 +205,7 @@ describe('what a client sends', () => {
     for (const { text, name = '' } of statements) expect(text + name).not.toContain(CANARY)
   })
 
-  test('changes no statement: requests that differ in values alone share their text and, from the second on, its name', async () => {
+  test('does not change statements: requests that differ only in values share their text and, from the second on, its name', async () => {
     const shapes = new Map<string, number>()
     for (const [title, sold, page, id] of [
       ['c', '3', '4', '6'],
@@ -233,7 +233,7 @@ describe('what a client sends', () => {
     for (const [, times] of named) expect(times).toBeGreaterThanOrEqual(3)
   })
 
-  test('is sent once when it changes something: only what reads is tried again', async () => {
+  test('is sent once if it writes: only reads are retried', async () => {
     const retried = async (path: string, init?: RequestInit) =>
       (await statementsOf(path, init)).statements.map(({ retry = false }) => retry)
     expect(await retried('/page/')).toEqual([true])
@@ -245,7 +245,7 @@ describe('what a client sends', () => {
 })
 
 describe('prepared statements', () => {
-  test('have one text for each name, and stay within 200 however many shapes clients ask for', async () => {
+  test('have one text for each name, and at most 200 per resource', async () => {
     const texts = new Map<string, string>()
     let unnamed = 0
     for (let shape = 0; shape < 256; shape++) {
@@ -265,7 +265,7 @@ describe('prepared statements', () => {
     expect(unnamed).toBeGreaterThanOrEqual(56)
   })
 
-  test('of the same fields in another order are the same', async () => {
+  test('have one text for the same fields in another order', async () => {
     const forms = ['{"title":"a","sold":1}', '{"sold":1,"title":"a"}']
     const texts = []
     for (const body of forms) {
@@ -313,14 +313,11 @@ describe('an index serves', () => {
     }
   })
 
-  test.each(orders)(
-    'a cursor page that starts deep in the order %j, from where it starts: %s',
-    async (search, index) => {
-      const { next } = await statementsOf(`/cursor/?page_size=100&${search}`)
-      const { statements } = await statementsOf(next ?? '')
-      expect(statements[0] && (await startsOf(statements[0]))).toContain(index)
-    },
-  )
+  test.each(orders)('a cursor page deep in the order %j, from where it starts: %s', async (search, index) => {
+    const { next } = await statementsOf(`/cursor/?page_size=100&${search}`)
+    const { statements } = await statementsOf(next ?? '')
+    expect(statements[0] && (await startsOf(statements[0]))).toContain(index)
+  })
 
   // Rows with a value and rows without one are two ranges of an index, and a page may need both.
   test.each(
@@ -339,7 +336,7 @@ describe('an index serves', () => {
     )
   })
 
-  test('a cursor page in mixed directions too, as far as one can', async () => {
+  test('a cursor page in mixed directions, as far as an index can', async () => {
     const { next } = await statementsOf('/cursor/?page_size=100&ordering=title,-sold')
     const { statements } = await statementsOf(next ?? '')
     expect(statements[0] && (await plan(statements[0]))).toMatch(/Index Cond: \(\(?title\)?(?:::text)? >= /)
@@ -359,7 +356,7 @@ describe('an index serves', () => {
     expect(explained).not.toContain('Seq Scan')
   })
 
-  test('one record by its id, to read, change and remove it', async () => {
+  test('one record by its id, to read, change and delete it', async () => {
     const all = [
       await statementsOf('/page/9/'),
       await statementsOf('/page/9/', sending('PATCH', { title: 'x' })),

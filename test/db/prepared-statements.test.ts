@@ -49,7 +49,7 @@ const prepared = async (): Promise<readonly string[]> => {
   return (await database.query({ text, values: [] })).rows.map(([name]) => String(name))
 }
 
-test('what is asked again and again stays prepared, and what is asked once never is', async () => {
+test('a text that is used again and again stays prepared, and a text that is used once never is', async () => {
   expect((await api.send('POST', '/books/', {})).status).toBe(201)
   const usual = async () => {
     await get('/books/1/')
@@ -68,14 +68,14 @@ test('what is asked again and again stays prepared, and what is asked once never
   expect(await prepared()).toEqual(before)
 })
 
-test('what clients begin to ask for is prepared, however many shapes they have asked for', async () => {
+test('new texts are prepared, however many texts clients have caused before', async () => {
   for (let bits = 1; bits <= ODD; bits++) await get(odd(bits))
   const before = await prepared()
   for (let time = 0; time < 3; time++) await get(odd(ODD + 1))
   expect(await prepared()).toHaveLength(before.length + 1)
 })
 
-test('what is prepared stays so while requests fail for want of a right, and is prepared again once columns were altered', async () => {
+test('texts stay prepared while requests fail for lack of a privilege, and are prepared again after columns were altered', async () => {
   const nameOf = async () => {
     await get('/books/1/')
     // A look may have begun meanwhile.
@@ -105,7 +105,7 @@ test('what is prepared stays so while requests fail for want of a right, and is 
   expect(await nameOf()).not.toBe(name)
 })
 
-test('a list that lost its place to others and is asked for again takes one place, not two', async () => {
+test('a list that was evicted and is requested again takes one place, not two', async () => {
   await get('/books/?a=1')
   for (let bits = 1; bits <= ODD; bits++) {
     const fields = NAMES.filter((_, at) => bits & (1 << at)).map((name) => [name, 'x'])

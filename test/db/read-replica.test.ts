@@ -67,13 +67,13 @@ describeWithServers('with a replica', () => {
     for (const before = await scansOf(follower); (await scansOf(follower)) === before; ) await titles()
   }
 
-  test('it is what a GET reads, and what it read is what the primary has', async () => {
+  test("GET reads from it, and gets the primary's data", async () => {
     await untilItReads()
     expect(await titles()).toEqual(['Dune'])
     expect(database.description).toMatch(/^PostgreSQL at .*; reads from PostgreSQL at /)
   })
 
-  test('a write is seen at once by who prefers the primary, and by others once the bound is over, though the replica stands still', async () => {
+  test('a write is visible at once with `Prefer: read=primary`, and otherwise after the bound, even if the replica has stopped', async () => {
     await untilItReads()
     await pause()
     const created = await api.send('POST', '/api/books/', { title: 'Emma' })
@@ -90,7 +90,7 @@ describeWithServers('with a replica', () => {
     expect((await api.fetch(`/api/books/${id}/`, { method: 'DELETE' })).status).toBe(204)
   })
 
-  test('another preference is no reason to leave it', async () => {
+  test('other preferences still use it', async () => {
     await untilItReads()
     const latest = async () => {
       const text =
@@ -102,7 +102,7 @@ describeWithServers('with a replica', () => {
     expect(await latest()).not.toBe(before)
   })
 
-  test('records are locked by the primary alone, for a GET too', async () => {
+  test('records are locked on the primary, for GET too', async () => {
     await untilItReads()
     const answers = await Promise.all(Array.from({ length: 20 }, () => api.fetch('/api/locked/')))
     const text = "select query from pg_stat_activity where query like '%for no key update%' and pid <> pg_backend_pid()"
@@ -110,7 +110,7 @@ describeWithServers('with a replica', () => {
     for (const answer of answers) expect(await answer.json()).toEqual([true, true])
   })
 
-  test('it is read again when it has caught up', async () => {
+  test('it is used again when it has caught up', async () => {
     await pause()
     await api.send('POST', '/api/books/', { title: 'Ilium' })
     await follower.query({ text: 'select pg_wal_replay_resume()', values: [] })
@@ -118,7 +118,7 @@ describeWithServers('with a replica', () => {
     expect(await titles()).toContain('Ilium')
   })
 
-  test('no read fails while it is away', async () => {
+  test('no read fails while it is unavailable', async () => {
     await untilItReads()
     await replica.stop()
     for (let reads = 0; reads < 20; reads++) expect(await titles()).toContain('Dune')
@@ -127,7 +127,7 @@ describeWithServers('with a replica', () => {
   })
 })
 
-test('the embedded database has none', async () => {
+test('the embedded database cannot have one', async () => {
   const refused = openDatabase(
     { url: undefined, directory: 'unused' },
     { DATABASE_REPLICA_URL: 'postgres://replica/app' },
@@ -135,14 +135,14 @@ test('the embedded database has none', async () => {
   await expect(refused).rejects.toThrow('DATABASE_REPLICA_URL is set, but the embedded database cannot have a replica')
 })
 
-test.each(['0', '49', '60001', '1.5', 'soon', ''])('a lag of %j is refused', async (given) => {
+test.each(['0', '49', '60001', '1.5', 'soon', ''])('a lag of %j is rejected', async (given) => {
   const env = { DATABASE_REPLICA_LAG: given }
   await expect(openDatabase({ url: 'postgres://db/app', directory: '' }, env)).rejects.toThrow(
     'DATABASE_REPLICA_LAG is',
   )
 })
 
-test('a malformed URL is refused by the name of its variable, without the password', async () => {
+test('a malformed URL is rejected by the name of its variable, without the password', async () => {
   const env = { DATABASE_REPLICA_URL: 'mysql://app:secret@db/app' }
   const refused = openDatabase({ url: 'postgres://db/app', directory: '' }, env)
   await expect(refused).rejects.toThrow(/^DATABASE_REPLICA_URL is malformed: (?!.*secret)/)

@@ -61,7 +61,7 @@ const make = (path: string, body: unknown = { title: 'one' }, headers = {}) => a
 /** An action takes no body. */
 const run = (path: string) => make(path, {})
 
-test('the writes of hooks and actions are as isolated as they ask for, and others as usual', async () => {
+test('the writes of hooks and actions use the isolation that they declare', async () => {
   await trigger(`new.title := current_setting('transaction_isolation')`)
   await run('/api/books/first/')
   await make('/api/books/')
@@ -76,7 +76,7 @@ describe('a serialization failure', () => {
     ['/api/books/', { title: 'one' }],
     ['/api/books/', [{ title: 'one' }]],
     ['/api/books/first/', {}],
-  ])('at %s %j is tried three times again from the start, and then 503', async (path, body) => {
+  ])('at %s %j is retried three times from the start, then 503', async (path, body) => {
     await trigger(`raise exception 'again' using errcode = '40001'`)
     const answer = await make(path, body, { 'idempotency-key': 'k' })
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
@@ -101,7 +101,7 @@ describe('a serialization failure', () => {
   })
 })
 
-test('a transaction within another cannot ask for more than that has', async () => {
+test('a nested transaction cannot raise the isolation', async () => {
   expect((await run('/api/books/nest/')).status).toBe(500)
   expect(JSON.stringify(api.logged.map((entry) => String((entry as { cause?: unknown }).cause)))).toContain(
     'a nested transaction cannot become serializable; set the isolation of the outer transaction',

@@ -79,8 +79,8 @@ const count = async () =>
   Number((await api.database.query({ text: 'select count(*) from book', values: [] })).rows[0]?.[0])
 const create = (form: string, last: string) => api.fetch(`/several/${form}/${last}/`, { method: 'POST' })
 
-describe.each(['rows', 'documents'])('of several records that are created as %s outside of a transaction', (form) => {
-  test('all are made, in their order, however many statements it takes', async () => {
+describe.each(['rows', 'documents'])('creating several records as %s outside of a transaction', (form) => {
+  test('creates all, in order, with as many statements as needed', async () => {
     const response = await create(form, 'last')
     expect(await response.json()).toEqual({ ids: MANY, first: '1', last: String(MANY) })
     expect(await count()).toBe(MANY)
@@ -89,19 +89,19 @@ describe.each(['rows', 'documents'])('of several records that are created as %s 
   test.each([
     ['full', 503, 'unavailable'],
     ['title-0', 409, 'conflict'],
-  ])('none is made where a later statement fails: %s', async (last, status, type) => {
+  ])('creates none if a later statement fails: %s', async (last, status, type) => {
     const response = await create(form, last)
     expect([response.status, await response.json()]).toMatchObject([status, { type: `/problems/${type}` }])
     expect(await count()).toBe(0)
   })
 
-  test('none is made by a request that takes too long', async () => {
+  test('creates none if the request times out', async () => {
     const response = await hasty.fetch(`/slow/${form}/`, { method: 'POST' })
     expect((await problemOf(response)).slice(0, 2)).toEqual([504, 'timeout'])
     expect(await count()).toBe(0)
   })
 
-  test('none is made after a commit by a task that takes too long', async () => {
+  test('creates none if an after-commit task times out', async () => {
     const outcome = new Promise((resolve) => (ended = resolve))
     expect((await hasty.fetch(`/later/${form}/`, { method: 'POST' })).status).toBe(204)
     expect(await outcome).toMatchObject({ type: 'timeout' })

@@ -37,12 +37,15 @@ test.each([
     'The change conflicts with another record',
   ],
   ['a private relation', 'insert into bill (payer_id) values (1)', 'The change conflicts with another record'],
-])('a record that %s refers to is not deleted, and no more is said than is public', async (_what, text, detail) => {
-  const run = (sql: string) => database.query({ text: sql, values: [] })
-  await run('truncate author, book, note, bill restart identity')
-  await run('insert into author default values')
-  await run(text)
-  const answer = await api.fetch('/authors/1/', { method: 'DELETE' })
-  expect(answer.status).toBe(409)
-  expect(await answer.json()).toMatchObject({ detail })
-})
+])(
+  'a record that %s refers to is not deleted, and the message names only public fields',
+  async (_what, text, detail) => {
+    const run = (sql: string) => database.query({ text: sql, values: [] })
+    await run('truncate author, book, note, bill restart identity')
+    await run('insert into author default values')
+    await run(text)
+    const answer = await api.fetch('/authors/1/', { method: 'DELETE' })
+    expect(answer.status).toBe(409)
+    expect(await answer.json()).toMatchObject({ detail })
+  },
+)

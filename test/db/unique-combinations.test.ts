@@ -75,18 +75,18 @@ test.each([
     { title: 'd', publisher: 5 },
     { publisher: 'Publisher names a record that does not exist' },
   ],
-])('a combination that is taken is refused with %s', async (_what, path, body, errors) => {
+])('a duplicate combination is rejected with %s', async (_what, path, body, errors) => {
   const response = await api.send('POST', path, body)
   const problem = (await response.json()) as { readonly errors: unknown; readonly detail: string }
   expect([response.status, problem.errors, problem.detail]).toEqual([409, errors, Object.values(errors)[0]])
 })
 
-test('a combination with a private field is refused without naming any of them', async () => {
+test('a duplicate combination with a private field is rejected without naming any field', async () => {
   const response = await api.send('POST', '/loans/', { book: 1, member: 8, day: '2026-02-02' })
   const problem = (await response.json()) as { readonly errors?: unknown; readonly detail: string }
   expect([response.status, problem.errors, /day|hidden/i.test(problem.detail)]).toEqual([409, undefined, false])
 })
 
-test('a message of an index that is not unique is an error of check', () => {
+test('a message for an index that is not unique is an error of check', () => {
   expect(mistakesOf(CONFIG.replace('unique: true, message', 'message'))).toEqual(['22:34 SC319'])
 })

@@ -47,12 +47,12 @@ test.each([
   ['title', ascii(4000), { title: 'Title is too long to be indexed' }],
   ['slug', ascii(4000), { slug: 'Slug is too long to be indexed' }],
   ['title', wide(5000), { title: EITHER, slug: EITHER, extra: EITHER }],
-])('a text that its index has no room for is refused, and the field %s is named', async (field, value, errors) => {
+])('a text that is too long for its index is rejected, naming the field %s', async (field, value, errors) => {
   const response = await api.send('POST', '/pages/', { [field]: value })
   expect([response.status, ((await response.json()) as { readonly errors: unknown }).errors]).toEqual([400, errors])
 })
 
-test('a row whose texts are too long together names both', async () => {
+test('texts that are too long together are rejected, naming both fields', async () => {
   const response = await api.send('POST', '/pages/', { left: wide(500), right: wide(500) })
   const message = 'Left or Right is too long to be indexed'
   expect([response.status, await response.json()]).toEqual([
@@ -61,18 +61,18 @@ test('a row whose texts are too long together names both', async () => {
   ])
 })
 
-test('in an array, too, the field is named', async () => {
+test('the field is named in a bulk request, too', async () => {
   const response = await api.send('POST', '/pages/', [{ title: 'a' }, { title: ascii(4000) }])
   const message = 'Title is too long to be indexed'
   expect([response.status, await response.json()]).toMatchObject([400, { errors: { title: message } }])
 })
 
-test('a long text that can be compressed is stored', async () => {
+test('a long text that compresses well is stored', async () => {
   const response = await api.send('POST', '/pages/', { title: 'a'.repeat(5000), short: wide(600) })
   expect(response.status).toBe(201)
 })
 
-test('check warns of each index that has no room for every value, with the maximum that fits', async () => {
+test('check warns about each index that is too small for some values, with the maximum that fits', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'snippetctl-'))
   const file = join(folder, 'resources.yaml')
   await writeFile(file, CONFIG)

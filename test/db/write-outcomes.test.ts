@@ -144,7 +144,7 @@ describeWithSessions('when the connection to the database breaks', () => {
     expect(await titles()).toEqual(after)
   })
 
-  test.each(['/books/', '/hooked/'])('to %s, the same Idempotency-Key finds out what was done', async (path) => {
+  test.each(['/books/', '/hooked/'])('to %s, the same Idempotency-Key reveals the outcome', async (path) => {
     await sleepAtCommit()
     const send = () => api.send('POST', `/api${path}`, { title: 'new' }, { 'idempotency-key': 'k1' })
     const asked = send()
@@ -157,7 +157,7 @@ describeWithSessions('when the connection to the database breaks', () => {
     expect(await titles()).toEqual(['old', 'new'])
   })
 
-  test('before a transaction is committed, nothing was done, and the same Idempotency-Key does it', async () => {
+  test('before a commit nothing was done, and the same Idempotency-Key does it', async () => {
     afterCreate.mockImplementationOnce(() => cut.now())
     const send = () => api.send('POST', '/api/hooked/', { title: 'new' }, { 'idempotency-key': 'k2' })
     expect(await problemOf(await send())).toEqual(UNDONE)
@@ -167,7 +167,7 @@ describeWithSessions('when the connection to the database breaks', () => {
     expect(await titles()).toEqual(['old', 'new'])
   })
 
-  test('after a part of what a handler does is stored, it is not said that nothing was done', async () => {
+  test('after a partial write, the response does not claim that nothing was done', async () => {
     afterCreate.mockImplementationOnce(() => cut.now())
     expect(await problemOf(await api.fetch('/api/two/', { method: 'POST' }))).toEqual(UNKNOWN)
     expect(await titles()).toEqual(['old', 'first'])

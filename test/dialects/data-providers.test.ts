@@ -43,7 +43,7 @@ describe.each(REACT_ADMIN)('react-admin with %s (promise 05)', (_name, make) => 
   const ask = { pagination: { page: 1, perPage: 10 }, sort: { field: 'id', order: 'ASC' }, filter: {} } as const
   const create = async (title: string) => (await make().create('books', { data: { title, author: 1, pages: 7 } })).data
 
-  test('gets a page of an ordered list, and how many there are', async () => {
+  test('gets a page of an ordered list, and the total', async () => {
     const { data, total } = await make().getList('books', {
       ...ask,
       pagination: { page: 2, perPage: 10 },
@@ -75,7 +75,7 @@ describe.each(REACT_ADMIN)('react-admin with %s (promise 05)', (_name, make) => 
     expect(await make().getList('books', { ...ask, filter: { title: 'none' } })).toMatchObject({ data: [], total: 0 })
   })
 
-  test('gets many records by their ids, more than a page has', async () => {
+  test('gets many records by id, more than a page holds', async () => {
     const { data } = await make().getMany('books', { ids: IDS })
     expect(data.map(({ id }) => id)).toEqual(IDS)
   })
@@ -105,7 +105,7 @@ describe.each(REACT_ADMIN)('react-admin with %s (promise 05)', (_name, make) => 
     expect(await failureOf(make().getOne('books', { id: created['id'] }))).toMatchObject({ status: 404 })
   })
 
-  test('changes and deletes many records, each but for what is named', async () => {
+  test('updates and deletes many records, each with its fields', async () => {
     const created = [await create('New'), await create('Newer')]
     const ids = created.map(({ id }) => id)
     expect((await make().updateMany('books', { ids, data: { status: 'published' } })).data).toEqual(ids)
@@ -115,7 +115,7 @@ describe.each(REACT_ADMIN)('react-admin with %s (promise 05)', (_name, make) => 
     expect((await make().getList('books', ask)).total).toBe(BOOKS)
   })
 
-  test('shows why a record is refused, field by field', async () => {
+  test('shows why a record is rejected, field by field', async () => {
     const failure = await failureOf(make().create('books', { data: { title: '', author: 1 } }))
     const title = 'Title must be between 1 and 50 characters'
     expect(failure).toMatchObject({ status: 400, message: title, body: { errors: { title } } })
@@ -143,7 +143,7 @@ describe.each(REFINE)('refine with %s (promise 05)', (_name, make) => {
     await (many ? many({ resource, ids }) : Promise.all(ids.map((id) => deleteOne({ resource, id }))))
   }
 
-  test('gets a page of an ordered list, and how many there are', async () => {
+  test('gets a page of an ordered list, and the total', async () => {
     const { data, total } = await make().getList({
       resource,
       pagination: { currentPage: 2, pageSize: 10 },
@@ -188,7 +188,7 @@ describe.each(REFINE)('refine with %s (promise 05)', (_name, make) => {
     expect(await make().getList({ resource, filters })).toEqual({ data: [], total: 0 })
   })
 
-  test('gets many records by their ids, more than a page has', async () => {
+  test('gets many records by id, more than a page holds', async () => {
     const { data } = (await make().getMany?.({ resource, ids: IDS })) ?? { data: [] }
     expect(data.map(({ id }) => id)).toEqual(IDS)
   })
@@ -206,7 +206,7 @@ describe.each(REFINE)('refine with %s (promise 05)', (_name, make) => {
     expect((await make().getList({ resource, filters })).total).toBe(0)
   })
 
-  test('changes and deletes many records, each but for what is named', async () => {
+  test('updates and deletes many records, each with its fields', async () => {
     const created = [await create('New'), await create('Newer')]
     const ids = created.map(({ id }) => id)
     expect(await updateMany(ids, { status: 'published' })).toEqual(
@@ -216,7 +216,7 @@ describe.each(REFINE)('refine with %s (promise 05)', (_name, make) => {
     expect((await make().getMany?.({ resource, ids }))?.data).toEqual([])
   })
 
-  test('shows why a record is refused', async () => {
+  test('shows why a record is rejected', async () => {
     const failure = await failureOf(make().create({ resource, variables: { title: '', author: 1 } }))
     expect(JSON.stringify(failure['errors'] ?? failure['message'])).toContain('must be between 1 and 50 characters')
   })
@@ -233,7 +233,7 @@ test('refine with @refinedev/nestjsx-crud puts messages under their fields', asy
   })
 })
 
-test('refine with @refinedev/nestjsx-crud makes many records with one request, or none, and finds them by their beginning', async () => {
+test('refine with @refinedev/nestjsx-crud creates many records with one request, or none, and finds them by prefix', async () => {
   const { createMany, deleteMany, getList } = providers.nestjsxCrud(at('crud'))
   const variables = ['Many 1', 'Many 2'].map((title) => ({ title, author: 1 }))
   const made = (await createMany?.({ resource: 'books', variables }))?.data ?? []

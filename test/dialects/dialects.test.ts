@@ -89,7 +89,7 @@ describe('a list', () => {
     ['/page/books?page_size=1000', from(1, BOOKS)],
   ]
 
-  test.each(lists)('is read as its dialect means %s (promise 07)', async (path, ids) => {
+  test.each(lists)('is parsed as its dialect defines %s (promise 07)', async (path, ids) => {
     expect(await list(path)).toMatchObject({ status: 200, numbers: ids })
   })
 
@@ -147,7 +147,7 @@ describe('a list', () => {
     ['/crud/books?sort[0]=title,UP', '`sort` must be a field and an order'],
   ]
 
-  test.each(refused)('is refused by name: %s (promise 07)', async (path, says) => {
+  test.each(refused)('is rejected by name: %s (promise 07)', async (path, says) => {
     const { status, body } = await list(path)
     expect([status, String((body as { message: unknown }).message)]).toEqual([400, expect.stringContaining(says)])
   })
@@ -171,7 +171,7 @@ describe('a list', () => {
     expect((await list(previous)).numbers).toEqual(first.numbers)
   })
 
-  test('that is longer than a page links to the next of its size, at any depth', async () => {
+  test('that is longer than a page links to the next one of its size, at any depth', async () => {
     const first = await list('/page/books?page_size=25&ordering=-pages')
     const { next, count, results } = first.body as Record<string, string>
     expect([count, results?.length, first.numbers]).toEqual([BOOKS, 25, from(18, 42).toReversed()])
@@ -184,7 +184,7 @@ describe('a list', () => {
     expect((await list('/crud/books?limit=30')).body).toMatchObject({ count: 30, total: BOOKS, page: 1, pageCount: 2 })
   })
 
-  test('that is longer than a page leads backwards page by page only', async () => {
+  test('that is longer than a page leads backwards page by page', async () => {
     const second = await list('/page/books?page_size=20&page=3')
     const cursor = /cursor=([^"&]+)/.exec(String((second.body as { previous: unknown }).previous))?.[1]
     const { status, body } = await list(`/page/books?page_size=30&cursor=${cursor}`)
@@ -216,7 +216,7 @@ describe('a list', () => {
     ['crud', ['limit', 'offset', 'page', 'cursor', 's', 'filter', 'sort'], '200'],
   ]
 
-  test.each(described)('is described in the OpenAPI document as %s has it', async (mount, parameters, destroyed) => {
+  test.each(described)('is described in the OpenAPI document as in %s', async (mount, parameters, destroyed) => {
     const { paths } = (await (await api.fetch('/openapi.json')).json()) as {
       paths: Record<string, Record<'get' | 'delete', { parameters: { name: string }[]; responses: object }>>
     }
@@ -226,7 +226,7 @@ describe('a list', () => {
     expect(Object.keys(paths[`/${mount}/books/{id}${end}`]?.delete.responses ?? {})).toContain(destroyed)
   })
 
-  test('has the frame of its dialect', async () => {
+  test('has the envelope of its dialect', async () => {
     const paged = await list('/page/books?page=2&page_size=40')
     expect(paged.body).toMatchObject({ count: BOOKS, next: null, results: [{ id: 41 }, { id: 42 }] })
     const crud = await list('/crud/books?limit=40&page=2')
@@ -272,18 +272,21 @@ describe('PUT and DELETE (promise 06)', () => {
     return (await response.json()) as Book
   }
 
-  test.each(['json-server', 'simple-rest', 'crud'])('set what is named, and answer the record: %s', async (mount) => {
-    const book = await make()
-    const path = `/${mount}/books/${book.id}`
-    const put = await api.send('PUT', path, { extra: { b: 3 } })
-    const changed = { ...book, extra: { b: 3 } }
-    expect([put.status, await put.json()]).toEqual([200, changed])
-    const deleted = await api.fetch(path, { method: 'DELETE', headers: { 'content-type': 'text/plain' } })
-    expect([deleted.status, await deleted.json()]).toEqual([200, changed])
-    expect((await api.fetch(path, { method: 'DELETE' })).status).toBe(404)
-  })
+  test.each(['json-server', 'simple-rest', 'crud'])(
+    'set the given fields, and return the record: %s',
+    async (mount) => {
+      const book = await make()
+      const path = `/${mount}/books/${book.id}`
+      const put = await api.send('PUT', path, { extra: { b: 3 } })
+      const changed = { ...book, extra: { b: 3 } }
+      expect([put.status, await put.json()]).toEqual([200, changed])
+      const deleted = await api.fetch(path, { method: 'DELETE', headers: { 'content-type': 'text/plain' } })
+      expect([deleted.status, await deleted.json()]).toEqual([200, changed])
+      expect((await api.fetch(path, { method: 'DELETE' })).status).toBe(404)
+    },
+  )
 
-  test.each(['api', 'page'])('replace the record, and answer nothing: %s', async (mount) => {
+  test.each(['api', 'page'])('replace the record, and return nothing: %s', async (mount) => {
     const book = await make()
     const path = `/${mount}/books/${book.id}`
     expect((await api.send('PUT', path, { extra: { b: 3 } })).status).toBe(400)
@@ -309,7 +312,7 @@ mounts:
   - { path: /v2/same }
 `
 
-  test('shows and takes the links of its own', async () => {
+  test('shows and accepts links under its own path', async () => {
     const linked = await startApi(YAML)
     try {
       await linked.send('POST', '/api/authors', { name: 'Ada' })

@@ -82,7 +82,7 @@ async function write({ folder }: Shell, file: string, text: string): Promise<voi
   await writeFile(join(folder, file), text)
 }
 
-describe('what a page tells the reader to do works and prints what the page says (promise 24)', () => {
+describe('the commands of a page work and print what the page says (promise 24)', () => {
   const runnable = withBlocks('yaml', 'console')
   const run = hasCurl && !isServerGiven ? test : test.skip
   run.each(runnable)(
@@ -104,7 +104,7 @@ describe('what a page tells the reader to do works and prints what the page says
 /** Its examples are not plugins; test/docs/plugin-api compiles them. */
 const REFERENCE = 'docs/plugin-api.md'
 
-describe('the plugins of a page are plugins', () => {
+describe('the plugins of a page are valid', () => {
   test.each(withBlocks('ts').filter(({ page }) => page !== REFERENCE))(
     '$page',
     async ({ blocks }) => {

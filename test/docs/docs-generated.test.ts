@@ -22,18 +22,18 @@ const anchorsIn = (page: string): readonly string[] =>
   )
 
 describe('the documentation', () => {
-  test.each(PAGES)('%s says what the program says where it is generated (npm run docs)', (page) => {
+  test.each(PAGES)('%s matches the program where it is generated (npm run docs)', (page) => {
     expect(read(page)).toBe(writeSections(read(page)))
   })
 
-  test('is in one file for programs, as its pages say it (npm run docs)', () => {
+  test('is in one file for programs, identical to its pages (npm run docs)', () => {
     const whole = read('llms.txt')
     expect(whole).toBe(writeLlms(read))
     const links = [...whole.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, file = '']) => file)
     expect(links.filter((file) => !existsSync(file))).toEqual([])
   })
 
-  test.each(PAGES)('%s has no link that leads nowhere', (page) => {
+  test.each(PAGES)('%s has no broken link', (page) => {
     const links = [...read(page).matchAll(/\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)/g)]
     const dead = links.filter(([, file = '', anchor = '']) => {
       const target = file === '' ? page : join(dirname(page), file)
@@ -42,7 +42,7 @@ describe('the documentation', () => {
     expect(dead.map(([link]) => link)).toEqual([])
   })
 
-  test('has a README of one sitting, whose first answer is on the first screen', () => {
+  test('has a short README, whose first result is on the first screen', () => {
     const readme = read('README.md')
     const words = readme.split(/\s+/).filter((word) => word !== '').length
     expect(words).toBeGreaterThanOrEqual(350)

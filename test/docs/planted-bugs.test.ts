@@ -5,12 +5,12 @@ import { BUGS } from '../../torture/planted/bugs.js'
 import { faultOf } from '../../torture/planted/plant.js'
 
 describe('the bugs that `npm run torture -- --planted` plants', () => {
-  test('are at least forty, each with a name of its own', () => {
+  test('are at least forty, each with its own name', () => {
     expect(new Set(BUGS.map(({ name }) => name)).size).toBe(BUGS.length)
     expect(BUGS.length).toBeGreaterThanOrEqual(40)
   })
 
-  test.each(BUGS)('can be planted, and name a test that is there: $name', ({ file, search, replace, caughtBy }) => {
+  test.each(BUGS)('can be planted, and name an existing test: $name', ({ file, search, replace, caughtBy }) => {
     expect(readFileSync(file, 'utf8').split(search)).toHaveLength(2)
     expect(replace).not.toBe(search)
     expect(existsSync(`${caughtBy.file}.test.ts`)).toBe(true)
@@ -18,7 +18,7 @@ describe('the bugs that `npm run torture -- --planted` plants', () => {
     expect(readFileSync(`${caughtBy.file}.test.ts`, 'utf8')).toContain(caughtBy.test)
   })
 
-  test('are those of the page about evidence', () => {
+  test('are listed on the page about evidence', () => {
     const page = readFileSync('docs/operations/evidence.md', 'utf8')
     const rows = BUGS.map(({ name, caughtBy }) => `| ${name} | \`${caughtBy.file}\` |`)
     expect(page).toContain(`puts ${BUGS.length} bugs into a copy`)

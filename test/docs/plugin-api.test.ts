@@ -34,7 +34,7 @@ describe('the plugin API', () => {
     expect(Object.keys(exports)).toEqual(['.', './testing', './package.json', './resources.schema.json'])
   })
 
-  test('runs on the one instance of the framework that the command has', async () => {
+  test('runs on the framework instance of the command', async () => {
     const [face, inner] = await Promise.all([import('../../src/index.js'), import('../../src/internal.js')])
     expect(Object.keys(face).sort()).toEqual(['JsonText', 'Problem'])
     expect(face.Problem).toBe(inner.Problem)

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals'
 const numbersIn = (text: string, pattern: RegExp): readonly string[] =>
   [...new Set([...text.matchAll(pattern)].map(([, number = '']) => number))].toSorted()
 
-test('every promise of the page has tests that are named after its number, and no test is named after another', () => {
+test('every promise of the page has tests named after its number, and no test is named after a missing one', () => {
   const promised = numbersIn(readFileSync('docs/promises.md', 'utf8'), /^\| (\d\d) \|/gm)
   const tests = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((name) =>
     /\.(?:test|browser)\.ts$/.test(name),

@@ -14,11 +14,11 @@ const promises = page
 /** Parts of the names of the tests that hold a promise, by the file that SECURITY.md names. */
 const PROOFS: Readonly<Record<string, readonly string[]>> = {
   'db/database-recovery': [
-    'never repeats a write that was cut, and says that it was not made when the server has said so',
-    'freezes, the request ends all the same',
+    'never repeats a write that was cut, and reports definite failures of the server',
+    'freezes, ends the request',
   ],
   'http/requests-without-database': ['is answered %d without asking the database'],
-  'db/database-errors': ['names tables, constraints and SQL nowhere'],
+  'db/database-errors': ['never mentions tables, constraints or SQL'],
   'http/misbehaving-handlers': ['and the server goes on'],
   'cli/cli-serve-outage': ['answers 503 until it is there, then applies the migrations and serves'],
   'cli/cli-serve-drain': ['still takes requests for the drain delay'],
@@ -47,9 +47,9 @@ function hasTest(source: string, name: string): boolean {
 }
 
 describe('the promises of SECURITY.md', () => {
-  test('are there', () => expect(promises.length).toBeGreaterThan(10))
+  test('exist', () => expect(promises.length).toBeGreaterThan(10))
 
-  test.each(promises)('$promise: is held by tests of these names, and by trials that run', ({ holders }) => {
+  test.each(promises)('$promise: has tests of these names, and trials that run', ({ holders }) => {
     for (const holder of holders) {
       const [, file] = /^`test\/([\w/-]+)`$/.exec(holder) ?? []
       if (file === undefined) {
@@ -65,7 +65,7 @@ describe('the promises of SECURITY.md', () => {
     }
   })
 
-  test('are held by no test that the page does not name', () => {
+  test('have no tests that the page does not name', () => {
     const named = new Set(promises.flatMap(({ holders }) => holders))
     expect(Object.keys(PROOFS).filter((file) => !named.has(`\`test/${file}\``))).toEqual([])
   })

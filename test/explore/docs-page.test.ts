@@ -26,7 +26,7 @@ describe('Swagger UI at /docs', () => {
     expect(await response.text()).toContain('<title>Documentation · Snippet service</title>')
   })
 
-  test('loads and asks nobody but its own server, and has no script or style in the page', async () => {
+  test('loads only from its own server, without inline scripts and styles', async () => {
     const response = await api.fetch('/docs')
     expect(response.headers.get('content-security-policy')).toBe(POLICY)
     expect(response.headers.get('cache-control')).toBe('no-store')
@@ -39,7 +39,7 @@ describe('Swagger UI at /docs', () => {
     expect(start).not.toMatch(/https?:/)
   })
 
-  test('has the files of the package as they are, under their types', async () => {
+  test('serves the files of the package unchanged, with their types', async () => {
     const types = new Map<string, string | null>()
     for (const url of filesOf(await (await api.fetch('/docs')).text())) {
       const response = await api.fetch(url)
@@ -58,7 +58,7 @@ describe('Swagger UI at /docs', () => {
     })
   })
 
-  test('has its files kept under addresses that name their version, and asked for under others', async () => {
+  test('serves its files under URLs with their version, and revalidates others', async () => {
     for (const url of filesOf(await (await api.fetch('/docs')).text())) {
       const response = await api.fetch(url, { method: 'HEAD' })
       expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
@@ -83,12 +83,12 @@ describe('Swagger UI at /docs', () => {
     expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
   })
 
-  test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('takes no %s', async (method) => {
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('rejects %s', async (method) => {
     const response = await api.fetch('/docs', { method })
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
   })
 
-  test('is found from Explore', async () => {
+  test('is linked from Explore', async () => {
     expect(await (await api.fetch('/')).text()).toContain('<a href="/docs/">Swagger UI</a>')
   })
 })
@@ -100,7 +100,7 @@ describe('where Swagger UI is not installed', () => {
   })
   afterAll(() => bare.close())
 
-  test('/docs says the one command that installs it', async () => {
+  test('/docs shows the command that installs it', async () => {
     const response = await bare.fetch('/docs')
     expect(response.status).toBe(404)
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -109,7 +109,7 @@ describe('where Swagger UI is not installed', () => {
     expect(html).toContain('Library &amp; &quot;Sons&quot;')
   })
 
-  test('a file of it says so as well', async () => {
+  test('its files say so as well', async () => {
     const response = await bare.fetch('/docs/swagger-ui.css')
     expect(response.status).toBe(404)
     expect(await response.json()).toMatchObject({
@@ -118,7 +118,7 @@ describe('where Swagger UI is not installed', () => {
   })
 })
 
-describe('whether there is /docs', () => {
+describe('the presence of /docs', () => {
   test.each([
     ['nothing is said', '', undefined, true],
     ['nothing is said, in production', '', 'production', false],

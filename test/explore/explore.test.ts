@@ -72,14 +72,14 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 describe('Explore', () => {
-  test.each(['/', '/explore/', '/explore'])('shows every resource at %s, with its records counted', async (path) => {
+  test.each(['/', '/explore/', '/explore'])('shows every resource at %s, with its total', async (path) => {
     const html = await page(path)
     expect(html).toContain('<title>Library &amp; &quot;Sons&quot;</title>')
     expect(html).toContain('<a href="/explore/api/books/">book</a>')
     expect(html).toMatch(/\/api\/books\/<\/code><\/td>[\s\S]*?<td class="number">9<\/td>/)
   })
 
-  test('shows at the address of a list, after /explore, what the API answers there', async () => {
+  test('shows at /explore followed by a path what the API returns there', async () => {
     const html = await page('/explore/api/books/?author=1&ordering=-title&page=2')
     const answer = await api.fetch('/api/books/?author=1&ordering=-title&page=2')
     const books = (await answer.json()) as readonly { readonly id: number }[]
@@ -91,12 +91,12 @@ describe('Explore', () => {
     expect(html).toContain(`rel="next" href="/explore${next.replaceAll('&', '&amp;')}"`)
   })
 
-  test('links a record to those it refers to and to those that refer to it', async () => {
+  test('links a record to related records in both directions', async () => {
     expect(await page('/explore/api/books/')).toContain('<a href="/explore/api/authors/1/">1</a>')
     expect(await page('/explore/api/authors/1/')).toContain('<a href="/explore/api/books/?author=1">book</a>')
   })
 
-  test('orders by the heading of a column, from the first page', async () => {
+  test("orders by a column's heading, from the first page", async () => {
     expect(await page('/explore/api/books/?author=1&page=2')).toContain(
       '<th scope="col"><a href="/explore/api/books/?author=1&amp;ordering=title">title</a></th>',
     )
@@ -105,7 +105,7 @@ describe('Explore', () => {
     )
   })
 
-  test('leaves out what the form of filters left empty', async () => {
+  test('removes the parameters that the filter form left empty', async () => {
     expect(await page('/explore/api/books/?author=&title=Last&status=&ordering=')).toContain(
       '<code class="url">/api/books/?title=Last</code>',
     )
@@ -124,13 +124,13 @@ describe('Explore', () => {
     ['/explore/api/books/abc/', 404, 'Not found'],
     ['/explore/api/nowhere/', 404, 'No route of the API takes'],
     ['/explore/%E0%A4%A/', 404, 'No route of the API takes'],
-  ])('shows at %s the refusal of the API, and answers %i', async (path, status, text) => {
+  ])('shows at %s the error of the API, with status %i', async (path, status, text) => {
     const response = await api.fetch(path)
     expect(response.status).toBe(status)
     expect(words(await response.text())).toContain(text)
   })
 
-  test.each(HOSTILE)('shows %j as the text that it is', async (text) => {
+  test.each(HOSTILE)('escapes %j', async (text) => {
     const id = HOSTILE.indexOf(text) + 1
     for (const path of [
       `/explore/api/books/${id}/`,
@@ -146,12 +146,12 @@ describe('Explore', () => {
     }
   })
 
-  test('shows the address of a request as the text that it is', async () => {
+  test('escapes the URL of a request', async () => {
     const html = await page(`/explore/api/books/?title=%3Cscript%3E&"><script>=1`)
     expect(html).not.toContain('<script>')
   })
 
-  test('has in its forms what may be written, with the rules of the fields and what was there', async () => {
+  test('has forms with the writable fields, their rules and current values', async () => {
     const html = await page('/explore/api/books/1/')
     expect(html).toContain('<form data-method="PATCH" data-path="/api/books/1/"')
     expect(html).toMatch(/name="title" data-kind="text" aria-describedby="edit-title-hint edit-title-error"/)
@@ -162,13 +162,13 @@ describe('Explore', () => {
     expect(html).not.toContain('name="id"')
   })
 
-  test('offers no change where the resource has none', async () => {
+  test('offers no writes that the resource does not have', async () => {
     const html = await page('/explore/api/shelf/1/')
     expect(html).not.toContain('data-method')
     expect(html).not.toContain('data-open')
   })
 
-  test('only reads: it takes no other method, from wherever it is sent', async () => {
+  test('is read-only: it rejects other methods from anywhere', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const response = await api.fetch('/explore/api/books/1/', {
         method,
@@ -179,7 +179,7 @@ describe('Explore', () => {
     expect((await api.fetch('/api/books/1/')).status).toBe(200)
   })
 
-  test('lets pages load and send nothing but from and to their own server, and stand in no frame', async () => {
+  test('allows pages to load from and send to only their own server, and forbids frames', async () => {
     const { headers } = await api.fetch('/explore/api/books/')
     expect(headers.get('content-security-policy')).toBe(
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -191,7 +191,7 @@ describe('Explore', () => {
     expect(html).not.toMatch(/ style=|<style|https?:\/\/(?!127\.0\.0\.1)/)
   })
 
-  test('has files of 25 kB at most, named after their content', async () => {
+  test('has files of at most 25 kB, named after their contents', async () => {
     const html = await page('/')
     const urls = new Set(
       [...html.matchAll(/(?:src|href)="(\/explore\/explore\.[a-z]+\?v=[^"]+)"/g)].map(([, url = '']) => url),
@@ -209,7 +209,7 @@ describe('Explore', () => {
     expect(bytes).toBeLessThanOrEqual(25 * 1024)
   })
 
-  test('leaves the addresses of the API alone, whatever is accepted', async () => {
+  test("does not affect the API's paths, whatever `Accept` says", async () => {
     const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
     const response = await api.fetch('/api/books/', { headers: { accept: browser } })
     expect(response.headers.get('content-type')).toBe('application/json')
@@ -218,7 +218,7 @@ describe('Explore', () => {
   })
 })
 
-describe('whether there is Explore', () => {
+describe('the presence of Explore', () => {
   const yaml = (api: string) => `version: 1\napi: { ${api} }\n`
 
   test.each([
@@ -238,7 +238,7 @@ describe('whether there is Explore', () => {
   })
 })
 
-describe('Explore of routes that a plugin has made', () => {
+describe('Explore for routes of a plugin', () => {
   let snippets: Api
   beforeAll(async () => {
     snippets = await startApi(SNIPPETS_FILE)
@@ -253,7 +253,7 @@ describe('Explore of routes that a plugin has made', () => {
     expect(html).toContain('<code>/api/snippets/{id}/</code>')
   })
 
-  test('shows a list as a table whose rows lead to their records, and a body to begin with', async () => {
+  test('shows a list as a table with links to its records, and a likely body', async () => {
     const html = await text('/explore/api/snippets/')
     expect(html).toContain('<a href="/explore/api/snippets/1/">1</a>')
     expect(html).toContain('&lt;b&gt;1&lt;/b&gt;')
@@ -268,7 +268,7 @@ describe('Explore of routes that a plugin has made', () => {
     expect(html).toContain('<form data-method="DELETE" data-path="/api/snippets/1/" data-next="/explore/api/snippets/"')
   })
 
-  test('shows what they refuse, in their own words', async () => {
+  test('shows their error responses', async () => {
     const response = await snippets.fetch('/explore/api/snippets/7/')
     expect(response.status).toBe(404)
     expect(await response.text()).toContain('<p>Snippet not found</p>')

@@ -96,8 +96,7 @@ function hasManyWords({ search, q }: Schema): boolean {
 
 /** No document can say that two parameters exclude each other. */
 function asksForTwoPages(query: Schema, text: string): boolean {
-  const [, one = '', other = ''] =
-    /parameter `(\w+)` (?:cannot be combined with|contradicts) `(\w+)`/.exec(text) ?? []
+  const [, one = '', other = ''] = /parameter `(\w+)` (?:cannot be combined with|contradicts) `(\w+)`/.exec(text) ?? []
   return one in query && other in query
 }
 

@@ -68,7 +68,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/driver/errors.ts',
     search: 'faults[0]?.message ?? detail',
     replace: 'faults[0]?.message ?? `${detail}: ${cause.message}`',
-    caughtBy: { file: 'test/db/database-errors', test: 'names tables, constraints and SQL nowhere', database: 'local' },
+    caughtBy: { file: 'test/db/database-errors', test: 'never mentions tables, constraints or SQL', database: 'local' },
   },
   {
     name: 'a doubled slash matches',
@@ -96,7 +96,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/embedded/lock.ts',
     search: '  takeLock(path, directory)\n  let held = true',
     replace: '  void takeLock\n  let held = true',
-    caughtBy: { file: 'test/db/database-lock', test: 'only one opener at a time', database: 'embedded' },
+    caughtBy: { file: 'test/db/database-lock', test: 'only one process at a time', database: 'embedded' },
   },
   {
     name: 'clients may write private fields',
@@ -305,14 +305,18 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/driver/errors.ts',
     search: '  [TOO_LONG]: oversized,',
     replace: '  [`${TOO_LONG}?`]: oversized,',
-    caughtBy: { file: 'test/db/values-too-long-for-an-index', test: 'is refused, and the field', database: 'local' },
+    caughtBy: {
+      file: 'test/db/values-too-long-for-an-index',
+      test: 'is rejected, naming the field',
+      database: 'local',
+    },
   },
   {
     name: 'a combination with a private field is explained',
     file: 'src/db/records/guards.ts',
     search: '(guarded.some((field) => field.private) ? [] : guarded)',
     replace: 'guarded.filter((field) => !field.private)',
-    caughtBy: { file: 'test/db/unique-combinations', test: 'without naming any of them', database: 'local' },
+    caughtBy: { file: 'test/db/unique-combinations', test: 'without naming any field', database: 'local' },
   },
   {
     name: 'one brace that is never closed gives many mistakes',
@@ -335,7 +339,7 @@ export const BUGS: readonly PlantedBug[] = [
 `,
     replace: `      void cancelStatement
 `,
-    caughtBy: { file: 'test/db/database-recovery', test: 'cancel the statement', database: 'local' },
+    caughtBy: { file: 'test/db/database-recovery', test: 'cancels the statement, which then', database: 'local' },
   },
   {
     name: 'a write of unknown outcome is said not to be done',
