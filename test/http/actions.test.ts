@@ -91,7 +91,7 @@ beforeEach(async () => {
 const lent = async () => ((await (await api.fetch('/books/1/')).json()) as Book).lent
 
 describe('an action', () => {
-  test('has its input checked, and its defaults filled in, exactly', async () => {
+  test('validates its input exactly and fills in defaults', async () => {
     const response = await api.send('POST', '/books/1/lend/', { reader: 'Ann' })
     expect([response.status, await response.text()]).toEqual([200, '{"reader":"Ann","days":28,"note":null}'])
     expect(await lent()).toBe(true)
@@ -101,7 +101,7 @@ describe('an action', () => {
     expect(await exact.text()).toContain('"days":9223372036854775807')
   })
 
-  test('is done in one transaction, which its problem undoes', async () => {
+  test('runs in one transaction, which an error rolls back', async () => {
     await api.send('POST', '/books/1/lend/', { reader: 'Ann' })
     expect((await api.send('POST', '/books/1/lend/', { reader: 'Bob' })).status).toBe(409)
   })
@@ -120,7 +120,7 @@ describe('an action', () => {
       400,
       { weeks: expect.stringContaining('reader, days') },
     ],
-  ])('refuses %s', async (_case, body, status, errors) => {
+  ])('rejects %s', async (_case, body, status, errors) => {
     const response = await api.send('POST', '/books/1/lend/', body)
     expect([response.status, await response.json()]).toMatchObject([status, { errors }])
     expect(await lent()).toBe(false)
@@ -131,7 +131,7 @@ describe('an action', () => {
     ['a body of nothing', '{}', JSON_TYPE],
     ['a Content-Type without a body', undefined, JSON_TYPE],
     ['no body', undefined, {}],
-  ])('takes %s for an action without input', async (_case, body, headers: Readonly<Record<string, string>>) => {
+  ])('accepts %s for an action without input', async (_case, body, headers: Readonly<Record<string, string>>) => {
     const sent = { method: 'POST', headers, ...(body !== undefined && { body }) }
     expect((await api.fetch('/books/clear/', sent)).status).toBe(204)
   })
@@ -141,14 +141,14 @@ describe('an action', () => {
     ['a list', '[1]', JSON_TYPE, 400, 'the body must be a JSON object'],
     ['no JSON', '{', JSON_TYPE, 400, 'not valid JSON'],
     ['another media type', 'all=true', { 'content-type': 'application/x-www-form-urlencoded' }, 415, 'Content-Type'],
-  ])('refuses a body of %s for an action without input', async (_case, body, headers, status, says) => {
+  ])('rejects a body of %s for an action without input', async (_case, body, headers, status, says) => {
     called = []
     const response = await api.fetch('/books/clear/', { method: 'POST', body, headers })
     expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(says)])
     expect(called).toEqual([])
   })
 
-  test('takes no body as one without members, for an action whose input has to be named', async () => {
+  test('treats an empty body as an empty object, if the action has required input', async () => {
     const response = await api.fetch('/books/1/lend/', { method: 'POST' })
     expect([response.status, await response.json()]).toMatchObject([400, { errors: { reader: 'Reader is required' } }])
   })
@@ -161,20 +161,20 @@ describe('an action', () => {
     ['a query that is not declared', 'GET', '/books/1/cover/?height=1', undefined, 400],
     ['a query of another type', 'GET', '/books/1/cover/?width=wide', undefined, 400],
     ['a query that breaks a rule', 'GET', '/books/1/cover/?width=10', undefined, 400],
-  ])('refuses %s', async (_case, method, path, body, status) => {
+  ])('rejects %s', async (_case, method, path, body, status) => {
     const response = await api.fetch(path, { method, ...(body && { body, headers: JSON_TYPE }) })
     expect(response.status).toBe(status)
     expect(response.headers.get('content-type')).toBe('application/problem+json')
     if (status === 405) expect(response.headers.get('allow')).toBe('POST, OPTIONS')
   })
 
-  test('says which query it takes', async () => {
+  test('lists the query parameters it accepts', async () => {
     expect(await (await api.fetch('/books/1/cover/?height=1')).json()).toMatchObject({
       detail: '`height` is not a parameter here; the parameters are width',
     })
   })
 
-  test('refuses another media type', async () => {
+  test('rejects another media type', async () => {
     const response = await api.send('POST', '/books/1/lend/', {}, { 'content-type': 'text/plain' })
     expect(response.status).toBe(415)
   })
@@ -182,17 +182,17 @@ describe('an action', () => {
   test.each([
     ['/books/1/cover/', 'Dune null'],
     ['/books/1/cover/?width=7', 'Dune 7'],
-  ])('of GET reads its input from the query: %s', async (path, text) => {
+  ])('with GET reads its input from the query: %s', async (path, text) => {
     expect(await (await api.fetch(path)).json()).toEqual({ text })
   })
 
-  test('answers the record as it is afterwards', async () => {
+  test('returns the updated record', async () => {
     await api.send('POST', '/books/1/lend/', { reader: 'Ann' })
     const response = await api.fetch('/books/1/take-back/', { method: 'PUT' })
     expect(await response.json()).toEqual({ id: 1, title: 'Dune', lent: false })
   })
 
-  test('of the collection answers nothing where nothing is declared', async () => {
+  test('of the collection returns nothing if no output is declared', async () => {
     const response = await api.fetch('/books/clear/', { method: 'POST' })
     expect([response.status, await response.text(), called]).toEqual([204, '', ['clear']])
   })
@@ -203,7 +203,7 @@ describe('an action', () => {
     [{ cuont: 1n }, 500, 'the action `book-answer` has no field `cuont` to set'],
     [{}, 500, 'Count is required'],
     [undefined, 500, 'the action `book-answer` must return an object'],
-  ])('that answers %p', async (given, status, text) => {
+  ])('that returns %p', async (given, status, text) => {
     answer = given
     const response = await api.fetch('/books/answer/', { method: 'POST' })
     expect(response.status).toBe(status)
@@ -223,14 +223,14 @@ test.each([
     'the action `book-answer` returned a value that does not match its output: Count must be between 0 and 9223372036854775807',
   ],
   ['/books/1/lose/', undefined, 'the action `book-lose` destroyed the record that it must return'],
-])('what %s must not answer is a failure that the log explains: %p', async (path, given, message) => {
+])('an invalid result of %s is a failure that the log explains: %p', async (path, given, message) => {
   answer = given
   expect((await api.fetch(path, { method: 'POST' })).status).toBe(500)
   expect(api.logged.findLast(({ event }) => event === 'failure')).toMatchObject({ cause: { message } })
   expect((await api.fetch('/books/1/')).status).toBe(200)
 })
 
-test('an action of the collection cannot answer a record', async () => {
+test('an action of the collection cannot return a record', async () => {
   const wrong: Plugin = (app) =>
     app.action('book', 'say', { on: 'collection', summary: 'Say something', output: 'record', handle: () => undefined })
   await expect(startApi(YAML, { plugin: wrong })).rejects.toThrow(
@@ -238,8 +238,8 @@ test('an action of the collection cannot answer a record', async () => {
   )
 })
 
-describe('an operation that is replaced', () => {
-  test('is answered by hand, or as it was, with its hooks', async () => {
+describe('a replaced operation', () => {
+  test("returns the replacement's response or the generated one, with its hooks", async () => {
     await api.send('POST', '/books/1/lend/', { reader: 'Ann' })
     const kept = await api.fetch('/books/1/', { method: 'DELETE' })
     expect([kept.status, await kept.json(), called]).toEqual([202, { kept: 1 }, ['destroy 1']])
@@ -256,7 +256,7 @@ describe('an operation that is replaced', () => {
     ['PATCH', '/books/1/', { title: 'Emma' }, 'application/merge-patch+json', 200],
     ['GET', '/books/?color=red', undefined, undefined, 400],
     ['GET', '/books/?title=Dune', undefined, undefined, 200],
-  ])('is held to the checks of the generated one: %s %s %p %s is %d', async (method, path, body, type, status) => {
+  ])('is validated like the generated one: %s %s %p %s is %d', async (method, path, body, type, status) => {
     const response = await api.fetch(path, {
       method,
       ...(body && { body: JSON.stringify(body), headers: { 'content-type': type ?? 'application/json' } }),

@@ -113,7 +113,7 @@ const requests = (method: string, route: string, status: string) =>
   `http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`
 
 describe('the admin port', () => {
-  test('is closed, and nothing is loaded for it, unless somebody asks for it', async () => {
+  test('is closed by default, and loads nothing', async () => {
     const given = envOf(database)
     const server = spawnServe(['--migrate'], { cwd: project.folder, env: given })
     started = server
@@ -123,7 +123,7 @@ describe('the admin port', () => {
     expect((await server.stop()).stdout).not.toContain('admin_listening')
   })
 
-  test('listens on the loopback address, apart from the paths of the application', async () => {
+  test("listens on the loopback address, separate from the application's paths", async () => {
     const { url, admin } = await serve()
     expect(admin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect((await fetch(`${admin}/api/books/`)).status).toBe(404)
@@ -131,7 +131,7 @@ describe('the admin port', () => {
     expect(await (await fetch(`${url}/api/loaded/`)).json()).toEqual({ promClient: true })
   })
 
-  test('answers its paths, with GET and HEAD, and nothing else', async () => {
+  test('responds to GET and HEAD on its paths only', async () => {
     const { admin } = await serve()
     const nowhere = '{"error":"not found; the paths are /livez, /readyz, /metrics"}\n'
     const cases = [
@@ -151,7 +151,7 @@ describe('the admin port', () => {
     }
   })
 
-  test('is refused by name when it is taken', async () => {
+  test('reports a port in use by name', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as AddressInfo
@@ -191,7 +191,7 @@ describe('/metrics', () => {
     expect(metrics.get('http_requests_in_progress')).toBe(0)
   })
 
-  test('tells the connections, the event loop, the statements, and what the validators let through', async () => {
+  test('reports connections, the event loop, statements, and validator gaps', async () => {
     const { url, admin, logged } = await serve()
     expect((await create(url, 'Dune')).status).toBe(400)
     const metrics = await scrape(admin)
@@ -214,7 +214,7 @@ describe('/metrics', () => {
 })
 
 describe('/readyz', () => {
-  test('tells that the database is away, while /livez is good, and that nobody has looked at its schema (promise 20)', async () => {
+  test('reports an unavailable database while /livez is fine, and an unchecked schema (promise 20)', async () => {
     const server = spawn([], { DATABASE_URL: 'postgres://app@127.0.0.1:1/app' })
     const admin = await adminOf(server)
     expect((await fetch(`${admin}/livez`)).status).toBe(200)
@@ -230,7 +230,7 @@ describe('/readyz', () => {
     })
   })
 
-  test('answers while a database hangs', async () => {
+  test('responds while a database hangs', async () => {
     const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const { port } = silent.address() as AddressInfo
@@ -243,7 +243,7 @@ describe('/readyz', () => {
     })
   })
 
-  test('tells that the event loop was held up', async () => {
+  test('reports that the event loop was blocked', async () => {
     const { url, admin } = await serve()
     const busy = fetch(`${url}/api/busy/`)
     // Asked before the loop is held up, an answer is kept for a moment.
@@ -264,7 +264,7 @@ describe('/readyz', () => {
 const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
 
 onServer('/readyz', () => {
-  test('tells which tables do not fit the configuration, and no column', async () => {
+  test('names tables that differ from the configuration, but no columns', async () => {
     const { url, admin } = await serve()
     await database?.query({ text: 'alter table books rename title to name', values: [] })
     expect((await fetch(`${url}/api/books/`)).status).toBe(503)
@@ -285,7 +285,7 @@ onServer('the admin port of a server with workers', () => {
     return new Set(pids)
   }
 
-  test('is one for all, adds up what they count, and forgets nothing when they are replaced', async () => {
+  test('adds up the counts of all workers, and keeps those of replaced ones', async () => {
     const { url, admin, child, logged, stop } = await serve('--workers', '2')
     const before = await ask(url, 8)
     expect(before.size).toBe(2)
@@ -304,7 +304,7 @@ onServer('the admin port of a server with workers', () => {
     expect(stdout.match(/"admin_listening"/g)).toHaveLength(1)
   })
 
-  test('is ready while one worker is, and tells which is not', async () => {
+  test('is ready while one worker is, and names the ones that are not', async () => {
     const { url, admin } = await serve('--workers', '2')
     const [stopped = 0] = await ask(url, 8)
     process.kill(stopped, 'SIGSTOP')

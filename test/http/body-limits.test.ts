@@ -22,7 +22,7 @@ describe('a body of many records', () => {
   })
   afterAll(() => api.close())
 
-  test.each(['POST', 'PATCH'])('is refused by %s above the limit that the file sets', async (method) => {
+  test.each(['POST', 'PATCH'])('is rejected by %s above the configured limit', async (method) => {
     const items = Array.from({ length: 300 }, (_, id) => ({ id, text: 'x'.repeat(10_000) }))
     const refused = await api.send(method, '/notes/', items)
     expect([refused.status, await refused.json()]).toEqual([
@@ -33,25 +33,25 @@ describe('a body of many records', () => {
     ])
   })
 
-  test('is taken up to the limit, which the OpenAPI document says', async () => {
+  test('is accepted up to the limit, which the OpenAPI document contains', async () => {
     const items = Array.from({ length: 190 }, () => ({ text: 'x'.repeat(10_000) }))
     expect((await api.send('POST', '/notes/', items)).status).toBe(201)
     expect(await (await api.fetch('/openapi.json')).text()).toContain(`At most ${MOST} bytes in all.`)
   })
 })
 
-test('the limit is 32 MiB when the file says nothing', async () => {
+test('the default limit is 32 MiB', async () => {
   const api = await startApi(yaml(''))
   const most = 32 * 1024 * 1024
   expect(await (await api.fetch('/openapi.json')).text()).toContain(`At most ${most} bytes in all.`)
   await api.close()
 })
 
-test.each(['0', '1000', '1048575', '1073741825', '"32 MiB"'])('a limit of %s is a mistake', (limit) => {
+test.each(['0', '1000', '1048575', '1073741825', '"32 MiB"'])('a limit of %s is an error', (limit) => {
   expect(mistakesOf(yaml(`, max_body: ${limit}`))).toEqual([expect.stringMatching(/^2:\d+ SC20/)])
 })
 
-test('check warns of records that are longer than any body', async () => {
+test('check warns about records that are longer than any body', async () => {
   const project = await makeProject({ 'resources.yaml': yaml(', max_body: 1048576', 300_000) })
   const { stdout, stderr, code } = await runCli(['check'], { cwd: project.folder })
   await project.remove()

@@ -73,7 +73,7 @@ const problemOf = async (answer: Response) => {
 }
 
 describe('POST of an array', () => {
-  test('makes the records in its order, with what each leaves out', async () => {
+  test('creates the records in order, with defaults for omitted fields', async () => {
     const answer = await api.send('POST', '/api/books/', [
       { title: 'x', extra: { n: 1.5 } },
       { title: 'y', pages: 9 },
@@ -85,14 +85,14 @@ describe('POST of an array', () => {
     ])
   })
 
-  test('is one statement for all of them', async () => {
+  test('uses one statement for all of them', async () => {
     const many = Array.from({ length: 120 }, (_, index) => ({ title: `book ${index}` }))
     expect((await api.send('POST', '/api/books/', many)).status).toBe(201)
     expect(sent).toHaveLength(1)
     expect((await titles()).slice(3)).toEqual(many.map(({ title }) => `${title}7`))
   })
 
-  test('makes nothing when one is refused by the database', async () => {
+  test('creates nothing if the database rejects one record', async () => {
     const answer = await api.send('POST', '/api/books/', [{ title: 'x' }, { title: 'b' }])
     expect(await problemOf(answer)).toEqual([
       409,
@@ -102,12 +102,12 @@ describe('POST of an array', () => {
     expect(await titles()).toEqual(UNTOUCHED)
   })
 
-  test('blames the later of two that agree', async () => {
+  test('reports the later of two duplicates', async () => {
     const answer = await api.send('POST', '/api/books/', [{ title: 'x, y' }, { title: 'z' }, { title: 'x, y' }])
     expect((await problemOf(answer))[2]).toEqual({ '2.title': 'Title is taken by another record' })
   })
 
-  test('names faults by the place of their item, and asks no database', async () => {
+  test('names errors by the index of their item, without querying the database', async () => {
     const answer = await api.send('POST', '/api/books/', [{ title: 'x' }, { title: 5, size: 1 }, {}])
     expect(await problemOf(answer)).toEqual([
       400,
@@ -129,7 +129,7 @@ describe('POST of an array', () => {
     ['what never ends', '[{"title":"x"},', 'the body is not valid JSON at line 1, column 16'],
     ['what goes on behind it', '[{"title":"x"}] 1', 'the body is not valid JSON at line 1, column 17'],
     ['a key twice', '[{"title":"x"},{"title":"x","title":"y"}]', 'the body has the key `title` twice in one object'],
-  ])('is refused for %s', async (_, body, detail) => {
+  ])('is rejected for %s', async (_, body, detail) => {
     const answer = await api.fetch('/api/few/', {
       method: 'POST',
       body,
@@ -139,12 +139,12 @@ describe('POST of an array', () => {
     expect(await titles()).toEqual(UNTOUCHED)
   })
 
-  test('of an object still makes one', async () => {
+  test('of an object still creates one', async () => {
     const answer = await api.send('POST', '/api/books/', { title: 'x' })
     expect([answer.status, answer.headers.get('location')]).toEqual([201, '/api/books/4/'])
   })
 
-  test('is done once for its key', async () => {
+  test('runs once for its key', async () => {
     const key = { 'idempotency-key': 'k-1' }
     const make = () => api.send('POST', '/api/books/', [{ title: 'x' }, { title: 'y' }], key)
     const [first, second] = [await make(), await make()]
@@ -155,10 +155,10 @@ describe('POST of an array', () => {
   })
 })
 
-describe('POST of an array to the path of its own', () => {
+describe('POST of an array to the bulk path', () => {
   const make = (path: string, body: unknown, headers = {}) => api.send('POST', path, body, headers)
 
-  test('makes the records, as on the path of the resource', async () => {
+  test('creates the records, as on the path of the resource', async () => {
     const answer = await make('/api/books/bulk/', [{ title: 'x' }, { title: 'y', pages: 9 }])
     expect([answer.status, answer.headers.get('location'), answer.headers.get('etag')]).toEqual([201, null, null])
     expect(await answer.json()).toEqual([
@@ -168,12 +168,12 @@ describe('POST of an array to the path of its own', () => {
     expect(sent).toHaveLength(1)
   })
 
-  test('is all there is in a dialect that has no words of its own for it', async () => {
+  test('is the only bulk create in a dialect without its own', async () => {
     expect((await make('/admin-api/books/bulk', [{ title: 'x' }])).status).toBe(201)
     expect(await titles()).toHaveLength(4)
   })
 
-  test('is done once for its key', async () => {
+  test('runs once for its key', async () => {
     const key = { 'idempotency-key': 'k-3' }
     const first = await make('/api/books/bulk/', [{ title: 'x' }], key)
     const second = await make('/api/books/bulk/', [{ title: 'x' }], key)
@@ -192,16 +192,16 @@ describe('POST of an array to the path of its own', () => {
     ['one object', '/api/few/bulk/', { title: 'x' }, 'the body must be an array of JSON objects'],
     ['too many', '/api/few/bulk/', [{}, {}, {}], 'the body has more than 2 items'],
     ['a parameter', '/api/few/bulk/?dry=1', [{ title: 'x' }], expect.stringContaining('`dry`')],
-  ])('is refused for %s', async (_, path, body, detail) => {
+  ])('is rejected for %s', async (_, path, body, detail) => {
     expect((await problemOf(await make(path, body))).slice(0, 2)).toEqual([400, detail])
     expect(await titles()).toEqual(UNTOUCHED)
   })
 
-  test('is not there where it is not declared', async () => {
+  test('does not exist unless declared', async () => {
     expect((await make('/api/plain/bulk/', [{ title: 'x' }])).status).toBe(405)
   })
 
-  test('tells by OPTIONS what it takes', async () => {
+  test('OPTIONS describes its body', async () => {
     const { headers } = await api.fetch('/api/few/bulk/', { method: 'OPTIONS' })
     expect([headers.get('allow'), headers.get('accept-post')]).toEqual(['POST, OPTIONS', 'application/json'])
   })
@@ -210,7 +210,7 @@ describe('POST of an array to the path of its own', () => {
 describe('PATCH of an array', () => {
   const change = (body: unknown, headers = {}) => api.send('PATCH', '/api/books/', body, headers)
 
-  test('changes each record by its id, and answers them in its order', async () => {
+  test('updates each record by its id, and returns them in order', async () => {
     await api.send('PATCH', '/api/books/1/', { extra: { kept: 1, gone: 2 } })
     const answer = await change([{ id: 3, pages: 1 }, { id: 1, title: 'A', extra: { gone: null } }, { id: 2 }])
     expect(answer.status).toBe(200)
@@ -222,7 +222,7 @@ describe('PATCH of an array', () => {
     expect(await titles()).toEqual(['A7', 'b7', 'c1'])
   })
 
-  test('names the ids that no record has, and does nothing', async () => {
+  test('names unknown ids, and does nothing', async () => {
     const answer = await change([{ id: 1, pages: 1 }, { id: 9, pages: 1 }, { id: 8 }])
     expect(await problemOf(answer)).toEqual([
       404,
@@ -232,7 +232,7 @@ describe('PATCH of an array', () => {
     expect(await titles()).toEqual(UNTOUCHED)
   })
 
-  test('does nothing when one change is refused by the database', async () => {
+  test('does nothing if the database rejects one update', async () => {
     expect(
       (
         await change([
@@ -252,7 +252,7 @@ describe('PATCH of an array', () => {
       { '0.id': 'Id must be an integer', '0.pages': 'Pages must be an integer' },
     ],
     ['an id twice', [{ id: 1 }, { id: 2 }, { id: 1 }], { '2.id': 'Id is the same as in item 0' }],
-  ])('is refused for %s', async (_, body, errors) => {
+  ])('is rejected for %s', async (_, body, errors) => {
     const [status, , found] = await problemOf(await change(body))
     expect([status, found]).toEqual([400, errors])
     expect(sent).toEqual([])
@@ -266,7 +266,7 @@ describe('PATCH of an array', () => {
       { 'if-match': '*' },
       'If-Match applies to a single record, but this request names several',
     ],
-  ])('is refused for %s', async (_, body, headers, detail) => {
+  ])('is rejected for %s', async (_, body, headers, detail) => {
     expect((await problemOf(await change(body, headers))).slice(0, 2)).toEqual([400, detail])
   })
 })
@@ -274,7 +274,7 @@ describe('PATCH of an array', () => {
 describe('DELETE with ids', () => {
   const destroy = (search: string, headers = {}) => api.fetch(`/api/books/${search}`, { method: 'DELETE', headers })
 
-  test('removes them, in statements whose number does not grow with theirs', async () => {
+  test('deletes them, in a constant number of statements', async () => {
     const answer = await destroy('?ids=3,1')
     expect([answer.status, await answer.text()]).toEqual([204, ''])
     expect(await titles()).toEqual(['b7'])
@@ -284,7 +284,7 @@ describe('DELETE with ids', () => {
   test.each([
     ['?ids=1,9', 'no record has the id `9`; nothing was done', '1.id'],
     ['?ids=01,2', 'no record has the id `01`; nothing was done', '0.id'],
-  ])('%s names the ids that no record has, and does nothing', async (search, detail, key) => {
+  ])('%s names unknown ids, and does nothing', async (search, detail, key) => {
     expect(await problemOf(await destroy(search))).toEqual([404, detail, { [key]: 'Id does not exist' }])
     expect(await titles()).toEqual(UNTOUCHED)
   })
@@ -299,16 +299,16 @@ describe('DELETE with ids', () => {
       `?ids=${Array.from({ length: 121 }, (_, index) => index).join()}`,
       'the parameter ids names 121 records; it may name 120',
     ],
-  ])('%# is refused', async (search, detail) => {
+  ])('%# is rejected', async (search, detail) => {
     expect((await problemOf(await destroy(search))).slice(0, 2)).toEqual([400, detail])
     expect(await titles()).toEqual(UNTOUCHED)
   })
 
-  test('is refused for the version of one record', async () => {
+  test('is rejected with a precondition', async () => {
     expect((await destroy('?ids=1', { 'if-match': '*' })).status).toBe(400)
   })
 
-  test('answers the records where the dialect does', async () => {
+  test('returns the records if the dialect does', async () => {
     const answer = await api.fetch('/admin-api/books/?ids=2,1', { method: 'DELETE' })
     expect(await answer.json()).toMatchObject([{ id: 2 }, { id: 1 }])
     expect(await titles()).toEqual(['c7'])
@@ -316,7 +316,7 @@ describe('DELETE with ids', () => {
 })
 
 describe('hooks run for each record', () => {
-  test('of a creation, and change what is stored', async () => {
+  test('of a create, and change what is stored', async () => {
     hooks.beforeCreate.mockImplementation(({ values }) => ({ title: `${values.title}!` }))
     hooks.afterCreate.mockImplementation(async ({ context, id }) => {
       await context.store(resourceOf()).update(id, { pages: 2 })
@@ -332,7 +332,7 @@ describe('hooks run for each record', () => {
     ])
   })
 
-  test('of a change and a deletion', async () => {
+  test('of an update and a delete', async () => {
     hooks.beforeUpdate.mockImplementation(({ values }) => ({ pages: Number(values.pages) + 1 }))
     const answer = await api.send('PATCH', '/api/watched/', [
       { id: 2, pages: 1 },
@@ -355,7 +355,7 @@ describe('hooks run for each record', () => {
         throw new Problem('validation', undefined, { faults: [{ field: 'title', message: 'Title is odd' }] })
       },
     ],
-  ])('and faults have the place of the record, when one %s', async (_what, act) => {
+  ])('and errors have the index of the record, when one %s', async (_what, act) => {
     const second = ({ values }: { readonly values: Partial<Book> }) => (values.title === 'y' ? act() : undefined)
     hooks.beforeCreate.mockImplementation(second)
     const created = await api.send('POST', '/api/watched/', [{ title: 'x' }, { title: 'y' }])
@@ -371,7 +371,7 @@ describe('hooks run for each record', () => {
     expect(await titles()).toEqual(UNTOUCHED)
   })
 
-  test('and what one of them throws undoes all', async () => {
+  test('and an error in one rolls everything back', async () => {
     hooks.afterCreate.mockImplementation(({ record }) => {
       if (record.title === 'y') throw new Error('broken')
     })
@@ -381,8 +381,8 @@ describe('hooks run for each record', () => {
   })
 })
 
-describe('where it is not declared', () => {
-  test('an array is refused', async () => {
+describe('without a declaration', () => {
+  test('an array is rejected', async () => {
     expect(await problemOf(await api.send('POST', '/api/plain/', [{ title: 'x' }]))).toEqual([
       400,
       'the body must be a JSON object',
@@ -390,13 +390,13 @@ describe('where it is not declared', () => {
     ])
   })
 
-  test.each(['PATCH', 'DELETE'])('%s of the path is no method', async (method) => {
+  test.each(['PATCH', 'DELETE'])('%s is not a method of the path', async (method) => {
     const answer = await api.send(method, '/api/plain/', [{ id: 1 }])
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST, OPTIONS'])
   })
 })
 
-test('OPTIONS and the document tell of it', async () => {
+test('OPTIONS and the document describe it', async () => {
   const options = await api.fetch('/api/books/', { method: 'OPTIONS' })
   expect(options.headers.get('allow')).toBe('GET, HEAD, POST, PATCH, DELETE, OPTIONS')
   expect(options.headers.get('accept-patch')).toBe('application/json')
@@ -426,7 +426,7 @@ test.each([
   expect(mistakesOf(RESOURCE + keys)).toEqual([mistake])
 })
 
-test('an operation that is answered by hand cannot be done in bulk', async () => {
+test('a replaced operation cannot have a bulk form', async () => {
   const replacing: Plugin = (app) => app.replace('few', 'create', () => ({ status: 204 }))
   await expect(startApi(CONFIG, { plugin: replacing, database })).rejects.toThrow(/take it out of `bulk`/)
 })

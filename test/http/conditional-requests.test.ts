@@ -37,7 +37,7 @@ const titleOf = async () => ((await (await read()).json()) as { title: string })
 const typeOf = async (answer: Response) => ((await answer.json()) as { type: string }).type
 
 describe('entity tags (promise 19)', () => {
-  test('are the same in every answer that has the record, and others for another record', async () => {
+  test('are the same in every response with the record, and differ for other records', async () => {
     expect(tag).toMatch(/^"[A-Za-z0-9_-]{43}"$/)
     expect(tagOf(await read())).toBe(tag)
     const put = await api.send('PUT', `/api/books/${id}/`, { title: 'New', extra: null, pages: 2 })
@@ -56,7 +56,7 @@ describe('entity tags (promise 19)', () => {
     ['another', () => '"other"', 200],
     ['what is no tag', () => tag.slice(1), 200],
     ['many others', () => Array(1000).fill('"abcdefg"').join(), 200],
-  ])('%s in If-None-Match is answered as it should be', async (_, value, status) => {
+  ])('%s in If-None-Match gets the correct response', async (_, value, status) => {
     const answer = await read({ 'if-none-match': value() })
     expect(answer.status).toBe(status)
     expect(tagOf(answer)).toBe(tag)
@@ -80,40 +80,40 @@ describe.each(CHANGES)('%s %j', (method, body) => {
     ['If-Match with another tag', { 'if-match': `"${'A'.repeat(43)}"` }],
     ['If-Match with a tag that cannot be ours', { 'if-match': '"1"' }],
     ['If-None-Match with any', { 'if-none-match': '*' }],
-  ])('is refused for %s, and changes nothing', async (_, headers) => {
+  ])('is rejected for %s, and changes nothing', async (_, headers) => {
     const answer = await change(headers)
     expect(answer.status).toBe(412)
     expect(await typeOf(answer)).toBe('/problems/precondition-failed')
     expect(tagOf(await read())).toBe(tag)
   })
 
-  test('is refused for the weak form of the tag, and for If-None-Match with the tag', async () => {
+  test('is rejected for a weak tag, and for If-None-Match with the current tag', async () => {
     expect((await change({ 'if-match': `W/${tag}` })).status).toBe(412)
     expect((await change({ 'if-none-match': tag })).status).toBe(412)
     expect((await change({ 'if-match': tag, 'if-none-match': `"x", ${tag}` })).status).toBe(412)
     expect(tagOf(await read())).toBe(tag)
   })
 
-  test('is done for the tag among others', async () => {
+  test('is accepted if one of several tags matches', async () => {
     expect((await change({ 'if-match': `"x", ${tag}` })).ok).toBe(true)
   })
 
-  test('is done for any tag, and for a tag that the record does not have', async () => {
+  test('is accepted for any tag, and for a tag that the record does not have', async () => {
     expect((await change({ 'if-match': '*', 'if-none-match': '"x"' })).ok).toBe(true)
   })
 
-  test('is 404 for a record that is not there, whatever the condition', async () => {
+  test('is 404 for a missing record, whatever the condition', async () => {
     expect((await change({ 'if-match': tag }, '/api/books/9999/')).status).toBe(404)
     expect((await change({ 'if-match': '*' }, '/api/books/9999/')).status).toBe(404)
   })
 
-  test('is refused for a header that holds no tags', async () => {
+  test('is rejected for a malformed header', async () => {
     const answer = await change({ 'if-match': '5' })
     expect(answer.status).toBe(400)
     expect(await typeOf(answer)).toBe('/problems/malformed-request')
   })
 
-  test('needs a version where the resource says so', async () => {
+  test('requires a version if the resource says so', async () => {
     const path = `/api/drafts/${id}/`
     const refused = await change({}, path)
     expect(refused.status).toBe(428)
@@ -122,7 +122,7 @@ describe.each(CHANGES)('%s %j', (method, body) => {
   })
 })
 
-test('a dialect in which DELETE answers the record judges the version, too', async () => {
+test('a dialect in which DELETE returns the record checks the version, too', async () => {
   const path = `/api/panel/${id}/`
   const known = tagOf(await api.fetch(path))
   expect((await api.send('DELETE', path, undefined, { 'if-match': '"x"' })).status).toBe(412)
@@ -130,7 +130,7 @@ test('a dialect in which DELETE answers the record judges the version, too', asy
   expect((await api.send('DELETE', path, undefined, { 'if-match': known })).status).toBe(404)
 })
 
-test('of many who change the same version at once, exactly one does', async () => {
+test('of many concurrent changes of one version, exactly one succeeds', async () => {
   for (let round = 0; round < 5; round++) {
     const known = tagOf(await read())
     const answers = await Promise.all(

@@ -54,7 +54,7 @@ describe('Accept', () => {
     ['application/json;q=0.000, */*', 406],
     ['*/*;q=0', 406],
     ['application/*;q=0, */*', 406],
-  ])('%s is answered %i', async (accept, status) => {
+  ])('%s gets status %i', async (accept, status) => {
     for (const path of ['/api/books/', '/api/books/1/']) {
       const answer = await api.fetch(path, { headers: { accept } })
       expect(answer.status).toBe(status)
@@ -62,7 +62,7 @@ describe('Accept', () => {
     }
   })
 
-  test('that leaves JSON out keeps a change from being made, but for one that answers nothing', async () => {
+  test('that excludes JSON prevents a write, unless its response is empty', async () => {
     const headers = { accept: 'text/csv' }
     expect((await api.send('POST', '/api/books/', { title: 'Two', pin: '1' }, headers)).status).toBe(406)
     expect((await api.send('PATCH', '/api/books/1/', { title: 'Two' }, headers)).status).toBe(406)
@@ -72,7 +72,7 @@ describe('Accept', () => {
     expect((await api.fetch('/api/books/99/', { method: 'DELETE', headers })).status).toBe(404)
   })
 
-  test('means nothing to handlers that do not ask', async () => {
+  test('is ignored by hand-written handlers', async () => {
     const snippets = await startApi(SNIPPETS_FILE)
     try {
       expect((await snippets.fetch('/api/snippets/', { headers: { accept: 'text/csv' } })).status).toBe(200)
@@ -88,7 +88,7 @@ describe('OPTIONS', () => {
     ['/api/books/', 'GET, HEAD, POST, OPTIONS', 'application/json', null],
     ['/api/books/7/', 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS', null, 'application/json, application/merge-patch+json'],
     ['/api/authors/', 'GET, HEAD, OPTIONS', null, null],
-  ])('on %s says what can be sent there', async (path, allow, post, patch) => {
+  ])('on %s lists the accepted media types', async (path, allow, post, patch) => {
     const answer = await api.fetch(path, { method: 'OPTIONS' })
     expect(answer.status).toBe(200)
     expect(answer.headers.get('allow')).toBe(allow)
@@ -96,7 +96,7 @@ describe('OPTIONS', () => {
     expect(answer.headers.get('accept-patch')).toBe(patch)
   })
 
-  test('describes the fields with their rules, and not those that are private', async () => {
+  test('describes the fields with their rules, except private ones', async () => {
     const answer = await api.fetch('/api/books/', { method: 'OPTIONS' })
     const described = (await answer.json()) as { fields: Record<string, object> }
     expect(described).toMatchObject({
@@ -129,7 +129,7 @@ test.each([
   ['PATCH', '/api/books/1/', 'accept-patch', 'application/json, application/merge-patch+json'],
   ['POST', '/api/books/', 'accept-post', 'application/json'],
   ['PUT', '/api/books/1/', 'accept', 'application/json'],
-])('a %s of another media type is told which would be right', async (method, path, header, value) => {
+])('a %s of another media type gets the accepted ones', async (method, path, header, value) => {
   const answer = await api.fetch(path, { method, body: 'title=Two' })
   expect(answer.status).toBe(415)
   expect(answer.headers.get(header)).toBe(value)

@@ -72,7 +72,7 @@ describe('a capped count', () => {
     '/window/?limit=100&offset=12450',
     '/cursor/',
     '/wrapped/',
-  ])('is an estimate above: %s says so, and names no last page', async (path) => {
+  ])('is an estimate above: %s says so, and has no link to the last page', async (path) => {
     const page = await list(path)
     expect([page.estimated, Object.keys(page.links)]).toEqual(['true', expect.not.arrayContaining(['last'])])
     expect(page.total).toBeGreaterThan(CAP)
@@ -84,14 +84,14 @@ describe('a capped count', () => {
     ['/drf/', '/drf/?shelf=few', 'count'],
     ['/crud/?limit=2', '/crud/?limit=2&s={"shelf":"few"}', 'total'],
     ['/server/?_per_page=2', '/server/?_per_page=2&shelf=few', 'items'],
-  ])('is marked as an estimate beside it, in the body, and only then: %s', async (path, exact, member) => {
+  ])('is marked as an estimate in the body, and only then: %s', async (path, exact, member) => {
     const estimated = (await list(path)).body as Readonly<Record<string, unknown>>
     expect(estimated[`${member}_estimated`]).toBe(true)
     expect(estimated[member]).toBeGreaterThan(CAP)
     expect((await list(exact)).body).not.toHaveProperty(`${member}_estimated`)
   })
 
-  test('is never less than what was counted, however wrong the planner is', async () => {
+  test('is never less than the counted rows, even if the planner is wrong', async () => {
     await api.database.query({ text: 'create table kept as select * from books', values: [] })
     await api.database.query({ text: 'truncate books', values: [] })
     await api.database.query({ text: 'analyze books', values: [] })
@@ -103,7 +103,7 @@ describe('a capped count', () => {
     expect((await list('/capped/?shelf__in=full,few')).total).toBeGreaterThan(CAP)
   })
 
-  test('is estimated once for all who ask at the same time', async () => {
+  test('is estimated once for concurrent requests', async () => {
     const { watched, sent } = watchDatabase(api.database)
     const others = await startApi(YAML, { database: watched })
     const pages = await Promise.all(Array.from({ length: 20 }, () => others.fetch('/capped/?shelf__in=full,few,none')))
@@ -113,7 +113,7 @@ describe('a capped count', () => {
     await others.close()
   })
 
-  test('leads on from page to page without a total that could be trusted', async () => {
+  test('pages through the list without relying on the total', async () => {
     expect((await list('/capped/')).links).toEqual({
       first: '/capped/?page=1&page_size=10',
       next: '/capped/?page=2&page_size=10',
@@ -125,7 +125,7 @@ describe('a capped count', () => {
     ])
   })
 
-  test('stands in the envelope as well', async () => {
+  test('is in the envelope as well', async () => {
     const { body, total } = await list('/wrapped/')
     expect(body).toMatchObject({ count: total })
     expect(withoutCursor((body as { next: string }).next)).toBe('/wrapped/?page=2&page_size=10')
@@ -140,27 +140,27 @@ describe('an exact count', () => {
     ['/exact/?page=1251', ROWS, '/exact/?page=1250&page_size=10'],
     ['/exact/?shelf=full', CAP, '/exact/?shelf=full&page=1000&page_size=10'],
     ['/exact/?shelf=one+more', 1, '/exact/?shelf=one+more&page=1&page_size=10'],
-  ])('is exact however many records there are: %s has %s', async (path, total, last) => {
+  ])('is exact for any number of records: %s has %s', async (path, total, last) => {
     expect(await list(path)).toMatchObject({ total, estimated: null, links: { last } })
   })
 })
 
 describe('no count', () => {
   test.each(['/none/', '/none/?shelf=few', '/none/?shelf=nowhere', '/none/?page=1251'])(
-    'gives neither a total nor a last page: %s',
+    'has neither a total nor a last page: %s',
     async (path) => {
       const page = await list(path)
       expect([page.total, page.estimated, page.links['last']]).toEqual([undefined, null, undefined])
     },
   )
 
-  test('still knows whether a page follows', async () => {
+  test('still knows whether another page follows', async () => {
     expect((await list('/none/?page=1249')).links['next']).toBe('/none/?page=1250&page_size=10')
     expect((await list('/none/?page=1250')).links['next']).toBeUndefined()
   })
 })
 
-test('a list that is not paged counts what it gives', async () => {
+test('an unpaged list counts its own records', async () => {
   const page = await list('/whole/')
   expect(page.body).toHaveLength(ROWS)
   expect([page.total, page.estimated, page.links]).toEqual([ROWS, null, {}])

@@ -38,7 +38,7 @@ describe('without `cors`', () => {
   })
   afterAll(() => api.close())
 
-  test('no answer says anything to other origins', async () => {
+  test('no response has headers for other origins', async () => {
     const answers = await Promise.all([ask(api, APP), ask(api, APP, '/nowhere/'), preflight(api, APP)])
     expect(answers.map(({ status }) => status)).toEqual([200, 404, 200])
     expect(answers.map(corsHeaders)).toEqual([{}, {}, {}])
@@ -46,7 +46,7 @@ describe('without `cors`', () => {
   })
 })
 
-describe('with origins that are listed', () => {
+describe('with listed origins', () => {
   let api: Api
   beforeAll(async () => {
     const cors = `\n  cors: { origins: ["${APP}", "https://other.example:8443"], credentials: true, headers: [X-Tenant] }`
@@ -78,14 +78,14 @@ describe('with origins that are listed', () => {
     'null',
     '*',
     '',
-  ])('the origin %j is told nothing', async (origin) => {
+  ])('the origin %j gets no headers', async (origin) => {
     for (const answer of [await ask(api, origin), await preflight(api, origin)]) {
       expect(corsHeaders(answer)).toEqual({})
       expect(answer.headers.get('vary')).toBe('Origin')
     }
   })
 
-  test('a preflight is answered with the methods of the path and the headers that requests may have (promise 16)', async () => {
+  test('a preflight gets the methods of the path and the allowed request headers (promise 16)', async () => {
     const answer = await preflight(api, 'https://other.example:8443')
     expect(answer.status).toBe(204)
     expect(corsHeaders(answer)).toMatchObject({
@@ -99,7 +99,7 @@ describe('with origins that are listed', () => {
   })
 })
 
-test('with `*`, every origin may read, and none with credentials', async () => {
+test('with `*`, every origin may read, without credentials', async () => {
   const api = await startApi(config(`\n  cors: { origins: ["*"], max_age: 5 }`))
   try {
     const answer = await ask(api, 'http://any.example')

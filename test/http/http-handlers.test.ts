@@ -53,7 +53,7 @@ function circular(): object {
   return value
 }
 
-describe('an answer', () => {
+describe('a response', () => {
   test.each<[string, Reply, string]>([
     ['a value', { status: 200, body: { a: [1, 'b', null] } }, '{"a":[1,"b",null]}'],
     ['text', { status: 201, text: '[1]' }, '[1]'],
@@ -131,7 +131,7 @@ describe('an answer', () => {
     ],
     ['rejects', () => Promise.reject(new Error('canary'))],
     ['rejects with undefined', () => Promise.reject(undefined)],
-  ])('that %s is a 500 that tells nothing and is logged', async (_what, handle) => {
+  ])('that %s is a logged 500 without details', async (_what, handle) => {
     const { url, errors } = await serveHandler(handle as Handler)
     const answer = await get(`${url}/api/test/`)
     expect(answer).toMatchObject({ status: 500, headers: { 'content-type': 'application/problem+json' } })
@@ -143,7 +143,7 @@ describe('an answer', () => {
     expect(await get(`${url}/api/books/`)).toMatchObject({ status: 200 })
   })
 
-  test('to a problem has its headers and its faults', async () => {
+  test('to a problem has its headers and its errors', async () => {
     const faults = [
       { field: 'title', message: 'Title is required' },
       { field: '__proto__', message: 'no such field' },
@@ -161,7 +161,7 @@ describe('an answer', () => {
 describe('a stream', () => {
   const large = 'x'.repeat(20_000)
 
-  test('that fails on its way is cut, so that nobody takes it for complete', async () => {
+  test('that fails midway is cut, so that it does not look complete', async () => {
     let arrived = () => {}
     const head = new Promise<void>((resolve) => (arrived = resolve))
     async function* cut() {
@@ -177,7 +177,7 @@ describe('a stream', () => {
     expect(errors).toMatchObject([{ event: 'failure', type: 'internal' }])
   })
 
-  test('is read no faster than the client takes it, and ends when the client goes', async () => {
+  test('is read as fast as the client reads, and ends when the client leaves', async () => {
     let made = 0
     let ended = () => {}
     const end = new Promise<void>((resolve) => (ended = resolve))
@@ -204,7 +204,7 @@ describe('a stream', () => {
     expect(errors).toEqual([])
   })
 
-  test('is not limited by the time for a handler once it has begun', async () => {
+  test('is not limited by the handler timeout once it has begun', async () => {
     async function* slow() {
       yield large
       await new Promise((resolve) => setTimeout(resolve, 120))
@@ -214,7 +214,7 @@ describe('a stream', () => {
     expect((await get(`${url}/api/test/`)).body).toBe(`${large}end`)
   })
 
-  test('answers HEAD without a body, and with the error that GET would have', async () => {
+  test("responds to HEAD without a body, and with GET's error", async () => {
     const { url } = await serve({
       routes: [
         ['GET', '/api/good/', () => ({ status: 200, stream: pieces(large) })],
@@ -229,7 +229,7 @@ describe('a stream', () => {
     ['HTTP/1.1', 'short'],
     ['HTTP/1.1', large],
     ['HTTP/1.0', 'short'],
-  ])('answers HEAD of %s with the headers that GET has', async (version, text) => {
+  ])("responds to HEAD for %s with GET's headers", async (version, text) => {
     const { url } = await serve({ routes: [['GET', '/api/good/', () => ({ status: 200, stream: pieces(text) })]] })
     const headOf = async (method: string) => {
       const socket = dial(url)
@@ -251,14 +251,14 @@ describe('a stream', () => {
     expect(get.lines.includes('Transfer-Encoding: chunked')).toBe(version === 'HTTP/1.1')
   })
 
-  test('goes to an HTTP/1.0 client as it is', async () => {
+  test('is sent unchunked to an HTTP/1.0 client', async () => {
     const { url } = await serveHandler(() => ({ status: 200, stream: pieces('[1]') }))
     const { rest } = await talk(url, 'GET /api/test/ HTTP/1.0\r\n\r\n')
     expect(rest).toBe('[1]')
   })
 })
 
-describe('the time for a handler', () => {
+describe('the handler timeout', () => {
   test.each<[string, Handler]>([
     ['that never answers', never],
     ['whose stream never begins', () => ({ status: 200, stream: { [Symbol.asyncIterator]: () => ({ next: never }) } })],
@@ -270,7 +270,7 @@ describe('the time for a handler', () => {
     expect(errors).toMatchObject([{ event: 'failure', type: 'timeout' }])
   })
 
-  test('lets nothing through that comes after it', async () => {
+  test('drops everything that comes after it', async () => {
     let answerLate = (_reply: Reply) => {}
     const { url } = await serveHandler(() => new Promise<Reply>((resolve) => (answerLate = resolve)), {
       handlerTimeout: 30,
@@ -284,7 +284,7 @@ describe('the time for a handler', () => {
     expect((await receive(socket)).answers).toMatchObject([{ status: 200, body: '{"id":7}' }])
   })
 
-  test('does not count the time in which the body arrives', async () => {
+  test('excludes the time in which the body arrives', async () => {
     const { url } = await serve({ limits: { handlerTimeout: 40 } })
     const socket = dial(url)
     socket.write(
@@ -297,7 +297,7 @@ describe('the time for a handler', () => {
   })
 })
 
-describe('what no route takes', () => {
+describe('requests without a route', () => {
   const mounts = (): readonly Mount[] => {
     const router = express.Router()
     router.get('/hello', (_request, response) => void response.send('hello'))
@@ -332,14 +332,14 @@ describe('what no route takes', () => {
     ['/docs/refuses', 409, undefined],
     ['/docs/never', 504, undefined],
     ['/docs/%zz', 400, undefined],
-  ])('goes to what is mounted: %s', async (path, status, body) => {
+  ])('go to the mounts: %s', async (path, status, body) => {
     const { url } = await serve({ mounts: mounts(), limits: { handlerTimeout: 200 } })
     const answer = await get(url + path)
     expect(answer).toMatchObject(body === undefined ? { status } : { status, body })
     expect(answer.body).not.toContain('canary')
   })
 
-  test('keeps a path that has routes from what is mounted around it', async () => {
+  test('do not include paths that have routes, whatever is mounted around them', async () => {
     const { url } = await serve({
       mounts: [{ path: '/', listener: (_request, response) => void response.end('mounted') }],
     })
@@ -347,7 +347,7 @@ describe('what no route takes', () => {
     expect(await get(`${url}/other`)).toMatchObject({ status: 200, body: 'mounted' })
   })
 
-  test('goes on to the Express application that the service is mounted in', async () => {
+  test('go to the Express application that the service is mounted in', async () => {
     const books = makeBookServer()
     const outer = express()
     outer.use('/service', (request, response, next) => books.handler(request, response, next))
@@ -377,7 +377,7 @@ describe('what no route takes', () => {
 })
 
 describe('a server', () => {
-  test('says why it cannot have its port', async () => {
+  test('reports why it cannot listen', async () => {
     const taken = createNetServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => taken.once('listening', resolve))
     const { port } = taken.address() as AddressInfo
@@ -391,7 +391,7 @@ describe('a server', () => {
   test.each([
     ['handled', '/api/books/'],
     ['mounted', '/docs/'],
-  ])('ends a connection with its last request (%s), and does nothing that comes behind it', async (_what, path) => {
+  ])('closes a connection after its last request (%s), and ignores later ones', async (_what, path) => {
     const { url, written } = await serve({
       limits: { requestsPerConnection: 3 },
       mounts: [{ path: '/docs/', listener: (_request, response) => void response.end('{}') }],
@@ -408,7 +408,7 @@ describe('a server', () => {
     expect({ closed, rest, written }).toEqual({ closed: true, rest: '', written: [] })
   })
 
-  test('drains: answers what is under way, closes what is idle, and takes nothing new', async () => {
+  test('drains: finishes requests in progress, closes idle connections, and accepts none', async () => {
     let answerNow = (_reply: Reply) => {}
     let arrived = () => {}
     const arrival = new Promise<void>((resolve) => (arrived = resolve))
@@ -437,7 +437,7 @@ describe('a server', () => {
     expect(await idleClosed).toMatchObject({ closed: true, answers: [] })
   })
 
-  test('cuts what does not end within the time for draining', async () => {
+  test('closes what does not finish within the drain timeout', async () => {
     let arrived = () => {}
     const arrival = new Promise<void>((resolve) => (arrived = resolve))
     const { url, drain, logged } = await serveHandler(
@@ -456,7 +456,7 @@ describe('a server', () => {
     expect(logged.at(-1)).toMatchObject({ event: 'request', route: 'book/api/test/', aborted: true })
   })
 
-  test('drains without waiting for connections on which nothing was ever sent', async () => {
+  test('drains without waiting for connections on which nothing was sent', async () => {
     const { url, drain } = await serve({ limits: { drainTimeout: 3_600_000 } })
     const silent = dial(url)
     await new Promise((resolve) => silent.once('connect', resolve))
@@ -488,7 +488,7 @@ describe('a server', () => {
     await drained
   })
 
-  test('answers a request that crosses the beginning of its drain', async () => {
+  test('answers a request that arrives as the drain begins', async () => {
     const { url, drain } = await serve({ limits: { drainTimeout: 3_600_000 } })
     const socket = dial(url)
     socket.write('GET /api/books/ HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -499,7 +499,7 @@ describe('a server', () => {
     await drained
   })
 
-  test('drains at once when it never listened', async () => {
+  test('drains at once if it never listened', async () => {
     await expect(makeBookServer().drain()).resolves.toBeUndefined()
   })
 })

@@ -86,7 +86,7 @@ describe('paths and methods', () => {
   test.each([
     [15_000, 404],
     [20_000, 431],
-  ])('answers a path of %i characters with %i', async (length, status) => {
+  ])('responds to a path of %i characters with %i', async (length, status) => {
     expect(await answerTo(request('GET', `/${'a'.repeat(length)}`))).toMatchObject({ status })
   })
 
@@ -98,14 +98,14 @@ describe('paths and methods', () => {
     ['HEAD', '/api/plain/', 405, 'POST, PUT, OPTIONS'],
     ['OPTIONS', '/api/books/', 204, 'GET, HEAD, POST, OPTIONS'],
     ['OPTIONS', '/api/books/7/', 204, 'GET, HEAD, PUT, DELETE, OPTIONS'],
-  ])('says to %s %s what the path takes', async (method, target, status, allow) => {
+  ])('to %s %s lists the methods of the path', async (method, target, status, allow) => {
     const answer = await answerTo(request(method, target), [method])
     expect(answer).toMatchObject({ status, headers: { allow } })
     if (status === 204) expect(answer.headers).not.toHaveProperty('content-length')
   })
 
   test.each(['/api/books/', '/api/books/7/', '/api/books/x/', '/nowhere/'])(
-    'answers HEAD %s as GET without the body',
+    'responds to HEAD %s as to GET, without the body',
     async (target) => {
       const id = 'X-Request-Id: request-1'
       const get = await answerTo(request('GET', target, [id]))
@@ -116,13 +116,13 @@ describe('paths and methods', () => {
     },
   )
 
-  test('tells nobody which path was not found', async () => {
+  test('does not name the path that was not found', async () => {
     const { body } = await answerTo(request('GET', '/secret-name/'))
     expect(body).not.toContain('secret-name')
     expect(JSON.parse(body)).toMatchObject({ type: '/problems/not-found', status: 404, title: 'Not found' })
   })
 
-  test('ignores an overriding method', async () => {
+  test('ignores method overrides', async () => {
     const answer = await answerTo(post([JSON_TYPE, 'X-HTTP-Method-Override: DELETE']))
     expect(answer.status).toBe(201)
   })
@@ -165,12 +165,12 @@ describe('heads', () => {
     ['a cookie of 8 kB', request('GET', '/api/books/', [`Cookie: ${'a'.repeat(8_000)}`]), 200],
     ['a TLS hello', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
     ['an SSH banner', 'SSH-2.0-OpenSSH_9.2\r\n', 400],
-  ])('answers %s rightly', async (_what, bytes, status) => {
+  ])('answers %s correctly', async (_what, bytes, status) => {
     expect(await answerTo(bytes)).toMatchObject({ status })
   })
 
   test.each(['xchunked', 'chunked, identity', 'chunked, chunked', 'gzip, chunked', 'identity'])(
-    'refuses the transfer coding %s and what follows it',
+    'rejects the transfer coding %s and everything after it',
     async (coding) => {
       const before = books.written.length
       const bytes = request(
@@ -193,7 +193,7 @@ describe('heads', () => {
     ['of 65 characters', 'a'.repeat(65), false],
     ['with a space', 'with space', false],
     ['of 10 kB', 'a'.repeat(10_000), false],
-  ])('looks at a request id %s before it takes it', async (_what, id, taken) => {
+  ])('validates a request id %s before using it', async (_what, id, taken) => {
     const { headers } = await answerTo(request('GET', '/api/books/', [`X-Request-Id: ${id}`]))
     expect(headers['x-request-id'] === id).toBe(taken)
     expect(books.logged.at(-1)).toMatchObject({
@@ -204,7 +204,7 @@ describe('heads', () => {
     })
   })
 
-  test('sends these headers and no others', async () => {
+  test('sends exactly these headers', async () => {
     const { headers } = await answerTo(request('GET', '/api/books/'))
     expect(Object.keys(headers).sort()).toEqual([
       'cache-control',
@@ -250,7 +250,7 @@ describe('bodies', () => {
     ['multipart/form-data; boundary=x', 415],
     ['json', 415],
     ['', 415],
-  ])('judges the media type %j', async (mediaType, status) => {
+  ])('accepts or rejects the media type %j', async (mediaType, status) => {
     expect(await answerTo(post([`Content-Type: ${mediaType}`]))).toMatchObject({ status })
   })
 
@@ -289,7 +289,7 @@ describe('bodies', () => {
     expect(await answerTo(bytes)).toMatchObject({ status })
   })
 
-  test('answers 413 before it has read a large body', async () => {
+  test('responds with 413 before it has read a large body', async () => {
     const body = `{"title":"${'a'.repeat(4_000_000)}"}`
     expect(await answerTo(post([JSON_TYPE], body))).toMatchObject({ status: 413, headers: { connection: 'close' } })
   })
@@ -302,7 +302,7 @@ describe('bodies', () => {
     expect(answer).toMatchObject({ status: 413, headers: { connection: 'close' } })
   })
 
-  test('asks for a body that is expected, and not for one that is refused', async () => {
+  test('asks for an expected body unless it will be rejected', async () => {
     const expecting = (length: number) =>
       request('POST', '/api/books/', [`Content-Length: ${length}`, JSON_TYPE, 'Expect: 100-continue'])
     const asked = await talk(books.url, expecting(OK_BODY.length) + OK_BODY)
@@ -314,7 +314,7 @@ describe('bodies', () => {
     expect(wrongType.closed).toBe(true)
   })
 
-  test('says errors in the form that their path has', async () => {
+  test('renders errors in the format of their path', async () => {
     const type = 'Content-Type: application/json'
     const plain = await answerTo(post([type], '{', '/api/plain/'))
     expect(plain).toMatchObject({ status: 400, headers: { 'content-type': 'application/json' } })
@@ -334,14 +334,14 @@ describe('bodies', () => {
   })
 })
 
-describe('what is no request', () => {
+describe('bytes that are not a request', () => {
   test.each([
     ['a header without a colon', 'GET /api/plain/ HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n', 400],
     ['a bad version', 'GET /api/plain HTTP/7.5\r\n\r\n', 400],
     ['an address with a host', 'GET http://books.example/api/plain/?a=b HTTP/1.1\r\nno colon\r\n\r\n', 400],
     ['a head that is too large', request('GET', '/api/plain/', [`X-Pad: ${'a'.repeat(20_000)}`]), 431],
     ['two lengths', request('PUT', '/api/plain/', ['Content-Length: 1', 'Content-Length: 2'], '1'), 400],
-  ])('is refused in the form of its path: %s', async (_what, bytes, status) => {
+  ])('are rejected in the format of their path: %s', async (_what, bytes, status) => {
     const plain = await answerTo(bytes)
     expect(plain).toMatchObject({ status, headers: { 'content-type': 'application/json' } })
     expect(JSON.parse(plain.body)).toEqual({ error: expect.stringMatching(/\w/) })
@@ -364,7 +364,7 @@ describe('what is no request', () => {
 describe('connections', () => {
   const get = (target: string) => request('GET', target).replace('Connection: close\r\n', '')
 
-  test('answers pipelined requests in order and stays in step with bodies that nobody reads', async () => {
+  test('answers pipelined requests in order and skips unread bodies', async () => {
     const body = '{"a":"GET /api/books/9/ HTTP/1.1"}'
     const ignored = ['GET', 'DELETE'].map((method) =>
       request(method, '/api/books/3/', [`Content-Length: ${body.length}`], body).replace('Connection: close\r\n', ''),
@@ -386,7 +386,7 @@ describe('connections', () => {
     expect(closed).toBe(true)
   })
 
-  test('answers 100 pipelined requests up to the bad one, and then closes', async () => {
+  test('answers 100 pipelined requests up to the malformed one, and then closes', async () => {
     const good = Array.from({ length: 50 }, (_, index) => get(`/api/books/${index}/`))
     const create = post([JSON_TYPE]).replace('Connection: close\r\n', '')
     const before = books.written.length
@@ -396,7 +396,7 @@ describe('connections', () => {
     expect(books.written).toHaveLength(before + 1)
   })
 
-  test('does nothing with a request that follows one that closes the connection', async () => {
+  test('ignores a request after one that closes the connection', async () => {
     const before = books.written.length
     const twoHosts = get('/api/books/').replace('Host: ', 'Host: a\r\nHost: ')
     const { answers } = await talk(books.url, twoHosts + post([JSON_TYPE]))
@@ -419,14 +419,14 @@ describe('connections', () => {
     expect(closed).toBe(closes)
   })
 
-  test('answers a client that has closed its half', async () => {
+  test('answers a client that has closed its sending side', async () => {
     const socket = dial(books.url)
     socket.end(get('/api/books/7/'))
     const { answers } = await receive(socket)
     expect(answers).toMatchObject([{ status: 200, body: '{"id":7}' }])
   })
 
-  test('takes a client that leaves in the middle of its body for no error', async () => {
+  test('does not log an error if a client leaves in the middle of its body', async () => {
     const before = books.logged.length
     const socket = dial(books.url)
     socket.write(request('POST', '/api/books/', ['Content-Length: 100', JSON_TYPE], '1234'), () =>
@@ -436,7 +436,7 @@ describe('connections', () => {
     expect(books.errors).toEqual([])
   })
 
-  test('survives connections that are reset at once', async () => {
+  test('survives connections that are reset immediately', async () => {
     const sockets = Array.from({ length: 200 }, () => dial(books.url))
     await Promise.all(
       sockets.map(

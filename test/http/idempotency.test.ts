@@ -79,8 +79,8 @@ const problemOf = async (answer: Response) => {
   return [answer.status, type.replace('/problems/', ''), detail] as const
 }
 
-describe('a creation that is sent again with its key', () => {
-  test('is answered as before, and makes nothing', async () => {
+describe('a create that is repeated with its key', () => {
+  test('gets the stored response, and creates nothing', async () => {
     const first = await post({ title: 'One' })
     const second = await post({ title: 'One' })
     expect([first.status, second.status]).toEqual([201, 201])
@@ -94,7 +94,7 @@ describe('a creation that is sent again with its key', () => {
     expect(afterCommit).toHaveBeenCalledTimes(1)
   })
 
-  test('is answered as before although the record has changed, and is gone', async () => {
+  test('gets the stored response although the record has changed or is gone', async () => {
     const first = await (await post({ title: 'One' })).text()
     await api.send('PATCH', '/api/books/1/', { pages: 9 })
     expect(await (await post({ title: 'One' })).text()).toBe(first)
@@ -102,7 +102,7 @@ describe('a creation that is sent again with its key', () => {
     expect(await (await post({ title: 'One' })).text()).toBe(first)
   })
 
-  test('is the same with the key between double quotes', async () => {
+  test('accepts the key in double quotes', async () => {
     await post({ title: 'One' })
     expect((await post({ title: 'One' }, { 'idempotency-key': '"b7c1-4711"' })).headers.get(REPLAYED)).toBe('true')
   })
@@ -122,7 +122,7 @@ describe('a creation that is sent again with its key', () => {
     expect(await counts()).toEqual([1, 1])
   })
 
-  test('is one row and one answer, however many are sent at once', async () => {
+  test('creates one row and one response, however many requests are concurrent', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => post({ title: 'One' })))
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(201))
     expect(new Set(await Promise.all(answers.map((answer) => answer.text()))).size).toBe(1)
@@ -139,7 +139,7 @@ describe('a key', () => {
     ['half of its quotes', '"a'],
     ['characters beyond ASCII', 'ü'],
     ['a character too many', 'x'.repeat(256)],
-  ])('of %s is refused by name', async (_, key) => {
+  ])('of %s is rejected by name', async (_, key) => {
     const [status, type, detail] = await problemOf(await post({ title: 'One' }, { 'idempotency-key': key }))
     expect([status, type]).toEqual([400, 'malformed-request'])
     expect(detail).toMatch(/^Idempotency-Key must be one key of 1 to 255 visible ASCII characters/)
@@ -150,7 +150,7 @@ describe('a key', () => {
     expect((await post({ title: 'One' }, { 'idempotency-key': '~'.repeat(255) })).status).toBe(201)
   })
 
-  test('is asked for where the resource says so, and not elsewhere', async () => {
+  test('is required if the resource says so, and nowhere else', async () => {
     const [status, type, detail] = await problemOf(await post({ title: 'One' }, {}, '/api/strict/'))
     expect([status, type]).toEqual([400, 'malformed-request'])
     expect(detail).toMatch(/^a request here names itself by the header Idempotency-Key/)
@@ -158,7 +158,7 @@ describe('a key', () => {
     expect(await counts()).toEqual([1, 0])
   })
 
-  test('means nothing where none is declared', async () => {
+  test('is ignored unless declared', async () => {
     expect((await post({ title: 'One' }, KEY, '/api/plain/')).status).toBe(201)
     expect((await post({ title: 'One' }, KEY, '/api/plain/')).status).toBe(409)
     expect(await counts()).toEqual([1, 0])
@@ -178,7 +178,7 @@ test.each([
   },
 )
 
-describe('nothing is kept of a request', () => {
+describe('nothing is stored for a request', () => {
   test.each([
     ['whose body breaks a rule', { title: 1 }, 400],
     ['whose value is taken', { title: 'Taken' }, 409],
@@ -189,7 +189,7 @@ describe('nothing is kept of a request', () => {
     expect((await post({ title: 'One' })).headers.get(REPLAYED)).toBeNull()
   })
 
-  test('whose hook fails after the record is written', async () => {
+  test('rolls back when an after-hook throws', async () => {
     afterCreate.mockRejectedValueOnce(new Error('broken'))
     expect((await post({ title: 'One' })).status).toBe(500)
     expect(await counts()).toEqual([0, 0])
@@ -229,13 +229,13 @@ describe('time', () => {
   test.each([
     ['/api/books/', 24],
     ['/api/strict/', 1],
-  ])('is kept as long as the resource at %s says', async (path, hours) => {
+  ])('keeps responses for the hours of the resource at %s', async (path, hours) => {
     await post({ title: 'One' }, KEY, path)
     const text = 'select round(extract(epoch from expires_at - now()) / 3600)::text from snippetctl_answers'
     expect((await api.database.query({ text, values: [] })).rows).toEqual([[String(hours)]])
   })
 
-  test('makes a key new', async () => {
+  test('makes a key usable again', async () => {
     await post({ title: 'One' })
     await expire()
     const again = await post({ title: 'Two' })
@@ -243,7 +243,7 @@ describe('time', () => {
     expect(await counts()).toEqual([2, 1])
   })
 
-  test('removes answers a few at a time, whenever another is kept', async () => {
+  test('deletes expired responses a few at a time, whenever another is stored', async () => {
     const many = `insert into snippetctl_answers (key, request, expires_at) select n::text, '', now() from generate_series(1, 15) n`
     await api.database.query({ text: many, values: [] })
     await expire()
@@ -255,7 +255,7 @@ describe('time', () => {
 })
 
 describe('an action', () => {
-  test('is done once for its key, with its answer', async () => {
+  test('runs once for its key, and repeats its response', async () => {
     await post({ title: 'One' }, {})
     const grow = () => post({ by: 5 }, KEY, '/api/books/1/grow/')
     expect(await (await grow()).json()).toEqual({ id: 1, title: 'One', pages: 6 })
@@ -265,7 +265,7 @@ describe('an action', () => {
     expect((await post({ by: 5 }, KEY, '/api/books/2/grow/')).status).toBe(422)
   })
 
-  test('that answers nothing answers nothing again', async () => {
+  test('without a response body repeats that', async () => {
     await post({ title: 'One' }, {})
     const touch = () => api.fetch('/api/books/1/touch/', { method: 'POST', headers: KEY })
     expect([(await touch()).status, (await touch()).status]).toEqual([204, 204])
@@ -282,7 +282,7 @@ test('two services on one database share the keys', async () => {
   expect(await counts()).toEqual([1, 1])
 })
 
-test('the document and OPTIONS tell of the keys', async () => {
+test('the document and OPTIONS describe the keys', async () => {
   const document = (await (await api.fetch('/openapi.json')).json()) as Document
   const described = (path: string) => {
     const { parameters = [], responses } = document.paths[path]?.post ?? { responses: {} }
@@ -303,7 +303,7 @@ test('the document and OPTIONS tell of the keys', async () => {
 describe('the table', () => {
   const kept = (resources: string) => specOf(`${MODELS}resources:\n${resources}`).models.map(({ table }) => table)
 
-  test('is there where a resource needs it', () => {
+  test('exists if a resource needs it', () => {
     expect(kept('  book: { model: book, path: /books/, idempotency: optional }\n')).toEqual([
       'books',
       'snippetctl_answers',
@@ -318,11 +318,11 @@ describe('the table', () => {
       '  a: { table: snippetctl_answers, fields: { id: { type: bigint, primary_key: true } } }\n',
       '10:15 SC308',
     ],
-  ])('is no model of the file, by %s', (_, model, mistake) => {
+  ])('is not a model of the file, by %s', (_, model, mistake) => {
     expect(mistakesOf(MODELS + model)).toEqual([mistake])
   })
 
-  test('that is altered takes the requests with keys with it, and no others', async () => {
+  test('that is altered affects only requests with keys', async () => {
     const spec = specOf(CONFIG)
     const database = await openTestDatabase(ddlOf(spec))
     const broken = await startApi(CONFIG, { plugin, database })

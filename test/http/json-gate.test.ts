@@ -40,7 +40,7 @@ describe('a body', () => {
     ['the deepest nesting', nested(32)],
     ['as many keys as are allowed', `{${keys(1_000)}}`],
     ['a key of 100,000 characters', `{"${'k'.repeat(100_000)}":1}`],
-  ])('is read: %s', (_what, text) => {
+  ])('is accepted: %s', (_what, text) => {
     const body = readJsonBody(Buffer.from(text))
     const value = JSON.parse(text)
     expect([...body.keys].sort()).toEqual(Object.keys(value).sort())
@@ -58,7 +58,7 @@ describe('a body', () => {
   })
 
   test.each(['toString', 'hasOwnProperty', '__proto__', 'constructor', 'missing'])(
-    'has no member %s that it was not given',
+    'has no member %s unless it was sent',
     (key) => {
       const body = readJsonBody(Buffer.from('{"a":1}'))
       expect(body.value(key)).toBeUndefined()
@@ -108,12 +108,12 @@ describe('a body', () => {
     ['1,001 keys', `{${keys(1_001)}}`, 'the body has more than 1000 keys in one object'],
     ['100,001 keys', `{${keys(100_001)}}`, 'the body has more than 1000 keys in one object'],
     ['10,001 keys in all', `{"a":[${Array(11).fill(`{${keys(1_000)}}`)}]}`, 'the body has more than 10000 keys'],
-  ])('is refused: %s', (_what, text, message) => {
+  ])('is rejected: %s', (_what, text, message) => {
     expect(refusal(text)).toBe(message)
     expectCleanPrototype()
   })
 
-  test('is refused with no more than 64 characters of a key', () => {
+  test('is rejected with at most 64 characters of a key', () => {
     const key = '😀'.repeat(100_000)
     expect(refusal(`{"${key}":1,"${key}":2}`)).toBe(`the body has the key \`${'😀'.repeat(64)}…\` twice in one object`)
   })
@@ -123,7 +123,7 @@ describe('a body', () => {
     ['a stray byte in a string', [0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]],
     ['an overlong slash', [0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d]],
     ['a surrogate as three bytes', [0x7b, 0x22, 0xed, 0xa0, 0xbd, 0x22, 0x3a, 0x31, 0x7d]],
-  ])('is refused: %s', (_what, bytes) => {
+  ])('is rejected: %s', (_what, bytes) => {
     expect(refusal(Uint8Array.from(bytes))).toBe('the body is not valid UTF-8')
   })
 })
@@ -167,12 +167,12 @@ describe('the grammar', () => {
     '{"a":"\u0000"}',
   ]
 
-  test.each(MISTAKES)('is that of RFC 8259, which %j breaks', (text) => {
+  test.each(MISTAKES)('is RFC 8259, which %j violates', (text) => {
     expect(() => JSON.parse(text)).toThrow()
     expect(refusal(text)).toMatch(/^the body is not valid JSON at line \d+, column \d+$/)
   })
 
-  test('agrees with JSON.parse about texts that are nearly JSON', () => {
+  test('agrees with JSON.parse about texts that are almost JSON', () => {
     const pieces = fc.constantFrom(
       '{',
       '}',
@@ -224,7 +224,7 @@ describe('the cost', () => {
     ['a string without an end', `{"a":"${'a'.repeat(1_000_000)}`],
     ['lines before a mistake', `${'\n'.repeat(1_000_000)}x`],
     ['numbers', `{"a":[${'1,'.repeat(500_000)}1]}`],
-  ])('of a megabyte of %s grows with its length only', (_what, text) => {
+  ])('of a megabyte of %s is linear in its length', (_what, text) => {
     // Anything worse would outlast the time for a test.
     expect(refusal(text)).toBeDefined()
   })

@@ -41,7 +41,7 @@ const patched = async (value: string, patch: string, type?: string) => {
   return stored()
 }
 
-describe('a PATCH merges an object into a stored JSON value, as RFC 7396 says', () => {
+describe('a PATCH merges an object into a stored JSON value (RFC 7396)', () => {
   // Appendix A, as far as the patch is an object or an array.
   test.each([
     ['{"a":"b"}', '{"a":"c"}', '{"a":"c"}'],
@@ -77,7 +77,7 @@ describe('a PATCH merges an object into a stored JSON value, as RFC 7396 says', 
     }
   })
 
-  test('with every digit, of what stays and of what is new', async () => {
+  test('keeping every digit of old and new numbers', async () => {
     const value = '{"big":9007199254740993,"deep":{"exact":0.10000000000000000001}}'
     const merged = await patched(value, '{"more":12345678901234567890.10,"deep":{"other":[9223372036854775809]}}')
     for (const digits of [
@@ -90,7 +90,7 @@ describe('a PATCH merges an object into a stored JSON value, as RFC 7396 says', 
     }
   })
 
-  test('with many members, and deep', async () => {
+  test('with many members, and deeply', async () => {
     const members = Object.fromEntries(
       Array.from({ length: 120 }, (_, at) => [`k${at}`, { [`n${at}`]: at, gone: null }]),
     )
@@ -100,7 +100,7 @@ describe('a PATCH merges an object into a stored JSON value, as RFC 7396 says', 
     expect(JSON.parse(await patched('{"b":1}', deep))).toEqual({ b: 1, ...(JSON.parse(deep) as object) })
   })
 
-  test('but into no more objects than a statement can have', async () => {
+  test('up to the number of objects that fit in a statement', async () => {
     const members = (count: number) =>
       JSON.stringify({ v: Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, {}])) })
     expect((await sent('PATCH', members(499)))[0]).toBe(200)
@@ -109,7 +109,7 @@ describe('a PATCH merges an object into a stored JSON value, as RFC 7396 says', 
     expect([status, JSON.parse(problem)]).toEqual([400, expect.objectContaining({ errors: { v } })])
   })
 
-  test('losing nothing that others write meanwhile', async () => {
+  test('without losing concurrent changes', async () => {
     await sent('PUT', '{"v":{"deep":{}},"title":null}')
     const keys = Array.from({ length: 30 }, (_, at) => `k${at}`)
     await Promise.all(keys.map((key) => sent('PATCH', `{"v":{"deep":{"${key}":1}}}`)))
@@ -117,7 +117,7 @@ describe('a PATCH merges an object into a stored JSON value, as RFC 7396 says', 
   })
 })
 
-test('a PUT replaces it whole', async () => {
+test('a PUT replaces the whole value', async () => {
   await sent('PUT', '{"v":{"a":1},"title":null}')
   await sent('PUT', '{"v":{"b":1,"c":null},"title":null}')
   expect(JSON.parse(await stored())).toEqual({ b: 1, c: null })

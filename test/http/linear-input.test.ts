@@ -41,8 +41,8 @@ function slowWays(text: string): readonly string[] {
   return analyse({ source, flags }).reports.map(({ type }) => type)
 }
 
-describe('the regular expressions over what clients send', () => {
-  test('take linear time, every one of them', () => {
+describe('regular expressions over client input', () => {
+  test('all take linear time', () => {
     const all = FILES.flatMap((file) => expressionsIn(file).map(([line, text]) => [`${file}:${line}`, text] as const))
     expect(all.length).toBeGreaterThan(50)
     expect(all.filter(([, text]) => slowWays(text).length > 0)).toEqual([])
@@ -54,7 +54,7 @@ describe('the regular expressions over what clients send', () => {
     String.raw`/0+$/`,
     String.raw`/[^/]+\/$/`,
     String.raw`/^\s*x?\s*$/`,
-  ])('would be found if they were like %s', (text) => {
+  ])('would be detected if they were like %s', (text) => {
     expect(slowWays(text)).not.toEqual([])
   })
 })
@@ -194,7 +194,7 @@ const HEADERS: Readonly<Record<string, Omit<Sent, 'headers'>>> = {
 /** Node's own parser holds these to digits and known words. */
 const READ_BY_NODE = ['content-length', 'transfer-encoding']
 
-describe('what clients send takes time in proportion to its length', () => {
+describe('processing client input takes linear time', () => {
   test('in every header that is read', async () => {
     const text = FILES.filter((file) => file.startsWith('src/http/') || file.startsWith('src/explore/'))
       .map((file) => readFileSync(file, 'utf8'))

@@ -46,14 +46,14 @@ const follow = async (start: string, rel: string): Promise<readonly string[]> =>
   return titles
 }
 
-describe('a link can be asked for', () => {
+describe('links can be requested', () => {
   test.each([
     ['a cursor', '/cursor/?ordering=title', TITLES],
     ['a cursor backwards', '/cursor/?ordering=-title', TITLES.toReversed()],
     ['a cursor with a filter', `/cursor/?ordering=title&blurb=${BLURB}`, TITLES],
     ['a page with a filter', `/page/?blurb=${BLURB}`, TITLES],
     ['a window with a filter', `/window/?blurb=${BLURB}`, TITLES],
-  ])('however long the values in it: %s', async (_what, path, titles) => {
+  ])('even with long values: %s', async (_what, path, titles) => {
     expect(await follow(path, 'next')).toEqual(titles)
   })
 
@@ -63,7 +63,7 @@ describe('a link can be asked for', () => {
     expect(await follow(linksOf(second)['prev'] ?? '', 'next')).toEqual(TITLES.toReversed())
   })
 
-  test('and a query from which none could be made is refused, naming what there is room for', async () => {
+  test('and a query whose links would be too long is rejected, naming the limit', async () => {
     for (const path of ['cursor', 'page', 'window']) {
       const response = await api.fetch(`/${path}/?blurb=${"'".repeat(2400)}`)
       const detail = expect.stringMatching(/^the query takes 72\d\d characters in a link, and may take \d+/)
@@ -72,7 +72,7 @@ describe('a link can be asked for', () => {
     expect((await api.fetch(`/whole/?blurb=${"'".repeat(2400)}`)).status).toBe(200)
   })
 
-  test('and the first and the last page are left out where four would be too long to receive', async () => {
+  test('and the first and the last page are left out if four links would be too long', async () => {
     const relations = async (path: string) => Object.keys(linksOf(await api.fetch(path)))
     expect(await relations(`/page/?page=2&blurb=${BLURB}`)).toEqual(['first', 'prev', 'next', 'last'])
     const many = Array.from({ length: 90 }, () => 'x'.repeat(50)).join()
@@ -80,7 +80,7 @@ describe('a link can be asked for', () => {
   })
 })
 
-describe('a list with cursors is ordered by fields whose values fit into a link', () => {
+describe('a cursor list can be ordered by fields whose values fit in a link', () => {
   const cursors = (fields: string, orderable: string, style = 'cursor') => `version: 1
 models:
   book:
@@ -113,7 +113,7 @@ resources:
     expect(mistakesOf(text)).toEqual(['8:55 SC311'])
   })
 
-  test('or in one of fields that are too long together, which a client is refused too', async () => {
+  test('or by fields that are too long together, which is rejected for clients, too', async () => {
     const text = cursors('      a: { type: string, max: 400 }\n      b: { type: string, max: 400 }', 'a, b')
     expect(mistakesOf(text.replace('orderable: [a, b]', 'default_order: [a, -b]'))).toEqual(['9:58 SC311'])
     const lists = await startApi(text)

@@ -37,6 +37,6 @@ test.each([
   ['/api/type/', 500],
   ['/twice/', 200],
   ['/api/circle/', 500],
-])('%s is answered %d, and the server goes on', async (path, status) => {
+])('%s gets status %d, and the server continues', async (path, status) => {
   expect((await fetch(serve.url + path)).status).toBe(status)
 })

@@ -62,8 +62,8 @@ const send = ({ url }: Pick<Api, 'url'>, { method = 'GET', path = '/api/notes/',
 
 const hosted = async (server: Api, host: string) => (await send(server, { headers: { host } })).status
 
-describe('a host that nobody named', () => {
-  test('is not answered for on loopback in development', async () => {
+describe('an unknown host', () => {
+  test('is rejected on loopback in development', async () => {
     const server = await serve()
     for (const host of [
       'evil.example',
@@ -87,7 +87,7 @@ describe('a host that nobody named', () => {
     })
   })
 
-  test('is answered for in production, unless hosts are listed', async () => {
+  test('is accepted in production unless hosts are listed', async () => {
     expect(await hosted(await serve('', { NODE_ENV: 'production' }), 'any.example')).toBe(200)
     await api?.close()
     const listed = await serve(', hosts: [api.example, "*.tenants.example"]', { NODE_ENV: 'production' })
@@ -99,13 +99,13 @@ describe('a host that nobody named', () => {
       expect([host, await hosted(listed, host)]).toEqual([host, 421])
   })
 
-  test('is answered for when it is the one of the public URL', async () => {
+  test('is accepted if it is the one of the public URL', async () => {
     const listed = await serve(', hosts: [other.example], public_url: "https://API.example:8443/v1"')
     expect(await hosted(listed, 'api.example')).toBe(200)
     expect(await hosted(listed, 'evil.example')).toBe(421)
   })
 
-  test('is the one in the request target, where that has one', async () => {
+  test('is the one in the request target, if that has one', async () => {
     const server = await serve()
     const answer = async (target: string, host: string) => {
       const { answers } = await talk(server.url, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`, { answers: 1 })
@@ -151,7 +151,7 @@ describe('a page of another site', () => {
     expect(await (await server.fetch('/api/notes/')).json()).toEqual([])
   })
 
-  test('writes where a plugin says that it may, under a known host', async () => {
+  test('writes if a plugin allows it, under a known host', async () => {
     const server = await serve()
     for (const path of ['/api/paid/', '/login/', '/login/return'])
       for (const headers of [crossSite, { origin: 'null' }])
@@ -162,7 +162,7 @@ describe('a page of another site', () => {
     }
   })
 
-  test('writes to a mount that takes it, behind mounts that do not', async () => {
+  test('writes to a mount that allows it, behind mounts that do not', async () => {
     const asked: string[] = []
     const server = await serve('', {}, (app) => {
       app.mount('/', (request, _response, next) => {
@@ -180,7 +180,7 @@ describe('a page of another site', () => {
     expect(asked).toEqual(['POST'])
   })
 
-  test('is not asked for a body that nothing will take', async () => {
+  test('is not asked for a body that would be rejected', async () => {
     const server = await serve()
     const head = (path: string) =>
       `POST ${path} HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n`
@@ -191,7 +191,7 @@ describe('a page of another site', () => {
     expect(await statusesOf('/login/', 2)).toEqual([100, 200])
   })
 
-  test('sends no address of ours, and our own pages send their origin with forms', async () => {
+  test('gets no URL of ours, and our own pages send their origin with forms', async () => {
     const server = await serve()
     // Under `no-referrer`, browsers send `Origin: null` with the forms of a page, even to its own site.
     expect((await server.fetch('/pages/')).headers.get('referrer-policy')).toBe('same-origin')
@@ -200,7 +200,7 @@ describe('a page of another site', () => {
     expect([await writeFrom(server.url), await writeFrom('null')]).toEqual([200, 403])
   })
 
-  test('is known by its origin where its browser says nothing else', async () => {
+  test('is recognised by its origin if its browser sends nothing else', async () => {
     const server = await serve(
       ', cors: { origins: [https://app.example] }, trusted_proxies: [127.0.0.1], public_url: https://public.example',
     )
@@ -227,7 +227,7 @@ describe('a page of another site', () => {
     expect((await send(server, { method: 'POST' })).status).toBe(201)
   })
 
-  test('writes when its origin is listed', async () => {
+  test('writes if its origin is listed', async () => {
     const server = await serve(', cors: { origins: [https://app.example] }')
     const from = (origin: string) => ({ 'sec-fetch-site': 'cross-site', origin })
     const writeFrom = async (origin: string) => (await send(server, { method: 'POST', headers: from(origin) })).status
@@ -238,7 +238,7 @@ describe('a page of another site', () => {
 test.each([
   ['nothing is mounted', []],
   ['something is mounted', [{ path: '/pages/', listener: mounted }]],
-])('another server that the service runs in has its paths to itself, where %s', async (_where, mounts) => {
+])('a server that mounts the service keeps its own paths, where %s', async (_where, mounts) => {
   const books = makeBookServer({ mounts, hosts: { admits: ({ headers }) => headers.host !== 'evil.example' } })
   const outer = createServer((request, response) => {
     books.handler(request, response, () => response.writeHead(418).end())

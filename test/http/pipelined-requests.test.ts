@@ -57,7 +57,7 @@ const until = async (holds: () => boolean) => {
 const settled = () => new Promise((resolve) => setTimeout(resolve, 60))
 
 describe('a client that sends many requests at once', () => {
-  test('has eight of them worked on, and the rest when those are answered, in order', async () => {
+  test('has eight of them processed at once, and the rest in order', async () => {
     const { routes, open, begun, most } = gate()
     const socket = connectTo(await serve(routes))
     const answers = receive(socket, { answers: 30 })
@@ -72,7 +72,7 @@ describe('a client that sends many requests at once', () => {
     expect(most()).toBe(8)
   })
 
-  test('is not read from while eight are worked on', async () => {
+  test('is not read from while eight are in progress', async () => {
     const { routes, open, begun } = gate()
     const socket = connectTo(await serve(routes, { drainTimeout: 100 }))
     // More than all buffers between the client and the server hold.
@@ -89,7 +89,7 @@ describe('a client that sends many requests at once', () => {
     expect(taken).toBe(false)
   })
 
-  test('has bodies read that arrive after requests before them were answered', async () => {
+  test('has bodies read that arrive after earlier requests were answered', async () => {
     const { routes, open, begun } = gate()
     const server = await serve(routes)
     const socket = connectTo(server)
@@ -113,7 +113,7 @@ describe('a client that sends many requests at once', () => {
       `${post('/api/books/', '').replace('Content-Length: 0', 'Transfer-Encoding: chunked')}zz\r\n`,
       10,
     ],
-  ])('is answered up to where its bytes make no sense: %s', async (_where, garbage, whole) => {
+  ])('is answered up to the first invalid bytes: %s', async (_where, garbage, whole) => {
     const { routes, open } = gate()
     const socket = connectTo(await serve(routes))
     const answers = receive(socket)
@@ -125,7 +125,7 @@ describe('a client that sends many requests at once', () => {
     expect(closed).toBe(true)
   })
 
-  test('has the answers to those that wait when the server drains', async () => {
+  test('gets the responses to waiting requests when the server drains', async () => {
     const { routes, open, begun } = gate()
     const server = await serve(routes)
     const socket = connectTo(server)
@@ -140,7 +140,7 @@ describe('a client that sends many requests at once', () => {
     expect(all).toHaveLength(12)
   })
 
-  test('has nothing more started for it once it is gone, and every request is logged', async () => {
+  test('gets nothing more started once it is gone, and every request is logged', async () => {
     const { routes, open, begun } = gate()
     const server = await serve(routes)
     const socket = connectTo(server)
@@ -157,7 +157,7 @@ describe('a client that sends many requests at once', () => {
     expect(logged()).toBe(begun())
   })
 
-  test('gets no more large answers before it has read some', async () => {
+  test('gets no more large responses before it has read some', async () => {
     const { routes, open, begun } = gate(`"${'x'.repeat(300_000)}"`)
     const socket = connectTo(await serve(routes, { inProgress: 2 }))
     socket.pause()
@@ -174,7 +174,7 @@ describe('a client that sends many requests at once', () => {
   })
 })
 
-test('many clients together have sixty-four requests worked on besides the first of each', async () => {
+test('many clients together have sixty-four requests in progress besides the first of each', async () => {
   const { routes, open, begun, most } = gate()
   const server = await serve(routes)
   const answers = Array.from({ length: 40 }, () => {
@@ -192,7 +192,7 @@ test('many clients together have sixty-four requests worked on besides the first
   expect(most()).toBe(40 + 64)
 })
 
-test('a client with few waiting requests is not cut for those that have many', async () => {
+test('a client with few waiting requests is not cut because of others', async () => {
   const { routes, open, begun } = gate()
   const server = await serve(routes, { drainTimeout: 100 })
   const short = 'GET /api/slow/ HTTP/1.1\r\nHost:a\r\n\r\n'
@@ -216,7 +216,7 @@ test('a client with few waiting requests is not cut for those that have many', a
   expect(greedy[8]?.destroyed).toBe(false)
 })
 
-test.each([1, 8, 12])('a client that has said all that it will say gets its answers: %i', async (count) => {
+test.each([1, 8, 12])('a client that has closed its sending side gets its responses: %i', async (count) => {
   const { routes, open, begun } = gate()
   const socket = connectTo(await serve(routes))
   const answers = receive(socket)

@@ -55,7 +55,7 @@ const sending = (method: string, body: string, ...headers: readonly string[]) =>
 const raw = (...lines: readonly string[]) => `${lines.join('\r\n')}\r\n\r\n`
 const chunked = (coding: string) => request('POST', '/api/books/', [`Transfer-Encoding: ${coding}`, JSON_TYPE], '0\r\n')
 
-describe('a refused request is told what is wrong with it', () => {
+describe('a rejected request gets an explanation', () => {
   test.each<[what: string, bytes: string, type: string, detail: string, headers?: Readonly<Record<string, string>>]>([
     ['no Host', raw('GET /api/books/ HTTP/1.1'), 'malformed-request', 'the request has no Host header'],
     [
@@ -240,14 +240,14 @@ describe('a refused request is told what is wrong with it', () => {
 })
 
 test.each([['http://other.example'], ['http://other.example/'], ['HTTPS://other.example?a=/b'], ['/?a']])(
-  'the root can be asked for as %s',
+  'the root can be requested as %s',
   async (target) => {
     const { answers } = await talk(books.url, request('GET', target))
     expect(answers).toMatchObject([{ status: 200, body: '"the root"' }])
   },
 )
 
-describe('what a handler may not answer is a failure that the log explains', () => {
+describe('an invalid response of a handler is a failure that the log explains', () => {
   test.each([
     ['low', 'a handler returned the status 199; it must be between 200 and 599'],
     ['high', 'a handler returned the status 600; it must be between 200 and 599'],
@@ -275,7 +275,7 @@ describe('what a handler may not answer is a failure that the log explains', () 
   })
 })
 
-describe('requests that are counted', () => {
+describe('counted requests', () => {
   test.each<[milliseconds: number, place: number]>([
     [0, 0],
     [1, 0],
@@ -293,7 +293,7 @@ describe('requests that are counted', () => {
     expect(counted.tallies[2]).toEqual({ status: '2xx', durations, time: milliseconds })
   })
 
-  test('are counted for each route and class of status', () => {
+  test('are counted by route and class of status', () => {
     const traffic = createTraffic()
     traffic.of(undefined).count(200, 3)
     traffic.of(undefined).count(299, 4)
@@ -312,7 +312,7 @@ describe('requests that are counted', () => {
   })
 })
 
-test('the headers that scripts of other origins may send and read are these', () => {
+test('the headers that scripts of other origins may send and read', () => {
   const cors = compileCors({ origins: ['https://a.example'], credentials: true, maxAge: 5, headers: ['X-Tenant'] })
   const asking = (origin: string | undefined) =>
     ({ headers: { origin, 'access-control-request-method': 'PUT' } }) as unknown as Parameters<typeof cors.preflight>[0]

@@ -78,11 +78,11 @@ describe('links to other pages', () => {
   test.each([
     ['where nothing says under which URL', PLAIN],
     ['of a proxy that is not listed', BESIDE],
-  ])('are paths, whatever a client says: %s', async (_case, text) => {
+  ])('are paths, whatever a client sends: %s', async (_case, text) => {
     expect(await ask(text, '/api/authors/', spoofed)).toEqual(both(''))
   })
 
-  test('are URLs of `api.public_url`, whatever a client says', async () => {
+  test('are URLs of `api.public_url`, whatever a client sends', async () => {
     for (const headers of [{}, spoofed])
       expect(await ask(PUBLIC, '/api/authors/', headers)).toEqual(both('https://api.example/v1'))
     const { next, link } = await ask(PUBLIC, '/drf/books/?page_size=1')
@@ -116,11 +116,11 @@ describe('links to other pages', () => {
     [{}, ''],
   ]
 
-  test.each(said)('are what a listed proxy says: %p', async (headers, start) => {
+  test.each(said)('follow the headers of a listed proxy: %p', async (headers, start) => {
     expect(await ask(BEHIND, '/api/authors/', headers)).toEqual(both(start))
   })
 
-  test('are what a listed proxy says rather than `api.public_url`', async () => {
+  test('follow a listed proxy rather than `api.public_url`', async () => {
     const usual = 'https://usual.example'
     const text = yaml(`{ public_url: "${usual}", trusted_proxies: [127.0.0.1] }`)
     apis.set(text, await startApi(text, { database, env: PRODUCTION }))
@@ -130,7 +130,7 @@ describe('links to other pages', () => {
     expect(await ask(text, '/api/authors/', { host: 'evil.example' })).toEqual(both(usual))
   })
 
-  test('are what a listed proxy says only of hosts that `api.hosts` lists, where it does', async () => {
+  test('follow a listed proxy only for hosts in `api.hosts`, if that is set', async () => {
     const text = yaml('{ hosts: [api.example, "*.books.example"], trusted_proxies: [127.0.0.1] }')
     apis.set(text, await startApi(text, { database, env: PRODUCTION }))
     for (const [host, start] of [
@@ -142,7 +142,7 @@ describe('links to other pages', () => {
       expect(await ask(text, '/api/authors/', { forwarded: `proto=https;host="${host}"` })).toEqual(both(start))
   })
 
-  test('are URLs of the environment, which goes before the file', async () => {
+  test('are URLs of the environment, which overrides the file', async () => {
     const url = 'http://[::1]:8080'
     const api = await startApi(PUBLIC, { database, env: { ...PRODUCTION, SNIPPETCTL_PUBLIC_URL: url } })
     apis.set('environment', api)
@@ -150,7 +150,7 @@ describe('links to other pages', () => {
   })
 })
 
-test('a relation is found and set by the URL of a record here, and by no other', async () => {
+test('a relation is shown and set by the URL of a record here, and no other', async () => {
   const api = apis.get(PUBLIC)
   const found = async (author: string) => {
     const response = await api?.fetch(`/api/books/?author=${encodeURIComponent(author)}`)
@@ -168,7 +168,7 @@ test('a relation is found and set by the URL of a record here, and by no other',
   expect([made?.status, await made?.json()]).toEqual([201, { id: expect.any(Number), author: '/api/authors/3/' }])
 })
 
-describe('what is no public URL', () => {
+describe('an invalid public URL', () => {
   const diagnosed = async (text: string, env: Headers = {}) => {
     const { folder, remove } = await makeProject({ 'resources.yaml': text })
     const loaded = await loadApplication({ file: `${folder}/resources.yaml`, env })
@@ -189,12 +189,12 @@ describe('what is no public URL', () => {
     ['{ trusted_proxies: [10.0.0.256] }', '`10.0.0.256` is no IP address, and no range of them'],
     ['{ trusted_proxies: [10.0.0.0/33] }', '`10.0.0.0/33` is no IP address'],
     ['{ trusted_proxies: [] }', 'must not be an empty list'],
-  ])('is refused with its place: %s', async (api, says) => {
+  ])('is rejected with its position: %s', async (api, says) => {
     const [first] = await diagnosed(yaml(api))
     expect([first?.message, first?.range.start.line]).toEqual([expect.stringContaining(says), 2])
   })
 
-  test('is refused in the environment, by its name', async () => {
+  test('is rejected in the environment, by its name', async () => {
     const env = { SNIPPETCTL_PUBLIC_URL: 'api.example' }
     expect(await diagnosed(PUBLIC, env)).toMatchObject([
       { message: 'the environment variable SNIPPETCTL_PUBLIC_URL is malformed: "api.example"', code: 'SC206' },

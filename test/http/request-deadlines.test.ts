@@ -167,8 +167,8 @@ const create = (title: string) => api.send('POST', '/api/books/', { title })
 const titles = async () =>
   (await api.database.query({ text: 'select title from books order by 1', values: [] })).rows.flat()
 
-describe('a request that was answered 504', () => {
-  test('leaves nothing of the transaction that is still under way', async () => {
+describe('a request that timed out with 504', () => {
+  test('rolls back its open transaction', async () => {
     const { held, release } = hold()
     afterCreate.mockImplementationOnce(() => held)
     expect(await problemOf(await create('one'))).toEqual([504, 'timeout', '1'])
@@ -178,7 +178,7 @@ describe('a request that was answered 504', () => {
     expect(await titles()).toEqual(['one'])
   })
 
-  test('tells its handler so by a problem', async () => {
+  test('gives its handler a problem', async () => {
     const { held, release } = hold()
     const over = new Promise<unknown>((resolve) => ended.mockImplementation(resolve))
     work.mockImplementationOnce(() => held)
@@ -189,7 +189,7 @@ describe('a request that was answered 504', () => {
     expect(await titles()).toEqual([])
   })
 
-  test('keeps what a transaction had done before, and what follows that', async () => {
+  test('keeps what earlier transactions committed, and their after-commit tasks', async () => {
     const [waiting, answered] = [hold(), hold()]
     const stored = new Promise<void>((resolve) => {
       later.mockImplementation(async (store) => {
@@ -207,7 +207,7 @@ describe('a request that was answered 504', () => {
   })
 })
 
-test('a request whose transaction is being committed is answered when that is known, and not 504', async () => {
+test('a request whose transaction is committing gets its outcome instead of 504', async () => {
   const slowCommit = `
     create function wait() returns trigger language plpgsql as $$ begin perform pg_sleep(0.9); return null; end $$;
     create constraint trigger slow after insert on books deferrable initially deferred for each row execute function wait()`
@@ -216,7 +216,7 @@ test('a request whose transaction is being committed is answered when that is kn
   expect(await titles()).toEqual(['one'])
 })
 
-test('a request whose only statement takes longer than its time is answered with what comes of that', async () => {
+test('a request whose only statement is slow gets its outcome', async () => {
   const slowInsert = `
     create or replace function nap() returns trigger language plpgsql as $$ begin perform pg_sleep(0.9); return new; end $$;
     create trigger nap before insert on books for each row execute function nap()`
@@ -226,7 +226,7 @@ test('a request whose only statement takes longer than its time is answered with
   expect(await titles()).toEqual(['one'])
 })
 
-test('a handler that goes on after its request was answered changes nothing any more', async () => {
+test('a handler that continues after the response cannot write any more', async () => {
   const { held, release } = hold()
   const over = new Promise<unknown>((resolve) => ended.mockImplementation(resolve))
   work.mockImplementationOnce(() => held)
@@ -236,7 +236,7 @@ test('a handler that goes on after its request was answered changes nothing any 
   expect(await titles()).toEqual([])
 })
 
-test('a handler that begins a transaction after its request was answered stores nothing', async () => {
+test('a handler that begins a transaction after the response stores nothing', async () => {
   const { held, release } = hold()
   const over = new Promise<unknown>((resolve) => ended.mockImplementation(resolve))
   work.mockImplementationOnce(() => held)
@@ -252,14 +252,14 @@ describe('a handler that writes without a pause', () => {
     ['vain', [504, 'timeout', '1']],
     ['inside', [504, 'timeout', '1']],
     ['reader', [504, 'timeout', '1']],
-  ])('is ended at the deadline, and told what came of it: %s', async (path, expected) => {
+  ])('is ended at the deadline, and learns the outcome: %s', async (path, expected) => {
     enough = false
     const late = setTimeout(() => (enough = true), 3_000)
     expect(await problemOf(await api.send('POST', `/api/${path}/`, {}))).toEqual(expected)
     clearTimeout(late)
   })
 
-  test('in a transaction after a commit is ended too, and stores nothing of it', async () => {
+  test('in a transaction after a commit is ended too, and rolled back', async () => {
     const over = new Promise<unknown>((resolve) => ended.mockImplementation(resolve))
     expect((await api.send('POST', '/api/after/', {})).status).toBe(204)
     expect(await over).toMatchObject({ type: 'timeout' })
@@ -267,22 +267,22 @@ describe('a handler that writes without a pause', () => {
   })
 })
 
-test('a body that has arrived long before it is read gives its handler no more time', async () => {
+test('a body that has arrived long before it is read does not extend the deadline', async () => {
   expect(await problemOf(await api.send('POST', '/api/late-reader/', {}))).toEqual([504, 'timeout', '1'])
 })
 
 describe('a request that fails after it has', () => {
-  test('read in a transaction, and written to no record, may be sent again', async () => {
+  test('read in a transaction, and written to no record, may be retried', async () => {
     await create('one')
     expect(await problemOf(await api.fetch('/api/reads/'))).toEqual([503, 'unavailable', '1'])
   })
 
-  test('stored something in a transaction may not', async () => {
+  test('stored something in a transaction may not be retried', async () => {
     expect(await problemOf(await api.fetch('/api/writes/'))).toEqual([504, 'outcome-unknown', null])
   })
 })
 
-describe('a transaction that is over before it has a connection', () => {
+describe('a transaction that ends before it has a connection', () => {
   /** Has all connections of the pool. */
   const takeAll = async () => {
     const { held, release } = hold()
@@ -291,7 +291,7 @@ describe('a transaction that is over before it has a connection', () => {
     return { free: () => (release(), Promise.all(all)) }
   }
 
-  test('waits for none any more, and costs none', async () => {
+  test('stops waiting, and uses no connection', async () => {
     const { free } = await takeAll()
     expect(await problemOf(await create('one'))).toEqual([504, 'timeout', '1'])
     const { waiting, max } = api.database.usage()
@@ -301,7 +301,7 @@ describe('a transaction that is over before it has a connection', () => {
     expect(api.database.usage().open).toBe(max)
   })
 
-  test('is not begun', async () => {
+  test('does not begin', async () => {
     await (await takeAll()).free()
     const { open } = api.database.usage()
     const reason = new Error('too late')
@@ -312,7 +312,7 @@ describe('a transaction that is over before it has a connection', () => {
   })
 })
 
-describe('code of a plugin that never ends', () => {
+describe('plugin code that never ends', () => {
   const send = (path: string, init: RequestInit = {}) =>
     filed.fetch(`/api${path}`, {
       method: 'POST',
@@ -349,7 +349,7 @@ describe('code of a plugin that never ends', () => {
     expect(await failed(before)).toContainEqual(expect.objectContaining(entry))
   })
 
-  test('loses its connection though its client has gone', async () => {
+  test('loses its connection although its client has gone', async () => {
     const before = failures().length
     const gone = new AbortController()
     const asked = send('/books/', { signal: gone.signal })
@@ -362,7 +362,7 @@ describe('code of a plugin that never ends', () => {
     await free()
   })
 
-  test('after a commit keeps no connection, and nothing else that follows the commit from running', async () => {
+  test('in an after-commit task keeps no connection, and does not delay other tasks', async () => {
     const before = failures().length
     expect((await send('/later/', { body: '{}' })).status).toBe(204)
     const last = { text: "select count(*) from books where title = 'last'", values: [] }

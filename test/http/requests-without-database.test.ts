@@ -31,7 +31,7 @@ test.each([
   ['PUT', '/api/snippets/abc/', VALID, 404],
   ['PUT', '/api/snippets-viewset/abc/', VALID, 404],
   ['PATCH', '/api/snippets-viewset/1/', '{"title":1}', 400],
-])('%s %s with the body %s is answered %d without asking the database', async (method, path, body, status) => {
+])('%s %s with the body %s gets status %d without a query', async (method, path, body, status) => {
   const response = await api.fetch(path, body === undefined ? { method } : { method, body, headers: JSON_TYPE })
   expect(response.status).toBe(status)
 })
@@ -45,7 +45,7 @@ test.each([
   ['GET', '/api/snippets-viewset/', undefined, 'application/problem+json'],
   ['POST', '/api/snippets-viewset/', VALID, 'application/problem+json'],
   ['PATCH', '/api/snippets-viewset/1/', '{}', 'application/problem+json'],
-])('%s %s, which needs the database, is answered 503 with Retry-After', async (method, path, body, type) => {
+])('%s %s, which needs the database, gets 503 with Retry-After', async (method, path, body, type) => {
   const response = await api.fetch(path, body === undefined ? { method } : { method, body, headers: JSON_TYPE })
   const text = await response.text()
   expectSound({ status: response.status, headers: Object.fromEntries(response.headers), body: text })

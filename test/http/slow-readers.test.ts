@@ -97,8 +97,8 @@ async function untilQuiet(): Promise<void> {
   for (let earlier = -1; earlier < lists(); await new Promise((resolve) => setTimeout(resolve, 200))) earlier = lists()
 }
 
-describe('while clients do not read the lists that they asked for', () => {
-  test('further lists wait before they ask the database, until those are read', async () => {
+describe('while clients do not read their lists', () => {
+  test('further lists wait before they query the database', async () => {
     const server = await serve(PATIENT)
     floodWith(4, server)
     await untilQuiet()
@@ -110,7 +110,7 @@ describe('while clients do not read the lists that they asked for', () => {
     expect(lists()).toBe(32)
   })
 
-  test('a list that waits for too long is refused, without a question to the database', async () => {
+  test('a list that waits too long is rejected, without a query', async () => {
     const server = await serve({ ...PATIENT, sendTimeout: 300 })
     floodWith(4, server)
     await untilQuiet()
@@ -121,7 +121,7 @@ describe('while clients do not read the lists that they asked for', () => {
     expect(lists()).toBe(earlier)
   })
 
-  test('a list of one record is answered at once, also when there was a much longer record before', async () => {
+  test('a list of one record is answered at once, even after a much longer record', async () => {
     const server = await serve({ ...PATIENT, sendTimeout: 300 })
     const noteAt = (page: number) => server.fetch(`/notes/?page=${page}&page_size=1`)
     await noteAt(1)
@@ -132,7 +132,7 @@ describe('while clients do not read the lists that they asked for', () => {
     expect((await noteAt(2)).status).toBe(200)
   })
 
-  test('those who take nothing of large answers are cut, so that others get theirs', async () => {
+  test('clients that read nothing of large responses are cut, so that others get theirs', async () => {
     const server = await serve({ ...PATIENT, stallTimeout: 300 })
     floodWith(4, server)
     await untilQuiet()
@@ -141,7 +141,7 @@ describe('while clients do not read the lists that they asked for', () => {
     expect((await answer.text()).length).toBeGreaterThan(PAGE)
   })
 
-  test('those who take too little of them at a time are cut too', async () => {
+  test('clients that read too slowly are cut, too', async () => {
     const server = await serve({ ...PATIENT, sendTimeout: 8_000, stallTimeout: 500, stallRate: 8 * 1024 * 1024 })
     floodWith(4, server)
     await untilQuiet()
@@ -151,7 +151,7 @@ describe('while clients do not read the lists that they asked for', () => {
     expect((await answer.text()).length).toBeGreaterThan(PAGE)
   })
 
-  test('those who read them fast enough get them whole', async () => {
+  test('clients that read fast enough get everything', async () => {
     const server = await serve({ ...PATIENT, stallTimeout: 500, stallRate: 1 })
     floodWith(4, server)
     await untilQuiet()

@@ -124,8 +124,8 @@ describe('traceparent', () => {
   })
 })
 
-describe('OpenTelemetry that a plugin has set up', () => {
-  test('gets a span for each request, below that of the client and above those of handlers', async () => {
+describe('OpenTelemetry, set up by a plugin,', () => {
+  test('gets a span for each request, between those of the client and the handlers', async () => {
     const server = await serve('traced.yaml')
     const headers = { traceparent: `00-${TRACE}-${PARENT}-01`, 'x-request-id': 'order-4711' }
     const { trace } = (await (await fetch(`${server.url}/api/inner/`, { headers })).json()) as { trace: Entry }
@@ -150,7 +150,7 @@ describe('OpenTelemetry that a plugin has set up', () => {
     expect(entries.find(({ event }) => event === 'request')).toMatchObject({ trace_id: TRACE })
   })
 
-  test('begins a trace of its own for a request without one, and marks failures', async () => {
+  test('begins a trace for a request without one, and marks failures', async () => {
     const server = await serve('traced.yaml')
     expect((await fetch(`${server.url}/api/fail/`)).status).toBe(500)
     const entries = await entriesOf(server)

@@ -35,7 +35,7 @@ const send = async (method: string, path: string, body?: unknown, headers?: Read
 }
 const titles = async () => (await send('GET', '/api/books/')).text
 
-describe('what has no query parameters refuses any, before it does anything', () => {
+describe('an operation without query parameters rejects any, before it does anything', () => {
   test.each<[method: string, path: string, body: unknown]>([
     ['GET', '/api/books/1/?x=1', undefined],
     ['HEAD', '/api/books/1/?x=1', undefined],
@@ -60,7 +60,7 @@ describe('what has no query parameters refuses any, before it does anything', ()
     expect(await titles()).toBe(before)
   })
 
-  test('and keeps no answer for the key of such a request', async () => {
+  test('and stores no response for the key of such a request', async () => {
     const key = { 'idempotency-key': 'once' }
     expect((await send('POST', '/api/books/?x=1', { title: 'Kept' }, key)).status).toBe(400)
     expect((await send('POST', '/api/books/', { title: 'Kept' }, key)).status).toBe(201)
@@ -69,7 +69,7 @@ describe('what has no query parameters refuses any, before it does anything', ()
   test.each([
     ['=1', 'a query parameter has no name'],
     ['%ff=1', 'is not percent-encoded UTF-8'],
-  ])('and what is no parameter: %s', async (search, says) => {
+  ])('and invalid parameters: %s', async (search, says) => {
     const { status, text } = await send('GET', `/api/books/1/?${search}`)
     expect([status, text]).toEqual([400, expect.stringContaining(says)])
   })
@@ -81,7 +81,7 @@ test.each([
   ['PUT', '/api/panel/1/?fields=id', 'fields'],
   ['DELETE', '/api/panel/1/?expand=author', 'expand'],
   ['POST', '/api/panel/?fields=id', 'fields'],
-])('a record in a dialect refuses a selection, as its list does: %s %s', async (method, path, name) => {
+])('a record in a dialect rejects `fields` and `expand`, as its list does: %s %s', async (method, path, name) => {
   const { status, text } = await send(
     method,
     path,
@@ -96,7 +96,7 @@ test.each([
   ['separators alone', '/api/books/1/?&&', '"title":"One"'],
   ['a resource that ignores unknown parameters', '/api/lax/1/?x=1', '"title":"One"'],
   ['a dialect, whose clients send parameters to any address', '/api/panel/1/?x=1', '"title":"One"'],
-])('it leaves alone %s', async (_what, path, shows) => {
+])('it ignores %s', async (_what, path, shows) => {
   const { status, text } = await send('GET', path)
   expect([status, text]).toEqual([200, expect.stringContaining(shows)])
 })

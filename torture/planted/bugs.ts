@@ -144,7 +144,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/http/entity-tags.ts',
     search: `"([!#-~\\x80-\\xff]*)"[ \\t]*)?(,|$)`,
     replace: `"([!#-~\\x80-\\xff]*)")?[ \\t]*(,|$)`,
-    caughtBy: { file: 'test/http/linear-input', test: 'take linear time, every one', database: 'embedded' },
+    caughtBy: { file: 'test/http/linear-input', test: 'all take linear time', database: 'embedded' },
   },
   {
     name: 'a connection has all that it pipelines worked on at once',
@@ -360,7 +360,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/http/outcomes.ts',
     search: 'const { expired, overdue, ending } = exchange',
     replace: 'const { expired, overdue, ending } = { ...exchange, expired: false, overdue: false }',
-    caughtBy: { file: 'test/http/request-deadlines', test: 'changes nothing any more', database: 'local' },
+    caughtBy: { file: 'test/http/request-deadlines', test: 'cannot write any more', database: 'local' },
   },
   {
     name: 'odd statements take the places of busy ones',
@@ -374,7 +374,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/http/hosts.ts',
     search: '? isLocalName(name) :',
     replace: '? isLocalName(name) || hosts.length === 0 :',
-    caughtBy: { file: 'test/http/other-sites', test: 'is not answered for on loopback', database: 'local' },
+    caughtBy: { file: 'test/http/other-sites', test: 'is rejected on loopback', database: 'local' },
   },
   {
     name: 'pages of other sites may write',
@@ -388,14 +388,14 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/resource/body-limit.ts',
     search: 'return Math.min(most, Math.max(SMALLEST_LIMIT, records * longestRecord(fields)))',
     replace: 'return Math.max(SMALLEST_LIMIT, most > 0 ? records * longestRecord(fields) : 0)',
-    caughtBy: { file: 'test/http/body-limits', test: 'above the limit that the file sets', database: 'local' },
+    caughtBy: { file: 'test/http/body-limits', test: 'above the configured limit', database: 'local' },
   },
   {
     name: 'anybody may say the public URL',
     file: 'src/http/public-url.ts',
     search: "remoteAddress !== '' && trusted.check(remoteAddress, family) ?",
     replace: "remoteAddress !== '' || trusted.check(remoteAddress, family) ?",
-    caughtBy: { file: 'test/http/public-url', test: 'are paths, whatever a client says', database: 'local' },
+    caughtBy: { file: 'test/http/public-url', test: 'are paths, whatever a client sends', database: 'local' },
   },
   {
     name: 'a list in a dialect is cut at the size of a page',
