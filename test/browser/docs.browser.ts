@@ -30,7 +30,7 @@ describeInChromium('Swagger UI in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
-  test('shows every route and tries one out, asking nobody but this server', async () => {
+  test('shows every route and tries one out, using no other server', async () => {
     await page.goto(`${api.url}/docs`)
     await page.locator('#operations-snippet-createSnippet .opblock-summary-control').click()
     await page.locator('#operations-snippet-createSnippet .try-out__btn').click()
@@ -49,7 +49,7 @@ describeInChromium('Swagger UI in Chromium', () => {
     expect(paths).toBe(Object.values(described).flatMap((methods) => Object.keys(methods)).length)
   })
 
-  test('takes no other document from the address', async () => {
+  test('loads no other document named in the URL', async () => {
     await page.goto(`${api.url}/docs?url=${encodeURIComponent('http://elsewhere.example/openapi.json')}`)
     await page.locator('.opblock').first().waitFor()
     expect(await page.locator('.info .title').innerText()).toContain('Snippet service')

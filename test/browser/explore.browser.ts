@@ -55,7 +55,7 @@ describeInChromium('Explore in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
-  test('makes a record with the keyboard alone (promise 08)', async () => {
+  test('creates a record with the keyboard alone (promise 08)', async () => {
     await open('/explore/api/books/')
     const until = async (words: string) => {
       for (let presses = 0; presses < 60; presses += 1) {
@@ -85,7 +85,7 @@ describeInChromium('Explore in Chromium', () => {
     expect(await page.getByRole('cell', { name: 'The Word for World Is Forest' }).count()).toBe(1)
   })
 
-  test('shows each message under its field, and keeps what was typed (promise 08)', async () => {
+  test('shows each message under its field, and keeps the input (promise 08)', async () => {
     await open('/explore/api/books/')
     await page.getByRole('button', { name: 'New book' }).click()
     await page.getByLabel('Title').fill('x'.repeat(101))
@@ -104,7 +104,7 @@ describeInChromium('Explore in Chromium', () => {
     expect(await findFaults()).toEqual([])
   })
 
-  test('changes what was changed and nothing else, and shows the request as curl', async () => {
+  test('sends only changed fields, and shows the request as curl', async () => {
     await open('/explore/api/books/1/')
     await page.getByRole('button', { name: 'Edit' }).click()
     await page.getByLabel('Copies', { exact: true }).fill('18446744073709551615')
@@ -127,7 +127,7 @@ describeInChromium('Explore in Chromium', () => {
     expect(await (await api.fetch('/api/books/1/')).json()).toMatchObject({ copies: null })
   })
 
-  test('deletes a record once that was confirmed, and says why it cannot', async () => {
+  test('deletes a record after confirmation, and explains why it cannot', async () => {
     await open('/explore/api/authors/1/')
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
@@ -157,7 +157,7 @@ describeInChromium('Explore in Chromium', () => {
     await page.waitForURL('**/explore/api/books/?author=*')
   })
 
-  test('proposes related records as the API lists them', async () => {
+  test('suggests related records from the API', async () => {
     await open('/explore/api/books/')
     await page.getByRole('button', { name: 'New book' }).click()
     await page.getByRole('dialog').getByLabel('Author').fill('St')
@@ -173,7 +173,7 @@ describeInChromium('Explore in Chromium', () => {
       '/explore/api/books/?pgae=2',
       '/explore/api/books/3/',
       '/explore/api/nowhere/',
-    ])('has nothing at %s that keeps somebody out', async (path) => {
+    ])('has no accessibility violations at %s', async (path) => {
       await page.emulateMedia({ colorScheme })
       const answer = await open(path)
       // The browser says of a page that is an error that it is one.
@@ -199,7 +199,7 @@ describeInChromium('Explore in Chromium', () => {
     }
   })
 
-  test('shows everything but forms without JavaScript', async () => {
+  test('shows everything except forms without JavaScript', async () => {
     const still = await page.context().newCDPSession(page)
     await still.send('Emulation.setScriptExecutionDisabled', { value: true })
     await open('/explore/api/books/')
@@ -212,7 +212,7 @@ describeInChromium('Explore in Chromium', () => {
 })
 
 describeInChromium('Explore of a plugin in Chromium', () => {
-  test('sends a body to a route that a plugin has made', async () => {
+  test('sends a body to a route of a plugin', async () => {
     const snippets = await startApi(SNIPPETS_FILE)
     const browser = await openChromium()
     try {

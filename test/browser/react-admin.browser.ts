@@ -57,7 +57,7 @@ describeInChromium('react-admin in Chromium', () => {
     await page.screenshot({ path: join(SHOTS, `${name}.png`) })
   }
 
-  test('shows a list, page by page, in another order and filtered (promise 16)', async () => {
+  test('shows a list, paged, ordered and filtered (promise 16)', async () => {
     await page.getByText('page 1, 42 books').waitFor()
     await rows('Book 42')
     await shoot('react-admin-list')
@@ -71,7 +71,7 @@ describeInChromium('react-admin in Chromium', () => {
     await page.getByText('page 1, 42 books').waitFor()
   })
 
-  test('puts what is wrong under its field, and saves what is right', async () => {
+  test('shows errors under their fields, and saves valid input', async () => {
     await page.getByRole('link', { name: '7', exact: true }).click()
     const title = page.getByLabel('title')
     await page.waitForFunction(`document.querySelector('input[name=title]')?.value === 'Book 07'`)
@@ -97,7 +97,7 @@ describeInChromium('react-admin in Chromium', () => {
     await page.getByText('page 1, 42 books').waitFor()
   })
 
-  test('says nothing in the console but for the refusal, and asks no other host', () => {
+  test('logs nothing but the rejected request, and contacts no other host', () => {
     expect(complaints).toEqual([])
   })
 })

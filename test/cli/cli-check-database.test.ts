@@ -69,7 +69,7 @@ async function warnings() {
 }
 
 describe('check --database', () => {
-  test('finds nothing wrong with a database that the migrations made', async () => {
+  test('finds nothing wrong with a migrated database', async () => {
     await run('migrate', 'up')
     expect(await run('check', '--database')).toEqual({
       code: 0,
@@ -78,7 +78,7 @@ describe('check --database', () => {
     })
   })
 
-  test('warns of a message for a constraint that the table does not have', async () => {
+  test('warns about a message for a constraint that the table lacks', async () => {
     await run('migrate', 'up')
     const text = YAML.replace(
       '    indexes:\n',
@@ -139,7 +139,7 @@ describe('check --database', () => {
       '15:9 `(title, id)`',
       'create index',
     ],
-  ])('names an index that is missing: %s', async (_name, statement, where, again) => {
+  ])('names a missing index: %s', async (_name, statement, where, again) => {
     await prepare(statement)
     const missing = (await warnings()).filter(({ code }) => code === 'SC403')
     const [{ message = '', range, help = [] } = {}] = missing
@@ -151,12 +151,12 @@ describe('check --database', () => {
   test.each([
     ['read backwards', 'create index mine on books (title desc, id desc)'],
     ['with more columns', 'create index mine on books (title, id, pages)'],
-  ])('takes another index for the one that is missing: %s', async (_name, statement) => {
+  ])('accepts another index instead of the missing one: %s', async (_name, statement) => {
     await prepare('drop index books_title_id_idx', statement)
     expect(await warnings()).toEqual([])
   })
 
-  test('names an index that is not valid', async () => {
+  test('names an invalid index', async () => {
     await prepare(`update pg_index set indisvalid = false where indexrelid = 'books_title_id_idx'::regclass`)
     expect(await warnings()).toMatchObject([
       {
@@ -184,7 +184,7 @@ describe('check --database', () => {
       '`books_title_id_idx` starts with the same columns',
     ],
     ['on a field that is unique', 'create index mine on books (isbn)', '`books_isbn_key` starts with the same columns'],
-  ])('names an index of the database that is not needed: %s', async (_name, statement, message) => {
+  ])('names an unneeded index of the database: %s', async (_name, statement, message) => {
     await prepare(statement)
     expect(await warnings()).toMatchObject([
       {
@@ -200,12 +200,12 @@ describe('check --database', () => {
     ['is over an expression', 'create index mine on books (lower(title))'],
     ['is of another kind', 'create index mine on books using hash (pages)'],
     ['a list reads by', 'create index mine on books (title, pages)'],
-  ])('says nothing of an index of the database that %s', async (_name, statement) => {
+  ])('does not report an index of the database that %s', async (_name, statement) => {
     await prepare(statement)
     expect(await warnings()).toEqual([])
   })
 
-  test('says what is pending, compares nothing, and exits with 1', async () => {
+  test('reports pending migrations, compares nothing, and exits with 1', async () => {
     await run('migrate', 'up')
     await project.write('migrations/0002_more.sql', '-- up\nselect 1;\n')
     const text = await run('check', '--database')
@@ -223,7 +223,7 @@ describe('check --database', () => {
     })
   })
 
-  test('names a table that no migration makes', async () => {
+  test('names a table that no migration creates', async () => {
     await prepare()
     await project.write(
       'resources.yaml',
@@ -232,7 +232,7 @@ describe('check --database', () => {
     expect(await warnings()).toMatchObject([{ code: 'SC403', message: 'the database has no table `shelf`' }])
   })
 
-  test('prints what it finds, and exits with 0', async () => {
+  test('prints its findings, and exits with 0', async () => {
     await project.write('migrations/0001_all.sql', MIGRATION.replace(/create index books_title.*\n/, ''))
     await run('migrate', 'up')
     const { code, stdout, stderr } = await run('check', '--database')
@@ -241,14 +241,14 @@ describe('check --database', () => {
     expect(stdout).toMatch(/\nresources\.yaml: ok, 1 resource, 6 routes, 1 warning\ndatabase: 4 indexes compared\n$/)
   })
 
-  test('makes no embedded database', async () => {
+  test('creates no embedded database', async () => {
     const { code, stdout, stderr } = await runCli(['check', '--database'], { cwd: project.folder })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^error: there is no database yet: .*\n {2}= help: make it: snippetctl migrate up\n$/)
     expect(existsSync(join(project.folder, '.snippetctl', 'pg'))).toBe(false)
   })
 
-  test('exits with 2 when the database cannot be reached', async () => {
+  test('exits with 2 if the database is unreachable', async () => {
     const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nowhere' }
     const { code, stderr } = await runCli(['check', '--database'], { cwd: project.folder, env })
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot reach the database') })

@@ -40,18 +40,18 @@ async function check(yaml: string, ...args: readonly string[]) {
 }
 
 describe('check', () => {
-  test('says in one line that a configuration is in order', async () => {
+  test('reports a valid configuration in one line', async () => {
     const outcome = await check(INDEXED)
     expect(outcome).toEqual({ code: 0, stdout: 'resources.yaml: ok, 1 resource, 6 routes\n', stderr: '' })
   })
 
-  test('finds nothing wrong with the configuration of this repository', async () => {
+  test('accepts the configuration of this repository', async () => {
     const outcome = await runCli(['check'])
     expect(outcome).toMatchObject({ code: 0, stderr: '' })
     expect(outcome.stdout).toMatch(/^resources\.yaml: ok, 1 resource, \d+ routes\n$/)
   })
 
-  test('prints every error with its place, a caret and help, and their number last (promise 03)', async () => {
+  test('prints every error with its position, a caret and help, then their number (promise 03)', async () => {
     const { code, stdout, stderr } = await check(BROKEN)
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
     expect(stdout).toContain('--> resources.yaml:9:22\n')
@@ -76,7 +76,7 @@ describe('check', () => {
     })
   })
 
-  test('says of every mistake of shape, in the compiled program, what the sources say', async () => {
+  test('reports shape errors the same in the compiled program as in the sources', async () => {
     const expected = checkText(MISSHAPEN)
     if (!Array.isArray(expected)) throw new Error('the configuration is in order')
     expect(new Set(expected.map(({ code }) => code)).size).toBeGreaterThanOrEqual(7)
@@ -84,7 +84,7 @@ describe('check', () => {
     expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify(toJson(expected))))
   })
 
-  test('prints JSON for a configuration in order too', async () => {
+  test('prints JSON for a valid configuration too', async () => {
     const { code, stdout } = await check(INDEXED, '--format', 'json')
     expect({ code, json: JSON.parse(stdout) }).toEqual({
       code: 0,
@@ -92,7 +92,7 @@ describe('check', () => {
     })
   })
 
-  test('prints one annotation a line with --format github', async () => {
+  test('prints one annotation per line with --format github', async () => {
     const { code, stdout } = await check(BROKEN, '--format', 'github')
     expect(code).toBe(1)
     const lines = stdout.trimEnd().split('\n')
@@ -100,7 +100,7 @@ describe('check', () => {
     expect(lines[0]).toMatch(/^::error file=resources\.yaml,line=9,col=22,/)
   })
 
-  test('warns of an index that is missing, with the line to add, and exits with 0', async () => {
+  test('warns about a missing index with the line to add, and exits with 0', async () => {
     const { code, stdout, stderr } = await check(BOOKS)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/^warning\[SC401\]: no index serves the filter `title`/)
@@ -135,7 +135,7 @@ describe('check', () => {
     { file: 'gone.js', text: undefined },
     { file: 'plugin.js', text: 'throw new Error("out of order")\n' },
     { file: 'plugin.js', text: 'export default 7\n' },
-  ])('finds the plugin $text', async ({ file, text }) => {
+  ])('reports $text in a plugin', async ({ file, text }) => {
     project = await makeProject({
       'resources.yaml': `${BOOKS}plugins:\n  - ./${file}\n`,
       'package.json': '{"type":"module"}',
@@ -147,7 +147,7 @@ describe('check', () => {
     expect(stdout).toContain(file)
   })
 
-  test('exits with 2 when there is no file to check', async () => {
+  test('exits with 2 if there is no file to check', async () => {
     const outcome = await runCli(['check', '--config', 'nowhere.yaml'])
     expect(outcome).toMatchObject({ code: 2, stdout: '' })
     expect(outcome.stderr).toBe(
@@ -155,7 +155,7 @@ describe('check', () => {
     )
   })
 
-  test('takes the configuration that SNIPPETCTL_CONFIG names', async () => {
+  test('uses the configuration in SNIPPETCTL_CONFIG', async () => {
     project = await makeProject({ 'conf/other.yaml': INDEXED })
     const { stdout } = await runCli(['check'], { cwd: project.folder, env: { SNIPPETCTL_CONFIG: 'conf/other.yaml' } })
     expect(stdout).toBe('conf/other.yaml: ok, 1 resource, 6 routes\n')

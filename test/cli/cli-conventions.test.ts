@@ -35,7 +35,7 @@ describe('the command line', () => {
     expect(stdout).toContain('$ snippetctl')
   })
 
-  test('has nothing of the embedded database compiled a second time for a short command', async () => {
+  test("does not optimise the embedded database's code for a short command", async () => {
     const project = await makeProject({ 'resources.yaml': BOOKS })
     try {
       const words = ['--trace-wasm-compilation-times', COMMAND, 'migrate', 'plan', '--config', 'resources.yaml']
@@ -67,14 +67,14 @@ describe('the command line', () => {
     { args: ['check', '--format', 'xml'], message: 'Allowed choices are text, json, github' },
     { args: ['serve', '--port', '65536'], message: 'A port must be an integer from 0 to 65535' },
     { args: ['serve', '--port', '80a'], message: 'A port must be an integer from 0 to 65535' },
-  ])('exits with 2 for $args and says why on stderr', async ({ args, message }) => {
+  ])('exits with 2 for $args and prints why on stderr', async ({ args, message }) => {
     const outcome = await runCli(args)
     expect(outcome).toMatchObject({ code: 2, stdout: '' })
     expect(outcome.stderr).toContain(message)
     expect(outcome.stderr).not.toContain('Did you mean')
   })
 
-  test('judges a port from the environment like one from the flag', async () => {
+  test('validates a port from the environment like one from the flag', async () => {
     const { code, stderr } = await runCli(['serve'], { env: { PORT: 'http' } })
     expect(code).toBe(2)
     expect(stderr).toContain("from env 'PORT'")
@@ -85,14 +85,14 @@ describe('the command line', () => {
     { env: { FORCE_COLOR: '1' }, args: [], colored: true },
     { env: { FORCE_COLOR: '1', NO_COLOR: '1' }, args: ['--no-color'], colored: true },
     { env: { FORCE_COLOR: '0' }, args: [], colored: false },
-  ])('colours what no terminal reads only when $env forces it', async ({ env, args, colored }) => {
+  ])('colours output to a pipe only if $env forces it', async ({ env, args, colored }) => {
     const project = await makeProject({ 'resources.yaml': BOOKS })
     const { stdout } = await runCli(['routes', ...args], { cwd: project.folder, env })
     await project.remove()
     expect(stdout.includes(ESCAPE)).toBe(colored)
   })
 
-  test('prints the errors of a configuration on stderr and exits with 2 when a command needs it', async () => {
+  test('prints configuration errors on stderr and exits with 2 if a command needs the configuration', async () => {
     const project = await makeProject({ 'resources.yaml': BOOKS.replace('type: string', 'type: strng') })
     const outcome = await runCli(['routes'], { cwd: project.folder })
     await project.remove()

@@ -33,7 +33,7 @@ const examine = async (env: Readonly<Record<string, string>> = {}) => {
   return { code, ok, of, text: stdout }
 }
 
-test('finds nothing wrong with a project that is in order, and makes no database', async () => {
+test('finds nothing wrong with a valid project, and creates no database', async () => {
   const sound = BOOKS.replace('    filterable: [title]\n', '')
   project = await makeProject({ 'resources.yaml': sound, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
   const database = await openOnlyOnServer()
@@ -49,7 +49,7 @@ test('finds nothing wrong with a project that is in order, and makes no database
   expect(stderr).toMatch(/\n\d checks, 0 failed, 0 warnings\n$/)
 })
 
-test('names a repair for each thing that is wrong, and no password (promise 21)', async () => {
+test('names a fix for each problem, and no password (promise 21)', async () => {
   project = await makeProject({ 'resources.yaml': BOOKS, '.snippetctl': 'a file where a folder belongs' })
   await project.write('package-lock.json', '{"packages":{"node_modules/snippetctl":{"version":"0.0.1"}}}')
   const port = createServer().listen(0, '127.0.0.1')
@@ -73,7 +73,7 @@ test('names a repair for each thing that is wrong, and no password (promise 21)'
   expect(text).not.toContain('s3cret')
 })
 
-test('tells of a configuration with errors, and of none', async () => {
+test('reports a configuration with errors, and a missing one', async () => {
   project = await makeProject({ 'resources.yaml': BOOKS.replace('type: string', 'type: strng') })
   expect((await examine()).of('configuration')).toEqual({
     check: 'configuration',
@@ -88,7 +88,7 @@ test('tells of a configuration with errors, and of none', async () => {
   expect(of('configuration')?.help).toContain('or make a project: snippetctl new NAME')
 })
 
-test('tells of migrations that are not applied', async () => {
+test('reports pending migrations', async () => {
   const database = await openOnlyOnServer()
   project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
   // An embedded database that is there.
@@ -102,7 +102,7 @@ test('tells of migrations that are not applied', async () => {
   expect(of('clock')).toMatchObject({ state: 'ok' })
 })
 
-test('finds nothing wrong where the project is being served', async () => {
+test('finds nothing wrong while the project is being served', async () => {
   const database = await openOnlyOnServer()
   project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
   const server = await startServe(['--migrate'], { cwd: project.folder, env: envOf(database) })

@@ -40,7 +40,7 @@ describe('explain, for a table of 5000 rows', () => {
     ['title=x7', /\n {2}= help: add under `models\.book`: `indexes: \[\[title, id\]\]`\n$/],
     ['title__contains=nothing', /\n {2}= help: no index that the file can declare serves `title__contains`\n$/],
     ['page_size=2', /pages? read\n$/],
-  ])('says what would help with %s', async (query, expected) => {
+  ])('advises for %s', async (query, expected) => {
     const { stdout } = await run('explain', 'book-list', query)
     expect(stdout).toMatch(expected)
   })
@@ -53,7 +53,7 @@ describe('explain', () => {
   })
   afterAll(closeBooks)
 
-  test('prints the SQL of a list, its plan, what is read, and the line that would help', async () => {
+  test('prints the SQL of a list, its plan, the rows read, and the line that would help', async () => {
     const { code, stdout, stderr } = await run('explain', 'book-list', '?title=It%27s&page=2')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const lines = stdout.split('\n')
@@ -74,7 +74,7 @@ describe('explain', () => {
     expect(stdout).toMatch(/\nindex {2}books_pkey\nrows {3}1 estimated, 0 actual\n/)
   })
 
-  test('takes what a client wants to see of a record', async () => {
+  test('accepts `fields` and `expand` of a record', async () => {
     const { code, stdout } = await run('explain', 'some-detail', 'id=5', 'fields=title')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^GET \/api\/some\/5\/\?fields=title\n/)
@@ -103,7 +103,7 @@ describe('explain', () => {
     })
   })
 
-  test('asks for the migrations that are pending', async () => {
+  test('reports pending migrations', async () => {
     await project.write('migrations/0002_more.sql', '-- up\nselect 1;\n')
     const { code, stdout, stderr } = await run('explain', 'book-list')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -111,7 +111,7 @@ describe('explain', () => {
   })
 })
 
-describe('explain, where there is no database yet', () => {
+describe('explain without a database', () => {
   beforeAll(() => openBooks(BOOKS_MIGRATION))
   afterAll(closeBooks)
 
@@ -132,7 +132,7 @@ describe('explain, where there is no database yet', () => {
     [2, ['book-detail', 'id=5', 'title=x'], '`book-detail` has no parameter `title`', ''],
     [2, ['some-detail', 'id=5', 'fields=titel'], 'the parameter `fields` names `titel`; known are id, title', ''],
     [2, ['book-list'], 'there is no database yet', 'snippetctl migrate up'],
-  ])('exits with %i for %j, and makes no database', async (expected, args, message, help) => {
+  ])('exits with %i for %j, and creates no database', async (expected, args, message, help) => {
     const { code, stdout, stderr } = await runCli(['explain', ...args], { cwd: project.folder })
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
     expect(stderr).toMatch(/^error: /)
@@ -142,7 +142,7 @@ describe('explain, where there is no database yet', () => {
   })
 })
 
-describe('explain, of what is no route,', () => {
+describe('explain of a word that is not a route,', () => {
   const explain = (...args: readonly string[]) => runCli(['explain', ...args])
 
   test.each([
@@ -152,7 +152,7 @@ describe('explain, of what is no route,', () => {
     ['models.fields.decimal', 'precision     required  How many digits there are in all.'],
     ['resources', ' The fields that lists can be filtered by'],
     ['models.feilds', '`feilds` was taken for a name; there is a key `fields`'],
-  ])('tells what %s means', async (word, text) => {
+  ])('explains %s', async (word, text) => {
     const { code, stdout, stderr } = await explain(word)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain(text)
@@ -169,7 +169,7 @@ describe('explain, of what is no route,', () => {
     expect(stderr).toContain(help)
   })
 
-  test('is JSON where that is asked for', async () => {
+  test('prints JSON on request', async () => {
     expect(JSON.parse((await explain('SC301', '--json')).stdout)).toMatchObject({ schemaVersion: 1, code: 'SC301' })
     expect(JSON.parse((await explain('resources.pagination', '--json')).stdout)).toMatchObject({
       path: 'resources.pagination',

@@ -95,7 +95,7 @@ describe('migrate', () => {
     })
   })
 
-  test('does not adopt what the next plan would undo, and prints what to write first', async () => {
+  test('does not adopt what the next plan would revert, and prints what to write first', async () => {
     // Nothing changes an embedded database by hand while its commands run.
     if (!database) return
     await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
@@ -112,7 +112,7 @@ describe('migrate', () => {
     expect(await migrate('plan', '--exit-code')).toMatchObject({ code: 0 })
   })
 
-  test('names a migration whose file was changed, and refuses to go on from it', async () => {
+  test('names a migration whose file was changed, and does not continue from it', async () => {
     await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
     await migrate('up')
     await project.write(BOOKS_MIGRATION_FILE, `${BOOKS_MIGRATION}-- edited\n`)
@@ -127,7 +127,7 @@ describe('migrate', () => {
     })
   })
 
-  test('reports what the configuration needs and no migration makes', async () => {
+  test('reports changes of the configuration without a migration', async () => {
     await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
     await migrate('up')
     await project.write(
@@ -140,7 +140,7 @@ describe('migrate', () => {
   test.each([
     ['--steps', '0'],
     ['--steps', 'two'],
-  ])('refuses %s %s', async (...args) => {
+  ])('rejects %s %s', async (...args) => {
     expect(await migrate('down', ...args)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('must be an integer from 1'),
@@ -149,7 +149,7 @@ describe('migrate', () => {
 })
 
 describe('migrate plan', () => {
-  test('plans and applies while a plugin still has the old names', async () => {
+  test('plans and applies while a plugin still uses the old names', async () => {
     await project.write('resources.yaml', BOOKS.replace('version: 1\n', 'version: 1\nplugins: [./plugin.ts]\n'))
     await project.write('plugin.ts', "throw new Error('a field that it reads is gone')\n")
     expect(await migrate('plan', '--write', 'create_books')).toMatchObject({ code: 0 })
@@ -157,12 +157,12 @@ describe('migrate plan', () => {
     expect(await state()).toMatchObject({ code: 0 })
   })
 
-  test('shows the steps, and opens no database', async () => {
+  test('shows the steps without opening a database', async () => {
     const outcome = await runCli(['migrate', 'plan'], { cwd: project.folder, env: { DATABASE_URL: 'mysql://nowhere' } })
     expect(outcome).toEqual({ code: 0, stdout: '  + add  books  table (id, title)\n\n1 safe, 0 risky\n', stderr: '' })
   })
 
-  test('prints nothing but SQL with --sql, and refuses a name that is none', async () => {
+  test('prints only SQL with --sql, and rejects an invalid name', async () => {
     const { code, stdout, stderr } = await migrate('plan', '--sql', '--write', '../books')
     expect(stdout).toMatch(/^create table "books" \([^]*\);\n$/)
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/^error: .*no name/) })

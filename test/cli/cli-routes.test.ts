@@ -12,7 +12,7 @@ afterAll(() => project.remove())
 const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder })
 
 describe('routes', () => {
-  test('lists every route in aligned columns, without a footer when no terminal reads it (promise 09)', async () => {
+  test('lists every route in aligned columns, without a footer in a pipe (promise 09)', async () => {
     const { code, stdout, stderr } = await run('routes')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.split('\n')).toEqual([
@@ -41,7 +41,7 @@ describe('routes', () => {
     { args: ['-g', '/books/{id}'], lines: 5 },
     { args: ['--method', 'get'], lines: 3 },
     { args: ['-g', 'list', '--method', 'POST'], lines: 2 },
-  ])('prints only what $args asks for', async ({ args, lines }) => {
+  ])('prints only the routes that $args selects', async ({ args, lines }) => {
     const { stdout } = await run('routes', ...args)
     expect(stdout.trimEnd().split('\n')).toHaveLength(lines)
   })
@@ -54,7 +54,7 @@ describe('routes', () => {
     })
   })
 
-  test('reads the routes of a plugin, and says who made them', async () => {
+  test('lists the routes of a plugin with their source', async () => {
     const { stdout } = await runCli(['routes', '--grep', 'plugin', '--json'])
     const { routes } = JSON.parse(stdout) as { routes: readonly { source: string }[] }
     expect(routes.length).toBeGreaterThan(0)
@@ -62,7 +62,7 @@ describe('routes', () => {
   })
 })
 
-test('says in which line a plugin registered what answers a route, and what runs around it (promise 09)', async () => {
+test('shows where a plugin registered a handler and what surrounds it (promise 09)', async () => {
   const plugin = `
 // TypeScript, so that lines of what was compiled would be others.
 interface Book { readonly id: bigint }
@@ -98,7 +98,7 @@ describe('url', () => {
     { args: ['book-list'], path: '/api/books/' },
     { args: ['book-detail', 'id=5'], path: '/api/books/5/' },
     { args: ['book-detail', 'id=9223372036854775807'], path: '/api/books/9223372036854775807/' },
-  ])('prints $path and nothing else for $args (promise 22)', async ({ args, path }) => {
+  ])('prints only $path for $args (promise 22)', async ({ args, path }) => {
     expect(await run('url', ...args)).toEqual({ code: 0, stdout: `${path}\n`, stderr: '' })
   })
 
@@ -107,7 +107,7 @@ describe('url', () => {
     expect(JSON.parse(stdout)).toEqual({ schemaVersion: 1, name: 'book-detail', path: '/api/books/5/' })
   })
 
-  test('prints the address of a hand-written route as well', async () => {
+  test('prints the path of a hand-written route, too', async () => {
     const { stdout } = await runCli(['url', 'snippet-detail', 'id=5'])
     expect(stdout).toBe('/api/snippets-viewset/5/\n')
   })
@@ -133,7 +133,7 @@ describe('url', () => {
     { args: ['book-detail', 'id=9223372036854775808'], code: 2, message: 'is no bigint', help: 'id=<bigint>' },
     { args: ['book-detail', '5'], code: 2, message: '`5` is not a parameter', help: 'key=value' },
     { args: ['book-detail', 'id=5', 'id=6'], code: 2, message: 'the parameter `id` is given twice', help: '' },
-  ])('refuses $args with $code and prints nothing on stdout', async ({ args, code, message, help }) => {
+  ])('rejects $args with $code and prints nothing on stdout', async ({ args, code, message, help }) => {
     const outcome = await run('url', ...args)
     expect(outcome).toMatchObject({ code, stdout: '' })
     expect(outcome.stderr).toMatch(/^error: /)

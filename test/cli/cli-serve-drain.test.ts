@@ -83,26 +83,26 @@ async function drains({ url, admin, child, ended }: Awaited<ReturnType<typeof se
   await kept.closed
 }
 
-describe('a server that is told to stop', () => {
-  test('is not ready any more, and still takes requests for the drain delay', async () => {
+describe('a server that receives a stop signal', () => {
+  test('is not ready, but still accepts requests for the drain delay', async () => {
     await drains(await serve(A_WHILE))
   })
 
-  test('ends at once on a second signal', async () => {
+  test('stops at once on a second signal', async () => {
     const { child, logged, stop } = await serve(FOR_EVER)
     child.kill('SIGTERM')
     await logged('stopping')
     expect((await stop()).code).toBe(143)
   })
 
-  test('does not wait after an error that nobody caught', async () => {
+  test('does not wait after an uncaught error', async () => {
     const { url, ended } = await serve(FOR_EVER)
     await fetch(`${url}/api/broken/`)
     expect((await ended).code).toBe(1)
   })
 })
 
-test.each(['-1', '1.5', '300001', 'soon'])('%j is refused as a drain delay', async (given) => {
+test.each(['-1', '1.5', '300001', 'soon'])('%j is rejected as a drain delay', async (given) => {
   const { code, stderr } = await runCli(['serve', '--drain-delay', given], { cwd: project.folder })
   expect(code).toBe(2)
   expect(stderr).toContain('The delay must be an integer from 0 to 300000 milliseconds.')
@@ -111,11 +111,11 @@ test.each(['-1', '1.5', '300001', 'soon'])('%j is refused as a drain delay', asy
 const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
 
 onServer('a server with workers that is told to stop', () => {
-  test('is not ready any more, and its workers still take requests for the drain delay', async () => {
+  test('is not ready, but its workers still accept requests for the drain delay', async () => {
     await drains(await serve(A_WHILE, '--workers', '2'))
   })
 
-  test('keeps that also when its workers get the signal too', async () => {
+  test('does so too if its workers receive the signal', async () => {
     const server = await serve(A_WHILE, '--workers', '1')
     const client = await connectClient(server.url)
     process.kill(await client.pid(), 'SIGTERM')

@@ -51,7 +51,7 @@ const start = async (...args: readonly string[]) => {
 }
 
 describe('the log of serve', () => {
-  test('may lose its reader: the server goes on, says so once, and drains', async () => {
+  test('survives the loss of its reader, reports it once, and drains', async () => {
     const { url, child, output, stop } = await start()
     child.stdout.destroy()
     for (let index = 0; index < 20; index += 1) expect((await fetch(`${url}/api/one/`)).status).toBe(200)
@@ -61,7 +61,7 @@ describe('the log of serve', () => {
     expect(output.stderr).toMatch(/dropped at least \d+ log lines\n$/)
   })
 
-  test('says the same at most once a second, and then how often it came', async () => {
+  test('repeats a message at most once a second, with a count', async () => {
     const { url, stop } = await start()
     for (let index = 0; index < 20; index += 1) expect((await fetch(`${url}/api/again/`)).status).toBe(500)
     const failures = entriesOf((await stop()).stdout).filter(({ event }) => event === 'failure')
@@ -70,7 +70,7 @@ describe('the log of serve', () => {
     expect(failures.at(-1)).toMatchObject({ route: 'again', cause: { msg: 'always the same' } })
   })
 
-  test('counts what was held back when a second has passed, without waiting for the end', async () => {
+  test('reports suppressed messages after a second, not only at the end', async () => {
     const { url, output, child } = await start()
     for (let index = 0; index < 3; index += 1) await fetch(`${url}/api/again/`)
     while (!output.stdout.includes('"repeated":')) await once(child.stdout, 'data')
@@ -80,7 +80,7 @@ describe('the log of serve', () => {
     { which: 'all', logged: ['one', 'one', 'again'] },
     { which: 'failures', logged: ['again'] },
     { which: 'off', logged: [] },
-  ])('holds the requests that --access-log $which names, and every other entry', async ({ which, logged }) => {
+  ])('contains the requests that --access-log $which selects, and every other entry', async ({ which, logged }) => {
     const { url, stop } = await start('--access-log', which)
     await fetch(`${url}/api/one/`)
     await fetch(`${url}/api/one/`, { method: 'HEAD' })
@@ -90,7 +90,7 @@ describe('the log of serve', () => {
     expect(entries.filter(({ event }) => event === 'failure')).toHaveLength(1)
   })
 
-  test('tells of a request what is on its list, and nothing that a client wrote', async () => {
+  test('contains the listed properties of a request, and no text of a client', async () => {
     const { url, stop } = await start()
     const secret = 'swordfish'
     await fetch(`${url}/api/books/7/?q=${secret}`, {
@@ -115,14 +115,14 @@ describe('the log of serve', () => {
     })
   })
 
-  test('names the path of a request that no route takes, up to a length, without its query', async () => {
+  test('contains the path of an unmatched request, shortened and without its query', async () => {
     const { url, logged, stop } = await start()
     await fetch(`${url}/nowhere/${'b'.repeat(5000)}?q=swordfish`)
     expect((await logged('request'))['path']).toMatch(/^\/nowhere\/b{991}\.\.\.$/)
     expect((await stop()).stdout).not.toContain('swordfish')
   })
 
-  test('writes entries about requests as JSON.stringify does, whatever the path contains', async () => {
+  test('writes request entries like JSON.stringify, whatever the path contains', async () => {
     const { url, logged, output } = await start()
     const path = String.raw`/nowhere/"quoted"\back\u0041`
     get(url, { path })
@@ -131,7 +131,7 @@ describe('the log of serve', () => {
     expect(output.stdout).toContain(`${JSON.stringify(entry)}\n`)
   })
 
-  test('writes out characters that command a terminal or end a line', async () => {
+  test('escapes characters that control a terminal or end a line', async () => {
     const { url, logged, output } = await start()
     await fetch(`${url}/api/hostile/`)
     expect(await logged('failure')).toMatchObject({ cause: { msg: HOSTILE } })
@@ -165,7 +165,7 @@ describe('the log of serve', () => {
     expect(text.replaceAll('\r\n', '')).not.toMatch(COMMANDS)
   })
 
-  test('drops and counts what a slow reader leaves, and says how much when it is read again', async () => {
+  test('drops and counts lines for a slow reader, and reports the number later', async () => {
     const { url, child, logged } = await start()
     child.stdout.pause()
     // Each writes the message and the stack; a megabyte waits, and a pipe holds some.
@@ -179,7 +179,7 @@ describe('the log of serve', () => {
   })
 })
 
-test('a command whose output nobody reads goes on to its own exit code, quietly', async () => {
+test('a command without a reader of its output continues quietly to its own exit code', async () => {
   await project.write('broken.yaml', PLUGGED.replace('bigint', 'bigitn'))
   const command = [resolve('bin', 'snippetctl.js'), 'check', '--config', 'broken.yaml']
   const child = spawn(process.execPath, command, { cwd: project.folder, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -38,7 +38,7 @@ onMachine('serve, started while its PostgreSQL is down', () => {
   }
 
   test.each([[[]], [['--workers', '2']]])(
-    'answers 503 until it is there, then applies the migrations and serves: %j',
+    'responds with 503 until it is back, then applies the migrations and serves: %j',
     async (args) => {
       const server = await start('--migrate', ...args)
       expect((await fetch(`${server.url}/api/books/`)).status).toBe(503)
@@ -52,7 +52,7 @@ onMachine('serve, started while its PostgreSQL is down', () => {
     },
   )
 
-  test('runs hooks in serializable transactions as they ask for, once it is there', async () => {
+  test('runs hooks in serializable transactions once it is back', async () => {
     await project.write('resources.yaml', PLUGGED)
     await project.write('plugin.mjs', "export default (app) => app.hooks('book', { isolation: 'serializable' })")
     const server = await start('--migrate')
@@ -66,7 +66,7 @@ onMachine('serve, started while its PostgreSQL is down', () => {
   })
 
   test.each([[[]], [['--workers', '2']]])(
-    'stops with 2 when migrations turn out to be pending and nobody allowed them: %j',
+    'stops with 2 if migrations turn out to be pending and are not allowed: %j',
     async (args) => {
       const server = await start(...args)
       await cluster.start()

@@ -54,8 +54,8 @@ beforeAll(async () => {
 
 afterAll(() => project.remove())
 
-describe('serve --workers refuses', () => {
-  test('the embedded database, which is for one process', async () => {
+describe('serve --workers rejects', () => {
+  test('the embedded database, which only one process can use', async () => {
     const { code, stdout, stderr } = await runCli(['serve', '--workers', '1'], { cwd: project.folder })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(
@@ -64,7 +64,7 @@ describe('serve --workers refuses', () => {
     expect(stderr).toContain('= help: DATABASE_URL=')
   })
 
-  test.each(['0', '1.5', 'auto', '1000'])('%j, which is no number of workers', async (given) => {
+  test.each(['0', '1.5', 'auto', '1000'])('%j, which is not a number of workers', async (given) => {
     const { code, stderr } = await runCli(['serve', '--workers', given], { cwd: project.folder })
     expect(code).toBe(2)
     expect(stderr).toContain('The number of workers must be an integer from 1 to 999.')
@@ -91,7 +91,7 @@ onServer('serve --workers', () => {
     return serving
   }
 
-  test('migrates once, announces one address, answers from every worker, and stops with 0 on SIGTERM', async () => {
+  test('migrates once, announces one address, serves from every worker, and stops with 0 on SIGTERM', async () => {
     const server = await serve(2)
     expect(new Set(await pidsOf(server, 8)).size).toBe(2)
     expect(await (await fetch(`${server.url}/api/books/`)).json()).toEqual([])
@@ -119,7 +119,7 @@ onServer('serve --workers', () => {
     expect(pid).toBe(server.child.pid)
   })
 
-  test('replaces a worker that is killed, and no request on the others fails', async () => {
+  test('replaces a killed worker without failing requests on the others', async () => {
     const server = await serve(2)
     const opened = await open(server, 10)
     const before = await Promise.all(opened.map((client) => client.pid()))
@@ -140,7 +140,7 @@ onServer('serve --workers', () => {
     expect((await server.stop()).code).toBe(0)
   })
 
-  test('serves from one worker, which is replaced at the same address', async () => {
+  test('serves from one worker, and replaces it at the same address', async () => {
     const server = await serve(1)
     const [victim = 0] = await pidsOf(server, 1)
     process.kill(victim, 'SIGKILL')
@@ -150,7 +150,7 @@ onServer('serve --workers', () => {
     expect(pid).not.toBe(victim)
   })
 
-  test('answers the requests under way in every worker before it stops', async () => {
+  test('finishes the requests in progress in every worker before it stops', async () => {
     const server = await serve(2)
     const held = await hold(server, 6)
     const ended = server.stop()
@@ -158,7 +158,7 @@ onServer('serve --workers', () => {
     expect(await ended).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test('replaces every worker on SIGUSR2, answering all that is under way, to serve what the files say now', async () => {
+  test('replaces every worker on SIGUSR2 to serve the current files, and finishes requests in progress', async () => {
     await project.write('plugin.mjs', PLUGIN)
     const server = await serve(2)
     const held = await hold(server, 6)
@@ -185,7 +185,7 @@ onServer('serve --workers', () => {
     expect(await server.stop()).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test('keeps its workers when the files are wrong on SIGUSR2', async () => {
+  test('keeps its workers if the files are invalid on SIGUSR2', async () => {
     const server = await serve(2)
     const before = new Set(await pidsOf(server, 8))
     await project.write('plugin.mjs', 'throw new Error("not today")')
@@ -196,7 +196,7 @@ onServer('serve --workers', () => {
     expect(server.output.stderr).toContain('not today')
   })
 
-  test('gives up with the exit code of its workers when none is left and no new one listens', async () => {
+  test('gives up with the exit code of its workers if none is left and no new one listens', async () => {
     const server = await serve(2)
     const pids = new Set(await pidsOf(server, 8))
     await project.write('plugin.mjs', 'throw new Error("not today")')
@@ -207,7 +207,7 @@ onServer('serve --workers', () => {
     expect(stdout).toContain('"event":"workers_lost"')
   })
 
-  test('leaves no worker behind when it is killed itself', async () => {
+  test('leaves no worker behind if it is killed itself', async () => {
     const server = await serve(2)
     const opened = await open(server, 8)
     const pids = new Set(await Promise.all(opened.map((client) => client.pid())))
@@ -232,7 +232,7 @@ onServer('serve --workers', () => {
   test.each([
     { pool: '3', workers: '2', says: '3 connections to the database are too few for 2 workers: each needs at least 2' },
     { pool: '1', workers: '1', says: '1 connection to the database is too few for 1 worker: each needs at least 2' },
-  ])('refuses $pool connections for $workers workers', async ({ pool, workers, says }) => {
+  ])('rejects $pool connections for $workers workers', async ({ pool, workers, says }) => {
     const env = { DATABASE_URL: database.url ?? '', DATABASE_POOL: pool }
     const { code, stderr } = await runCli(['serve', '--migrate', '--workers', workers], { cwd: project.folder, env })
     expect(code).toBe(2)
@@ -244,7 +244,7 @@ onServer('serve --workers', () => {
   test.each([
     { what: 'a database that does not exist', path: '/there_is_none', plugin: PLUGIN, says: 'error: .*there_is_none' },
     { what: 'a plugin that fails', path: undefined, plugin: 'throw new Error("not today")', says: 'not today' },
-  ])('says once what is wrong with all workers: $what', async ({ path, plugin, says }) => {
+  ])('reports an error of all workers once: $what', async ({ path, plugin, says }) => {
     await project.write('plugin.mjs', plugin)
     const url = new URL(database.url ?? '')
     url.pathname = path ?? url.pathname
@@ -258,7 +258,7 @@ onServer('serve --workers', () => {
     expect(stdout).not.toContain('listening')
   })
 
-  test('says once that its port is taken', async () => {
+  test('reports once that its port is in use', async () => {
     const server = await serve(1)
     const { port } = new URL(server.url)
     const { code, stderr } = await runCli(['serve', '--port', port, '--workers', '3'], {

@@ -63,7 +63,7 @@ async function serve(...args: readonly string[]): Promise<Serving> {
 }
 
 describe('serve on the embedded database', () => {
-  test('applies the migrations, listens, answers and stops with 0 on SIGTERM', async () => {
+  test('applies the migrations, serves, and stops with 0 on SIGTERM', async () => {
     const server = await serve()
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     const { id } = (await (await post(server.url)).json()) as { id: number }
@@ -74,7 +74,7 @@ describe('serve on the embedded database', () => {
     expect(await server.stop()).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test('keeps what was written, and applies nothing twice', async () => {
+  test('keeps records, and applies migrations once', async () => {
     const first = await serve()
     await post(first.url)
     await first.stop('SIGINT')
@@ -83,7 +83,7 @@ describe('serve on the embedded database', () => {
     expect((await second.stop()).stdout).not.toContain('"migrated"')
   })
 
-  test('refuses a second process by the number of the first', async () => {
+  test('rejects a second process and names the pid of the first', async () => {
     const server = await serve()
     const { code, stderr } = await runCli(['serve', '--port', '0'], { cwd: project.folder })
     expect(code).toBe(2)
@@ -92,7 +92,7 @@ describe('serve on the embedded database', () => {
     expect(stderr).toContain('= help:')
   })
 
-  test('answers the requests under way before it stops (promise 20)', async () => {
+  test('finishes the requests in progress before it stops (promise 20)', async () => {
     const server = await serve()
     const answer = fetch(`${server.url}/api/held/`)
     await server.logged('held')
@@ -113,13 +113,13 @@ describe('serve on the embedded database', () => {
     expect(await server.stop(signal)).toMatchObject({ code })
   })
 
-  test('stops with 0 when it is told to before it listens', async () => {
+  test('stops with 0 if it is stopped before it listens', async () => {
     const started = spawnServe([], { cwd: project.folder })
     await started.logged('database')
     expect(await started.stop()).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test('logs an error that nobody caught once, and stops with 1', async () => {
+  test('logs an uncaught error once, and stops with 1', async () => {
     const server = await serve()
     await fetch(`${server.url}/api/broken/`)
     const { code, stdout } = await server.ended
@@ -128,13 +128,13 @@ describe('serve on the embedded database', () => {
     expect(stdout).toContain('nobody caught this')
   })
 
-  test('warns of an address that others can reach', async () => {
+  test('warns about an address that others can reach', async () => {
     const server = await serve('--host', '0.0.0.0')
     expect(await server.logged('open_host')).toMatchObject({ level: 'warn', host: '0.0.0.0' })
   })
 })
 
-describe('serve, started by a shell that ends without passing a signal on', () => {
+describe('serve, started by a shell that does not forward signals,', () => {
   const startInShell = async (env: Readonly<Record<string, string>>) => {
     // Something has to come after it, or the shell would become the command.
     const script = `'${process.execPath}' '${resolve('bin', 'snippetctl.js')}' serve --port 0; true`
@@ -149,7 +149,7 @@ describe('serve, started by a shell that ends without passing a signal on', () =
     return { shell, closed: once(shell.stdout, 'close'), read: () => stdout }
   }
 
-  test('stops with the shell when npx has started it', async () => {
+  test('stops with the shell if npx has started it', async () => {
     const { shell, closed, read } = await startInShell({ npm_command: 'exec' })
     shell.kill('SIGTERM')
     await closed
@@ -157,8 +157,8 @@ describe('serve, started by a shell that ends without passing a signal on', () =
   })
 })
 
-describe('serve refuses', () => {
-  test('a port that is taken (promise 02)', async () => {
+describe('serve rejects', () => {
+  test('a port in use (promise 02)', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const address = other.address()
@@ -171,13 +171,13 @@ describe('serve refuses', () => {
     expect(outcome.stdout).toContain('"event":"closed"')
   })
 
-  test('an address that this machine does not have', async () => {
+  test('an address of another machine', async () => {
     const { code, stderr } = await runCli(['serve', '--port', '0', '--host', '192.0.2.1'], { cwd: project.folder })
     expect(code).toBe(2)
     expect(stderr).toContain('error: this machine has no address `192.0.2.1`')
   })
 
-  test('a configuration that no migration makes', async () => {
+  test('a configuration without migrations', async () => {
     const bare = await makeProject({ 'resources.yaml': BOOKS })
     const { code, stderr, stdout } = await runCli(['serve', '--port', '0'], { cwd: bare.folder })
     await bare.remove()
@@ -191,7 +191,7 @@ describe('serve refuses', () => {
     { url: 'mysql://app:hunter2@db/app', says: 'malformed' },
     { url: '', says: 'malformed' },
     { url: 'postgres://app:hunter2@db:port/app', says: 'malformed' },
-  ])('the address $url, without showing its password', async ({ url, says }) => {
+  ])('the URL $url, without showing its password', async ({ url, says }) => {
     const outcome = await runCli(['serve', '--port', '0'], { cwd: project.folder, env: { DATABASE_URL: url } })
     expect(outcome.code).toBe(2)
     expect(outcome.stderr).toContain(says)
@@ -200,7 +200,7 @@ describe('serve refuses', () => {
 })
 
 describe('serve without its database', () => {
-  test('starts, says so, answers 503 and stops on SIGTERM', async () => {
+  test('starts, reports it, responds with 503 and stops on SIGTERM', async () => {
     const env = { DATABASE_URL: 'postgres://app:hunter2@127.0.0.1:1/app' }
     serving = await startServe([], { cwd: project.folder, env })
     expect(await serving.logged('database_away')).toMatchObject({ level: 'warn' })
@@ -216,7 +216,7 @@ describe('serve without its database', () => {
 const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
 
 onServer('serve on PostgreSQL', () => {
-  test('refuses pending migrations, and applies them with --migrate', async () => {
+  test('rejects pending migrations, and applies them with --migrate', async () => {
     const database = await openTestDatabase()
     const env = { DATABASE_URL: database.url ?? '' }
     const refused = await runCli(['serve', '--port', '0'], { cwd: project.folder, env })
@@ -229,7 +229,7 @@ onServer('serve on PostgreSQL', () => {
     await database.close()
   })
 
-  test('refuses a database that does not exist', async () => {
+  test('rejects a database that does not exist', async () => {
     const database = await openTestDatabase()
     const url = new URL(database.url ?? '')
     url.pathname = '/there_is_none'

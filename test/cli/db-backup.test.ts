@@ -77,7 +77,7 @@ describe('db backup and db restore', () => {
     expect(between.length).toBeGreaterThan(0)
   })
 
-  test('ask for the name of what would be replaced, and leave it where the file is no backup', async () => {
+  test('require the name of the database to replace, and keep it if the file is not a backup', async () => {
     await run('migrate', 'up')
     await project.write('book.ndjson', '{"id":1,"title":"One"}\n')
     await run('seed', 'book.ndjson')
@@ -99,7 +99,7 @@ describe('db backup and db restore', () => {
     expect(await dumpedIds()).toEqual([1])
   })
 
-  test('are for the embedded database alone', async () => {
+  test('support only the embedded database', async () => {
     const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nowhere' }
     for (const command of ['backup', 'restore'])
       expect(await runCli(['db', command, 'x.tar.gz'], { cwd: project.folder, env })).toMatchObject({

@@ -33,7 +33,7 @@ onServer('db copy', () => {
   const onTarget = (...args: readonly string[]) =>
     runCli(args, { cwd: source.project.folder, env: { DATABASE_URL: target.url ?? '' } })
 
-  test('keeps nothing when a row is changed on its way', async () => {
+  test('keeps nothing if a row is changed on the way', async () => {
     expect((await onTarget('migrate', 'up')).code).toBe(0)
     await target.query({
       text: `create function spoil() returns trigger language plpgsql as $$
@@ -54,7 +54,7 @@ onServer('db copy', () => {
     await target.query({ text: 'drop trigger spoil on books', values: [] })
   })
 
-  test('moves every record and counter, and says that it compared them', async () => {
+  test('copies every record and counter, and reports the comparison', async () => {
     const { code, stdout, stderr } = await copy()
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toMatch(/copied 4 rows of 2 tables to PostgreSQL at .*, and compared each: all are the same\n/)
@@ -72,7 +72,7 @@ onServer('db copy', () => {
     expect(keys.rows).toEqual([['0']])
   })
 
-  test('refuses a target that has rows', async () => {
+  test('rejects a target that has rows', async () => {
     expect(await copy()).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('the target has rows already, in authors, books\n'),
@@ -82,7 +82,7 @@ onServer('db copy', () => {
   test.each([
     { url: 'mysql://nowhere', says: '--to is malformed' },
     { url: 'postgres://nobody@127.0.0.1:1/nowhere', says: 'cannot reach the target' },
-  ])('refuses the target $url', async ({ url, says }) => {
+  ])('rejects the target $url', async ({ url, says }) => {
     const { code, stderr } = await copy(url)
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(says) })
   })
@@ -135,7 +135,7 @@ onServer('db copy of a project whose migration makes rows', () => {
   const titles = async () =>
     (await target.query({ text: 'select title from books order by id', values: [] })).rows.flat()
 
-  test('refuses rows that somebody else made beside them', async () => {
+  test('rejects rows that somebody else has added to them', async () => {
     expect((await migrate({ DATABASE_URL: target.url ?? '' })).code).toBe(0)
     await target.query({ text: `update books set title = 'Mine' where id = 2`, values: [] })
     expect(await copy()).toMatchObject({
@@ -145,7 +145,7 @@ onServer('db copy of a project whose migration makes rows', () => {
     expect(await titles()).toEqual(['Emma', 'Mine'])
   })
 
-  test('replaces the rows of the migration, and says it', async () => {
+  test('replaces the rows of migrations, and says so', async () => {
     await target.query({ text: 'drop table books, snippetctl_migrations', values: [] })
     expect(await copy()).toMatchObject({
       code: 0,
@@ -177,7 +177,7 @@ onServer('db copy to a target whose rows a later migration wrote again', () => {
       users: `insert into books (title) values ('Mine')`,
       again: 'alter table books alter token type uuid using token::text::uuid',
     },
-  ])('refuses rows that users $change, and loses none', async ({ users, again }) => {
+  ])('rejects rows that users $change, and loses none', async ({ users, again }) => {
     await query('drop table if exists books, snippetctl_migrations')
     const { folder, write, remove } = await makeProject({
       'resources.yaml': STAMPED,

@@ -32,8 +32,8 @@ function run(...args: readonly string[]): string {
   })
 }
 
-describe('what the image holds', () => {
-  test('is all that the program needs, and the check leaves nothing to be written later', () => {
+describe('the contents of the image', () => {
+  test('are all that the program needs, and nothing is written later', () => {
     expect(run('check')).toContain('resources.yaml: ok')
     const files = filesIn(project.folder)
     expect(files).toContainEqual(expect.stringMatching(/^\.snippetctl\/plugins\/.+\.mjs$/))
@@ -42,7 +42,7 @@ describe('what the image holds', () => {
     expect(filesIn(project.folder)).toEqual(files)
   })
 
-  describe('when it serves', () => {
+  describe('the running image', () => {
     let serving: Serving
     let admin: string
 
@@ -53,7 +53,7 @@ describe('what the image holds', () => {
 
     afterAll(() => serving.stop())
 
-    test.each(['startupProbe', 'livenessProbe', 'readinessProbe'])('answers the %s', async (name) => {
+    test.each(['startupProbe', 'livenessProbe', 'readinessProbe'])('responds to the %s', async (name) => {
       const { path, port } = (containerOf('Deployment')[name]?.['httpGet'] ?? {}) as unknown as Readonly<
         Record<string, string>
       >
@@ -66,7 +66,7 @@ describe('what the image holds', () => {
       expect(status).toBe(200)
     })
 
-    test('is found healthy by the check of the image, and not once it has ended', async () => {
+    test('is healthy by its own check, until it has ended', async () => {
       const [, ...args] = execForm('HEALTHCHECK')
       const env = { ...process.env, SNIPPETCTL_ADMIN_PORT: new URL(admin).port }
       const look = () => execFileSync(process.execPath, args, { env, stdio: 'ignore' })

@@ -45,7 +45,7 @@ const PATIENCE: readonly (readonly [who: string, seconds: number, args: readonly
   ['Kubernetes', podOf('Deployment')['terminationGracePeriodSeconds'] ?? 0, listOf(containerOf('Deployment')['args'])],
 ]
 
-describe('what is said about starting the program', () => {
+describe('the documented start commands', () => {
   const help = new Map<string, string>()
   const commandOf = (args: readonly string[]) => args.filter((word) => /^[a-z]+$/.test(word))
 
@@ -56,20 +56,20 @@ describe('what is said about starting the program', () => {
     }
   })
 
-  test.each(COMMANDS)('%s starts a command that there is, with flags that it has', (_, args) => {
+  test.each(COMMANDS)('%s starts an existing command with existing flags', (_, args) => {
     const text = help.get(commandOf(args).join(' ')) ?? ''
     expect(text).toContain(`Usage: snippetctl ${commandOf(args).join(' ')} [options]`)
     const flags = args.filter((word) => word.startsWith('--'))
     expect(flags.filter((flag) => !new RegExp(`^ +${flag} `, 'm').test(text))).toEqual([])
   })
 
-  test.each(PATIENCE)('%s gives it the drain delay and 15 s to stop', (_, seconds, args) => {
+  test.each(PATIENCE)('%s allows the drain delay and 15 s to stop', (_, seconds, args) => {
     const at = args.indexOf('--drain-delay')
     const delay = at < 0 ? CUSTOMARY_DELAY : Number(args[at + 1]) / 1000
     expect(seconds).toBeGreaterThan(delay + STOPPING)
   })
 
-  test.each(['environment of the image', 'unit', 'Deployment'])('the %s names variables that are documented', (who) => {
+  test.each(['environment of the image', 'unit', 'Deployment'])('the %s contains only documented variables', (who) => {
     const named = {
       'environment of the image': Object.keys(imageEnvironment),
       unit: (unit.get('Environment') ?? []).flatMap((line) => line.split(' ')).map((pair) => pair.split('=')[0] ?? ''),
@@ -80,7 +80,7 @@ describe('what is said about starting the program', () => {
     expect(named?.filter((name) => !page.includes(`| \`${name}\` |`))).toEqual([])
   })
 
-  test('migrations are applied before it serves, by nobody who serves', () => {
+  test('migrations are applied before serving, by a separate command', () => {
     const serving = COMMANDS.filter(([, args]) => args[0] === 'serve')
     expect(serving).toHaveLength(4)
     expect(serving.filter(([, args]) => args.includes('--migrate'))).toEqual([])
@@ -95,20 +95,20 @@ describe('the image', () => {
     .filter(({ name }) => name === 'FROM')
     .map(({ words: [image = '', , alias] }) => ({ image, alias }))
 
-  test('has stages of a base with a version, and of each other', () => {
+  test('has stages based on a versioned image and on each other', () => {
     expect(stages.length).toBeGreaterThan(1)
     const aliases = stages.map(({ alias }) => alias)
     expect(stages.filter(({ image }) => !aliases.includes(image) && !/:\d/.test(image))).toEqual([])
   })
 
-  test('installs what the lock file says, and runs no script of a package', () => {
+  test('installs from the lock file, without scripts of packages', () => {
     const installs = dockerfile.filter(({ name, text }) => name === 'RUN' && /\bnpm (?!run)/.test(text))
     expect(installs).toHaveLength(2)
     expect(installs.filter(({ text }) => !/^npm ci .*--ignore-scripts/.test(text))).toEqual([])
     expect(image.filter(({ text }) => /\bnpm\b/.test(text))).toEqual([])
   })
 
-  test('is not root at the end, and is stopped by the signal that finishes requests', () => {
+  test('does not run as root, and stops on the signal that finishes requests', () => {
     expect(image.filter(({ name }) => name === 'USER').map(({ text }) => text)).toEqual(['1000:1000'])
     expect(image.findIndex(({ name }) => name === 'USER')).toBeGreaterThan(
       image.findLastIndex(({ name }) => name === 'RUN'),
@@ -117,7 +117,7 @@ describe('the image', () => {
     expect(dockerfile.filter(({ name }) => name === 'ADD')).toEqual([])
   })
 
-  test('has an exec form wherever a command is kept, so that no shell swallows a signal', () => {
+  test('uses exec forms for commands, so that no shell swallows a signal', () => {
     expect([...execForm('ENTRYPOINT'), ...execForm('CMD')]).toEqual(['node', 'bin/snippetctl.js', 'serve'])
     expect(execForm('HEALTHCHECK')).toEqual(['node', '-e', expect.stringContaining('/livez')])
   })
@@ -126,7 +126,7 @@ describe('the image', () => {
     .filter(({ name, text }) => name === 'COPY' && !text.startsWith('--from'))
     .flatMap(({ words: list }) => list.slice(0, -1))
 
-  test('is given all that it copies, and nothing that is secret or large', () => {
+  test('receives all files that it copies, and nothing secret or large', () => {
     const [everything, ...kept] = read('.dockerignore')
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'))
@@ -138,7 +138,7 @@ describe('the image', () => {
   })
 })
 
-describe('the image that is run', () => {
+describe('the published image', () => {
   const images = [
     ['compose, migrate', compose['migrate']?.['image']],
     ['compose, service', compose['service']?.['image']],
@@ -146,15 +146,15 @@ describe('the image that is run', () => {
     ['Deployment', containerOf('Deployment')['image']],
   ] as const
 
-  test.each(images)('of %s is that of this version', (_, image) => {
+  test.each(images)('of %s has this version', (_, image) => {
     expect(image).toBe(`snippetctl:${version}`)
   })
 
-  test('of PostgreSQL has a version that is supported', () => {
+  test('of PostgreSQL has a supported version', () => {
     expect(compose['database']?.['image']).toMatch(/^postgres:1[4-9]$/)
   })
 
-  test.each(['Job', 'Deployment'])('of the %s may do nothing beside its work', (name) => {
+  test.each(['Job', 'Deployment'])('of the %s has minimal privileges', (name) => {
     expect(podOf(name)['securityContext']).toMatchObject({ runAsNonRoot: true })
     expect(podOf(name)['automountServiceAccountToken']).toBe(false)
     expect(containerOf(name)['securityContext']).toEqual({
@@ -165,7 +165,7 @@ describe('the image that is run', () => {
     expect(containerOf(name)['resources']?.['limits']).toHaveProperty('memory')
   })
 
-  test.each(['migrate', 'service'])('of compose, %s, may do nothing beside its work', (name) => {
+  test.each(['migrate', 'service'])('of compose, %s, has minimal privileges', (name) => {
     expect(compose[name]).toMatchObject({
       read_only: true,
       cap_drop: ['ALL'],
@@ -174,13 +174,13 @@ describe('the image that is run', () => {
   })
 
   test.each(['deploy/compose.yaml', 'deploy/kubernetes/migrate.yaml', 'deploy/kubernetes/service.yaml'])(
-    'is given no password by %s',
+    'receives no password from %s',
     (file) => expect(read(file)).not.toMatch(/postgres:\/\/\w+:(?!\$)|_PASSWORD: +[^$\s]/),
   )
 })
 
-describe('the objects of Kubernetes', () => {
-  test('are these, and find each other', () => {
+describe('the Kubernetes objects', () => {
+  test('are complete and refer to each other', () => {
     expect(cluster.map((one) => [one['apiVersion'], one['kind']])).toEqual([
       ['batch/v1', 'Job'],
       ['apps/v1', 'Deployment'],
@@ -197,7 +197,7 @@ describe('the objects of Kubernetes', () => {
     )
   })
 
-  test('have the ports of the image, and only that of the application is a service', () => {
+  test("use the image's ports, and expose only the application's", () => {
     const ports = containerOf('Deployment')['ports'] as unknown as { name: string; containerPort: number }[]
     expect(ports).toEqual([
       { name: 'http', containerPort: Number(imageEnvironment['PORT']) },
@@ -213,7 +213,7 @@ describe('the objects of Kubernetes', () => {
     expect(compose['service']?.['ports']).toEqual([`127.0.0.1:8000:${imageEnvironment['PORT']}`])
   })
 
-  test('notice that a pod stops before it stops', () => {
+  test('notice that a pod is stopping before it stops', () => {
     const {
       periodSeconds = 0,
       failureThreshold = 0,
@@ -225,7 +225,7 @@ describe('the objects of Kubernetes', () => {
   })
 })
 
-describe('the unit of systemd', () => {
+describe('the systemd unit', () => {
   test('is restarted after failures, and stopped by the signal that finishes requests', () => {
     expect(Object.fromEntries(['Restart', 'KillSignal', 'KillMode'].map((key) => [key, unit.get(key)]))).toEqual({
       Restart: ['on-failure'],
@@ -241,7 +241,7 @@ describe('the unit of systemd', () => {
     'PrivateTmp',
     'SystemCallFilter',
     'CapabilityBoundingSet',
-  ])('says %s', (key) => expect(unit.has(key)).toBe(true))
+  ])('contains %s', (key) => expect(unit.has(key)).toBe(true))
 
   const analyze = ['/usr/bin/systemd-analyze', '/bin/systemd-analyze'].find((path) => existsSync(path))
   const withAnalyze = analyze === undefined ? test.skip : test

@@ -41,12 +41,12 @@ describe('the command in development', () => {
     ['what a shell would take', "export SNIPPETCTL_CONFIG='other.yaml'\n", 'other.yaml'],
     ['a value of several lines before it', 'A="one\n# two\n"\nSNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
     ['nothing', '', 'resources.yaml'],
-  ])('reads %s in .env', async (_, text, configuration) => {
+  ])('parses %s in .env', async (_, text, configuration) => {
     const outcome = await run(text, ['check'])
     expect(configurationOf(outcome)).toBe(configuration)
   })
 
-  test('lets the environment go before the file, and production read none', async () => {
+  test('gives precedence to the environment, and reads no file in production', async () => {
     const text = 'SNIPPETCTL_CONFIG=other.yaml\n'
     const given = { SNIPPETCTL_CONFIG: 'two words.yaml' }
     expect(configurationOf(await run(text, ['check'], given))).toBe('two words.yaml')
@@ -64,20 +64,20 @@ describe('the command in development', () => {
     [`# a\nDATABASE_URL='${SECRET}' x\n`, '.env:2: the value has a quote that is not closed, or text after'],
     [`1A=${SECRET}\n`, '.env:1: not NAME=value'],
     ['A=1\nNODE_ENV=production\n', '.env:2: NODE_ENV is production, and in production no file of variables is read'],
-  ])('refuses %j, naming the line and no value', async (text, message) => {
+  ])('rejects %j, naming the line but not the value', async (text, message) => {
     const { code, stdout, stderr } = await run(text, ['check'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(`error: ${message}`)
     expect(stderr).not.toContain('s3cret')
   })
 
-  test('refuses a file that is named and not there', async () => {
+  test('rejects a missing file that was named', async () => {
     const { code, stderr } = await run('', ['check'], { SNIPPETCTL_ENV_FILE: 'local.env' })
     expect(code).toBe(2)
     expect(stderr).toContain('cannot read `local.env`: there is no such file')
   })
 
-  test('takes a directory for no file, unless it is named', async () => {
+  test('ignores a directory unless it is named', async () => {
     const other = await makeProject({ 'resources.yaml': BOOKS, '.env/pyvenv.cfg': '', 'local/a': '' })
     const check = (env: Readonly<Record<string, string>>) => runCli(['check'], { cwd: other.folder, env })
     expect(await check({ SNIPPETCTL_ENV_FILE: '.env' })).toMatchObject({ code: 0 })
@@ -86,13 +86,13 @@ describe('the command in development', () => {
     await other.remove()
   })
 
-  test('shows help and completes whatever the file says', async () => {
+  test('shows help and completions, whatever the file contains', async () => {
     expect(await run('A B\n', ['check', '--help'])).toMatchObject({ code: 0 })
     expect(await run('A B\n', ['completion', 'bash'])).toMatchObject({ code: 0, stderr: '' })
   })
 })
 
-test('doctor says which variables the file sets, or what is wrong with it, and no value', async () => {
+test('doctor lists the variables in the file, or its error, without values', async () => {
   const doctor = async (text: string) => (await run(text, ['doctor'], { PORT: '0' })).stdout
   const said = await doctor(`DATABASE_URL=${SECRET}\nPORT=1\n`)
   expect(said).toMatch(/^ok {2,}variables +\.env sets DATABASE_URL$/m)
@@ -100,7 +100,7 @@ test('doctor says which variables the file sets, or what is wrong with it, and n
   expect(await doctor('A B\n')).toMatch(/^fail +variables +\.env:1: not NAME=value$/m)
 })
 
-test('serve logs which variables the file sets, and is served with them', async () => {
+test('serve logs the names of the variables in the file, and uses them', async () => {
   const database = await openOnlyOnServer()
   await project.write('.env', 'SNIPPETCTL_CONFIG=other.yaml\nSNIPPETCTL_ACCESS_LOG=off\n')
   const env = { SNIPPETCTL_ENV_FILE: '.env', SNIPPETCTL_ACCESS_LOG: 'all', ...envOf(database) }

@@ -54,7 +54,7 @@ async function run(...args: readonly string[]): Promise<Outcome> {
 const launch = (...args: readonly string[]) => run(join(checkout, 'bin/snippetctl.js'), ...args)
 
 describe('the command in a checkout', () => {
-  test('compiles what is missing, and again what has changed', async () => {
+  test('compiles a missing program, and later changes', async () => {
     expect(await launch('a')).toEqual({ code: 0, stdout: '1 a\n', stderr: '' })
     const { mtime } = statSync(join(checkout, 'src/answer.ts'))
     write('src/answer.ts', 'export const answer: number = 2\n')
@@ -63,7 +63,7 @@ describe('the command in a checkout', () => {
     expect(await launch('b')).toEqual({ code: 0, stdout: '2 b\n', stderr: '' })
   })
 
-  test('does not compile again what is current, however young its files are', async () => {
+  test('does not recompile a current program, however recent its files are', async () => {
     await launch()
     const compiled = join(checkout, 'dist/src/answer.js')
     writeFileSync(compiled, 'export const answer = 3\n')
@@ -71,20 +71,20 @@ describe('the command in a checkout', () => {
     expect(await launch()).toMatchObject({ stdout: '3\n' })
   })
 
-  test('compiles once for several processes, each of which waits for it', async () => {
+  test('compiles once for several processes, each of which waits', async () => {
     const outcomes = await Promise.all([launch('x'), launch('x'), launch('x')])
     expect(outcomes).toEqual(Array(3).fill({ code: 0, stdout: '1 x\n', stderr: '' }))
     expect(readdirSync(checkout).filter((name) => name.startsWith('dist'))).toEqual(['dist'])
   })
 
-  test('takes over the lock of a process that is gone', async () => {
+  test('takes over the lock of a process that has ended', async () => {
     const gone = spawn(process.execPath, ['-e', ''])
     await once(gone, 'close')
     write('dist.lock', String(gone.pid))
     expect(await launch()).toMatchObject({ code: 0, stdout: '1\n' })
   })
 
-  test('says what does not compile, and leaves the compiled program as it was', async () => {
+  test('reports compilation errors, and keeps the compiled program', async () => {
     await launch()
     const before = readFileSync(join(checkout, 'dist/src/answer.js'), 'utf8')
     write('src/answer.ts', "export const answer: number = 'one'\n")
@@ -94,7 +94,7 @@ describe('the command in a checkout', () => {
     expect(readFileSync(join(checkout, 'dist/src/answer.js'), 'utf8')).toBe(before)
   })
 
-  test('asks for `npm ci` when there is neither a compiled program nor a compiler', async () => {
+  test('requires `npm ci` if there is neither a compiled program nor a compiler', async () => {
     rmSync(join(checkout, 'node_modules'))
     const { code, stderr } = await launch()
     expect(code).toBe(2)
@@ -103,13 +103,13 @@ describe('the command in a checkout', () => {
   })
 })
 
-test('the command as installed starts what was compiled, with no sources beside it', async () => {
+test('the installed command starts the compiled program without sources', async () => {
   await launch()
   for (const part of ['src', 'cli', 'scripts']) rmSync(join(checkout, part), { recursive: true })
   expect(await launch('c')).toEqual({ code: 0, stdout: '1 c\n', stderr: '' })
 })
 
-test.each(['18.20.8', '20.18.3', '8.17.0'])('Node %s is refused in one sentence', async (version) => {
+test.each(['18.20.8', '20.18.3', '8.17.0'])('Node %s is rejected in one sentence', async (version) => {
   const pretend = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '${version}' })`
   expect(await run('--import', pretend, join(checkout, 'bin/snippetctl.js'))).toEqual({
     code: 2,

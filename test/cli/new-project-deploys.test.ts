@@ -60,7 +60,7 @@ describe('the image of a new project', () => {
     lend(folder)
   })
 
-  test('is built by steps that work, and holds no secret', () => {
+  test('is built by working steps, and contains no secrets', () => {
     const [install, check] = instructions().filter(({ name }) => name === 'RUN')
     expect(install?.text).toMatch(/^npm ci .*--ignore-scripts/)
     const words = check?.words ?? []
@@ -71,7 +71,7 @@ describe('the image of a new project', () => {
     )
   })
 
-  test('serves as a user who may write nothing, and its check finds it healthy', async () => {
+  test('serves as an unprivileged user, and its check reports it as healthy', async () => {
     const command = [...(JSON.parse(last('ENTRYPOINT')) as string[]), ...(JSON.parse(last('CMD')) as string[])]
     expect(command).toEqual(['node', 'node_modules/snippetctl/bin/snippetctl.js', 'serve'])
     expect(last('USER')).toBe('1000:1000')
@@ -85,7 +85,7 @@ describe('the image of a new project', () => {
     if (database) expect(filesIn(folder)).toEqual(before)
   })
 
-  test('can be built of a project without the example', async () => {
+  test('can be built for a project without the example', async () => {
     await runCli(['new', 'bare', '--empty'], { cwd: place.folder })
     expect(readFileSync(join(place.folder, 'bare/Dockerfile'), 'utf8').replaceAll('bare', 'my-api')).toBe(
       textOf('Dockerfile'),
@@ -108,7 +108,7 @@ function filesIn(folder: string): readonly string[] {
 describe('compose.yaml of a new project', () => {
   const services = (): Part => documentsOf(join(app, 'compose.yaml'))[0]?.['services'] ?? {}
 
-  test('migrates first, with a database that answers, and serves after that', () => {
+  test('migrates once the database responds, then serves', () => {
     const { database: postgres, migrate, service } = services()
     expect(String(postgres?.['image'])).toMatch(/^postgres:1[4-9]$/)
     expect(migrate).toMatchObject({
@@ -130,7 +130,7 @@ describe('compose.yaml of a new project', () => {
       })
   })
 
-  test('takes its password from .env, which .env.example names and git ignores', () => {
+  test('reads its password from .env, which .env.example names and git ignores', () => {
     const text = textOf('compose.yaml')
     const named = [...text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name]) => name)
     expect(new Set(named)).toEqual(new Set(['POSTGRES_PASSWORD']))
@@ -139,14 +139,14 @@ describe('compose.yaml of a new project', () => {
     expect(text).not.toMatch(/postgres:\/\/\w+:(?!\$)|_PASSWORD: +[^$\s]/)
   })
 
-  test('mounts the proxy as it is in the project', () => {
+  test("mounts the project's proxy configuration", () => {
     const mounts = listOf(services()['proxy']?.['volumes']).map((mount) => mount.split(':')[0] ?? '')
     expect(mounts).toEqual(['./deploy/nginx.conf', './deploy/users'])
     expect(existsSync(join(app, 'deploy/nginx.conf'))).toBe(true)
     expect(textOf('deploy/nginx.conf')).toBe(readFileSync('deploy/nginx.conf', 'utf8'))
   })
 
-  test('passes on nothing that a client says of its URL', () => {
+  test('forwards no header in which a client claims its URL', () => {
     const set = textOf('deploy/nginx.conf').match(/(?<=proxy_set_header )(?:X-)?Forwarded[^;]*/g)
     expect(set).toEqual([
       'X-Forwarded-For $remote_addr',
@@ -158,7 +158,7 @@ describe('compose.yaml of a new project', () => {
 })
 
 describe('the workflow of a new project', () => {
-  test('has commands that pass on the project', () => {
+  test('has commands that pass in the project', () => {
     const [workflow] = documentsOf(join(app, '.github/workflows/check.yml'))
     const steps = (workflow?.['jobs']?.['check']?.['steps'] ?? []) as unknown as readonly { readonly run?: string }[]
     const [install, ...commands] = steps.flatMap(({ run }) => run ?? [])
@@ -244,7 +244,7 @@ const ACCOUNT = 'alice:$apr1$Vb1eGuOF$/o1D61p0OEXvPuvqwh0Tm.\n'
 
   const send = (who: string, path: string, init: RequestInit = {}) => fetch(`${proxies.get(who)?.url}${path}`, init)
 
-  test.each(CREDENTIALS)('by %s: lets nobody else in, to read or to write', async (who, _headers) => {
+  test.each(CREDENTIALS)('by %s: rejects everybody else, for reading and writing', async (who, _headers) => {
     for (const headers of [{}, WRONG[who]])
       for (const [path, method] of [
         ['/api/books/', 'GET'],
@@ -255,7 +255,7 @@ const ACCOUNT = 'alice:$apr1$Vb1eGuOF$/o1D61p0OEXvPuvqwh0Tm.\n'
         expect((await send(who, path ?? '', { headers, ...(method && { method }) })).status).toBe(401)
   })
 
-  test.each(CREDENTIALS)('by %s: passes requests on, and answers as they come', async (who, headers) => {
+  test.each(CREDENTIALS)('by %s: forwards requests, and responses as they come', async (who, headers) => {
     const json = { ...headers, 'content-type': 'application/json' }
     const made = await send(who, '/api/books/', { method: 'POST', headers: json, body: '{"title":"Emma"}' })
     expect(made.status).toBe(201)
@@ -272,7 +272,7 @@ const ACCOUNT = 'alice:$apr1$Vb1eGuOF$/o1D61p0OEXvPuvqwh0Tm.\n'
   })
 
   test.each(CREDENTIALS)(
-    'by %s: says who it is, whatever the client claims, and keeps the password',
+    'by %s: sets the user, whatever the client claims, and drops the password',
     async (who, headers) => {
       const told = await send(who, '/api/who/', { headers: { ...headers, 'x-remote-user': 'mallory' } })
       expect(await told.json()).toEqual({ user: 'alice', authorization: null })

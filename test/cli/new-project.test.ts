@@ -42,7 +42,7 @@ const FILES = [
 ]
 
 describe('new', () => {
-  test('writes a project that answers, with nothing for check or plan to say (promise 01)', async () => {
+  test('writes a working project that check and plan accept (promise 01)', async () => {
     const made = await run('new', 'my-api')
     expect(made).toMatchObject({ code: 0, stdout: '' })
     for (const file of FILES) expect(made.stderr).toContain(`created  my-api/${file}`)
@@ -86,7 +86,7 @@ describe('new', () => {
     expect(await runCli(['check'], { cwd: join(folder, 'plain') })).toMatchObject({ code: 0 })
   })
 
-  test('names variables that the program reads, with values that it takes', async () => {
+  test('names variables that the program reads, with valid values', async () => {
     await run('new', 'my-api')
     const example = readFileSync(join(folder, 'my-api', '.env.example'), 'utf8')
     const set = [...example.matchAll(/^# ([A-Z_]+)=(.+)$/gm)].map(([, name = '', value = '']) => [name, value])
@@ -103,7 +103,7 @@ describe('new', () => {
     expect(stderr).toContain('missing.yaml')
   })
 
-  test('refuses a folder with something in it, and leaves it as it is', async () => {
+  test('rejects a folder that is not empty, and does not change it', async () => {
     await mkdir(join(folder, 'full'))
     await writeFile(join(folder, 'full', 'notes.txt'), 'mine')
     const { code, stdout, stderr } = await run('new', 'full')
@@ -112,7 +112,7 @@ describe('new', () => {
     expect(await readdir(join(folder, 'full'))).toEqual(['notes.txt'])
   })
 
-  test('refuses a name that npm takes for none', async () => {
+  test('rejects an invalid npm name', async () => {
     const { code, stderr } = await run('new', 'My API')
     expect(code).toBe(2)
     expect(stderr).toContain('for example: snippetctl new my-api')
@@ -144,7 +144,7 @@ describe('add resource', () => {
   const add = (...args: readonly string[]) => runCli(['add', 'resource', ...args], { cwd: project.folder })
   const configuration = () => readFileSync(join(project.folder, 'resources.yaml'), 'utf8')
 
-  test('only adds lines, and the file is in order afterwards (promise 23)', async () => {
+  test('only adds lines, and the file stays valid (promise 23)', async () => {
     const fields = ['reader:string!', 'book:belongs_to=book!', 'state:choice=out,back', 'fee:decimal=6,2', 'until:date']
     const { code, stdout, stderr } = await add('loan', ...fields)
     expect({ code, stdout }).toEqual({
@@ -173,7 +173,7 @@ describe('add resource', () => {
     expect(await runCli(['check'], { cwd: project.folder })).toMatchObject({ code: 0 })
   })
 
-  test('writes nothing with --dry-run, and says the same as JSON', async () => {
+  test('writes nothing with --dry-run, and prints the same as JSON', async () => {
     const { stdout } = await add('city', 'name:string!', '--path', '/places/', '--dry-run', '--json')
     expect(JSON.parse(stdout)).toMatchObject({
       schemaVersion: 1,
@@ -194,7 +194,7 @@ describe('add resource', () => {
     [['loan', 'fee:decimal'], 'lacks the options of its type', 'fee:decimal=PRECISION,SCALE'],
     [['loan', 'state:choice=a, }'], 'lacks the options of its type', 'state:choice=CHOICES'],
     [['loan', 'book:belongs_to=bok'], '`bok`', 'nothing was written'],
-  ])('refuses %j and leaves the file as it is', async (args, message, help) => {
+  ])('rejects %j and does not change the file', async (args, message, help) => {
     const { code, stdout, stderr } = await add(...args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
@@ -202,7 +202,7 @@ describe('add resource', () => {
     expect(configuration()).toBe(COMMENTED)
   })
 
-  test('shows the lines when the file has no place for them', async () => {
+  test('shows the lines if they cannot be inserted', async () => {
     await project.write('resources.yaml', `${BOOKS.slice(0, BOOKS.indexOf('resources:'))}resources: {}\n`)
     const { code, stderr } = await add('loan', 'reader:string')
     expect(code).toBe(2)

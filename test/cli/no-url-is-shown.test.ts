@@ -48,7 +48,7 @@ async function shownOf(url: string, name: 'DATABASE_URL' | 'DATABASE_REPLICA_URL
   }
 }
 
-describe.each(['DATABASE_URL', 'DATABASE_REPLICA_URL'] as const)('no part of a broken %s is shown', (name) => {
+describe.each(['DATABASE_URL', 'DATABASE_REPLICA_URL'] as const)('a malformed %s is never shown', (name) => {
   test(`in ${BROKEN.length} of them`, async () => {
     expect(BROKEN.length).toBeGreaterThanOrEqual(50)
     const shown = await Promise.all(BROKEN.map(async (url) => ({ url, shown: await shownOf(url, name) })))
@@ -74,7 +74,7 @@ test.each([
   ['an encoded one', `user:${SECRET}@host/books?sslmod%65=${SECRET}`, SSLMODES],
   ['an unknown ssl', `user:${SECRET}@host/books?ssl=false`, 'ssl must be one of true, 1, 0, no-verify'],
   ['an unknown parameter', `user:${SECRET}@host/books?${SECRET}=require`, 'it has an unknown parameter'],
-])('a URL is refused that has %s', async (_what, rest, reason) => {
+])('a URL is rejected that has %s', async (_what, rest, reason) => {
   const shown = await shownOf(`postgres://${rest}`, 'DATABASE_URL')
   expect(shown).toContain(`DATABASE_URL is malformed: ${reason}; it is not shown`)
   expect(shown).not.toContain(SECRET)
@@ -85,7 +85,7 @@ test.each([
   ['SSLMODE', 'a parameter with a similar name exists: `sslmode`'],
   ['sslroot_cert', 'a parameter with a similar name exists: `sslrootcert`'],
   ['pgbouncer', 'known: `sslmode`, `ssl`, '],
-])('a parameter that the driver would ignore is refused: %s', async (name, help) => {
+])('a parameter that the driver would ignore is rejected: %s', async (name, help) => {
   expect(await shownOf(`postgres://host/books?${name}=require`, 'DATABASE_URL')).toContain(help)
 })
 
@@ -99,13 +99,13 @@ test.each([
   'postgres://user:p@ssword@host/books',
   'postgres://host/books?user=me@server&password=a@b',
   'postgres:///books?host=/run/postgresql',
-])('the URL %s is not broken', async (url) => {
+])('the URL %s is valid', async (url) => {
   const database = await openDatabase({ url, directory: '' }, {})
   await database.close()
   expect(database.description).toMatch(/^PostgreSQL at (host:5432|\/run\/postgresql), database books$/)
 })
 
-describe('no command shows a broken URL that it is given', () => {
+describe('no command shows a malformed URL', () => {
   let project: Project
   beforeAll(async () => {
     project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })

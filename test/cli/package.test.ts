@@ -97,7 +97,7 @@ describe('package.json', () => {
     expect(versions.filter(([, version]) => !exact.test(version))).toEqual([])
   })
 
-  test('asks a project for no package besides', () => {
+  test('requires no other package in a project', () => {
     const wanted = Object.keys(manifest.peerDependencies)
     expect(wanted.filter((name) => !manifest.peerDependenciesMeta[name]?.optional)).toEqual([])
   })
@@ -114,7 +114,7 @@ describe('.npmrc', () => {
     expect(readFileSync('.npmrc', 'utf8').split('\n')).toContain('ignore-scripts=true')
   })
 
-  test('leaves npm no script to run before or after another: it would run none', () => {
+  test('has no npm lifecycle scripts, which would not run', () => {
     const names = Object.keys(manifest.scripts)
     const [before, after] = ['pre', 'post'].map((word) => names.filter((name) => name.startsWith(word)))
     expect([...(before ?? []), ...(after ?? [])]).toEqual([])
@@ -122,12 +122,12 @@ describe('.npmrc', () => {
 })
 
 describe('package-lock.json', () => {
-  test('is in step with package.json', () => {
+  test('matches package.json', () => {
     expect(packages['']?.dependencies).toEqual(manifest.dependencies)
     expect(packages['']?.devDependencies).toEqual(manifest.devDependencies)
   })
 
-  test('holds every platform of every package, so that `npm ci` works on each', () => {
+  test('contains every platform of every package, so that `npm ci` works on all', () => {
     const missing = Object.entries(packages).flatMap(([path, locked]) =>
       Object.keys(locked.optionalDependencies ?? {}).filter((name) => findLocked(path, name) === undefined),
     )
@@ -138,13 +138,13 @@ describe('package-lock.json', () => {
     expect(lockText).not.toContain('"resolved"')
   })
 
-  test('keeps the runtime above the versions with known advisories', () => {
+  test('keeps dependencies above the versions with known advisories', () => {
     const known = runtime.filter(([path]) => FLOORS[nameOf(path)] !== undefined)
     expect(new Set(known.map(([path]) => nameOf(path)))).toEqual(new Set(Object.keys(FLOORS)))
     expect(known.filter(([path, { version }]) => isBelow(version ?? '0', FLOORS[nameOf(path)] ?? '0'))).toEqual([])
   })
 
-  test('keeps the runtime small, and all of it under permissive licences', () => {
+  test('keeps dependencies few, all under permissive licences', () => {
     const here = runtime.filter(([, locked]) => isForServer(locked))
     expect(here.length).toBeLessThanOrEqual(MOST_RUNTIME_PACKAGES)
     expect(here.filter(([, { license }]) => !PERMISSIVE.includes(license ?? 'none'))).toEqual([])
@@ -156,12 +156,12 @@ describe('package-lock.json', () => {
     ['9.0.0', '8.18.0', false],
     ['3.1.5', '3.1.6', true],
     ['3.10.0', '3.9.9', false],
-  ])('is judged right: %s below %s is %s', (version, floor, below) => {
+  ])('is classified: %s below %s is %s', (version, floor, below) => {
     expect(isBelow(version, floor)).toBe(below)
   })
 })
 
-test('resources.schema.json is what `npm run schema` writes', () => {
+test('resources.schema.json is current (`npm run schema`)', () => {
   const isCurrent = readFileSync('resources.schema.json', 'utf8') === renderConfigSchema()
   expect(isCurrent).toBe(true)
 })
@@ -169,7 +169,7 @@ test('resources.schema.json is what `npm run schema` writes', () => {
 describe('the package', () => {
   const { files, size } = packed()
 
-  test('holds every file that its pages link to', () => {
+  test('contains every file that its pages link to', () => {
     const pages = [...files].filter((file) => /\.md$|^llms\.txt$/.test(file))
     expect(pages.length).toBeGreaterThan(25)
     const dead = pages.flatMap((page) => {
@@ -180,7 +180,7 @@ describe('the package', () => {
     expect(new Set(dead)).toEqual(new Set(CONTRIBUTORS))
   })
 
-  test('has what a server needs, and is no larger than a picture or two', () => {
+  test('contains what a server needs, and is small', () => {
     for (const file of ['deploy/Dockerfile', 'deploy/nginx.conf', 'docs/deployment.md', 'LICENSE', 'dist/cli/main.js'])
       expect(files).toContain(file)
     expect(size).toBeLessThan(1_200_000)

@@ -91,7 +91,7 @@ function keepAsking({ url }: Serving, path: string): () => Promise<ReadonlySet<n
 }
 
 describe('serve, while its files change,', () => {
-  test('sees what was saved while it started', async () => {
+  test('detects files saved during startup', async () => {
     project = await makeProject({
       'resources.yaml': CONFIGURATION,
       // Runs when the configuration has been read.
@@ -106,7 +106,7 @@ export default () => {}
     await answered(await start(), '/api/tomes/', '[]')
   })
 
-  test('answers by the new ones, keeps the last good ones, and fails no request (promise 12)', async () => {
+  test('switches to valid files, keeps the last valid version, and fails no request (promise 12)', async () => {
     await begin()
     const server = await start()
     const end = keepAsking(server, '/api/books/')
@@ -134,7 +134,7 @@ export default () => {}
     expect([...(await end())]).toEqual([200])
   })
 
-  test('keeps the types that somebody has had written', async () => {
+  test('updates the types file if there is one', async () => {
     await begin()
     const file = '.snippetctl/types.d.ts'
     await project.write(file, 'old')
@@ -151,7 +151,7 @@ export default () => {}
     expect(await types()).toContain('ordering')
   })
 
-  test('adds to the schema of an embedded database, and never to that of a server', async () => {
+  test('applies additions to the schema of an embedded database, never to that of a server', async () => {
     await begin()
     const server = await start()
     const end = keepAsking(server, '/api/books/')
@@ -287,7 +287,7 @@ export default () => {}
   withTwo.each([
     { args: ['--no-reload'], env: {} },
     { args: [], env: { NODE_ENV: 'production' } },
-  ])('does not follow them with $args and $env', async ({ args, env }) => {
+  ])('does not watch files with $args and $env', async ({ args, env }) => {
     await begin()
     const still = await start(args, env)
     const following = await start()

@@ -77,7 +77,7 @@ describe.each([
     ['backslashes', { title: '\\u0000 \\\\' }],
     ['an ideographic space', { title: '\u3000' }],
     ['a flag of seven code points', { title: '\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}' }],
-  ])('stores %s as it is', async (_name, fields) => {
+  ])('stores %s unchanged', async (_name, fields) => {
     const { status, body } = await send(path, JSON.stringify({ ...VALID, ...fields }))
     expect(status).toBe(201)
     expect(stored(body)).toMatchObject({ ...VALID, ...fields })
@@ -85,7 +85,7 @@ describe.each([
     expect(again).toMatchObject({ ...VALID, ...fields })
   })
 
-  test('takes a body in which every character is escaped', async () => {
+  test('accepts a body in which every character is escaped', async () => {
     const escaped = '\\ud83d\\ude00'
     const json = `{"title":"${escaped.repeat(100)}","code":"${escaped.repeat(10_000)}","language":"${escaped.repeat(50)}"}`
     const { status, body } = await send(path, json)
@@ -114,14 +114,14 @@ describe.each([
     ['null', { title: null }, 'title'],
     ['an unknown field', { admin: true }, 'admin'],
     ['a member of every object', { hasOwnProperty: 1 }, 'hasOwnProperty'],
-  ])('refuses %s as a validation failure of its field', async (_name, fields, field) => {
+  ])('rejects %s as a validation error of its field', async (_name, fields, field) => {
     const before = await checksum()
     const { status, body } = await send(path, JSON.stringify({ ...VALID, ...fields }))
     expect([status, Object.keys(body.errors ?? {})]).toEqual([400, [field]])
     expect(await checksum()).toBe(before)
   })
 
-  test('reports every field at once, in the order of the fields', async () => {
+  test('reports every invalid field at once, in order', async () => {
     const { status, body } = await send(path, JSON.stringify({ language: 1, title: 'x'.repeat(101) }))
     expect(status).toBe(400)
     expect(Object.entries(body.errors ?? {})).toEqual([
@@ -131,7 +131,7 @@ describe.each([
     ])
   })
 
-  test('lists a bounded number of faults', async () => {
+  test('reports a bounded number of errors', async () => {
     const fields = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`field_${index}`, 1]))
     const { status, body } = await send(path, JSON.stringify(fields))
     expect(status).toBe(400)
@@ -139,13 +139,13 @@ describe.each([
     expect(JSON.stringify(body).length).toBeLessThan(8192)
   })
 
-  test('does not repeat a value that it refuses', async () => {
+  test('does not repeat a rejected value', async () => {
     const { body } = await send(path, JSON.stringify({ ...VALID, title: { canary: 'canary-7f3a' } }))
     expect(JSON.stringify(body)).not.toContain('canary-7f3a')
   })
 
   test.each([{ id: 7 }, { created_at: '1970-01-01' }, { id: null, created_at: 3 }])(
-    'ignores what the server sets: %j',
+    'ignores server-set fields: %j',
     async (fields) => {
       const { status, body } = await send(path, JSON.stringify({ ...VALID, ...fields }))
       expect(status).toBe(201)

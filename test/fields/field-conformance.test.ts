@@ -86,44 +86,37 @@ describe('an example of a field type', () => {
   })
   afterAll(() => api.close())
 
-  test.each(CASES)(
-    '$type.name: $shown goes in and comes out, is found by every lookup, and goes in again',
-    async ({ model, type, example }) => {
-      const { json, source = JSON.stringify(json), wire = json, text, value, options = {} } = example
-      expect([...type.write(value, options)].length).toBeLessThanOrEqual(type.longest(options) ?? Infinity)
-      const created = await post(api, `/${model}/`, `{"value":${source}}`)
-      const document = await created.text()
-      expect([created.status, document]).toEqual([201, expect.stringMatching(/^\{"id":1,"value":.*\}$/s)])
-      const answered = lastMember(document, 'value')
-      expect(JSON.parse(answered)).toEqual(wire)
-      if (/^-?\d+$/.test(source) && type.name !== 'float') expect(answered).toBe(source)
+  test.each(CASES)('$type.name: $shown round-trips, and every lookup finds it', async ({ model, type, example }) => {
+    const { json, source = JSON.stringify(json), wire = json, text, value, options = {} } = example
+    expect([...type.write(value, options)].length).toBeLessThanOrEqual(type.longest(options) ?? Infinity)
+    const created = await post(api, `/${model}/`, `{"value":${source}}`)
+    const document = await created.text()
+    expect([created.status, document]).toEqual([201, expect.stringMatching(/^\{"id":1,"value":.*\}$/s)])
+    const answered = lastMember(document, 'value')
+    expect(JSON.parse(answered)).toEqual(wire)
+    if (/^-?\d+$/.test(source) && type.name !== 'float') expect(answered).toBe(source)
 
-      const path = created.headers.get('location') ?? ''
-      expect(await (await api.fetch(path)).text()).toBe(document)
-      expect(await (await api.fetch(`/${model}/`)).text()).toBe(`[${document}]`)
+    const path = created.headers.get('location') ?? ''
+    expect(await (await api.fetch(path)).text()).toBe(document)
+    expect(await (await api.fetch(`/${model}/`)).text()).toBe(`[${document}]`)
 
-      const found = new Map<string, boolean>()
-      const lookups = lookupsOf(type)
-      for (const lookup of lookups) {
-        const response = await api.fetch(`/${model}/${query(lookup, text)}`)
-        const rows = await response.text()
-        expect([lookup, response.status, ['[]', `[${document}]`]]).toEqual([
-          lookup,
-          200,
-          expect.arrayContaining([rows]),
-        ])
-        found.set(lookup, rows !== '[]')
-      }
-      expect(Object.fromEntries(found)).toEqual(
-        Object.fromEntries(lookups.map((lookup) => [lookup, ASKED[lookup]?.found])),
-      )
+    const found = new Map<string, boolean>()
+    const lookups = lookupsOf(type)
+    for (const lookup of lookups) {
+      const response = await api.fetch(`/${model}/${query(lookup, text)}`)
+      const rows = await response.text()
+      expect([lookup, response.status, ['[]', `[${document}]`]]).toEqual([lookup, 200, expect.arrayContaining([rows])])
+      found.set(lookup, rows !== '[]')
+    }
+    expect(Object.fromEntries(found)).toEqual(
+      Object.fromEntries(lookups.map((lookup) => [lookup, ASKED[lookup]?.found])),
+    )
 
-      for (const method of ['PATCH', 'PUT']) {
-        const changed = await post(api, path, `{"value":${answered}}`, method)
-        expect([method, changed.status, await changed.text()]).toEqual([method, 200, document])
-      }
-    },
-  )
+    for (const method of ['PATCH', 'PUT']) {
+      const changed = await post(api, path, `{"value":${answered}}`, method)
+      expect([method, changed.status, await changed.text()]).toEqual([method, 200, document])
+    }
+  })
 })
 
 interface Asked {
@@ -174,28 +167,25 @@ describe('a nullable field', () => {
   })
   afterAll(() => api.close())
 
-  test.each(FIRST)(
-    'of the type $type.name takes null, gives it, and is found by it',
-    async ({ model, type, example }) => {
-      for (const body of ['{}', '{"value":null}']) {
-        const response = await post(api, `/${model}/`, body)
-        expect([response.status, await response.json()]).toMatchObject([201, { value: null }])
-      }
-      const source = example.source ?? JSON.stringify(example.json)
-      expect((await post(api, `/${model}/1/`, `{"value":${source}}`, 'PATCH')).status).toBe(200)
-      const ids = async (search: string) =>
-        ((await (await api.fetch(`/${model}/${search}`)).json()) as { id: number }[]).map(({ id }) => id)
-      expect(await ids('?value__isnull=true')).toEqual([2])
-      expect(await ids('?value__isnull=false')).toEqual([1])
-      for (const lookup of lookupsOf(type).filter((each) => each !== 'isnull')) {
-        const found = await ids(query(lookup, example.text))
-        expect([lookup, found.includes(2)]).toEqual([lookup, ['ne', 'not_in'].includes(lookup)])
-      }
-      expect(await (await post(api, `/${model}/1/`, '{"value":null}', 'PATCH')).json()).toEqual({ id: 1, value: null })
-      expect(await (await post(api, `/${model}/1/`, '{"value":null}', 'PUT')).json()).toEqual({ id: 1, value: null })
-      expect((await post(api, `/${model}/1/`, '{}', 'PUT')).status).toBe(400)
-    },
-  )
+  test.each(FIRST)('of the type $type.name accepts, returns and finds null', async ({ model, type, example }) => {
+    for (const body of ['{}', '{"value":null}']) {
+      const response = await post(api, `/${model}/`, body)
+      expect([response.status, await response.json()]).toMatchObject([201, { value: null }])
+    }
+    const source = example.source ?? JSON.stringify(example.json)
+    expect((await post(api, `/${model}/1/`, `{"value":${source}}`, 'PATCH')).status).toBe(200)
+    const ids = async (search: string) =>
+      ((await (await api.fetch(`/${model}/${search}`)).json()) as { id: number }[]).map(({ id }) => id)
+    expect(await ids('?value__isnull=true')).toEqual([2])
+    expect(await ids('?value__isnull=false')).toEqual([1])
+    for (const lookup of lookupsOf(type).filter((each) => each !== 'isnull')) {
+      const found = await ids(query(lookup, example.text))
+      expect([lookup, found.includes(2)]).toEqual([lookup, ['ne', 'not_in'].includes(lookup)])
+    }
+    expect(await (await post(api, `/${model}/1/`, '{"value":null}', 'PATCH')).json()).toEqual({ id: 1, value: null })
+    expect(await (await post(api, `/${model}/1/`, '{"value":null}', 'PUT')).json()).toEqual({ id: 1, value: null })
+    expect((await post(api, `/${model}/1/`, '{}', 'PUT')).status).toBe(400)
+  })
 })
 
 describe('a default', () => {
@@ -227,7 +217,7 @@ describe('a default', () => {
   })
   afterAll(() => api.close())
 
-  test.each(literal)('$type.name: $shown stands where a request leaves the field out', async ({ model, example }) => {
+  test.each(literal)('$type.name: $shown is used if the request omits the field', async ({ model, example }) => {
     const response = await post(api, `/${model}/`, '{}')
     expect([response.status, await response.json()]).toEqual([
       201,
@@ -236,11 +226,11 @@ describe('a default', () => {
     expect((await post(api, `/${model}/`, '{"value":null}')).status).toBe(400)
   })
 
-  test('keeps every digit that YAML has', async () => {
+  test('keeps every digit from YAML', async () => {
     expect(await (await post(api, '/digits/', '{}')).text()).toBe('{"id":1,"value":9007199254740991}')
   })
 
-  test('can be a function of the database, and a value given counts more', async () => {
+  test('can be a function of the database, and a given value takes precedence', async () => {
     const one = (await (await post(api, '/calls/', '{"value":"a"}')).json()) as { now: string; uuid: string }
     expect(Math.abs(Date.parse(one.now) - Date.now())).toBeLessThan(60_000)
     expect(one.uuid).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
@@ -269,7 +259,7 @@ describe('a unique field', () => {
   afterAll(() => api.close())
 
   test.each(FIRST)(
-    'of the type $type.name refuses a second record with 409 and its name',
+    'of the type $type.name rejects a second record with 409 and names the field',
     async ({ model, example }) => {
       const body = `{"value":${example.source ?? JSON.stringify(example.json)}}`
       expect((await post(api, `/${model}/`, body)).status).toBe(201)
@@ -418,7 +408,7 @@ const BROKEN: readonly (readonly [
 /** The gate in front of every body is stricter, so no request can break these. */
 const UNREACHABLE = ['json depth']
 
-describe('a value that breaks a rule', () => {
+describe('a value that violates a rule', () => {
   const cases = BROKEN.map(([name, options, rule, values], index) => ({
     model: `broken_${index}`,
     name,
@@ -438,7 +428,7 @@ describe('a value that breaks a rule', () => {
   afterAll(() => api.close())
 
   test.each(cases)(
-    '$name $options is refused by its rule $rule: $values',
+    '$name $options is rejected by its rule $rule: $values',
     async ({ model, name, options, rule, values }) => {
       const message = typeNamed(name)
         ?.rules(options)
@@ -505,7 +495,7 @@ describe.each(KEYS)('a primary key of the type $key', ({ key, absent, strange })
     return (await response.json()) as { id: string | number }
   }
 
-  test('is assigned by the server, never by a body, and leads to its record', async () => {
+  test('is assigned by the server, never by a body, and identifies its record', async () => {
     const { id } = await create('/authors/', { name: 'A', id: absent })
     expect(String(id)).not.toBe(absent)
     const response = await api.send('PATCH', `/authors/${id}/`, { name: 'B', id: absent })
@@ -514,14 +504,14 @@ describe.each(KEYS)('a primary key of the type $key', ({ key, absent, strange })
     expect((await api.fetch(`/authors/${id}/`)).status).toBe(404)
   })
 
-  test.each([absent, ...strange])('leads nowhere as %s', async (id) => {
+  test.each([absent, ...strange])('matches nothing as %s', async (id) => {
     await create('/authors/', { name: 'A' })
     for (const method of ['GET', 'DELETE']) expect((await api.fetch(`/authors/${id}/`, { method })).status).toBe(404)
     expect((await api.send('PATCH', `/authors/${id}/`, { name: 'C' })).status).toBe(404)
     expect((await api.send('PUT', `/authors/${id}/`, { name: 'C' })).status).toBe(404)
   })
 
-  test('is what a relation takes, gives, and is filtered and ordered by', async () => {
+  test('is accepted, shown, filtered and ordered by in a relation', async () => {
     const [one, two] = [await create('/authors/', { name: '1' }), await create('/authors/', { name: '2' })]
     const first = await create('/books/', { author: one.id })
     const second = await create('/books/', { author: two.id })
@@ -537,7 +527,7 @@ describe.each(KEYS)('a primary key of the type $key', ({ key, absent, strange })
     expect(await moved.json()).toEqual({ id: first.id, author: null })
   })
 
-  test('names a record that must exist, in a relation', async () => {
+  test('must exist in a relation', async () => {
     const number = typeof (await create('/authors/', { name: 'A' })).id === 'number'
     const response = await api.fetch('/books/', {
       method: 'POST',
@@ -614,7 +604,7 @@ describe('reserved words', () => {
   afterAll(() => api.close())
 
   test.each(MODELS)(
-    'can name fields of the model %s, which is created, read, listed, changed and removed',
+    'can name fields of the model %s, which is created, read, listed, updated and deleted',
     async (model) => {
       const values = Object.fromEntries(fields.map((field) => [field, `the ${field}`]))
       const created = await api.send('POST', `/${model}/`, values)
@@ -648,7 +638,7 @@ describe('reserved words', () => {
     'a b',
     'a"b',
     'é',
-  ])('check refuses a field called %s', (field) => {
+  ])('check rejects a field named %s', (field) => {
     const config = `${CONFIG_HEAD}\nmodels:\n  book:\n    fields:\n      id: { type: bigint, primary_key: true }\n      ${JSON.stringify(field)}: { type: string }\n`
     expect(mistakesOf(config)).toHaveLength(1)
   })

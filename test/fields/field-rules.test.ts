@@ -42,7 +42,7 @@ describe('every field type', () => {
     },
   )
 
-  test.each(examples)('$name takes its example $shown from JSON and from a query', ({ type, example }) => {
+  test.each(examples)('$name parses its example $shown from JSON and from a query', ({ type, example }) => {
     const { json, source = JSON.stringify(json), options = {}, value, text } = example
     expect(type.conflicts?.(options) ?? []).toEqual([])
     expect(judge(type, options, source)).toEqual({ value })
@@ -52,7 +52,7 @@ describe('every field type', () => {
     expect(Buffer.byteLength(source)).toBeLessThanOrEqual(type.maxBytes(options) ?? Infinity)
   })
 
-  test.each(examples)('$name gives each rule of its example $shown keywords of its own', ({ type, example }) => {
+  test.each(examples)('$name gives each rule of its example $shown distinct keywords', ({ type, example }) => {
     const keywords = type.rules(example.options ?? {}).flatMap((rule) => Object.keys(rule.schema))
     expect(keywords.filter((keyword) => keyword !== 'type')).toEqual(
       [...new Set(keywords)].filter((keyword) => keyword !== 'type'),
@@ -128,7 +128,7 @@ test.each([
   ['json', {}, String.raw`{"\udfff":1}`, 'must not contain U+0000 or an unpaired surrogate'],
   ['json', {}, `${'['.repeat(101)}${']'.repeat(101)}`, 'must not nest more than 100 levels deep'],
   ['json', {}, '[1e99999]', 'must not contain numbers that take more than 1000 digits to write out'],
-])('%s with %j refuses %s', (name, options, source, message) => {
+])('%s with %j rejects %s', (name, options, source, message) => {
   expect(judge(typeNamed(name), options, source)).toEqual({ message })
 })
 
@@ -144,7 +144,7 @@ test.each([
     '["1e99999", "\\"", 12345678901234567890.10]',
     new JsonText('["1e99999", "\\"", 12345678901234567890.10]'),
   ],
-])('%s with %j takes %s', (name, options, source, value) => {
+])('%s with %j accepts %s', (name, options, source, value) => {
   expect(judge(typeNamed(name), options, source)).toEqual({ value })
 })
 
@@ -188,11 +188,11 @@ test.each([
   ['uuid', ['0190163d8694739baea5966c26f8ad91', '']],
   ['string', ['a\0', '\ud800']],
   ['json', ['{', '"\\u0000"']],
-])('%s reads no value from other texts', (name, texts) => {
+])('%s parses no value from other texts', (name, texts) => {
   expect(texts.map((text) => typeNamed(name).parse(text, {}))).toEqual(texts.map(() => undefined))
 })
 
-test('a text longer than the maximum is still a value to filter by', () => {
+test('a text longer than the maximum can still be a filter value', () => {
   expect(typeNamed('string').parse('long', { max: 1 })).toBe('long')
 })
 
@@ -210,7 +210,7 @@ test.each([
     'text collate "C"',
     [String.raw`"c" collate "C" ~ E'^[^\\u000a\\u000d\\u2028\\u2029]$'`],
   ],
-])('%s with %j is a column that holds its rules', (name, options, column, checks) => {
+])('%s with %j is a column with constraints for its rules', (name, options, column, checks) => {
   const type = typeNamed(name)
   expect(type.column(options)).toBe(column)
   expect(type.rules(options).flatMap((rule) => rule.check?.('"c"') ?? [])).toEqual(checks)
@@ -226,7 +226,7 @@ test.each([
   ['decimal', { precision: 30, scale: 3, minimum: 1e21 }, 'minimum'],
   ['float', { minimum: 1, maximum: 0 }, 'minimum'],
   ['choice', { choices: ['\ud800'] }, 'choices'],
-])('%s blames a contradiction in %j on %s', (name, options, option) => {
+])('%s reports a contradiction in %j for %s', (name, options, option) => {
   expect(
     typeNamed(name)
       .conflicts?.(options)
@@ -234,7 +234,7 @@ test.each([
   ).toEqual([option])
 })
 
-test('a relation is in every form its target’s key', () => {
+test('a relation has its target’s key type in every form', () => {
   const relation = typeNamed('belongs_to')
   const options = { model: 'author', key: typeNamed('bigint') }
   expect(relation.column(options)).toBe('bigint')
@@ -254,7 +254,7 @@ describe('a pattern', () => {
       String.raw`^[a-z]([a-z0-9\u002d]{0,61}[a-z0-9]){0,1}$`,
     ],
     ['😀.', String.raw`😀[^\u000a\u000d\u2028\u2029]`, String.raw`\U0001f600[^\u000a\u000d\u2028\u2029]`],
-  ])('%s is spelled for JavaScript and for PostgreSQL', (text, javascript, postgres) => {
+  ])('%s is translated for JavaScript and for PostgreSQL', (text, javascript, postgres) => {
     expect(checkPattern(text)).toEqual({ javascript, postgres })
   })
 
@@ -276,12 +276,12 @@ describe('a pattern', () => {
     ['([a-z]{1,200}){1,200}', /too large/],
     ['a'.repeat(201), /201 characters/],
     ['a[ab]{250}c', /253 steps for each character, so the field needs a `max` of at most 3952/],
-  ])('%s is refused', (text, refusal) => {
+  ])('%s is rejected', (text, refusal) => {
     expect(checkPattern(text)).toEqual({ refusal: expect.stringMatching(refusal) })
   })
 })
 
-test('a pattern that takes many steps for a character is for short texts', () => {
+test('a pattern with many steps per character is limited to short texts', () => {
   const conflictsOf = (max: number) => typeNamed('text').conflicts?.({ pattern: 'a[ab]{250}c', max })
   expect(conflictsOf(3952)).toEqual([])
   expect(conflictsOf(3953)).toMatchObject([{ option: 'pattern' }])

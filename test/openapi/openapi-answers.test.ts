@@ -127,7 +127,7 @@ const BAD: readonly Asked[] = [
   ['DELETE', `${L}/subjects/1/`, 409],
 ]
 
-test('every status that the document of generated routes declares is answered, and as it says', async () => {
+test('every declared status of generated routes occurs, as described', async () => {
   await library.database.query({ text: `insert into users (username) values ('ann')`, values: [] })
   for (const each of [...GOOD, ...conditional(GOOD), ...BAD]) await sent(library, each)
   const [review] = (await (await library.fetch(`${L}/reviews/`)).json()) as readonly { readonly id: string }[]
@@ -143,7 +143,7 @@ const A = '/api/snippets'
 const B = '/api/snippets-viewset'
 const snippet = { title: 'Greeting', code: 'print("hi")', language: 'python' }
 
-test('every status that the document of the snippet service declares is answered, and as it says', async () => {
+test('every declared status of the snippet service occurs, as described', async () => {
   const good: readonly Asked[] = [
     ...[A, B].flatMap((path): readonly Asked[] => [
       ['POST', `${path}/`, 201, snippet],

@@ -129,18 +129,18 @@ afterAll(() => api.close())
 
 type Use = (create: typeof createClient, baseUrl: string) => Promise<unknown>
 
-describe('a client in TypeScript whose types are made of /openapi.json (promise 13)', () => {
+describe('a TypeScript client with types generated from /openapi.json (promise 13)', () => {
   test('compiles under `strict`', () => {
     expect(said.filter((line) => !line.startsWith('wrong.ts'))).toEqual([])
   })
 
-  test('does not compile where it asks for what the API does not have', () => {
+  test('does not compile if it uses what the API lacks', () => {
     const mistakes = said.filter((line) => line.startsWith('wrong.ts'))
     expect(mistakes.map((line) => Number(/^wrong\.ts:(\d+)/.exec(line)?.[1]))).toEqual(EXPECTED.map(([line]) => line))
     for (const [index, [, part]] of EXPECTED.entries()) expect(mistakes[index]).toContain(part)
   })
 
-  test('gets what its types say: records, pages and problems', async () => {
+  test('receives what its types say: records, pages and problems', async () => {
     const { code } = transformSync(CLIENT, { loader: 'ts', format: 'esm' })
     const { use } = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as { readonly use: Use }
     expect(await use(createClient, api.url)).toEqual({

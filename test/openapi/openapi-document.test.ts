@@ -55,7 +55,7 @@ const follow = (document: Document, pointer: string): unknown =>
 describe.each(
   OPENAPI_VERSIONS.flatMap((version) => [LIBRARY, MARKET, SNIPPETS_FILE].map((file) => ({ version, file }))),
 )('the document of $file in OpenAPI $version', ({ version, file }) => {
-  test('has every route, and no other', async () => {
+  test('contains exactly the routes', async () => {
     const { paths } = await documentOf(file, version)
     const described = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
@@ -65,7 +65,7 @@ describe.each(
     expect(plain(described)).toEqual(plain(routes))
   })
 
-  test('names each operation once, and lists it under a tag that is there', async () => {
+  test('names each operation once, under an existing tag', async () => {
     const document = await documentOf(file, version)
     const ids = operationsOf(document).map(({ operationId }) => operationId)
     expect(ids).toEqual([...new Set(ids)])
@@ -74,7 +74,7 @@ describe.each(
     expect(tags).toEqual(expect.arrayContaining(operationsOf(document).flatMap((operation) => operation.tags)))
   })
 
-  test('refers only to named components, and every one of them is there', async () => {
+  test('refers only to existing named components', async () => {
     const document = await documentOf(file, version)
     const pointers = referencesOf(document)
     expect(pointers.length).toBeGreaterThan(10)
@@ -82,14 +82,14 @@ describe.each(
     expect(pointers.filter((pointer) => follow(document, pointer) === undefined)).toEqual([])
   })
 
-  test('names every status, of which some generators cannot read a range', async () => {
+  test('lists every status, because some generators cannot read ranges', async () => {
     const statuses = operationsOf(await documentOf(file, version)).flatMap(({ responses }) => Object.keys(responses))
     expect(statuses.filter((status) => !/^(?:[2-5][0-9][0-9]|default)$/.test(status))).toEqual([])
   })
 })
 
-describe('what a list takes', () => {
-  test('is what the document says, parameter by parameter', async () => {
+describe('a list’s parameters', () => {
+  test('are those in the document', async () => {
     const app = await load(LIBRARY)
     const { paths } = await documentOf(LIBRARY)
     for (const { spec, parseList } of app.resources.filter((each) => each.spec.unknownQuery === 'refuse')) {
@@ -106,7 +106,7 @@ describe('what a list takes', () => {
 })
 
 describe('schemas', () => {
-  test('say what each body needs, and nothing of what is private', async () => {
+  test('describe each body, without private fields', async () => {
     const { components } = await documentOf(LIBRARY)
     const { Book, BookCreate, BookUpdate, BookPatch } = components.schemas
     expect(Object.keys(components.schemas)).toEqual(expect.arrayContaining(['Author', 'Shelf', 'Problem']))
@@ -143,7 +143,7 @@ describe('schemas', () => {
     expect(JSON.stringify(components)).not.toMatch(/shelf_mark|remark/)
   })
 
-  test('hold their own examples and defaults', async () => {
+  test('match their own examples and defaults', async () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
     const judged: unknown[] = []
     const judge = (part: unknown): void => {
@@ -160,7 +160,7 @@ describe('schemas', () => {
     expect(judged.length).toBeGreaterThan(20)
   })
 
-  test('have no word in 3.0 that only 3.1 knows', async () => {
+  test('contain no 3.1 keywords in the 3.0 document', async () => {
     const document = await documentOf(LIBRARY, '3.0')
     const text = JSON.stringify(document)
     expect(document.openapi).toBe('3.0.3')
@@ -182,7 +182,7 @@ describe('a hand-written route', () => {
   }
   const handle = () => ({ status: 200, body: {} })
 
-  test('has what its author says of it', async () => {
+  test("has its author's description", async () => {
     const { paths } = await documentWith((app) =>
       app.route('POST', '/books/{id}/lend/', 'book-lend', handle, {
         summary: 'Lend a book',
@@ -215,14 +215,14 @@ describe('a hand-written route', () => {
     })
   })
 
-  test('is there when its author says nothing', async () => {
+  test('is included without a description', async () => {
     const { paths } = await documentWith((app) => app.route('GET', '/hello/', 'hello', handle))
     const [operation] = Object.entries(paths).flatMap(([path, { get }]) => (path.endsWith('/hello/') ? [get] : []))
     expect(operation).toMatchObject({ operationId: 'hello', summary: 'hello', tags: ['hello'] })
     expect(Object.keys(operation?.responses ?? {})).toEqual(['200', '400', 'default'])
   })
 
-  test('may refer into the schema of a resource: the document has what is there in place of the reference', async () => {
+  test('may refer into the schema of a resource: the reference is resolved', async () => {
     const title = { $ref: '#/components/schemas/Book/properties/title', description: 'Its title.' }
     const document = await documentWith((app) =>
       app.route('GET', '/titles/', 'titles', handle, {
@@ -257,7 +257,7 @@ describe('a hand-written route', () => {
   })
 
   test.each(['#/components/schemas/Bok', '#/components/schemas/Book/properties/titel', '#/$defs/title', 'book.json'])(
-    'is refused with a reference to %s, which leads nowhere',
+    'is rejected with a broken reference to %s',
     async ($ref) => {
       const documented = documentWith((app) =>
         app.route('GET', '/titles/', 'titles', handle, {
@@ -276,7 +276,7 @@ describe('a hand-written route', () => {
     [{ summary: 'A', responses: {} }, 'has the responses {}; they are named by status'],
     [{ summary: 'A', responses: { ok: {} } }, 'they are named by status, 200 to 599'],
     ['A route', 'has the summary undefined'],
-  ])('is refused with the description %j', async (description, fault) => {
+  ])('is rejected with the description %j', async (description, fault) => {
     const documented = documentWith((app) => app.route('GET', '/a/', 'a', handle, description as never))
     await expect(documented).rejects.toThrow(fault)
   })
@@ -299,7 +299,7 @@ describe('a service', () => {
     expect(await answer.text()).toBe(renderOpenApi(await load(LIBRARY), version))
   })
 
-  test('sends it once to who keeps it', async () => {
+  test('responds 304 to a client that has it', async () => {
     const { headers } = await api.fetch('/openapi.json', { method: 'HEAD' })
     const etag = headers.get('etag') ?? ''
     expect(etag).toMatch(/^"[\w-]{27}"$/)
@@ -311,7 +311,7 @@ describe('a service', () => {
     expect((await api.fetch('/openapi-3.0.json', { headers: { 'if-none-match': etag } })).status).toBe(200)
   })
 
-  test('takes no other method there', async () => {
+  test('rejects other methods', async () => {
     const answer = await api.send('POST', '/openapi.json', {})
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
   })

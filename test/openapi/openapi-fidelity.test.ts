@@ -36,7 +36,7 @@ beforeAll(async () => {
 const listOf = (path: string) => market.latest.paths[path]?.['get']?.parameters ?? []
 const parameterOf = (path: string, name: string) => listOf(path).find((each) => each.name === name)
 
-test('dialects have the paths that their clients ask for', () => {
+test('dialects have the paths that their clients use', () => {
   const paths = Object.keys(market.latest.paths)
   expect(paths).toEqual(expect.arrayContaining(['/crud/products', '/crud/products/{id}', '/json-server/sellers']))
   expect(paths.filter((path) => /^\/(json-server|simple-rest|crud)\/.*\/$/.test(path))).toEqual([])
@@ -54,7 +54,7 @@ test('each filter of a dialect is a parameter', () => {
   })
 })
 
-test('a list of a dialect names the fields that it can be ordered by', () => {
+test('a list of a dialect names its orderable fields', () => {
   const items = { enum: ['id', '-id', 'title', '-title', 'price', '-price'] }
   expect(parameterOf('/market/stalls/', 'ordering')).toMatchObject({ explode: false, schema: { items } })
   expect(parameterOf('/json-server/products', '_sort')).toMatchObject({ explode: false, schema: { items } })
@@ -97,7 +97,7 @@ test('fields are described in whole sentences, with the bounds of decimals', () 
   expect(code).toMatchObject({ description: expect.stringContaining('must be exactly 4 characters') })
 })
 
-test('bodies may have what was read; 3.0 says so by properties of any type', () => {
+test('bodies accept what was read; 3.0 expresses that by properties of any type', () => {
   const names = ['title', 'url', 'id', 'rank', 'heading', 'expanded']
   const latest = market.latest.components.schemas['ProductUpdate']
   expect(latest).toMatchObject({ propertyNames: { enum: expect.arrayContaining(names) } })
@@ -108,7 +108,7 @@ test('bodies may have what was read; 3.0 says so by properties of any type', () 
   expect(older).not.toHaveProperty('propertyNames')
 })
 
-test('refusals that are no problem documents have a shape, and nothing has null for its only value', () => {
+test('errors other than problem documents have a schema, and null is never the only value', () => {
   expect(market.latest.paths['/crud/products/{id}']?.['get']?.responses).toMatchObject({
     404: { content: { 'application/json': { schema: { required: ['statusCode', 'error', 'message'] } } } },
   })

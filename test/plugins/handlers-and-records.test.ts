@@ -72,7 +72,7 @@ afterAll(async () => {
   await project.remove()
 })
 
-describe('a value that fits no column', () => {
+describe('a value that is invalid for its column', () => {
   test.each(['read-text', 'read-beyond', 'list-text', 'list-beyond'])(
     'is a bug of the handler that reads with it: %s',
     async (path) => {
@@ -90,7 +90,7 @@ describe('a value that fits no column', () => {
     ['write-long', undefined],
     ['write-beyond', undefined],
     ['write-nothing', { title: 'Title is required' }],
-  ])('is refused when it was to be stored: %s', async (path, errors) => {
+  ])('is rejected by a write: %s', async (path, errors) => {
     const response = await api.fetch(`/${path}/`)
     expect(await response.json()).toMatchObject({
       type: '/problems/validation',
@@ -100,21 +100,21 @@ describe('a value that fits no column', () => {
   })
 })
 
-describe('a title that is taken, in a transaction', () => {
+describe('a duplicate title in a transaction', () => {
   const TAKEN = { title: 'Title is taken by another record' }
 
   test.each([
     ['swallow', { status: 409, errors: TAKEN }],
     ['retell', { status: 409, errors: TAKEN }],
     ['replace', { status: 404, detail: 'no shelf' }],
-  ])('that a handler meets: %s', async (path, problem) => {
+  ])('is reported to a handler: %s', async (path, problem) => {
     const response = await api.fetch(`/${path}/`)
     const answer = await response.json()
     expect([response.status, answer]).toEqual([problem.status, expect.objectContaining(problem)])
     expect('errors' in answer).toBe('errors' in problem)
   })
 
-  test('only when the transaction is committed', async () => {
+  test('is reported when the transaction is committed', async () => {
     await api.database.query({
       text: 'alter table books drop constraint books_title_key; alter table books add constraint books_title_key unique (title) deferrable initially deferred',
       values: [],
@@ -141,13 +141,13 @@ describe('a JSON value in a row', () => {
     ])
   })
 
-  test('keeps every digit when it is written as text, and refuses to be rounded unseen', async () => {
+  test('keeps every digit when written as text, and is never rounded silently', async () => {
     const answer = await (await api.fetch('/json-exact/')).text()
     expect(answer).toContain('"notes":[9007199254740993],"text":"9007199254740993"')
     expect(answer).toContain('has numbers that JSON.stringify rounds; use its text')
   })
 
-  test('is none where null is written', async () => {
+  test('is null if null is written', async () => {
     expect(await (await api.fetch('/json-nothing/')).json()).toEqual({
       notes: [null],
       exact: false,
@@ -155,7 +155,7 @@ describe('a JSON value in a row', () => {
     })
   })
 
-  test.each(['big', 'function'])('is never stored where JSON has no text for it: %s', async (path) => {
+  test.each(['big', 'function'])('is never stored if JSON cannot represent it: %s', async (path) => {
     expect((await api.fetch(`/json-${path}/`)).status).toBe(500)
   })
 })

@@ -150,7 +150,7 @@ describe('hooks run around a write, in its transaction', () => {
   test.each([
     ['PATCH', { title: 'Emma' }],
     ['DELETE', undefined],
-  ])('but not of a %s of no record', async (method, body) => {
+  ])('but not for a %s of a missing record', async (method, body) => {
     expect((await api.send(method, '/books/7/', body)).status).toBe(404)
     expect([ran, await noted()]).toEqual([[], []])
   })
@@ -158,7 +158,7 @@ describe('hooks run around a write, in its transaction', () => {
   test.each([
     ['PATCH', { title: 'Emma' }],
     ['DELETE', undefined],
-  ])('but not of a %s that is meant for another version', async (method, body) => {
+  ])('but not for a %s with a failed precondition', async (method, body) => {
     const tag = (await create({ title: 'Dune' })).headers.get('etag') ?? ''
     ran = []
     const sent = (version: string) =>
@@ -183,13 +183,13 @@ describe('hooks run around a write, in its transaction', () => {
     expect(ran).toEqual(names)
   })
 
-  test('but not of a body that is refused', async () => {
+  test('but not for a rejected body', async () => {
     expect((await create({ title: '' })).status).toBe(400)
     expect(ran).toEqual([])
   })
 })
 
-describe('what a hook throws undoes the write and all that hooks wrote', () => {
+describe("an error in a hook rolls back the write and the hooks' own writes", () => {
   const refusal = new Problem('validation', 'No', { faults: [{ field: 'title', message: 'Title is too loud' }] })
   const throwing = (error: unknown) => () => {
     throw error
@@ -221,7 +221,7 @@ describe('what a hook throws undoes the write and all that hooks wrote', () => {
   })
 })
 
-describe('what a hook changes is held to the rules of its field', () => {
+describe('values changed by a hook are validated', () => {
   test.each([
     [{ title: '' }, { title: 'Title must be between 1 and 20 characters' }],
     [{ title: 7 }, { title: 'Title must be a string' }],
@@ -231,7 +231,7 @@ describe('what a hook changes is held to the rules of its field', () => {
     ],
     [{ price: '1.234' }, { price: expect.any(String) }],
     [{ printed_at: 'yesterday' }, { printed_at: expect.any(String) }],
-  ])('%p is refused with 400', async (change, errors) => {
+  ])('%p is rejected with 400', async (change, errors) => {
     hooks = { beforeCreate: () => change as never }
     const response = await create({ title: 'Dune' })
     expect([response.status, await response.json()]).toMatchObject([400, { errors }])
@@ -247,7 +247,7 @@ describe('what a hook changes is held to the rules of its field', () => {
     ],
     [{ shelf: 'too long' }, 'the model `book`: Shelf must'],
     ['text', "a hook of `book` returned 'text'; it must return the values to change, or nothing"],
-  ])('%p is a mistake of the hook, which only the log hears of', async (change, message) => {
+  ])('%p is an error of the hook, and is only logged', async (change, message) => {
     hooks = { beforeCreate: () => change as never }
     const response = await create({ title: 'Dune' })
     expect([response.status, await response.json()]).toEqual([
@@ -258,7 +258,7 @@ describe('what a hook changes is held to the rules of its field', () => {
     expect(cause.message).toContain(message)
   })
 
-  test('every kind of value comes through exactly', async () => {
+  test('every kind of value arrives exactly', async () => {
     const values = {
       pages: 2n ** 63n - 1n,
       price: '123456789012345678.90',
@@ -279,7 +279,7 @@ describe('what a hook changes is held to the rules of its field', () => {
     expect(kept.rows).toEqual([['A1']])
   })
 
-  test('an object that a client patches is merged, whatever hooks change beside it', async () => {
+  test('an object in a PATCH is merged, whatever hooks change besides', async () => {
     await create({ title: 'Dune', notes: { a: 1 } })
     hooks = { beforeUpdate: ({ values }) => ({ ...values, slug: 'x' }) }
     const response = await api.send('PATCH', '/books/1/', { notes: { b: 2 } })
@@ -287,7 +287,7 @@ describe('what a hook changes is held to the rules of its field', () => {
   })
 })
 
-test('what fails after the commit undoes nothing and is logged, and others run all the same', async () => {
+test('an after-commit error undoes nothing, is logged, and does not affect other tasks', async () => {
   hooks = {
     afterCommit: async () => {
       throw new Error('no mail today')
@@ -304,7 +304,7 @@ test('what fails after the commit undoes nothing and is logged, and others run a
   expect(failures).toMatchObject([{ route: 'book-list', cause: { message: 'no mail today' } }])
 })
 
-test('nothing runs after a commit that did not come about', async () => {
+test('no task runs after a rollback', async () => {
   await create({ title: 'Dune' })
   ran = []
   hooks = { afterCommit: () => void ran.push('committed') }
@@ -317,7 +317,7 @@ test('nothing runs after a commit that did not come about', async () => {
   expect(ran).not.toContain('committed')
 })
 
-test('a drain waits for what runs after commits', async () => {
+test('a drain waits for after-commit tasks', async () => {
   let finished = false
   let go = () => {}
   const started = new Promise<void>((begun) => {

@@ -96,7 +96,7 @@ describe('a middleware for every route', () => {
     }
   })
 
-  test('responds itself, and nothing behind it runs', async () => {
+  test('can respond itself, and nothing behind it runs', async () => {
     everywhere = () => {
       throw new Problem('too_many_requests', 'One request a minute', { headers: { 'Retry-After': '60' } })
     }
@@ -141,7 +141,7 @@ describe('a middleware for every route', () => {
     expect(await (await api.fetch('/api/tenant/?nonsense=1')).json()).toEqual({ early: true })
   })
 
-  test('is around a repeated request too, of which nothing else runs again', async () => {
+  test('runs for a repeated request too, unlike the handler', async () => {
     let count = 0
     everywhere = (_context, next) => {
       count += 1
@@ -154,7 +154,7 @@ describe('a middleware for every route', () => {
     expect(ran.filter((each) => each.startsWith('hook'))).toHaveLength(1)
   })
 
-  test('surrounds the pages of Explore, and the requests that they show', async () => {
+  test('surrounds the pages of Explore, and the requests in them', async () => {
     const paths: string[] = []
     everywhere = (context, next) => {
       paths.push(context.requestId)

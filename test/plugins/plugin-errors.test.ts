@@ -68,7 +68,7 @@ describe('an error inside a plugin names its line', () => {
       MISUSES,
       "plugin.ts:9:7: the plugin `./plugin.ts`: the path of the route `shelf` is 'shelf'",
     ],
-  ])('%s, and nothing that follows from it is reported', async (_what, text, message) => {
+  ])('%s, without consequential errors', async (_what, text, message) => {
     await write(text)
     const { code, stdout } = await runCli(['check'], { cwd: project.folder })
     expect(code).toBe(1)
@@ -76,7 +76,7 @@ describe('an error inside a plugin names its line', () => {
     expect(stdout).toContain('resources.yaml: 1 error\n')
   })
 
-  test('that throws while a request is answered', async () => {
+  test('while a request is answered', async () => {
     await write(THROWS)
     database = await openOnlyOnServer()
     const serving = await startServe(['--migrate'], { cwd: project.folder, env: envOf(database) })

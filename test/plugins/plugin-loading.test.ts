@@ -41,7 +41,7 @@ const compiled = () => readdir(join(folder, '.snippetctl', 'plugins'))
 
 describe('loading a plugin', () => {
   test.each(['plugin.ts', 'plugin.mts', 'plugin.js', 'plugin.mjs'])(
-    'takes %s with the files that it imports',
+    'loads %s with the files that it imports',
     async (name) => {
       const importer = name.includes('ts')
         ? "import { word } from './sub/word.js'"
@@ -55,13 +55,13 @@ describe('loading a plugin', () => {
     },
   )
 
-  test('takes several, in the order of the configuration', async () => {
+  test('loads several, in the order of the configuration', async () => {
     await write({ 'b.ts': 'export default () => "b"', 'a.ts': 'export default () => "a"' })
     const { plugins } = await load(['./b.ts', 'a.ts'])
     expect(plugins.map(({ path }) => path)).toEqual(['./b.ts', 'a.ts'])
   })
 
-  test('gives it the one framework that runs', async () => {
+  test('gives it the running instance of the framework', async () => {
     await write({ 'plugin.ts': "import { Problem } from 'snippetctl'\nexport default () => Problem" })
     const { Problem } = await import('../../src/index.js')
     expect(await run('./plugin.ts')).toBe(Problem)
@@ -77,7 +77,7 @@ describe('loading a plugin', () => {
 })
 
 describe('editing a plugin', () => {
-  test('takes effect at the next start, also with an old time of change', async () => {
+  test('takes effect at the next start, even with an old modification time', async () => {
     await write({ 'plugin.ts': 'export default () => 1' })
     expect(await run('./plugin.ts')).toBe(1)
     await write({ 'plugin.ts': 'export default () => 2' })
@@ -85,7 +85,7 @@ describe('editing a plugin', () => {
     expect(await run('./plugin.ts')).toBe(2)
   })
 
-  test('takes effect in a file that it imports', async () => {
+  test('takes effect in an imported file', async () => {
     await write({
       'plugin.ts': "export { word as default } from './word.js'",
       'word.ts': 'export const word = () => 1',
@@ -95,7 +95,7 @@ describe('editing a plugin', () => {
     expect(await run('./plugin.ts')).toBe(2)
   })
 
-  test('is not undone by a compiled file that lies beside the source, or that the source comes to lie beside', async () => {
+  test('is not hidden by a compiled file next to the source', async () => {
     await write({
       'plugin.ts': "export { word as default } from './word.js'",
       'word.js': "export const word = () => 'js'",
@@ -105,7 +105,7 @@ describe('editing a plugin', () => {
     expect(await run('./plugin.ts')).toBe('ts')
   })
 
-  test('leaves no more than the result of the last two', async () => {
+  test('keeps only the last two compiled versions', async () => {
     for (const version of [1, 2, 3, 4]) {
       await write({ 'plugin.ts': `export default () => ${version}` })
       expect(await run('./plugin.ts')).toBe(version)
@@ -113,7 +113,7 @@ describe('editing a plugin', () => {
     expect((await compiled()).filter((name) => name.endsWith('.mjs'))).toHaveLength(2)
   })
 
-  test('is the only thing that compiles it again', async () => {
+  test('is the only reason to compile it again', async () => {
     await write({ 'plugin.ts': 'export default () => 1' })
     await run('./plugin.ts')
     const [note = ''] = (await compiled()).filter((name) => name.endsWith('.json'))
@@ -123,7 +123,7 @@ describe('editing a plugin', () => {
     expect(await readFile(join(folder, '.snippetctl/plugins', note), 'utf8')).toBe(`${before} `)
   })
 
-  test('is not needed when the compiled form was damaged', async () => {
+  test('is not needed if the compiled file is damaged', async () => {
     await write({ 'plugin.ts': 'export default () => 1' })
     await run('./plugin.ts')
     for (const name of await compiled()) await writeFile(join(folder, '.snippetctl/plugins', name), '{')
@@ -140,12 +140,12 @@ describe('a plugin that cannot be loaded', () => {
     ['./plugin', 'not a file of a kind that can be loaded'],
     ['./nothing.ts', 'there is no plugin `./nothing.ts`'],
     ['./folder.ts', 'the plugin `./folder.ts` is not a file'],
-  ])('is refused by its path: %s', async (path, message) => {
+  ])('is rejected by its path: %s', async (path, message) => {
     await write({ 'folder.ts/file': '', 'plugin.py': '', plugin: '' })
     expect(await refusalOf(path)).toContain(message)
   })
 
-  test('is refused with the file that has another extension', async () => {
+  test('is rejected with a suggestion if the file has another extension', async () => {
     await write({ 'plugins/a.ts': '' })
     const { refusals } = await load(['./plugins/a.js'])
     expect(refusals[0]?.help).toEqual(['a file with a similar name exists: `./plugins/a.ts`'])
@@ -159,7 +159,7 @@ describe('a plugin that cannot be loaded', () => {
     ],
     ['export default { routes: [] }', 'exports `default` (object); its default'],
     ['export default null', 'exports `default` (null); its default'],
-  ])('is refused by what it exports: %s', async (content, message) => {
+  ])('is rejected for its exports: %s', async (content, message) => {
     await write({ 'plugin.ts': content })
     expect(await refusalOf('./plugin.ts')).toContain(message)
   })
@@ -179,12 +179,12 @@ describe('a plugin that cannot be loaded', () => {
     ["throw new TypeError('no\\nway')", 'TypeError: no\nway'],
     ["throw 'words'", 'the plugin `./plugin.ts` threw words while it was loaded'],
     ['await Promise.reject(new Error("later"))', 'Error: later'],
-  ])('is refused by what it says: %j', async (content, message) => {
+  ])('is rejected with its own error: %j', async (content, message) => {
     await write({ 'plugin.ts': content, 'style.css': '' })
     expect(await refusalOf('./plugin.ts')).toContain(message)
   })
 
-  test('is refused when it reaches into the framework by a path', async () => {
+  test('is rejected if it imports the framework by a path', async () => {
     const { pathname } = new URL('../../src/problem.ts', import.meta.url)
     await write({ 'plugin.ts': `import { Problem } from ${JSON.stringify(pathname)}\nexport default Problem` })
     expect(await refusalOf('./plugin.ts')).toBe(
@@ -192,7 +192,7 @@ describe('a plugin that cannot be loaded', () => {
     )
   })
 
-  test('is refused when it does not finish loading', async () => {
+  test('is rejected if it does not finish loading', async () => {
     await write({ 'plugin.ts': 'export default () => 1' })
     const never = new Promise(() => undefined)
     const { refusals } = await load(['./plugin.ts'], () => never, 20)

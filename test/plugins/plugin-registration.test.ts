@@ -20,7 +20,7 @@ const handle = () => ({ status: 200, body: {} })
 /** What no compiler holds. */
 const anything = (value: unknown) => value as never
 
-describe('a plugin is refused by its name', () => {
+describe('a plugin is rejected by name', () => {
   test.each<[string, (app: PluginApp) => unknown, string]>([
     [
       'a function that is async',
@@ -194,7 +194,7 @@ describe('a plugin is refused by its name', () => {
     expect(faults[0]).toContain(says)
   })
 
-  test('when it registers something after its function has returned', async () => {
+  test('if it registers something after its function has returned', async () => {
     let late = (): void => {}
     const faults = await faultsOf((app) => {
       late = () => app.route('GET', '/a/', 'a', handle)

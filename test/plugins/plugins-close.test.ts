@@ -132,7 +132,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 describe('onClose', () => {
-  test('runs after the last answer, the last registered first, with the database still open', async () => {
+  test('runs after the last response, the last registered first, with the database still open', async () => {
     const events: string[] = []
     const { service, url } = await serve((app) => {
       app.route('GET', '/slow/', 'slow', async () => {
@@ -155,7 +155,7 @@ describe('onClose', () => {
     expect(events).toEqual(['answered', 'second', 'first'])
   })
 
-  test('logs an error and what never ends with its place, and everything else runs', async () => {
+  test('logs errors and timeouts with their places, and runs everything else', async () => {
     const { default: plugin, events } = (await import(resolve(project.folder, 'plugin.mjs'))) as typeof Closings
     const { service, logged } = await serve(plugin)
     await service.drain()
@@ -169,7 +169,7 @@ describe('onClose', () => {
     expect(logged).toHaveLength(2)
   })
 
-  test('runs once for each version that was served', async () => {
+  test('runs once for each served version', async () => {
     const events: string[] = []
     const version =
       (name: string): Plugin =>
@@ -182,7 +182,7 @@ describe('onClose', () => {
     expect(events.sort()).toEqual(['one', 'two'])
   })
 
-  test('waits for the requests that a replaced version still answers, their streams and what follows their commits', async () => {
+  test('waits for requests on a replaced version, their streams and after-commit tasks', async () => {
     const { gates, events, plugin } = gatedPlugin()
     const { service, url } = await serve(plugin)
     const stream = await fetch(`${url}/api/stream/`)
@@ -201,7 +201,7 @@ describe('onClose', () => {
     expect(events).toEqual(['committed', 'closed'])
   })
 
-  test('waits for a bounded time for requests of a replaced version that never end', async () => {
+  test('waits a limited time for requests on a replaced version', async () => {
     const { gates, events, plugin } = gatedPlugin()
     const { service, url } = await serve(plugin, { replacedTimeout: 50 })
     const stream = await fetch(`${url}/api/stream/`)
@@ -235,7 +235,7 @@ describe('onClose', () => {
     expect(events).toEqual(['begun', 'ended', 'closed'])
   })
 
-  test('waits for a handler whose client was answered 504', async () => {
+  test('waits for a handler whose request timed out with 504', async () => {
     const { gate, events, plugin } = stubbornPlugin()
     const { service, url } = await serve(plugin, { handlerTimeout: 40 })
     expect((await fetch(`${url}/api/handler/`)).status).toBe(504)
@@ -247,7 +247,7 @@ describe('onClose', () => {
     expect(events).toEqual(['begun', 'ended', 'closed'])
   })
 
-  test('logs a problem that it throws with the line of the plugin', async () => {
+  test("logs a problem with the plugin's line", async () => {
     const { service, logged } = await serve((app) => {
       app.onClose(function sayGoodbye() {
         throw new Problem('not_found')
@@ -262,7 +262,7 @@ describe('onClose', () => {
   test.each([
     ['the configuration is refused', { NODE_ENV: 'production' }],
     ['the database is refused', { DATABASE_URL: 'nonsense' }],
-  ])('runs when `serve` does not start because %s', async (_, env) => {
+  ])('runs if `serve` does not start because %s', async (_, env) => {
     await project.write(
       'serve/plugin.mjs',
       `export default (app) => {
@@ -277,7 +277,7 @@ describe('onClose', () => {
     expect([code, stdout]).toEqual([2, 'closed\n'])
   })
 
-  test('runs for a version that is loaded and not served', async () => {
+  test('runs for a version that is loaded but not served', async () => {
     const events: string[] = []
     const { log } = keepLog()
     const broken = await tryToLoad((app) => {

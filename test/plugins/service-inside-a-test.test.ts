@@ -39,7 +39,7 @@ const create = (service: TestService, title: string) =>
     body: JSON.stringify({ title }),
   })
 
-test('serves what the file and its migrations say, each service on records of its own', async () => {
+test('serves the file and its migrations, each service with its own records', async () => {
   const service = await start({ 'resources.yaml': BOOKS, 'migrations/0001_books.sql': BOOKS_TABLE })
   expect((await create(service, 'Emma')).status).toBe(201)
   expect(await (await service.fetch('/api/books/?title=Emma')).json()).toEqual([{ id: 1, title: 'Emma' }])
@@ -47,12 +47,12 @@ test('serves what the file and its migrations say, each service on records of it
   expect(await (await (await again()).fetch('/api/books/')).json()).toEqual([])
 })
 
-test('does not start with mistakes in the file, and says where they are', async () => {
+test('does not start with errors in the file, and reports their positions', async () => {
   const broken = start({ 'resources.yaml': BOOKS.replace('filterable:', 'filtrable:') })
   await expect(broken).rejects.toThrow(/resources\.yaml:\d+:\d+[^]*filtrable/)
 })
 
-test('does not start where a migration fails', async () => {
+test('does not start if a migration fails', async () => {
   const broken = start({ 'resources.yaml': BOOKS, 'migrations/0001_books.sql': '-- up\ncreate tabel "books" ();\n' })
   await expect(broken).rejects.toThrow(/0001_books/)
 })

@@ -120,7 +120,7 @@ const SNIPPETS = ['plugin', 'highlight', 'worker', 'operations'].map(
   (name) => [`${name}.ts`, readFileSync(`src/snippets/${name}.ts`, 'utf8')] as const,
 )
 
-describe('plugins of an application whose types are written (promise 14)', () => {
+describe('plugins with generated types (promise 14)', () => {
   let said: readonly string[]
   beforeAll(async () => {
     const types = await typesOf(SNIPPETS_FILE)
@@ -132,17 +132,17 @@ describe('plugins of an application whose types are written (promise 14)', () =>
     })
   })
 
-  test('compile where they are right', () => {
+  test('compile if they are correct', () => {
     expect(said.filter((line) => !line.startsWith('wrong.ts'))).toEqual([])
   })
 
-  test('do not compile where they misspell a column, a route or a resource, or leave out a parameter', () => {
+  test('do not compile if they misspell a column, a route or a resource, or omit a parameter', () => {
     const mistakes = said.filter((line) => line.startsWith('wrong.ts'))
     expect(mistakes.map((line) => Number(/^wrong\.ts:(\d+)/.exec(line)?.[1]))).toEqual(EXPECTED.map(([line]) => line))
     for (const [index, [, part]] of EXPECTED.entries()) expect(mistakes[index]).toContain(part)
   })
 
-  test('compile as they did when they are written without them', async () => {
+  test('compile without generated types as before', async () => {
     const blocks = blocksOf(readFileSync('docs/plugins.md', 'utf8'))
     const declared = blocks.find(({ language }) => language === 'yaml')?.text ?? ''
     const types = await typesOfYaml(
@@ -154,7 +154,7 @@ describe('plugins of an application whose types are written (promise 14)', () =>
     expect(await compileFiles({ 'types.ts': types, ...Object.fromEntries(plugins) })).toEqual([])
   })
 
-  test('compile as the documentation has them', async () => {
+  test('compile as in the documentation', async () => {
     const blocks = blocksOf(readFileSync('docs/types.md', 'utf8'))
     const types = await typesOfYaml(blocks.find(({ language }) => language === 'yaml')?.text ?? '')
     const plugin = blocks.find(({ language }) => language === 'typescript')?.text ?? ''
@@ -166,7 +166,7 @@ describe('plugins of an application whose types are written (promise 14)', () =>
     ])
   })
 
-  test('have the fields that a computed one is made of, and set none that the server sets', async () => {
+  test('have the sources of computed fields, and cannot set server-set fields', async () => {
     const declared = `version: 1
 models:
   book:
@@ -212,7 +212,7 @@ export default plugin
     ])
   })
 
-  test('have types whatever the names and texts of the file', async () => {
+  test('are typed for any names and texts in the file', async () => {
     const use = `import type { Book, BookCreate_2, Record_2, Json_2 } from './types.js'
 export const all: readonly [Book['kind'], Record_2['id'], Json_2['id'], BookCreate_2['record']] = ['*/', 'x', 1n, null]
 `

@@ -98,18 +98,18 @@ const membersOf = (type: string): Readonly<Record<string, string>> => {
 }
 
 describe('the types of fields', () => {
-  test('are tried for every type of field', () => {
+  test('are tested for every field type', () => {
     expect(Object.keys(FIELDS).sort()).toEqual(FIELD_TYPES.map(({ name }) => name).sort())
   })
 
-  test.each(Object.entries(FIELDS))('are right for a %s', (type, [, record, insert = record]) => {
+  test.each(Object.entries(FIELDS))('are correct for a %s', (type, [, record, insert = record]) => {
     expect(membersOf('Book')[`a_${type}`]).toBe(record)
     expect(membersOf('BookInsert')[`a_${type}`]).toBe(insert)
     expect(membersOf('BookCreate')[`a_${type}`]).toBe(record)
   })
 
   test.each(FIELD_TYPES.filter(({ examples }) => examples.length > 0).map((type) => [type.name, type] as const))(
-    'are those of the values that handlers have of a %s',
+    "match a handler's values of a %s",
     (_name, { typescript, examples }) => {
       const kinds = examples.map(({ value }) => (value instanceof JsonText ? 'JsonText' : typeof value))
       expect([...new Set(kinds)]).toEqual([typescript])
@@ -122,7 +122,7 @@ describe('the types of fields', () => {
 })
 
 describe('the types of a model', () => {
-  test('have every stored field in a record', () => {
+  test('contain every stored field of a record', () => {
     expect(membersOf('Loan')).toEqual({
       id: 'bigint',
       reader: 'string',
@@ -135,7 +135,7 @@ describe('the types of a model', () => {
     })
   })
 
-  test('ask code for what has no other value', () => {
+  test('require only what has no other value', () => {
     expect(membersOf('LoanInsert')).toEqual({
       reader: 'string',
       'note?': 'string | null',
@@ -148,7 +148,7 @@ describe('the types of a model', () => {
     expect(text).toContain('export type LoanChange = Partial<LoanInsert>')
   })
 
-  test('have in bodies what clients may send', () => {
+  test('contain in bodies what clients may send', () => {
     expect(membersOf('LoanCreate')).toEqual({
       reader: 'string',
       'note?': 'string | null',
@@ -160,7 +160,7 @@ describe('the types of a model', () => {
   })
 })
 
-test('the models of the file have types, and no other', () => {
+test("exist for the file's models only", () => {
   const names = [...text.matchAll(/^export type (\w+) = \{/gm)].map(([, name]) => name)
   expect(names.filter((name) => /^[A-Z][a-z]*$/.test(name ?? ''))).toEqual(['Author', 'Book', 'Loan'])
   expect(text).not.toMatch(/snippetctl_|Answer/)
@@ -187,7 +187,7 @@ describe('the types of lists and routes', () => {
     expect(text).toContain('export type LoanFilter = Record<string, never>')
   })
 
-  test('have every parameter that clients are told of', () => {
+  test('have every documented parameter', () => {
     const documented = JSON.parse(openApi) as Document
     const told = documented.paths['/api/books/partial/']?.get.parameters.filter((each) => each.in === 'query') ?? []
     const names = Object.keys(membersOf('BookFilter')).map((name) => name.replace('?', ''))
@@ -204,11 +204,11 @@ describe('the types of lists and routes', () => {
       "year's-book",
       '{\n        readonly year: bigint | number | string\n        readonly id: bigint | number | string\n      }',
     ],
-  ])('say what the path of %s takes', (name, params) => {
+  ])('contain the arguments of the path of %s', (name, params) => {
     expect(text).toContain(`      readonly ${JSON.stringify(name)}: ${params}\n`)
   })
 
-  test('have the resources of mounts, whose clients have their own parameters', () => {
+  test('include mounts, whose clients have their own parameters', () => {
     const [, mounted = ''] = /readonly "admin:loan": (\{[^}]*\})/.exec(text) ?? []
     expect(mounted).toContain('readonly record: Loan\n')
     expect(mounted).not.toContain('filter')
@@ -218,7 +218,7 @@ describe('the types of lists and routes', () => {
 describe('the types of a resource', () => {
   const partOf = (name: string) => text.split(`\n      readonly ${name}: {\n`)[1]?.split('\n      }')[0]
 
-  test('say what each computed field is made of, and what it may be', () => {
+  test('contain the sources and the type of each computed field', () => {
     expect(partOf('book')).toContain(`readonly computed: {
           readonly label: { readonly from: Pick<Book, "a_string" | "a_date">; readonly value: string | null }
           readonly size: { readonly from: Pick<Book, "a_json">; readonly value: bigint | number }
@@ -226,7 +226,7 @@ describe('the types of a resource', () => {
     expect(partOf('loan')).toContain('readonly computed: Record<never, never>')
   })
 
-  test('say what the server sets by itself', () => {
+  test('mark server-set fields', () => {
     expect(partOf('loan')).toContain('readonly serverSet: "id" | "made_at"')
   })
 })
@@ -235,13 +235,13 @@ describe('the command `types`', () => {
   const run = (...args: readonly string[]) => runCli(['types', ...args], { cwd: project.folder })
   const read = (path: string) => readFile(join(project.folder, path), 'utf8')
 
-  test('writes the file beside the configuration, and says when there is nothing to do', async () => {
+  test('writes the file next to the configuration, and reports if nothing changed', async () => {
     expect(await run()).toEqual({ code: 0, stdout: '', stderr: 'wrote .snippetctl/types.d.ts\n' })
     expect(await read('.snippetctl/types.d.ts')).toBe(text)
     expect((await run()).stderr).toBe('.snippetctl/types.d.ts is up to date\n')
   })
 
-  test('checks a file that is kept, and says which command mends it (promise 14)', async () => {
+  test('checks a committed file, and names the command that updates it (promise 14)', async () => {
     await writeFile(join(project.folder, 'kept.d.ts'), text)
     expect(await run('--check', '--out', 'kept.d.ts')).toMatchObject({ code: 0, stderr: 'kept.d.ts is up to date\n' })
     await writeFile(join(project.folder, 'kept.d.ts'), text.replace('readonly reader', 'readonly raeder'))

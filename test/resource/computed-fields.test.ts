@@ -103,7 +103,7 @@ const rowsIn = async (table: string) =>
 
 const ONE = '"full_title":"\\"One\\" no. 1","sheets":null,"letters":6}'
 
-describe('computed fields stand at the end', () => {
+describe('computed fields are at the end', () => {
   test.each([
     ['of one record', '/api/books/1/', `"pages":null,${ONE}`],
     [
@@ -122,7 +122,7 @@ describe('computed fields stand at the end', () => {
     expect(answer.text).not.toMatch(/"secret"|hidden/)
   })
 
-  test('of what is created and changed, with every digit', async () => {
+  test('of created and updated records, with every digit', async () => {
     const made = await api.send('POST', '/api/books/', { title: 'New', pages: 3, full_title: 'ignored' })
     const text = await made.text()
     const { id } = JSON.parse(text) as { id: number }
@@ -135,12 +135,12 @@ describe('computed fields stand at the end', () => {
     expect((await api.fetch(`/api/books/${id}/`, { method: 'DELETE' })).status).toBe(204)
   })
 
-  test('of every page by its links', async () => {
+  test('of every page that links lead to', async () => {
     const { next = '' } = linksOf(await get('/api/books/?ordering=-title'))
     expect((await get(next)).text).toMatch(/^\[{"id":3,"title":",\\"full_title\\":",.*"letters":6}\]$/)
   })
 
-  test('out of one statement, which reads what is needed and no more', async () => {
+  test('with one statement, which reads only the needed columns', async () => {
     const from = sent.length
     await get('/api/books/?fields=letters')
     await get('/api/books/1/?fields=full_title')
@@ -150,7 +150,7 @@ describe('computed fields stand at the end', () => {
     expect(one?.text).not.toMatch(/secret|pages|extra/)
   })
 
-  test('and cost a resource without them nothing', async () => {
+  test('at no cost for resources without them', async () => {
     await get('/api/plain/1/')
     const [document, ...others] = sent.at(-1)?.text.split('::text') ?? []
     expect(document).toMatch(/^select \(select row_to_json\("@"\)$/)
@@ -158,8 +158,8 @@ describe('computed fields stand at the end', () => {
   })
 })
 
-describe('the version of a record', () => {
-  test.each(['1', '3'])('is that of what is stored: of %s', async (id) => {
+describe("a record's version", () => {
+  test.each(['1', '3'])('depends on its stored fields: on %s', async (id) => {
     const computed = (await get(`/api/books/${id}/`)).headers.get('etag') ?? ''
     expect(computed).toBe((await get(`/api/plain/${id}/`)).headers.get('etag'))
     expect((await get(`/api/books/${id}/`, { 'if-none-match': computed })).status).toBe(304)
@@ -177,7 +177,7 @@ describe('a function that fails', () => {
       'odd',
       'the computed field `full_title` of `book` (plugin ./plugin.mjs): it returned {}, which is not a valid string',
     ],
-  ])('because it %s is a 500 of which only the log tells, and nothing is written', async (_what, title, message) => {
+  ])('because it %s is a logged 500 without details, and nothing is written', async (_what, title, message) => {
     const rows = await rowsIn('books')
     const from = api.logged.length
     const made = await api.send('POST', '/api/books/', { title })
@@ -190,7 +190,7 @@ describe('a function that fails', () => {
     expect([await rowsIn('books'), (await get('/api/plain/1/')).text]).toEqual([rows, expect.stringContaining('"One"')])
   })
 
-  test('undoes all that was done to several records', async () => {
+  test('rolls back a bulk operation', async () => {
     const rows = await rowsIn('books')
     const titles = ['fine', 'broken'].map((title) => ({ title }))
     expect((await api.send('POST', '/api/several/', titles)).status).toBe(500)
@@ -199,14 +199,14 @@ describe('a function that fails', () => {
     expect([await rowsIn('books'), (await get('/api/plain/1/')).text]).toEqual([rows, expect.stringContaining('"One"')])
   })
 
-  test('keeps what was to be deleted, where a dialect answers the record', async () => {
+  test('keeps a record whose deletion must return it', async () => {
     const made = await api.send('POST', '/api/plain/', { title: 'broken' })
     const { id } = (await made.json()) as { id: number }
     expect((await api.fetch(`/api/panel/${id}`, { method: 'DELETE' })).status).toBe(500)
     expect((await api.fetch(`/api/plain/${id}/`, { method: 'DELETE' })).status).toBe(204)
   })
 
-  test('is no half of a list', async () => {
+  test('does not truncate a list', async () => {
     await api.send('POST', '/api/plain/', { title: 'broken' })
     const list = await get('/api/books/?page_size=50')
     expect([list.status, list.headers.get('content-type')]).toEqual([500, 'application/problem+json'])
@@ -215,7 +215,7 @@ describe('a function that fails', () => {
   })
 })
 
-test('several records, and answers that are sent again, have them', async () => {
+test('bulk responses and replayed responses have them', async () => {
   const key = { 'idempotency-key': 'one-that-was-made-for-this' }
   const [first, second] = [
     await api.send('POST', '/api/several/', [{ title: 'A' }, { title: 'B' }], key),
@@ -226,7 +226,7 @@ test('several records, and answers that are sent again, have them', async () => 
   expect([second.status, await second.text()]).toEqual([201, text])
 })
 
-test('OPTIONS tells of them', async () => {
+test('OPTIONS describes them', async () => {
   const options = await api.fetch('/api/books/', { method: 'OPTIONS' })
   expect(await options.json()).toMatchObject({
     fields: { letters: { type: 'integer', label: 'Letters of the secret', read_only: true, required: false } },
@@ -245,7 +245,7 @@ describe('the configuration', () => {
     ['a type that is not one word', '{ a: { from: [title], type: json } }', '28:43 SC204'],
     ['no fields that it is made of', '{ a: { from: [], type: string } }', '28:28 SC207'],
     ['no type', '{ a: { from: [title] } }', '28:17 SC202'],
-  ])('refuses %s', (_what, computed, mistake) => {
+  ])('rejects %s', (_what, computed, mistake) => {
     expect(mistakesOf(withComputed(computed))).toEqual([mistake])
   })
 })
@@ -293,7 +293,7 @@ describe('an application', () => {
       (app) => app.compute('book', 'sheets', 5 as never),
       'what computes `sheets` of `book` is 5; it must be a function',
     ],
-  ])('refuses a plugin that computes %s', async (_what, register, message) => {
+  ])('rejects a plugin that computes %s', async (_what, register, message) => {
     expect(await load(register)).toEqual([expect.stringContaining(message)])
   })
 })

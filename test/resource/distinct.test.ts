@@ -151,7 +151,7 @@ describe('distinct= lists', () => {
     expect([answer.status, answer.text, answer.headers.get('x-total-count')]).toEqual([200, text, total])
   })
 
-  test('values in the envelope of the resource', async () => {
+  test("values in the resource's envelope", async () => {
     const { text } = await get('/api/wrapped/?distinct=language&limit=1&offset=1')
     expect(JSON.parse(text)).toEqual({
       count: 4,
@@ -185,12 +185,12 @@ describe('distinct= lists', () => {
     expect(await follow(second, 'prev')).toEqual(pages.toReversed())
   })
 
-  test('an empty page far behind the last value', async () => {
+  test('an empty page far beyond the last value', async () => {
     const answer = await get('/api/books/?distinct=language&page=1500')
     expect([answer.status, answer.text]).toEqual([200, '[]'])
   })
 
-  test('values to handlers, as rows with this field alone', async () => {
+  test('values for handlers, as rows with only this field', async () => {
     const { status, text } = await get('/api/languages/')
     expect([status, text]).toEqual([200, '["language,ada","language,go","language,rust","language,"]'])
   })
@@ -234,7 +234,7 @@ describe('distinct= is rejected', () => {
     expect([status, (JSON.parse(text) as { detail: string }).detail]).toEqual([400, detail])
   })
 
-  test('for one record', async () => {
+  test('for a single record', async () => {
     expect((await get('/api/books/1/?distinct=language')).status).toBe(400)
     expect((await get('/api/marked/1/?distinct=language')).status).toBe(400)
   })
@@ -245,7 +245,7 @@ test('OPTIONS names the fields whose distinct values can be listed', async () =>
   expect(await response.json()).toMatchObject({ distinct: ['language', 'author'] })
 })
 
-test('the OpenAPI document has the parameter where records are shown in part', async () => {
+test('the OpenAPI document has the parameter and partial records', async () => {
   const { paths } = JSON.parse((await get('/openapi.json')).text) as {
     readonly paths: Record<string, { get: { description: string; parameters: { name: string; schema: object }[] } }>
   }

@@ -95,7 +95,7 @@ const get = async (path: string, headers: Readonly<Record<string, string>> = {})
   return { status: response.status, headers: response.headers, text }
 }
 
-describe('expand= puts related records', () => {
+describe('expand= returns related records', () => {
   test.each<[what: string, path: string, parts: readonly string[]]>([
     [
       'beside the key, as their resource shows them',
@@ -153,7 +153,7 @@ describe('expand= puts related records', () => {
     expect(text).not.toContain('hidden')
   })
 
-  test('of every page by its links, in the order that is asked for', async () => {
+  test('of every page that links lead to, in the requested order', async () => {
     const first = await get('/api/books/?fields=id&expand=editor&ordering=-title')
     expect(first.text).toBe(
       '[{"id":2,"expanded":{"editor":null}},{"id":3,"expanded":{"editor":{"id":2,"name":"Bob"}}}]',
@@ -162,7 +162,7 @@ describe('expand= puts related records', () => {
     expect((await get(next)).text).toMatch(/^\[{"id":1,"expanded":{"editor":{"id":2/)
   })
 
-  test('by one statement, however many records and relations there are', async () => {
+  test('with one statement for any number of records and relations', async () => {
     for (const path of [
       '/api/books/?expand=author,author.country,editor,sequel.sequel',
       '/api/books/?page_size=100&expand=author,sequel',
@@ -176,7 +176,7 @@ describe('expand= puts related records', () => {
   })
 })
 
-describe('expand= refuses', () => {
+describe('expand= rejects', () => {
   const KNOWN = 'known are author, author.country, editor, sequel, sequel.sequel'
   test.each([
     ['a relation that is none', 'expand=autor', `\`autor\`; ${KNOWN}`],
@@ -209,7 +209,7 @@ describe('expand= refuses', () => {
   })
 })
 
-test('what was read can be sent back', async () => {
+test('a response can be sent back as a body', async () => {
   const { text } = await get('/api/books/1/?expand=author,editor')
   const answer = await api.send('PUT', '/api/books/1/', JSON.parse(text.replaceAll(BIG, '2')))
   expect([answer.status, await answer.text()]).toEqual([200, expect.not.stringContaining('expanded')])
@@ -217,7 +217,7 @@ test('what was read can be sent back', async () => {
   await database.query({ text: `update books set author_id = ${BIG} where id = 1`, values: [] })
 })
 
-test('a record with related ones has the tag of no version', async () => {
+test('an expanded record has no version tag', async () => {
   const whole = (await get('/api/books/3/')).headers.get('etag') ?? ''
   const more = (await get('/api/books/3/?expand=author')).headers.get('etag') ?? ''
   expect(more).not.toBe(whole)
@@ -226,19 +226,19 @@ test('a record with related ones has the tag of no version', async () => {
   expect((await api.send('PATCH', '/api/books/3/', {}, { 'if-match': whole })).status).toBe(200)
 })
 
-test('the pages for people show related records', async () => {
+test('Explore shows related records', async () => {
   const page = await api.fetch('/explore/api/books/1/?expand=author')
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('expanded')])
 })
 
-test('OPTIONS tells which relations there are', async () => {
+test('OPTIONS lists the relations', async () => {
   const options = await api.fetch('/api/books/', { method: 'OPTIONS' })
   expect(await options.json()).toMatchObject({
     expand: ['author', 'author.country', 'editor', 'sequel', 'sequel.sequel'],
   })
 })
 
-describe('the configuration refuses to expand', () => {
+describe('the configuration rejects an expansion', () => {
   const declared = (expand: string) => YAML.replace(/ {4}expand:\n(?: {6}.*\n)+/, `    expand: ${expand}\n`)
 
   test.each([

@@ -97,14 +97,14 @@ describe('an explanation', () => {
     ['/books/?title=title+7&ordering=-title&page=2', 'book', 'title=title+7&ordering=-title&page=2'],
     ['/books/?read_on__isnull=true', 'book', 'read_on__isnull=true'],
     ['/walk/?ordering=title&page_size=3', 'walk', 'ordering=title&page_size=3'],
-  ])('is of the very statement that answers GET %s', async (path, name, query) => {
+  ])('uses the statement of GET %s', async (path, name, query) => {
     seen.splice(0)
     expect((await api.fetch(path)).status).toBe(200)
     const { sql, values } = await explainList(name, query)
     expect({ text: sql, values }).toEqual({ text: seen[0]?.text, values: seen[0]?.values })
   })
 
-  test('is of the very statement that answers GET of one record', async () => {
+  test('uses the statement of GET for one record', async () => {
     seen.splice(0)
     await api.fetch('/books/7/')
     const read = { id: 7n }
@@ -119,7 +119,7 @@ describe('an explanation', () => {
     })
   })
 
-  test('knows the index of related records from that of a count', async () => {
+  test('distinguishes the index of related records from that of a count', async () => {
     const { accesses } = await explainList('shown', 'expand=author&page_size=3')
     expect(accesses.map(({ table, counts }) => ({ table, counts }))).toEqual([
       { table: 'books', counts: true },
@@ -129,7 +129,7 @@ describe('an explanation', () => {
     expect(accesses.at(-1)?.index).toBe('authors_pkey')
   })
 
-  test('is of the very statement that answers what a client wants to see of a record', async () => {
+  test('uses the statement of a partial record', async () => {
     seen.splice(0)
     expect((await api.fetch('/shown/7/?fields=title&expand=author')).status).toBe(200)
     const resource = resourceNamed('shown')
@@ -154,12 +154,12 @@ describe('an explanation', () => {
     ['lent=true', 'books_pkey', [], [], 11],
     ['pages__gt=898', undefined, ['pages'], [], 11],
     ['pages__gt=898&ordering=pages', `all ${ROWS}`, ['pages', 'id'], [], 11],
-  ])('of ?%s names what is read and the index that would help', async (query, access, advice, unserved, rows) => {
+  ])('of ?%s names the accesses and the index that would help', async (query, access, advice, unserved, rows) => {
     const found = await pageOf(query)
     expect(found).toEqual({ access: access === undefined ? found.access : [access], advice, unserved, rows })
   })
 
-  test('counts what a count reads apart from what a page reads', async () => {
+  test('separates the rows of the count from those of the page', async () => {
     const { accesses } = await explainList('book', '')
     expect(accesses.map(({ counts, rows }) => ({ counts, rows }))).toEqual([
       { counts: true, rows: 10_001 },
@@ -167,7 +167,7 @@ describe('an explanation', () => {
     ])
   })
 
-  test('of a statement that takes too long is its plan alone', async () => {
+  test('of a statement that is too slow contains only its plan', async () => {
     const slow: Database = Object.create(database, {
       transaction: {
         value: (work: Parameters<Database['transaction']>[0]) =>

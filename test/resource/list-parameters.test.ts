@@ -32,7 +32,7 @@ const list = async (search: string) => {
   return { status: response.status, text, titles: rows.map((row) => row.title), headers: response.headers }
 }
 
-describe('a list refuses', () => {
+describe('a list rejects', () => {
   test('a parameter with a space in its name, and shows the space', async () => {
     const { text } = await list('sort%20by=title')
     expect(text).toContain('this list takes no parameter `sort␣by`')
@@ -98,7 +98,7 @@ describe('a list refuses', () => {
     expect(text.length).toBeLessThan(1000)
   })
 
-  test('a filter on a field that is not filterable alike, whether or not a record has the value', async () => {
+  test('a filter on an unfilterable field alike, whether or not a record has the value', async () => {
     const answers = await Promise.all(['code=secret%20code', 'code=none', 'cxde=none'].map(list))
     const [match, noMatch, unknown] = answers.map(({ text }) => text.replace(/"request_id":"[^"]*"/, ''))
     expect(match).toBe(noMatch)
@@ -121,7 +121,7 @@ const parse = async (asked: ListParameters) => {
   return book.parseList(asked)
 }
 
-describe('a list takes', () => {
+describe('a list accepts', () => {
   test.each([
     ['', ['a', 'é', '100%', "it's", 'a b']],
     ['&&&', ['a', 'é', '100%', "it's", 'a b']],
@@ -152,7 +152,7 @@ describe('a list takes', () => {
     ['page=2147483648', []],
     ['page=9223372036854775807', []],
     ['page_size=1000000', ['a', 'é', '100%', "it's", 'a b']],
-  ])('?%s and gives %j', async (search, titles) => {
+  ])('?%s and returns %j', async (search, titles) => {
     expect(await list(search)).toMatchObject({ status: 200, titles })
   })
 
@@ -163,7 +163,7 @@ describe('a list takes', () => {
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
   })
 
-  test('the links it gives, whatever stands in the filter', async () => {
+  test('its own links, whatever the filter contains', async () => {
     for (const title of ['&x=#%', '😀 +', 'a&page=9']) {
       for (let n = 0; n < 2; n++) await api.send('POST', PATH, { title, code: 'c', language: 'link' })
       const search = new URLSearchParams({ title, page_size: '1', language: 'link' }).toString()
@@ -174,7 +174,7 @@ describe('a list takes', () => {
   })
 })
 
-describe('a handler asks with values', () => {
+describe("a handler's query by values", () => {
   test.each([
     [
       { f: 'a,b\\c', f__in: ['a,b', 'c\\', ''] },
@@ -185,7 +185,7 @@ describe('a handler asks with values', () => {
       { n: 1n, f: '&=?#+ %', n__in: [1n, 9007199254740993n] },
     ],
     [{ f: undefined, n__isnull: true }, { n__isnull: true }],
-  ])('%# and they arrive as they are', async (asked, meant) => {
+  ])('%# is parsed to the same values', async (asked, meant) => {
     const { plan } = await parse(asked)
     const where = plan.where.map(({ field, lookup, value }) => [
       lookup.name === 'exact' ? field.name : `${field.name}__${lookup.name}`,
@@ -194,7 +194,7 @@ describe('a handler asks with values', () => {
     expect(Object.fromEntries(where)).toEqual(meant)
   })
 
-  test('in the order that they say', async () => {
+  test('keeps their order', async () => {
     const { plan } = await parse({ ordering: ['-f', 'n'], page: 3, page_size: 7 })
     expect(plan.order.map(({ field, descending }) => [field.name, descending])).toEqual([
       ['f', true],
@@ -204,11 +204,11 @@ describe('a handler asks with values', () => {
     expect([plan.start, plan.limit]).toEqual([{ offset: 14 }, 7])
   })
 
-  test('and is refused what the list does not take', async () => {
+  test('is rejected if it is invalid', async () => {
     await expect(parse({ pgae: 2 })).rejects.toThrow('this list takes no parameter `pgae`')
   })
 })
 
-test('nothing that a client sent reaches the prototype of objects', () => {
+test('client input never reaches the prototype of objects', () => {
   expect(Object.keys(Object.prototype)).toEqual([])
 })

@@ -32,7 +32,7 @@ const list = async (query: string) => {
   return response.status === 200 ? body.map(({ id }) => id) : body.detail
 }
 
-describe('a filter finds the records by their numbers', () => {
+describe('a filter finds these records', () => {
   test.each<[string, number[]]>([
     ['name__endswith=m', [2]],
     ['name__endswith=M', []],
@@ -53,7 +53,7 @@ describe('a filter finds the records by their numbers', () => {
   })
 })
 
-describe('a filter rejects, and says what it takes', () => {
+describe('a filter rejects, and names the accepted values', () => {
   test.each([
     ['name__endswith=%00', '`name__endswith` must not contain U+0000 or an unpaired surrogate'],
     ['size__not_in=1,x', 'the value of `size__not_in` is not valid for a field of the type integer'],

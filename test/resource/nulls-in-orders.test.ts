@@ -84,11 +84,11 @@ describe('records without a value', () => {
     ['/admin/last?_sort=read_on&_limit=2', '2000-01-01'],
     ['/admin/last?_sort=-read_on&_limit=2', '2013-09-08'],
     ['/admin/first?_sort=read_on&_order=desc&_limit=2', null],
-  ])('come where the resource says: %s starts with %s', async (path, day) => {
+  ])('come first or last as configured: %s starts with %s', async (path, day) => {
     expect((await daysOf(path))[0]).toBe(day)
   })
 
-  test('follow the others on one page, with ties in the order of their ids', async () => {
+  test('follow the others, ordered by id', async () => {
     const response = await api.fetch(`/last/?ordering=-read_on&page=${(ROWS - NULLS) / 8 + 1}&page_size=8`)
     const after = (await response.json()) as readonly Book[]
     expect(after.map(({ id, read_on }) => [id, read_on])).toEqual(
@@ -98,7 +98,7 @@ describe('records without a value', () => {
     expect([edge.indexOf(null), edge.length]).toEqual([ROWS - NULLS - 147 * 95, 95])
   })
 
-  test('have another place in another order, of which a cursor is refused', async () => {
+  test('have another position in another order, whose cursor is rejected', async () => {
     const url = linksOf(await api.fetch('/first/?ordering=read_on'))['next'] ?? ''
     expect((await api.fetch(url)).status).toBe(200)
     const refused = await api.fetch(url.replace('/first/', '/plain/'))
@@ -108,7 +108,7 @@ describe('records without a value', () => {
     ])
   })
 
-  test('are where the OpenAPI document says', () => {
+  test('are documented in the OpenAPI document', () => {
     const described = (path: string) => {
       const { paths } = JSON.parse(renderOpenApi(app, '3.1')) as {
         readonly paths: Record<string, { get: { parameters: readonly { name: string; description: string }[] } }>
@@ -137,7 +137,7 @@ const explain = async (name: string, query: string) => {
   }
 }
 
-describe('a page in an order with a place for nulls', () => {
+describe('a page in an order with a position for nulls', () => {
   test.each([
     ['last', 'ordering=read_on', 'books_read_on_id_idx'],
     ['last', 'ordering=-read_on', 'books_read_on_id_idx'],
@@ -146,7 +146,7 @@ describe('a page in an order with a place for nulls', () => {
     ['last', 'ordering=-read_on&shelf=1', 'books_shelf_read_on_id_idx'],
     ['first', 'ordering=read_on', 'books_read_on_id_idx'],
     ['first', 'ordering=-read_on', 'books_read_on_id_idx'],
-  ])('of %s, ?%s, is read from an ascending index, a part after the other', async (name, query, index) => {
+  ])('of %s, ?%s, is read from an ascending index, in two parts', async (name, query, index) => {
     const { indexes, rows, sorted } = await explain(name, query)
     const passed = query.includes('page=20') ? 190 : 0
     expect(indexes).toEqual([index])
@@ -154,7 +154,7 @@ describe('a page in an order with a place for nulls', () => {
     expect(sorted).toBeLessThanOrEqual(2 * (passed + 11))
   })
 
-  test.each(['ordering=read_on', 'ordering=-read_on'])('after a cursor, ?%s, reads as little', async (query) => {
+  test.each(['ordering=read_on', 'ordering=-read_on'])('after a cursor, ?%s, reads as few rows', async (query) => {
     for (let url = `/first/?${query}`, page = 0; page < 3; page++) {
       const search = url.split('?')[1] ?? ''
       const { indexes, rows } = await explain('first', search)
@@ -164,7 +164,7 @@ describe('a page in an order with a place for nulls', () => {
     }
   })
 
-  test('found by a number far away sorts no more than a page, and passes over an index', async () => {
+  test('at a large offset sorts at most a page, and skips rows in an index', async () => {
     const { indexes, rows, sorted } = await explain('last', 'ordering=-read_on&page=1500')
     expect(indexes.toSorted()).toEqual(['books_pkey', 'books_read_on_id_idx'])
     expect(rows).toBeLessThanOrEqual(2 * ROWS)
@@ -187,12 +187,12 @@ describe('check', () => {
     // Two parts are made of the first field alone; within it, what follows is sorted.
     ['default_order: [shelf, read_on], nulls: { read_on: last }', '[[shelf, read_on, id]]'],
     ['default_order: [shelf, read_on], nulls: { read_on: first }', '[[shelf]]'],
-  ])('asks, for %s, for the index %s', async (resource, indexes) => {
+  ])('requires, for %s, the index %s', async (resource, indexes) => {
     expect(await indexesFor(resource)).toEqual([`add under \`models.book\`: \`indexes: ${indexes}\``])
   })
 })
 
-describe('a place for nulls', () => {
+describe('a position for nulls', () => {
   const withNulls = (nulls: string) => BOOKS.replace('[read_on], pag', `[read_on], nulls: { ${nulls} }, pag`)
   const column =
     BOOKS.split('\n')
@@ -204,13 +204,13 @@ describe('a place for nulls', () => {
     ['a field that is never null', 'id: last', `14:${column + 11} SC322`],
     ['a field that no list is ordered by', 'lent_on: last', `14:${column + 11} SC322`],
     ['a place that is none', 'read_on: end', `14:${column + 20} SC204`],
-  ])('of %s is refused', (_name, nulls, expected) => {
+  ])('of %s is rejected', (_name, nulls, expected) => {
     const more = '      lent_on: { type: date, nullable: true }\n    indexes:'
     const lines = mistakesOf(withNulls(nulls).replace('    indexes:', more))
     expect(lines.map((line) => line.replace(/^15:/, '14:'))).toEqual([expected])
   })
 
-  test('is refused with what would be right', () => {
+  test('is rejected with a suggestion', () => {
     const found = checkText(withNulls('shelf: first'))
     const [mistake] = Array.isArray(found) ? found : []
     expect([mistake?.message, mistake?.help]).toEqual([
@@ -219,7 +219,7 @@ describe('a place for nulls', () => {
     ])
   })
 
-  test('may be one of a field in the default order alone', () => {
+  test('may be given for a field of the default order only', () => {
     const text = BOOKS.replace('orderable: [read_on]', 'default_order: [-read_on], nulls: { read_on: last }')
     expect(mistakesOf(text)).toEqual([])
   })

@@ -45,9 +45,9 @@ const follow = async (path: string, rel: 'next' | 'prev'): Promise<readonly Page
 
 const orders = ['', '?ordering=shelf', '?ordering=-shelf', '?ordering=pages', '?ordering=-pages', '?shelf=shelf+1']
 
-describe('the links of a list that is asked for by number', () => {
+describe('the links of a numbered list', () => {
   test.each(['/page/', '/window/'].flatMap((path) => orders.map((search) => path + search)))(
-    'lead through all of %s and back, past max_offset too',
+    'lead through all of %s and back, beyond max_offset',
     async (path) => {
       const { rows } = await api.database.query({
         text: `select id from books ${path.includes('shelf=shelf') ? "where shelf = 'shelf 1'" : ''}`,
@@ -63,7 +63,7 @@ describe('the links of a list that is asked for by number', () => {
     },
   )
 
-  test('carry a cursor beside the number, except where a page needs none', async () => {
+  test('carry a cursor besides the number, unless a page needs none', async () => {
     const { links } = await read((await read('/page/?ordering=shelf&page=2')).links['next'] ?? '')
     expect(Object.entries(links).map(([rel, url]) => [rel, url.replace(/cursor=[\w-]+/, 'cursor=…')])).toEqual([
       ['first', '/page/?ordering=shelf&page=1&page_size=7'],
@@ -73,7 +73,7 @@ describe('the links of a list that is asked for by number', () => {
     ])
   })
 
-  test('skip nothing when records go meanwhile', async () => {
+  test('skip nothing if records are deleted meanwhile', async () => {
     const first = await read('/page/?shelf=shelf+2')
     await api.database.query({ text: 'delete from books where id = $1', values: [String(first.ids[0])] })
     const second = await read(first.links['next'] ?? '')
@@ -91,7 +91,7 @@ describe('the links of a list that is asked for by number', () => {
       '/page/?page=2&ordering=shelf&cursor={cursor}',
       'the parameter `cursor` belongs to another `ordering`; start again without it',
     ],
-  ])('refuse a cursor that is not theirs: %s', async (path, detail) => {
+  ])('reject a foreign cursor: %s', async (path, detail) => {
     const { links } = await read('/page/')
     const cursor = new URL(links['next'] ?? '', 'http://localhost').searchParams.get('cursor') ?? ''
     const response = await api.fetch(path.replace('{cursor}', cursor))
@@ -99,7 +99,7 @@ describe('the links of a list that is asked for by number', () => {
   })
 })
 
-describe('a page that is asked for by a number beyond max_offset', () => {
+describe('a page number beyond max_offset', () => {
   test.each([
     ['/page/?page=6', 35],
     ['/page/?page=9', 56],
@@ -114,7 +114,7 @@ describe('a page that is asked for by a number beyond max_offset', () => {
     ['/page/?page=99999999999999999999', undefined],
     ['/none/?page=7', undefined],
     ['/exact/?page=7', undefined],
-  ])('%s is refused with the way on while it holds records, and empty behind the last', async (path, offset) => {
+  ])('%s is rejected with advice while it has records, and is empty after the last', async (path, offset) => {
     const response = await api.fetch(path)
     const body = (await response.json()) as { readonly detail?: string }
     if (offset === undefined) return expect([response.status, body]).toEqual([200, []])
@@ -124,7 +124,7 @@ describe('a page that is asked for by a number beyond max_offset', () => {
     ])
   })
 
-  test.each(['/page/?page=5', '/window/?offset=30'])('%s is the last that is found so', async (path) => {
+  test.each(['/page/?page=5', '/window/?offset=30'])('%s is the last one that can be found', async (path) => {
     expect((await read(path)).ids).toHaveLength(7)
   })
 })

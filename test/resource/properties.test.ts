@@ -221,7 +221,7 @@ describe('pages', () => {
   })
 })
 
-describe('with places for nulls, pages', () => {
+describe('with positions for nulls, pages', () => {
   test.each([
     ['placed_pages', 'page_size', (page: number, count: number) => `page=${page + 1}&page_size=${count}`],
     ['placed_windows', 'limit', (page: number, count: number) => `limit=${count}&offset=${page * count}`],
@@ -259,7 +259,7 @@ describe('with places for nulls, pages', () => {
     },
   )
 
-  test('of a dialect hold each record once, in several pieces', async () => {
+  test('of a dialect contain each record once, in several pieces', async () => {
     const property = fc.asyncProperty(items, fc.constantFrom(...ORDERABLE), fc.boolean(), async (rows, field, down) => {
       await store(rows)
       const response = await api.fetch(`/placed_crud/?sort=${field},${down ? 'DESC' : 'ASC'}`)
@@ -353,7 +353,7 @@ describe('filters', () => {
     return wanted.slice(0, 1).every((each) => HOLDS[lookup](field, value, each))
   }
 
-  test('find the records that a model of them finds', async () => {
+  test('find the same records as a model of them', async () => {
     const few = fc.uniqueArray(condition, { minLength: 1, maxLength: 2, selector: (each) => spell(each)[0] })
     const property = fc.asyncProperty(items, fc.array(few, { minLength: 6, maxLength: 6 }), async (rows, requests) => {
       await store(rows)
@@ -568,7 +568,7 @@ describe('bodies', () => {
   const isObject = (value: unknown): value is object =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
 
-  test('that are accepted are stored and come back unchanged; those refused change nothing', async () => {
+  test('round-trip if accepted, and change nothing if rejected', async () => {
     const accepted = new Set<string>()
     const property = fc.asyncProperty(change, async ([name, json]) => {
       const type = fieldType(name)
@@ -667,7 +667,7 @@ describe('routes', () => {
     fc.bigInt(),
   )
 
-  test('lead back to where they were reversed from', () => {
+  test('can be reversed and matched again', () => {
     const property = fc.property(routes, fc.record({ x: value, y: value, z: value }), ({ table, taken }, values) => {
       for (const { name, method, segments } of taken) {
         const wanted = segments.filter(isParameter).map((each) => each.slice(1, -1) as 'x' | 'y' | 'z')
@@ -697,7 +697,7 @@ describe('routes', () => {
     fc.assert(property, { numRuns: 100 })
   })
 
-  test('prefer a literal segment to a parameter, from left to right, whatever the order of registration', () => {
+  test('prefer a literal segment to a parameter, from left to right, regardless of the order of registration', () => {
     const asked = fc.array(fc.constantFrom('a', 'b', 'c', 'a.b', 'q'), { maxLength: 4 })
     const property = fc.property(
       routes,
@@ -727,7 +727,7 @@ describe('routes', () => {
     fc.assert(property, { numRuns: 100 })
   })
 
-  test('have no parameter twice in one path', () => {
+  test('never repeat a parameter in a path', () => {
     const table = new RouteTable()
     const add = () =>
       table.add({ name: 'twice', method: 'GET', path: '/a/{x}/{x}/', handle: () => ({ status: 204 }), source: 'test' })

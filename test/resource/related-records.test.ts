@@ -134,7 +134,7 @@ async function read(route: string, query: string): Promise<readonly Found[]> {
 const ALL = 'id=11&id=9007199254740993&id=9223372036854775807&id=14'
 
 describe.each(['graph', 'inside'])('the graph read by the route %s', (route) => {
-  test('holds the related records in place of their ids', async () => {
+  test('contains the related records instead of their ids', async () => {
     const publisher = { id: HOUSE, name: 'House', founder: 101 }
     const author = { id: 101, name: 'Ann', born: '1900-02-28', pay: '123456789012345678.90', publisher }
     expect(await read(route, 'id=11&relations=author.publisher')).toMatchObject([
@@ -163,12 +163,12 @@ describe.each(['graph', 'inside'])('the graph read by the route %s', (route) => 
     expect(sent).toHaveLength(statements)
   })
 
-  test('gives records in the order of the ids, again where an id is there again, and leaves missing ones out', async () => {
+  test('returns records in the order of the ids, repeats repeated ones, and leaves out missing ones', async () => {
     const found = await read(route, 'id=14&id=77&id=11&id=9223372036854775807&id=14')
     expect(found.map(({ title }) => title)).toEqual(['Fourth', 'First', 'Third', 'Fourth'])
   })
 
-  test('follows relations to records that refer to themselves and to nothing', async () => {
+  test('follows relations to the record itself and to nothing', async () => {
     const found = await read(route, `${ALL}&relations=author.publisher,sequel_to.sequel_to`)
     expect(found).toMatchObject([
       { author: { publisher: { name: 'House' } }, sequel_to: null },
@@ -205,7 +205,7 @@ describe.each(['graph', 'inside'])('the graph read by the route %s', (route) => 
     ],
     ['title', 'the model `book` has no relation `title`; known: `author`, `author_id`, `sequel_to`'],
     ['author,', 'the model `book` has no relation ``; known: `author`, `author_id`, `sequel_to`'],
-  ])('refuses the relations %j before a record is read', async (relations, message) => {
+  ])('rejects the relations %j before reading a record', async (relations, message) => {
     const response = await api.fetch(`/api/${route}/?id=11&relations=${relations}`)
     expect(response.status).toBe(500)
     expect(await response.text()).not.toContain('relation')
@@ -218,11 +218,11 @@ test.each([
   ['book', ALL],
   ['author', 'id=101&id=102'],
   ['publisher', `id=${HOUSE}`],
-])('the values of a %s are those of its store', async (resource, ids) => {
+])('the values of a %s equal those of its store', async (resource, ids) => {
   expect(await read('same', `resource=${resource}&${ids}`)).toBe(true)
 })
 
-test('a graph inside a transaction sees what is not committed, and later none of it is there', async () => {
+test('a graph in a transaction sees uncommitted changes, which are later rolled back', async () => {
   expect(await read('undone', '')).toMatchObject({
     inside: [{ title: 'New', author: { name: 'New', pay: '1.00', publisher: null } }],
     after: [],
@@ -246,7 +246,7 @@ test('a thousand records take as many statements as one', async () => {
   expect(sent).toHaveLength(3)
 })
 
-test('a database that is away is answered 503, without a word of SQL', async () => {
+test('an unavailable database is a 503 without SQL', async () => {
   const away = await openTestDatabase()
   const unavailable = await startApi(join(project.folder, 'resources.yaml'), { database: away })
   await away.close()

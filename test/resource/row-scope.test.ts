@@ -159,20 +159,20 @@ describe('within `tenant = 7`', () => {
     ['a list by cursors', '/api/walk/?ordering=title', [1, 3]],
     ['a list in a dialect', '/api/json/', [1, 2, 3]],
     ['records that a dialect names', '/api/json/?id=1&id=4', [1]],
-  ])('%s has the rows of the scope', async (_, path, ids) => {
+  ])('%s returns the rows of the scope', async (_, path, ids) => {
     const answer = await ask('GET', path)
     const body = answer.json()
     expect([answer.status, (body.results ?? body).map(({ id }: { id: number }) => id)]).toEqual([200, ids])
   })
 
-  test('cursors walk through the rows of the scope', async () => {
+  test('cursors page through the rows of the scope', async () => {
     const next =
       /<([^>]*)>; rel="next"/.exec((await ask('GET', '/api/walk/?ordering=title')).headers.get('link') ?? '')?.[1] ?? ''
     const page = await ask('GET', new URL(next, api.url).pathname + new URL(next, api.url).search)
     expect(page.json().map(({ id }: { id: number }) => id)).toEqual([2])
   })
 
-  test('counts are of the scope', async () => {
+  test('counts are within the scope', async () => {
     const exact = await ask('GET', '/api/books/?page_size=1')
     const capped = await ask('GET', '/api/estimated/')
     const beyond = await ask('GET', '/api/books/?page=9')
@@ -199,7 +199,7 @@ describe('within `tenant = 7`', () => {
     expect(await titles()).toEqual(BEFORE)
   })
 
-  test('a precondition of a record inside is still judged', async () => {
+  test('preconditions of a record inside still apply', async () => {
     expect((await ask('PATCH', '/api/books/1/', { pages: 2 }, { 'if-match': '"abc"' })).status).toBe(412)
     const etag = (await ask('GET', '/api/books/1/')).headers.get('etag') ?? ''
     expect((await ask('PATCH', '/api/books/1/', { pages: 2 }, { 'if-match': etag })).status).toBe(200)
@@ -208,7 +208,7 @@ describe('within `tenant = 7`', () => {
     expect(await titles()).toEqual(['1 7 One', '4 8 Theirs', '5 8 Secret'])
   })
 
-  test('a new record gets the value that the scope leaves no choice about', async () => {
+  test('a new record gets the values that the scope fixes', async () => {
     expect((await ask('POST', '/api/books/', { title: 'New' })).status).toBe(201)
     expect((await ask('POST', '/api/books/bulk/', [{ title: 'A' }, { title: 'B', pages: 3 }])).status).toBe(201)
     expect((await titles()).slice(5)).toEqual(['6 7 New', '7 7 A', '8 7 B'])
@@ -235,7 +235,7 @@ describe('within `tenant = 7`', () => {
     ['POST', '/api/books/', { title: 'New', shelf: 2 }],
     ['POST', '/api/books/', { title: 'New', sequel: 4 }],
     ['PATCH', '/api/books/1/', { shelf: 2 }],
-  ])('a related record outside is as good as missing: %s %s %j', async (method, path, body) => {
+  ])('a related record outside is treated as missing: %s %s %j', async (method, path, body) => {
     const [name] = Object.keys(body).filter((key) => key !== 'title')
     const hidden = await ask(method, path, body)
     const missing = await ask(method, path, { ...body, [name ?? '']: 99 })
@@ -243,11 +243,11 @@ describe('within `tenant = 7`', () => {
     expect((await ask(method, path, { title: 'New', [name ?? '']: 1 })).status).toBe(method === 'POST' ? 201 : 200)
   })
 
-  test('a related record outside that was there before may stay', async () => {
+  test('an existing relation to a record outside may stay', async () => {
     expect((await ask('PATCH', '/api/books/2/', { title: 'Still' })).status).toBe(200)
   })
 
-  test('several records are changed and destroyed within the scope', async () => {
+  test('bulk updates and deletes stay within the scope', async () => {
     expect(
       (
         await ask('PATCH', '/api/books/', [
@@ -280,7 +280,7 @@ describe('within `tenant = 7`', () => {
     expect((await ask('GET', '/api/books/2/?expand=shelf')).json().expanded).toEqual({ shelf: null })
   })
 
-  test('a record that hidden ones refer to is not explained by them', async () => {
+  test('a conflict does not reveal hidden records', async () => {
     const outside = await api.fetch('/api/shelves/1/', { method: 'DELETE' })
     const inside = await ask('DELETE', '/api/shelves/1/')
     expect([outside.status, ((await outside.json()) as { detail: string }).detail]).toEqual([
@@ -290,7 +290,7 @@ describe('within `tenant = 7`', () => {
     expect([inside.status, inside.json().detail]).toEqual([409, 'The change conflicts with another record'])
   })
 
-  test('the pages of Explore show the rows of the scope', async () => {
+  test('Explore shows the rows of the scope', async () => {
     const page = await ask('GET', '/explore/api/books/')
     expect([page.text.includes('Three'), page.text.includes('Secret'), page.text.includes('Theirs')]).toEqual([
       true,
@@ -301,12 +301,12 @@ describe('within `tenant = 7`', () => {
     expect((await ask('GET', '/explore/')).text).not.toMatch(/\b5 records/)
   })
 
-  test('mounts obey', async () => {
+  test('applies to mounts', async () => {
     expect((await ask('GET', '/admin-api/books/4/')).status).toBe(404)
     expect((await ask('GET', '/admin-api/books/1/')).status).toBe(200)
   })
 
-  test('stores of handlers obey, inside of transactions too', async () => {
+  test('applies to stores of handlers, in transactions too', async () => {
     expect((await ask('GET', '/api/stores/')).json()).toEqual({
       batches: [1, 2, 3],
       many: [1, 2, 3],
@@ -318,11 +318,11 @@ describe('within `tenant = 7`', () => {
     expect(await titles()).toEqual(BEFORE.filter((row) => row !== '3 7 Three'))
   })
 
-  test('what follows a commit obeys', async () => {
+  test('applies to after-commit tasks', async () => {
     expect((await ask('POST', '/api/after/')).json()).toEqual([1, 2, 3])
   })
 
-  test('a key of another tenant gives nobody its answer', async () => {
+  test('an idempotency key of another tenant returns no response', async () => {
     const key = { 'idempotency-key': 'one' }
     expect((await ask('POST', '/api/books/', { title: 'Mine' }, key)).status).toBe(201)
     const theirs = await ask('POST', '/api/books/', { title: 'Mine' }, { ...key, 'x-tenant': '8' })
@@ -338,7 +338,7 @@ interface Expanded {
   readonly sequel?: { readonly id: number; readonly expanded?: Expanded } | null
 }
 
-test('each request has its own scope, with one text of a statement for all of them', async () => {
+test('each request has its own scope, with a shared statement text', async () => {
   const ids = async (tenant: string) =>
     (await ask('GET', '/api/books/', undefined, { 'x-tenant': tenant })).json().map(({ id }: { id: number }) => id)
   await ids('7')
@@ -363,6 +363,6 @@ test.each([
     'Error: the scope of `book` cannot compare `shelf` by `gt`; known: `exact`, `ne`, `in`, `not_in`, `isnull`',
   ],
   ['list', 'Error: the scope of `book` needs a list to compare `tenant` by `in`'],
-])('a scope that cannot be is an error: %s', async (what, message) => {
+])('an invalid scope is an error: %s', async (what, message) => {
   expect(await (await api.fetch(`/api/wrong/${what}/`)).json()).toBe(message)
 })

@@ -88,7 +88,7 @@ describe('a search finds the records', () => {
     expect(headers.get('x-total-count')).toBe(String(ids.length))
   })
 
-  test.each(['/api/books/', '/api/feed/'])('of every page of %s, by links that keep the search', async (path) => {
+  test.each(['/api/books/', '/api/feed/'])('of every page of %s, with links that keep the search', async (path) => {
     const first = await get(`${path}?search=go`)
     expect(first.headers.get('x-total-count')).toBe('3')
     const { next = '' } = linksOf(first)
@@ -96,12 +96,12 @@ describe('a search finds the records', () => {
     expect((await get(next)).body).toMatchObject([{ id: 4 }])
   })
 
-  test('that a filter finds too', async () => {
+  test('that a filter finds, too', async () => {
     expect((await get('/api/books/?search=go&title=azb')).body).toMatchObject([{ id: 4 }])
   })
 })
 
-describe('a search is refused', () => {
+describe('a search is rejected', () => {
   test.each([
     ['of more than 200 characters', `search=${'😀'.repeat(201)}`, '`search` takes at most 200 characters'],
     ['of more than 10 words', `search=${'a+b+c+d+e+f+g+h+i+j+k'}`, '`search` takes at most 10 words'],
@@ -121,7 +121,7 @@ describe('a search is refused', () => {
     ])
   })
 
-  test('with 200 characters and 10 words it is not', async () => {
+  test('with 200 characters and 10 words it is accepted', async () => {
     expect((await get(`/api/books/?search=${'😀'.repeat(200)}`)).status).toBe(200)
     expect((await get('/api/books/?search=+a+b+c+d+e+f+g+h+i+j+a+')).status).toBe(200)
   })
@@ -139,7 +139,7 @@ describe('dialects search', () => {
     ['/json-server/books/?q=', [1, 2, 3, 4]],
     [`/simple-rest/books/?filter=${encodeURIComponent('{"q":"go tour"}')}`, [1]],
     [`/simple-rest/books/?filter=${encodeURIComponent('{"q":100}')}`, [1]],
-  ])('as clients of them ask: %s', async (path, ids) => {
+  ])('as their clients request it: %s', async (path, ids) => {
     const { status, body } = await get(path, mounted)
     expect([status, idsOf(body)]).toEqual([200, ids])
   })
@@ -151,14 +151,14 @@ describe('dialects search', () => {
     [`/simple-rest/plain/?filter=${encodeURIComponent('{"q":"go"}')}`, '`filter.q`'],
     [`/simple-rest/books/?filter=${encodeURIComponent('{"q":["go"]}')}`, '`filter.q` must be text'],
     [`/json-server/books/?q=${'a'.repeat(201)}`, '`q` takes at most 200 characters'],
-  ])('only where that is declared and can be: %s', async (path, words) => {
+  ])('only if it is declared and possible: %s', async (path, words) => {
     const { status, body } = await get(path, mounted)
     expect(status).toBe(400)
     expect(JSON.stringify(body)).toContain(words)
   })
 })
 
-test('the document for clients has the parameter under the name that it has there', async () => {
+test("the OpenAPI document has the parameter under the dialect's name", async () => {
   const { paths } = (await (await mounted.fetch('/openapi.json')).json()) as {
     paths: Record<string, { get: { parameters: { name: string }[] } }>
   }
@@ -170,14 +170,14 @@ test('the document for clients has the parameter under the name that it has ther
     expect(namesAt(path)).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(q|search)$/)]))
 })
 
-test('what can be searched is told by OPTIONS and by the page of the list', async () => {
+test("OPTIONS and the list's page describe it", async () => {
   const options = await api.fetch('/api/books/', { method: 'OPTIONS' })
   expect(await options.json()).toMatchObject({ search: ['title', 'blurb'] })
   const page = await (await api.fetch('/explore/api/books/?search=go')).text()
   expect(page).toMatch(/<input id="search" name="search" type="search" value="go"/)
 })
 
-describe('the configuration refuses a search', () => {
+describe('the configuration rejects a search', () => {
   const withSearch = (search: string, filters = '') =>
     YAML.replace('search: [title, blurb]\n', `search: ${search}\n`).replace('filterable: [title]', filters)
 
@@ -192,7 +192,7 @@ describe('the configuration refuses a search', () => {
     expect(mistakesOf(withSearch(search))).toEqual([mistake])
   })
 
-  test.each(['search', 'q'])('beside a filter called `%s`', (name) => {
+  test.each(['search', 'q'])('together with a filter named `%s`', (name) => {
     const text = YAML.replace('title: {', `${name}: { type: string }\n      title: {`)
     expect(mistakesOf(text.replace('filterable: [title]', `filterable: [${name}]`))).toEqual(['17:18 SC313'])
     expect(mistakesOf(text.replace(/( {4}path: \/plain\/\n {4}filterable:) \[title\]/, `$1 [${name}]`))).toEqual([])

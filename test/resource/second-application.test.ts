@@ -86,24 +86,24 @@ describe('a read-only resource', () => {
     ['PUT', `${USERS}1/`],
     ['PATCH', `${USERS}1/`],
     ['DELETE', `${USERS}1/`],
-  ])('answers %s %s with 405 and what is allowed, and changes nothing', async (method, path) => {
+  ])('rejects %s %s with 405 and `Allow`, and changes nothing', async (method, path) => {
     const answer = await ask(method, path, { username: 'eve' })
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
     expect((await ask('GET', USERS)).body).toHaveLength(2)
   })
 })
 
-describe('a resource with some operations', () => {
+describe('a resource with some of the operations', () => {
   test.each([
     ['GET', `${REVIEWS}0190163d-8694-739b-aea5-966c26f8ad91/`, 'DELETE, OPTIONS'],
     ['PATCH', REVIEWS, 'GET, HEAD, POST, OPTIONS'],
     ['DELETE', `${SHELF}1/`, 'GET, HEAD, OPTIONS'],
-  ])('answers %s %s with 405', async (method, path, allow) => {
+  ])('rejects %s %s with 405', async (method, path, allow) => {
     const answer = await ask(method, path)
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow])
   })
 
-  test('gives no Location where a record has no address, and one where it has', async () => {
+  test('returns no Location if a record has no URL, and one if it has', async () => {
     const { url } = await create({})
     const review = await ask('POST', REVIEWS, { book: url, rating: 5 })
     expect([review.status, review.body]).toMatchObject([201, { book: url, rating: 5, text: '' }])
@@ -113,7 +113,7 @@ describe('a resource with some operations', () => {
 })
 
 describe('links', () => {
-  test('stand in answers, the own one first, and lead to what they name', async () => {
+  test("are in responses, the record's own first, and lead to their targets", async () => {
     const book = await create({ owner: `${USERS}2/` })
     expect(Object.keys(book).slice(0, 4)).toEqual(['url', 'id', 'author', 'owner'])
     expect(book).toMatchObject({ url: `${BOOKS}1/`, author: `${AUTHORS}1/`, owner: `${USERS}2/` })
@@ -123,12 +123,12 @@ describe('links', () => {
     expect((await ask('GET', BOOKS)).body).toEqual([book])
   })
 
-  test('are null for no relation', async () => {
+  test('are null without a related record', async () => {
     expect((await create({})).owner).toBeNull()
     expect((await create({ title: 'B', owner: null })).owner).toBeNull()
   })
 
-  test('are taken as they were given, and so are ids', async () => {
+  test('are accepted in bodies, and so are ids', async () => {
     const book = await create({})
     const { url, id, created_at, updated_at, ...fields } = book
     const put = await ask('PUT', url, { ...fields, access_code: null })
@@ -163,14 +163,14 @@ describe('links', () => {
     ['null', null],
     ['true', true],
     ['half an id', 1.5],
-  ])('to %s are refused', async (_name, author) => {
+  ])('to %s are rejected', async (_name, author) => {
     const answer = await ask('POST', BOOKS, { author, title: 'A book' })
     expect([answer.status, errorsOf(answer)]).toEqual([400, { author: 'Author must be the id of an existing author' }])
     expect((await ask('GET', BOOKS)).body).toEqual([])
   })
 
   test.each([`${AUTHORS}99/`, 99, 9007199254740991, `${AUTHORS}9223372036854775807/`])(
-    'to a record that does not exist, %s, are refused',
+    'to a missing record, %s, are rejected',
     async (author) => {
       const answer = await ask('POST', BOOKS, { author, title: 'A book' })
       expect([answer.status, errorsOf(answer)]).toEqual([409, { author: 'Author names a record that does not exist' }])
@@ -235,7 +235,7 @@ describe('filters', () => {
     ['published_on__isnull=true', ['Alpha']],
     ['author=1&state=draft', ['Alpha']],
     ['author=/library/authors/1/&state=draft', ['Alpha']],
-  ])('?%s gives %j', async (search, expected) => {
+  ])('?%s returns %j', async (search, expected) => {
     expect(await titles(`?page_size=50&${search}`)).toEqual(expected)
   })
 
@@ -274,7 +274,7 @@ describe('filters', () => {
     'ordering=title,-title',
     'ordering=',
     `title__in=${Array.from({ length: 101 }, () => 'x').join(',')}`,
-  ])('?%s is refused, naming the parameter', async (search) => {
+  ])('?%s is rejected, naming the parameter', async (search) => {
     const { status, body } = await ask('GET', `${BOOKS}?${search}`)
     expect([status, (body as { detail: string }).detail]).toEqual([
       400,
@@ -300,7 +300,7 @@ describe('cursor pages', () => {
     'price,-pages',
   ]
 
-  test.each(ORDERS)('ordered by %j hold every record once, forwards and backwards', async (ordering) => {
+  test.each(ORDERS)('ordered by %j contain every record once, forwards and backwards', async (ordering) => {
     await sql(`update books set title = title || id`)
     const search = ordering === '' ? '' : `&ordering=${ordering}`
     const whole = (await ask('GET', `${BOOKS}?page_size=50${search}`)).body as Book[]
@@ -333,7 +333,7 @@ describe('cursor pages', () => {
     ])
   })
 
-  test('stay in place when records before them come and go', async () => {
+  test('stay in place if records before them are added and deleted', async () => {
     const first = await ask('GET', `${BOOKS}?page_size=2`)
     const next = linksOf(first)['next'] ?? ''
     const before = (await ask('GET', next)).body
@@ -353,7 +353,7 @@ describe('cursor pages', () => {
     Buffer.from('["id","after","1; drop table books"]').toString('base64url'),
     Buffer.from('["id","sideways","1"]').toString('base64url'),
     Buffer.from('["title,id","after","x","1"]').toString('base64url'),
-  ])('refuse the cursor %j', async (cursor) => {
+  ])('reject the cursor %j', async (cursor) => {
     const { status, body } = await ask('GET', `${BOOKS}?cursor=${cursor}`)
     expect([status, (body as { detail: string }).detail]).toEqual([400, expect.stringContaining('`cursor`')])
   })
@@ -362,10 +362,10 @@ describe('cursor pages', () => {
 /** A link without the cursor that it carries beside its number. */
 const byNumber = (link: string | null) => link?.replace(/&cursor=[\w-]+/, '') ?? null
 
-describe('a window of rows', () => {
+describe('limit-offset pages', () => {
   beforeEach(() => sql(`insert into authors (name) select 'author ' || n from generate_series(3, 8) n`))
 
-  test('has a size of its own, a greatest size, an exact total, and links in an envelope', async () => {
+  test('have a size, a maximum size, an exact total, and links in an envelope', async () => {
     const { body, headers } = await ask('GET', AUTHORS)
     const page = body as { count: number; next: string; previous: null; results: Book[] }
     expect(Object.keys(page)).toEqual(['count', 'next', 'previous', 'results'])
@@ -401,7 +401,7 @@ describe('a window of rows', () => {
   })
 
   test.each(['limit=0', 'limit=-1', 'offset=-1', 'offset=01', 'limit=', 'page=1', 'page_size=3', 'cursor=x'])(
-    'refuses ?%s',
+    'rejects ?%s',
     async (search) => {
       expect((await ask('GET', `${AUTHORS}?${search}`)).status).toBe(400)
     },
@@ -409,7 +409,7 @@ describe('a window of rows', () => {
 })
 
 describe('an envelope without a count', () => {
-  test('has a null count and the next page', async () => {
+  test('has a null count and a next page', async () => {
     await sql(`insert into subjects (name) select 's' || n from generate_series(1, 11) n`)
     const { body, headers } = await ask('GET', SUBJECTS)
     expect(body).toMatchObject({ count: null, previous: null })
@@ -424,7 +424,7 @@ describe('an envelope without a count', () => {
 })
 
 describe('a list that is not paged', () => {
-  test('has everything, its total, and no links', async () => {
+  test('contains everything, its total, and no links', async () => {
     const { url } = await create({})
     await sql(`insert into reviews (book_id, rating) select 1, 1 + n % 5 from generate_series(1, 150) n`)
     const page = await ask('GET', REVIEWS)
@@ -437,7 +437,7 @@ describe('a list that is not paged', () => {
   })
 })
 
-describe('a second resource over one model', () => {
+describe('a second resource of one model', () => {
   beforeEach(async () => {
     await sql(`insert into books (author_id, title, published_on) values
       (1, 'b', '2001-01-01'), (1, 'a', '2001-01-01'), (1, 'c', null), (1, 'd', '2002-01-01')`)
@@ -458,12 +458,12 @@ describe('a second resource over one model', () => {
     expect((await ask('GET', `${BOOKS}5/`)).body).toMatchObject({ title: 'made', author: anna })
   })
 
-  test('takes no links where it shows none', async () => {
+  test('accepts no links if it shows none', async () => {
     expect((await ask('POST', SHELF, { author: anna, title: 'x' })).status).toBe(400)
   })
 
   test.each(['colour=red', 'utm=1&utm=2', 'ordering=title', 'ordering=nonsense', '__proto__=1', 'title=a'])(
-    'leaves ?%s aside, and out of its links',
+    'ignores ?%s, and leaves it out of its links',
     async (search) => {
       const plain = await ask('GET', SHELF)
       const page = await ask('GET', `${SHELF}?${search}`)
@@ -472,15 +472,15 @@ describe('a second resource over one model', () => {
   )
 
   test.each(['page=0', 'page=1&page=2', 'page_size=x', 'page=1&colour=red&page=2'])(
-    'still refuses ?%s, which it reads',
+    'still rejects ?%s, which it parses',
     async (search) => {
       expect((await ask('GET', `${SHELF}?${search}`)).status).toBe(400)
     },
   )
 })
 
-describe('deleting a record that others refer to', () => {
-  test('is refused with 409 for `restrict`, the default, and changes nothing', async () => {
+describe('deleting a record that is referenced', () => {
+  test('is rejected with 409 for `restrict`, the default, and changes nothing', async () => {
     await create({})
     const answer = await ask('DELETE', anna)
     expect([answer.status, errorsOf(answer)]).toEqual([409, undefined])
@@ -490,7 +490,7 @@ describe('deleting a record that others refer to', () => {
     expect((await ask('DELETE', anna)).status).toBe(204)
   })
 
-  test('is refused for a record of the same model too, without blaming a field', async () => {
+  test('is rejected for a record of the same model, too, without naming a field', async () => {
     expect((await ask('POST', SUBJECTS, { name: 'a', parent: null })).status).toBe(201)
     expect((await ask('POST', SUBJECTS, { name: 'b', parent: 1 })).status).toBe(201)
     const answer = await ask('DELETE', `${SUBJECTS}1/`)
@@ -498,7 +498,7 @@ describe('deleting a record that others refer to', () => {
     expect(answer.body).toMatchObject({ detail: 'A record of subject still refers to it, by parent' })
   })
 
-  test('takes them along for `cascade`', async () => {
+  test('deletes the others for `cascade`', async () => {
     const { url } = await create({})
     for (const rating of [1, 2]) await ask('POST', REVIEWS, { book: url, rating })
     expect((await ask('DELETE', url)).status).toBe(204)
@@ -512,8 +512,8 @@ describe('deleting a record that others refer to', () => {
   })
 })
 
-describe('what the server sets', () => {
-  test('is set at each change, or once, and never by a body', async () => {
+describe('server-set fields', () => {
+  test('are set at each update, or once, and never by a body', async () => {
     const { url } = await create({})
     await sql(`update books set created_at = '2001-01-01T00:00:00Z', updated_at = '2001-01-01T00:00:00Z'`)
     const old = '2001-01-01T00:00:00.000000Z'
@@ -543,7 +543,7 @@ describe('messages', () => {
     expect([answer.status, errorsOf(answer)]).toEqual([400, errors])
   })
 
-  test('name the field whose value is taken', async () => {
+  test('name the field whose value is a duplicate', async () => {
     await create({ isbn: '9783161484100' })
     const answer = await ask('POST', BOOKS, { author: anna, title: 'Other', isbn: '9783161484100' })
     expect([answer.status, errorsOf(answer)]).toEqual([409, { isbn: 'ISBN is taken by another record' }])
@@ -553,7 +553,7 @@ describe('messages', () => {
   })
 })
 
-describe('what is never shown', () => {
+describe('hidden fields', () => {
   beforeEach(async () => {
     await sql(
       `insert into books (author_id, title, shelf_mark, remark, access_code) values (1, 'Kept', '${MARK}', '${REMARK}', '${CODE}')`,
@@ -576,7 +576,7 @@ describe('what is never shown', () => {
     'updated_at',
   ]
 
-  test('is in no answer', async () => {
+  test('are in no response', async () => {
     for (const path of [BOOKS, `${BOOKS}1/`, SHELF, `${SHELF}1/`]) {
       const { body } = await ask('GET', path)
       for (const each of [body].flat()) expect(SHOWN).toEqual(expect.arrayContaining(Object.keys(each as object)))
@@ -586,13 +586,13 @@ describe('what is never shown', () => {
     expect(Object.keys(await create({ title: 'New', access_code: CODE }))).toEqual(SHOWN)
   })
 
-  test('is written when it is write-only', async () => {
+  test('can be written if they are write-only', async () => {
     await ask('PATCH', `${BOOKS}2/`, { access_code: 'given' })
     expect((await sql('select access_code from books where id = 2')).rows).toEqual([['given']])
   })
 
   test.each(['shelf_mark', 'remark'])(
-    'cannot be written when it is private: %s is no field, like any other name',
+    'cannot be written if they are private: %s is rejected like an unknown name',
     async (field) => {
       const before = (await sql('select b::text from books b order by id')).rows
       for (const [method, path] of [
@@ -629,7 +629,7 @@ describe('what is never shown', () => {
     ['shelf_mark', MARK],
     ['remark', REMARK],
     ['access_code', CODE],
-  ])('answers no question: %s tells nothing by any parameter', async (field, value) => {
+  ])('cannot be queried: %s reveals nothing by any parameter', async (field, value) => {
     const names = [
       field,
       `filter[${field}]`,
@@ -658,13 +658,13 @@ describe('what is never shown', () => {
     }
   })
 
-  test('is not named when it makes a change impossible', async () => {
+  test('are not named when they cause a conflict', async () => {
     await sql(`update books set remark = 'nothing yet' where id = 1`)
     const answer = await ask('POST', BOOKS, { author: anna, title: 'Kept' })
     expect([answer.status, answer.text.includes('emark'), errorsOf(answer)]).toEqual([409, false, undefined])
   })
 
-  test('is in no log line', () => {
+  test('are not logged', () => {
     const lines = JSON.stringify(api.logged)
     for (const canary of CANARIES) expect(lines).not.toContain(canary)
   })

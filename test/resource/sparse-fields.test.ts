@@ -70,7 +70,7 @@ const get = async (path: string, headers: Readonly<Record<string, string>> = {})
   return { status: response.status, headers: response.headers, text }
 }
 
-describe('fields= answers', () => {
+describe('fields= returns', () => {
   test.each([
     ['of one record, in the order of the resource', '/books/1/?fields=title,id', '{"id":1,"title":"One"}'],
     ['of one record, its own address too', '/books/1/?fields=url', '{"url":"/api/books/1/"}'],
@@ -80,12 +80,12 @@ describe('fields= answers', () => {
     ['of all members', '/lax/1/?fields=id,title,blurb,author,pages', '"author":1,"pages":null}'],
     ['of names that are escaped', '/books/1/?fields=id%2Ctitle', '{"id":1,"title":"One"}'],
     ['beside what is ignored', '/lax/1/?fields=id&x=1&x=2', '{"id":1}'],
-  ])('these members and no others: %s', async (_what, path, text) => {
+  ])('exactly these members: %s', async (_what, path, text) => {
     const answer = await get(`/api${path}`)
     expect([answer.status, answer.text]).toEqual([200, expect.stringContaining(text)])
   })
 
-  test('of every page by its links, in an order of what is not asked for', async () => {
+  test('of every page that links lead to, ordered by a field that is not selected', async () => {
     const first = await get('/api/books/?fields=pages&ordering=-title')
     expect(first.text).toBe('[{"pages":null},{"pages":null}]')
     const { next = '' } = linksOf(first)
@@ -96,7 +96,7 @@ describe('fields= answers', () => {
     expect((await get(prev)).text).toBe('[{"title":"Two"},{"title":"Three"}]')
   })
 
-  test('by a statement that asks for no other columns', async () => {
+  test('with a statement that selects no other columns', async () => {
     for (const path of ['/api/books/?fields=title', '/api/books/1/?fields=title', '/api/lax/?fields=title&page=2']) {
       const before = sent.length
       expect((await get(path)).status).toBe(200)
@@ -112,19 +112,19 @@ describe('a path of its own for parts of records', () => {
     ['one record', '/books/1/partial/?fields=title,id', '{"id":1,"title":"One"}'],
     ['a list', '/books/partial/?fields=id&title=Two', '[{"id":2}]'],
     ['a whole record, where no members are named', '/lax/1/partial/', '"author":1,"pages":null}'],
-  ])('answers %s', async (_what, path, text) => {
+  ])('returns %s', async (_what, path, text) => {
     const answer = await get(`/api${path}`)
     expect([answer.status, answer.text]).toEqual([200, expect.stringContaining(text)])
   })
 
-  test('refuses what the other does, and is not there where records are always whole', async () => {
+  test('rejects the same requests, and exists only for partial records', async () => {
     expect((await get('/api/books/1/partial/?fields=pin')).status).toBe(400)
     expect((await get('/api/books/9/partial/')).status).toBe(404)
     expect((await get('/api/whole/partial/')).status).toBe(404)
     expect((await get('/api/whole/1/partial/')).status).toBe(404)
   })
 
-  test('has the schema in which members may be missing, so that elsewhere none may', async () => {
+  test('has a schema with optional members, so that others need none', async () => {
     const { paths, components } = JSON.parse((await get('/openapi.json')).text) as {
       readonly paths: Record<string, { get: { parameters: { name: string }[]; responses: object } }>
       readonly components: { readonly schemas: Record<string, { readonly required?: string[] }> }
@@ -140,7 +140,7 @@ describe('a path of its own for parts of records', () => {
     }
   })
 
-  test('is answered by the code of a plugin that answers the operation', async () => {
+  test('is answered by the replacement of the operation', async () => {
     const plugin: Plugin = (app) => app.replace('lax', 'retrieve', () => ({ status: 200, body: { mine: true } }))
     const replaced = await startApi(`${YAML}plugins: [./plugin.mjs]\n`, { database, plugin })
     try {
@@ -151,7 +151,7 @@ describe('a path of its own for parts of records', () => {
   })
 })
 
-describe('fields= refuses', () => {
+describe('fields= rejects', () => {
   test.each([
     ['a name that is none', 'fields=titel', '`titel`; known are url, id, title, blurb, author, pages'],
     ['a private field', 'fields=id,secret', '`secret`; known are url, id, title, blurb, author, pages'],
@@ -170,7 +170,7 @@ describe('fields= refuses', () => {
     }
   })
 
-  test('other parameters of a record, where unknown ones are not ignored', async () => {
+  test('other parameters of a record, even if unknown ones are ignored', async () => {
     const { status, text } = await get('/api/books/1/?page=1')
     expect([status, text]).toEqual([
       400,
@@ -178,14 +178,14 @@ describe('fields= refuses', () => {
     ])
   })
 
-  test('all of a resource that does not declare it', async () => {
+  test('everything for a resource that does not declare it', async () => {
     for (const path of ['/api/whole/?fields=id', '/api/whole/1/?fields=id']) expect((await get(path)).status).toBe(400)
   })
 })
 
-describe('the tag of a part', () => {
+describe('the tag of a partial record', () => {
   test.each(['fields=id,title', 'fields=url,id,title,blurb,author,pages'])(
-    'is not that of the whole: %s',
+    'differs from the tag of the whole: %s',
     async (query) => {
       const whole = (await get('/api/books/1/')).headers.get('etag') ?? ''
       const part = (await get(`/api/books/1/?${query}`)).headers.get('etag') ?? ''
@@ -200,7 +200,7 @@ describe('the tag of a part', () => {
   )
 })
 
-test('connections are asked to remember a bounded number of selections', async () => {
+test('a bounded number of selections is prepared on connections', async () => {
   const names = ['id', 'title', 'blurb', 'author', 'pages', 'url']
   const from = sent.length
   for (let bits = 1; bits < 2 ** names.length; bits++) {
@@ -214,13 +214,13 @@ test('connections are asked to remember a bounded number of selections', async (
   expect(sent.at(-1)?.name).toBeDefined()
 })
 
-test('OPTIONS tells that parts can be asked for', async () => {
+test('OPTIONS describes selections', async () => {
   const options = await api.fetch('/api/books/', { method: 'OPTIONS' })
   expect(await options.json()).toMatchObject({ sparse_fields: true })
 })
 
 describe('the configuration', () => {
-  test('refuses a filter that is called so', () => {
+  test('rejects a filter with this name', () => {
     const text = YAML.replaceAll('title', 'fields')
     expect(mistakesOf(text)).toEqual(['24:18 SC313'])
   })
@@ -228,7 +228,7 @@ describe('the configuration', () => {
   test.each([
     ['api: { dialect: crud }', ['27:5 SC319', '30:19 SC319', '34:5 SC319', '36:19 SC319']],
     ['mounts: [{ path: /crud, dialect: crud }]', []],
-  ])('says that a dialect has none: %s', (line, mistakes) => {
+  ])('rejects it for a dialect: %s', (line, mistakes) => {
     expect(mistakesOf(YAML.replace('version: 1', `version: 1\n${line}`))).toEqual(mistakes)
   })
 })

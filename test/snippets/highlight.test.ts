@@ -51,7 +51,7 @@ describe('highlighting', () => {
     ['js', 'const x = 1', 'hljs-keyword'],
     ['JavaScript', '"text"', 'hljs-string'],
     ['html', '<b>', 'hljs-tag'],
-  ])('marks %s by the classes of highlight.js', async (language, code, name) => {
+  ])('marks %s up with the classes of highlight.js', async (language, code, name) => {
     expect(await highlight(code, language)).toContain(`<span class="${name}">`)
   })
 
@@ -72,11 +72,11 @@ describe('highlighting', () => {
     )
   })
 
-  test.each(LANGUAGES)('shows exactly the code it was given, however hostile, as %s', async (language) => {
+  test.each(LANGUAGES)('shows exactly the given code, however hostile, as %s', async (language) => {
     for (const code of HOSTILE) expect(textOf(await highlight(code, language))).toBe(code)
   })
 
-  test('shows exactly the code it was given, whatever the language and the text', async () => {
+  test('shows exactly the given code, for any language and text', async () => {
     const code = fc.string({ unit: fc.constantFrom(...'<>&"\'/*#$`{}()[];:=\\ \n\ta1-_@!?é👩'), maxLength: 200 })
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...LANGUAGES, 'none'), code, async (language, text) => {
@@ -86,7 +86,7 @@ describe('highlighting', () => {
     )
   })
 
-  test('answers the same from its memory, and goes on answering when that is full', async () => {
+  test('returns the same from its cache, and works when that is full', async () => {
     const small = createHighlighter({ maxBytes: 1_000, deadline: 2_000 })
     const codes = Array.from({ length: 20 }, (_, number) => `x = ${number}`)
     const answers = async () => await Promise.all(codes.map((code) => small(code, 'python')))
@@ -95,7 +95,7 @@ describe('highlighting', () => {
 })
 
 describe('highlighting code that a grammar is slow on', () => {
-  test.each(SLOW)('answers %s as escaped text and leaves the event loop free', async (language, code) => {
+  test.each(SLOW)('returns %s as escaped text and does not block the event loop', async (language, code) => {
     const guarded = createHighlighter({ maxBytes: MEGABYTE, deadline: 50 })
     let turns = 0
     const ticking = setInterval(() => turns++, 5)
@@ -106,7 +106,7 @@ describe('highlighting code that a grammar is slow on', () => {
     expect(turns).toBeGreaterThan(3)
   })
 
-  test('highlights what comes after it', async () => {
+  test('highlights the code after it', async () => {
     const guarded = createHighlighter({ maxBytes: MEGABYTE, deadline: 1_000, patience: 60_000 })
     const [slow, next] = await Promise.all([guarded('$'.repeat(20_000), 'java'), guarded('def f(): pass', 'python')])
     expect(slow).toBe('$'.repeat(20_000))
@@ -114,21 +114,21 @@ describe('highlighting code that a grammar is slow on', () => {
   })
 
   // One after the other, each until its deadline, they would outlast the time for a test.
-  test('does not keep others waiting behind many of its kind', async () => {
+  test('does not delay others behind many of its kind', async () => {
     const guarded = createHighlighter({ maxBytes: MEGABYTE, deadline: 1_000, patience: 100 })
     const codes = Array.from({ length: 100 }, (_, number) => '$'.repeat(20_000) + number)
     const pages = await Promise.all(codes.map((code) => guarded(code, 'java')))
     expect(pages).toEqual(codes)
   }, 60_000)
 
-  test('remembers it, so that it is not tried again', async () => {
+  test('remembers it as slow', async () => {
     const guarded = createHighlighter({ maxBytes: MEGABYTE, deadline: 1_000 })
     const code = '$'.repeat(20_000)
     for (let request = 1; request <= 100; request += 1) expect(await guarded(code, 'java')).toBe(code)
   }, 60_000)
 })
 
-test('the documentation says how long highlighting may take', () => {
+test('the documentation has the time limit', () => {
   const [, said] = /takes longer than ([\d,]+) ms to colour/.exec(readFileSync('docs/http.md', 'utf8')) ?? []
   expect(said).toBe(HIGHLIGHT_DEADLINE_MS.toLocaleString('en'))
 })

@@ -82,18 +82,18 @@ const UNREADABLE: readonly (readonly [name: string, body: Uint8Array<ArrayBuffer
 ]
 
 describe('snippets-list', () => {
-  test('gives an empty array for an empty store', async () => {
+  test('returns an empty array without snippets', async () => {
     expect(await ask('GET', PATH)).toMatchObject({ status: 200, text: '{"snippets":[]}' })
   })
 
-  test('gives all of them in the order of their ids, with exactly the five fields', async () => {
+  test('returns all of them in the order of their ids, with exactly the five fields', async () => {
     const first = await create({ title: 'b' })
     const second = await create({ title: 'a', language: 'klingon' })
     expect(await list()).toEqual([first, second])
     expect(Object.keys((await list())[0] ?? {})).toEqual(['id', 'title', 'code', 'language', 'highlighted'])
   })
 
-  test('gives more of them than are read at once', async () => {
+  test('returns more than one batch', async () => {
     await fill(1_203)
     const titles = (await list()).map(({ title }) => title)
     expect(titles).toEqual(Array.from({ length: 1_203 }, (_, index) => `t${index + 1}`))
@@ -110,7 +110,7 @@ describe('snippets-list', () => {
 })
 
 describe('snippets-create', () => {
-  test('answers 201 with the message and the stored snippet', async () => {
+  test('returns 201 with the message and the stored snippet', async () => {
     const { status, json } = await ask('POST', PATH, VALID)
     expect(status).toBe(201)
     expect(json).toEqual({
@@ -120,14 +120,14 @@ describe('snippets-create', () => {
     expect((await ask('GET', `${PATH}${json.snippet.id}/`)).json).toEqual({ snippet: json.snippet })
   })
 
-  test.each(INVALID)('refuses %s with 400, each message, and stores nothing', async (_name, body, errors) => {
+  test.each(INVALID)('rejects %s with 400 and each message, and stores nothing', async (_name, body, errors) => {
     const { status, json } = await ask('POST', PATH, body)
     expect(status).toBe(400)
     expect(json).toEqual({ error: Object.values(errors).join('; '), errors })
     expect(await list()).toEqual([])
   })
 
-  test.each(UNREADABLE)('refuses %s with 400 and stores nothing', async (_name, body, type) => {
+  test.each(UNREADABLE)('rejects %s with 400 and stores nothing', async (_name, body, type) => {
     const response = await api.fetch(PATH, { method: 'POST', body, headers: { 'content-type': type } })
     expect(response.status).toBe(400)
     expect(response.headers.get('content-type')).toBe('application/json')
@@ -135,19 +135,19 @@ describe('snippets-create', () => {
     expect(await list()).toEqual([])
   })
 
-  test('reads a body without a media type as JSON', async () => {
+  test('parses a body without a media type as JSON', async () => {
     const response = await api.fetch(PATH, { method: 'POST', body: BYTES(JSON.stringify(VALID)) })
     expect(response.status).toBe(201)
   })
 
-  test('leaves aside what belongs to the server', async () => {
+  test('ignores server-set fields', async () => {
     const { id } = await create()
     const body = { ...VALID, id: 7, created_at: 'x', highlighted: '<script>' }
     const { status, json } = await ask('POST', PATH, body)
     expect([status, json.snippet]).toEqual([201, { id: id + 1, ...VALID, highlighted: HIGHLIGHTED }])
   })
 
-  test('refuses any other field', async () => {
+  test('rejects any other field', async () => {
     const { status, json } = await ask('POST', PATH, { ...VALID, admin: true })
     expect(status).toBe(400)
     expect(json.errors).toEqual({ admin: expect.stringContaining('admin') })
@@ -160,12 +160,12 @@ describe('snippets-create', () => {
     ['spaces', { title: ' ', code: '\n', language: ' ' }],
     ['names of prototypes', { title: '__proto__', code: 'constructor', language: '__proto__' }],
     ['SQL', { title: "'; drop table snippets;--", code: "'", language: '"' }],
-  ])('stores %s as it is', async (_name, fields) => {
+  ])('stores %s unchanged', async (_name, fields) => {
     expect(await create(fields)).toMatchObject(fields)
     expect(await list()).toMatchObject([fields])
   })
 
-  test('never gives HTML of the client', async () => {
+  test('never returns HTML of the client', async () => {
     const code = '</span><script>alert(1)</script>'
     for (const language of ['html', 'javascript', 'klingon']) {
       const { highlighted } = await create({ code, language })
@@ -176,14 +176,14 @@ describe('snippets-create', () => {
     }
   })
 
-  test('answers 413 with an error for a body that no snippet needs', async () => {
+  test('rejects a body longer than any snippet with 413', async () => {
     const { status, json } = await ask('POST', PATH, { ...VALID, code: 'x'.repeat(1_100_000) })
     expect([status, json]).toEqual([413, { error: expect.stringMatching(/bytes/) }])
   })
 })
 
 describe('snippets-config', () => {
-  test('gives the maximum page size, and is never taken for an id', async () => {
+  test('returns the maximum page size, and is not matched as an id', async () => {
     expect(await ask('GET', `${PATH}config/`)).toMatchObject({ status: 200, text: '{"max_page_size":50}' })
     expect(await ask('GET', `${PATH}config`)).toMatchObject({ status: 200, text: '{"max_page_size":50}' })
   })
@@ -191,7 +191,7 @@ describe('snippets-config', () => {
   test.each([
     ['0', 503, '{"error":"max_page_size must be positive"}'],
     ['1', 200, '{"max_page_size":1}'],
-  ])('answers to a maximum of %s with %d', async (value, status, text) => {
+  ])('responds to a maximum of %s with %d', async (value, status, text) => {
     const env = { SNIPPETCTL_SETTING_MAX_PAGE_SIZE: value }
     const configured = await startApi(SNIPPETS_FILE, { database: api.database, env })
     const response = await configured.fetch(`${PATH}config/`)
@@ -210,17 +210,17 @@ describe('snippets-config', () => {
 const NOBODY = ['999999', 'abc', '1.0', '01', '+1', '-0', '0', '%201', '1e3', '0x1', '9223372036854775808', 'null']
 
 describe('snippets-retrieve', () => {
-  test('gives the snippet', async () => {
+  test('returns the snippet', async () => {
     const snippet = await create()
     expect(await ask('GET', `${PATH}${snippet.id}/`)).toMatchObject({ status: 200, json: { snippet } })
   })
 
-  test.each(NOBODY)('answers 404 for %s', async (id) => {
+  test.each(NOBODY)('returns 404 for %s', async (id) => {
     await create()
     expect(await ask('GET', `${PATH}${id}/`)).toMatchObject({ status: 404, text: NOT_FOUND })
   })
 
-  test('gives an id above 2^53 with its exact digits', async () => {
+  test('returns an id above 2^53 with its exact digits', async () => {
     await api.database.query({
       text: `insert into snippets (id, title, code, language) overriding system value values (9007199254740993, 't', 'c', 'l')`,
       values: [],
@@ -234,7 +234,7 @@ describe('snippets-retrieve', () => {
 describe('snippets-update', () => {
   const changed = { title: 'New', code: 'if (a) {}', language: 'js' }
 
-  test('overwrites title, code and language and gives the stored result', async () => {
+  test('overwrites title, code and language and returns the result', async () => {
     const { id } = await create()
     const other = await create()
     const { status, json } = await ask('PUT', `${PATH}${id}/`, changed)
@@ -246,7 +246,7 @@ describe('snippets-update', () => {
     expect(await list()).toEqual([json.snippet, other])
   })
 
-  test.each(INVALID)('refuses %s with 422 and changes nothing', async (_name, body, errors) => {
+  test.each(INVALID)('rejects %s with 422 and changes nothing', async (_name, body, errors) => {
     const snippet = await create()
     const { status, json } = await ask('PUT', `${PATH}${snippet.id}/`, body)
     expect(status).toBe(422)
@@ -254,7 +254,7 @@ describe('snippets-update', () => {
     expect(await list()).toEqual([snippet])
   })
 
-  test.each(UNREADABLE)('refuses %s with 422, whoever has the id', async (_name, body, type) => {
+  test.each(UNREADABLE)('rejects %s with 422, whatever the id', async (_name, body, type) => {
     const { id } = await create()
     for (const target of [id, 999_999, 'abc']) {
       const response = await api.fetch(`${PATH}${target}/`, { method: 'PUT', body, headers: { 'content-type': type } })
@@ -263,14 +263,14 @@ describe('snippets-update', () => {
     }
   })
 
-  test.each(NOBODY)('judges the body before it looks for %s', async (id) => {
+  test.each(NOBODY)('validates the body before it looks for %s', async (id) => {
     expect((await ask('PUT', `${PATH}${id}/`, {})).status).toBe(422)
     expect(await ask('PUT', `${PATH}${id}/`, VALID)).toMatchObject({ status: 404, text: NOT_FOUND })
   })
 })
 
 describe('snippets-delete', () => {
-  test('removes the snippet with 204 and no body', async () => {
+  test('deletes the snippet with 204 and no body', async () => {
     const { id } = await create()
     const other = await create()
     expect(await ask('DELETE', `${PATH}${id}/`)).toMatchObject({ status: 204, text: '' })
@@ -278,7 +278,7 @@ describe('snippets-delete', () => {
     expect(await list()).toEqual([other])
   })
 
-  test.each(NOBODY)('answers 404 for %s', async (id) => {
+  test.each(NOBODY)('returns 404 for %s', async (id) => {
     expect(await ask('DELETE', `${PATH}${id}/`)).toMatchObject({ status: 404, text: NOT_FOUND })
   })
 })
@@ -291,13 +291,13 @@ describe('errors', () => {
     ['POST', `${PATH}config/`, 405],
     ['GET', `${PATH}1/2/`, 404],
     ['GET', `${PATH}/`, 404],
-  ])('%s %s is answered in the same shape, whatever Accept says', async (method, path, status) => {
+  ])('%s %s has the same shape, whatever Accept says', async (method, path, status) => {
     const answer = await ask(method, path, undefined, { accept: 'application/problem+json, text/html' })
     expect([answer.status, answer.json]).toEqual([status, { error: expect.stringMatching(/./) }])
     expect(answer.headers.get('allow') === null).toBe(status !== 405)
   })
 
-  test('a database that is away is an error of the same shape, also for the list', async () => {
+  test('an unavailable database is an error of the same shape, for the list too', async () => {
     const away = { ...api.database, query: () => Promise.reject(new Error('gone')) }
     const broken = await startApi(SNIPPETS_FILE, { database: Object.setPrototypeOf(away, api.database) })
     for (const path of [PATH, `${PATH}1/`]) {

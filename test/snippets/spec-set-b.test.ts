@@ -44,7 +44,7 @@ const linkOf = ({ headers }: { readonly headers: Headers }) =>
   (headers.get('link') ?? '').replaceAll(/&cursor=[\w-]+/g, '')
 
 describe('list', () => {
-  test('gives a JSON empty array for an empty store', async () => {
+  test('returns an empty JSON array without snippets', async () => {
     const response = await api.fetch(PATH)
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('application/json')
@@ -52,7 +52,7 @@ describe('list', () => {
     expect(response.headers.get('x-total-count')).toBe('0')
   })
 
-  test('gives each record as id, title, code, language and created_at, in this order', async () => {
+  test('returns each record as id, title, code, language and created_at, in this order', async () => {
     const created = await create()
     const { rows } = await list()
     expect(rows).toEqual([created])
@@ -60,7 +60,7 @@ describe('list', () => {
     expect(created.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
   })
 
-  test('has 10 items a page by default, in the order of the ids, and says how many there are', async () => {
+  test('has 10 items per page by default, ordered by id, and a total', async () => {
     for (let n = 1; n <= 12; n++) await create({ title: `t${n}` })
     const first = await list()
     expect(first.titles).toEqual(['t1', 't2', 't3', 't4', 't5', 't6', 't7', 't8', 't9', 't10'])
@@ -76,7 +76,7 @@ describe('list', () => {
   })
 
   test.each(['?page=3', '?page=9223372036854775808', `?page=1${'0'.repeat(1000)}`])(
-    'gives an empty array for the page past the end %#',
+    'returns an empty array for the page after the end %#',
     async (search) => {
       await create()
       const { rows, status, headers } = await list(search)
@@ -85,7 +85,7 @@ describe('list', () => {
     },
   )
 
-  test('takes page_size up to 100, and shows the size it used when more is asked for', async () => {
+  test('accepts page_size up to 100, and reduces larger values', async () => {
     await api.database.query({
       text: `insert into snippets (title, code, language) select 't' || n, 'c', 'l' from generate_series(1, 150) n`,
       values: [],
@@ -97,7 +97,7 @@ describe('list', () => {
     expect(linkOf(clamped)).toContain(`<${PATH}?page=2&page_size=100>; rel="next"`)
   })
 
-  test('filters on language and on title, by exact match', async () => {
+  test('filters on language and on title by exact match', async () => {
     await create({ title: 'a', language: 'go' })
     await create({ title: 'ab', language: 'go' })
     await create({ title: 'a', language: 'rust' })
@@ -137,7 +137,7 @@ describe('list', () => {
     ['?page=0', 'page'],
     ['?page_size=0', 'page_size'],
     ['?page=1&page=2', 'page'],
-  ])('refuses %s, which is not declared, naming it and what is allowed', async (search, name) => {
+  ])('rejects %s, which is not declared, naming it and what is allowed', async (search, name) => {
     await create()
     const response = await api.fetch(PATH + search)
     expect(response.status).toBe(400)
@@ -146,7 +146,7 @@ describe('list', () => {
 })
 
 describe('create', () => {
-  test('answers 201 with the stored record and its Location', async () => {
+  test('returns 201 with the stored record and its Location', async () => {
     const response = await api.send('POST', PATH, VALID)
     expect(response.status).toBe(201)
     const created = (await response.json()) as Snippet
@@ -155,7 +155,7 @@ describe('create', () => {
     expect(await (await api.fetch(`${PATH}${created.id}/`)).json()).toEqual(created)
   })
 
-  test('assigns id and created_at itself, whatever the body says', async () => {
+  test('sets id and created_at itself, whatever the body contains', async () => {
     const before = await create()
     const response = await api.send('POST', PATH, { ...VALID, id: 7_000_000, created_at: '1970-01-01T00:00:00Z' })
     const created = (await response.json()) as Snippet
@@ -173,14 +173,14 @@ describe('create', () => {
     [{ ...VALID, language: 'x'.repeat(51) }, { language: 'Language must be between 1 and 50 characters' }],
     [{ ...VALID, title: 1 }, { title: 'Title must be a string' }],
     [{ ...VALID, title: null }, { title: 'Title must be a string' }],
-  ])('refuses an invalid body with 400 and each field’s message %# (promise 04)', async (body, errors) => {
+  ])('rejects an invalid body with 400 and each field’s message %# (promise 04)', async (body, errors) => {
     const response = await api.send('POST', PATH, body)
     expect(response.status).toBe(400)
     expect((await problem(response)).errors).toEqual(errors)
     expect((await list()).rows).toEqual([])
   })
 
-  test('refuses a field that the model does not have', async () => {
+  test('rejects an unknown field', async () => {
     const response = await api.send('POST', PATH, { ...VALID, admin: true })
     expect(response.status).toBe(400)
     expect((await problem(response)).errors).toEqual({
@@ -189,7 +189,7 @@ describe('create', () => {
   })
 
   test.each([['text/plain'], ['application/x-www-form-urlencoded'], ['application/merge-patch+json']])(
-    'answers 415 for %s',
+    'returns 415 for %s',
     async (type) => {
       const response = await api.send('POST', PATH, VALID, { 'content-type': type })
       expect(response.status).toBe(415)
@@ -198,13 +198,13 @@ describe('create', () => {
 })
 
 describe('retrieve', () => {
-  test('gives one record', async () => {
+  test('returns one record', async () => {
     const created = await create()
     const response = await api.fetch(`${PATH}${created.id}/`)
     expect([response.status, await response.json()]).toEqual([200, created])
   })
 
-  test('gives an id above 2^53 with its exact digits', async () => {
+  test('returns an id above 2^53 with its exact digits', async () => {
     await api.database.query({
       text: `insert into snippets (id, title, code, language) overriding system value values (9007199254740993, 't', 'c', 'l')`,
       values: [],
@@ -215,7 +215,7 @@ describe('retrieve', () => {
   })
 
   test.each(['999999', 'abc', '1.0', '01', '+1', '9223372036854775808', '%201', '0'])(
-    'answers 404 for the id %s',
+    'returns 404 for the id %s',
     async (id) => {
       await create()
       const response = await api.fetch(`${PATH}${id}/`)
@@ -226,21 +226,21 @@ describe('retrieve', () => {
 })
 
 describe('update', () => {
-  test('overwrites title, code and language, and leaves id and created_at', async () => {
+  test('overwrites title, code and language, and keeps id and created_at', async () => {
     const created = await create()
     const changed = { title: 'New', code: 'x', language: 'go' }
     const response = await api.send('PUT', `${PATH}${created.id}/`, changed)
     expect([response.status, await response.json()]).toEqual([200, { ...created, ...changed }])
   })
 
-  test('needs every writable field', async () => {
+  test('requires every writable field', async () => {
     const { id } = await create()
     const response = await api.send('PUT', `${PATH}${id}/`, { title: 'New' })
     expect(response.status).toBe(400)
     expect((await problem(response)).errors).toEqual({ code: 'Code is required', language: 'Language is required' })
   })
 
-  test('judges the body before it looks for the record', async () => {
+  test('validates the body before it looks for the record', async () => {
     expect((await api.send('PUT', `${PATH}999999/`, {})).status).toBe(400)
     expect((await api.send('PUT', `${PATH}abc/`, {})).status).toBe(400)
     expect((await api.send('PUT', `${PATH}999999/`, VALID)).status).toBe(404)
@@ -250,7 +250,7 @@ describe('update', () => {
 
 describe('partial_update', () => {
   test.each([{ title: 'New' }, { code: 'new' }, { language: 'go', title: 'New' }, {}])(
-    'changes the fields it names and no other: %j',
+    'changes only the given fields: %j',
     async (fields) => {
       const created = await create()
       const response = await api.send('PATCH', `${PATH}${created.id}/`, fields)
@@ -258,13 +258,13 @@ describe('partial_update', () => {
     },
   )
 
-  test('takes a merge patch too', async () => {
+  test('accepts a merge patch', async () => {
     const { id } = await create()
     const type = { 'content-type': 'application/merge-patch+json' }
     expect((await api.send('PATCH', `${PATH}${id}/`, { title: 'New' }, type)).status).toBe(200)
   })
 
-  test('refuses null for a field that cannot be null, and changes nothing', async () => {
+  test('rejects null for a required field, and changes nothing', async () => {
     const created = await create()
     const response = await api.send('PATCH', `${PATH}${created.id}/`, { title: null, code: 'new' })
     expect([response.status, (await problem(response)).errors]).toEqual([400, { title: 'Title must be a string' }])
@@ -273,7 +273,7 @@ describe('partial_update', () => {
 })
 
 describe('destroy', () => {
-  test('removes the record and answers 204 with no body, then 404', async () => {
+  test('deletes the record and returns 204 without a body, then 404', async () => {
     const { id } = await create()
     const response = await api.fetch(`${PATH}${id}/`, { method: 'DELETE' })
     expect([response.status, await response.text()]).toEqual([204, ''])
@@ -294,25 +294,25 @@ describe('both endpoint sets', () => {
   test.each([
     [PATH, 'PUT', 'GET, HEAD, POST, OPTIONS'],
     [`${PATH}1/`, 'POST', 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS'],
-  ])('%s answers %s with 405 and what is allowed', async (path, method, allow) => {
+  ])('%s rejects %s with 405 and `Allow`', async (path, method, allow) => {
     const response = await api.fetch(path, { method })
     expect([response.status, response.headers.get('allow')]).toEqual([405, allow])
   })
 
   test.each([PATH.slice(0, -1), '/api/snippets', '/api/snippets/config'])(
-    '%s is answered without its last slash (promise 18)',
+    '%s works without its trailing slash (promise 18)',
     async (path) => {
       expect((await api.fetch(path, { redirect: 'error' })).status).toBe(200)
     },
   )
 
-  test('a body that is sent without the last slash is kept (promise 18)', async () => {
+  test('a body sent without the trailing slash is kept (promise 18)', async () => {
     const response = await api.send('POST', PATH.slice(0, -1), VALID)
     expect([response.status, await response.json()]).toEqual([201, expect.objectContaining(VALID)])
   })
 
   test.each(['/api//snippets-viewset/', '/API/snippets-viewset/', '/api/snippets-viewset//', '/snippets-viewset/'])(
-    '%s leads nowhere',
+    '%s is not found',
     async (path) => {
       expect((await api.fetch(path)).status).toBe(404)
     },

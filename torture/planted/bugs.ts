@@ -105,7 +105,7 @@ export const BUGS: readonly PlantedBug[] = [
     replace: '  return !field.readOnly',
     caughtBy: {
       file: 'test/resource/second-application',
-      test: 'cannot be written when it is private',
+      test: 'cannot be written if they are private',
       database: 'local',
     },
   },
@@ -114,7 +114,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/http/operations/create.ts',
     search: '      return { status: 201, text: item, headers }',
     replace: `      return Math.random() < 0.3 ? { status: 503 } : { status: 201, text: item, headers }`,
-    caughtBy: { file: 'test/snippets/spec-set-b', test: 'has 10 items a page by default', database: 'local' },
+    caughtBy: { file: 'test/snippets/spec-set-b', test: 'has 10 items per page by default', database: 'local' },
   },
   {
     name: 'a filter for one value finds the others',
@@ -202,7 +202,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/records/copy.ts',
     search: "'where xmin::text not in (select xmin::text from snippetctl_migrations)'",
     replace: "''",
-    caughtBy: { file: 'test/cli/db-copy', test: 'replaces the rows of the migration', database: 'local' },
+    caughtBy: { file: 'test/cli/db-copy', test: 'replaces the rows of migrations', database: 'local' },
   },
   {
     name: 'an error of a plugin has no line',
@@ -227,7 +227,7 @@ export const BUGS: readonly PlantedBug[] = [
 `,
     replace: `!migrations
 `,
-    caughtBy: { file: 'test/cli/new-project-deploys', test: 'is built by steps that work', database: 'embedded' },
+    caughtBy: { file: 'test/cli/new-project-deploys', test: 'is built by working steps', database: 'embedded' },
   },
   {
     name: 'a file of variables goes before the environment',
@@ -235,28 +235,28 @@ export const BUGS: readonly PlantedBug[] = [
     search: `      if (env[name] !== undefined) continue
 `,
     replace: '',
-    caughtBy: { file: 'test/cli/env-file', test: 'lets the environment go before', database: 'embedded' },
+    caughtBy: { file: 'test/cli/env-file', test: 'gives precedence to the environment', database: 'embedded' },
   },
   {
     name: 'a file of variables is read in production',
     file: 'cli/env-file.ts',
     search: "path === '' || env['NODE_ENV'] === 'production'",
     replace: "path === ''",
-    caughtBy: { file: 'test/cli/env-file', test: 'production read none', database: 'embedded' },
+    caughtBy: { file: 'test/cli/env-file', test: 'reads no file in production', database: 'embedded' },
   },
   {
     name: 'the work of plugins at the end is not waited for',
     file: 'src/http/server/closing.ts',
     search: 'await closing.work()',
     replace: 'void closing.work()',
-    caughtBy: { file: 'test/plugins/plugins-close', test: 'runs after the last answer', database: 'embedded' },
+    caughtBy: { file: 'test/plugins/plugins-close', test: 'runs after the last response', database: 'embedded' },
   },
   {
     name: 'the log has the queries of requests',
     file: 'src/http/server/listener.ts',
     search: 'shownPath(exchange.path)',
     replace: "shownPath(exchange.request.url ?? '')",
-    caughtBy: { file: 'test/cli/cli-serve-log', test: 'nothing that a client wrote', database: 'embedded' },
+    caughtBy: { file: 'test/cli/cli-serve-log', test: 'no text of a client', database: 'embedded' },
   },
   {
     name: 'an object is adopted by words that do not make it',
@@ -409,7 +409,11 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/openapi/references.ts',
     search: 'if (isComponent) return part as JsonSchema',
     replace: 'if (isComponent || within.length === 0) return part as JsonSchema',
-    caughtBy: { file: 'test/openapi/openapi-document', test: 'refers only to named components', database: 'local' },
+    caughtBy: {
+      file: 'test/openapi/openapi-document',
+      test: 'refers only to existing named components',
+      database: 'local',
+    },
   },
   {
     name: 'what the next plan would undo is adopted',
