@@ -76,14 +76,14 @@ describe.each(Object.keys(SHELLS))('the script for %s (promise 22)', (shell) => 
   })
 })
 
-test('bash offers files where the program knows nothing', () => {
+test('bash completes files where the program has no suggestions', () => {
   expect(SHELLS['bash']?.(['serve', '--config', '']).trim()).toBe('')
   expect(inShell('bash', ['--norc', '-c'], 'source <(snippetctl completion bash); complete -p snippetctl')).toContain(
     '-o default',
   )
 })
 
-describe('what is offered', () => {
+describe('the suggestions', () => {
   const offered = async (...words: readonly string[]) => {
     const { code, stdout, stderr } = await runCli(['__complete', '--', ...words], { cwd: project.folder })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -116,7 +116,7 @@ describe('what is offered', () => {
       ['bash', 'zsh', 'fish'],
     ],
     [['nowhere', ''], []],
-  ])('behind %j is %j', async (words, expected) => {
+  ])('after %j are %j', async (words, expected) => {
     expect((await offered(...words)).sort()).toEqual([...expected].sort())
   })
 })

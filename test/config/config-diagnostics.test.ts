@@ -53,7 +53,7 @@ const diagnosticsOf = (text: string): Diagnostic[] => {
 }
 
 describe('a configuration with many mistakes', () => {
-  test('reports all of them at once, each at its line and column, in file order', () => {
+  test('reports all of them at once, each with its line and column, in file order', () => {
     expect(mistakesOf(BROKEN)).toEqual([
       '1:10 SC204',
       '2:1 SC201',
@@ -89,19 +89,19 @@ describe('a configuration with many mistakes', () => {
     ['nam', '`name`'],
     ['retreive', '`retrieve`'],
     ['bok', '`book`'],
-  ])('names what is like `%s`', (given, near) => {
+  ])('suggests the nearest name to `%s`', (given, near) => {
     const found = diagnosticsOf(BROKEN).find(({ message }) => message.includes(`\`${given}\``))
     expect(found?.help[0]).toContain(near)
   })
 
-  test('lists what there is when nothing is alike', () => {
+  test('lists the known names if none is similar', () => {
     const [found] = diagnosticsOf('version: 1\nwhatever: 1\n')
     expect(found?.help).toEqual([
       'known: `version`, `api`, `settings`, `plugins`, `models`, `dropped`, `resources`, `mounts`',
     ])
   })
 
-  test('does not report what only follows from another mistake', () => {
+  test('does not report consequential errors', () => {
     const text = `version: 1
 models:
   book:
@@ -115,7 +115,7 @@ resources:
   })
 })
 
-describe('a name that is not known', () => {
+describe('an unknown name', () => {
   test.each<[given: string, meant: readonly string[]]>([
     ['str', ['string']],
     ['varchar', ['string']],
@@ -168,7 +168,7 @@ describe('a name that is not known', () => {
     ['sparse_fieldsets', ['sparse_fields']],
     ['url_path', ['path']],
     ['actions', ['operations']],
-  ])('is %s in another tool, and found under its name here', (given, meant) => {
+  ])('is %s in another tool, and its name here is suggested', (given, meant) => {
     for (const name of meant) expect(nearest(given, ['zzzzzzzzzzzz', name])).toBe(name)
     expect(nearest(given, meant)).toBe(meant[0])
     expect(nearest(given, ['zzzzzzzzzzzz'])).toBeUndefined()
@@ -191,12 +191,12 @@ describe('a name that is not known', () => {
     ['create_at', ['updated_at', 'created_at'], 'created_at'],
     ['a'.repeat(120), [`${'a'.repeat(119)}b`], `${'a'.repeat(119)}b`],
     ['a'.repeat(121), [`${'a'.repeat(120)}b`], undefined],
-  ])('is compared with those that are: %s', (given, known, found) => {
+  ])('is compared with the known names: %s', (given, known, found) => {
     expect(nearest(given, known)).toBe(found)
   })
 })
 
-describe('a mapping where a name belongs', () => {
+describe('a mapping instead of a name', () => {
   const withResource = (rest: string) => `version: 1
 models:
   book:
@@ -217,7 +217,7 @@ resources:
     ['orderable: [{}]', '12:17 SC203'],
     ['default_order: [{}]', '12:21 SC203'],
     ['links: { author: {} }', '12:22 SC203'],
-  ])('is a mistake at its place in `%s`', (rest, mistake) => {
+  ])('is an error at its position in `%s`', (rest, mistake) => {
     expect(mistakesOf(withResource(rest))).toContain(mistake)
   })
 })
@@ -227,7 +227,7 @@ describe('a diagnostic', () => {
   const [diagnostic] = diagnosticsOf(text)
   const lines = text.split('\n')
 
-  test('is drawn with the lines around it and carets below the mistake', () => {
+  test('shows the lines around it, with carets below the error', () => {
     expect(
       renderDiagnostic(diagnostic as Diagnostic, lines),
     ).toBe(`error[SC201]: \`primary_kye\` is not a key of a \`bigint\` field
@@ -241,25 +241,25 @@ describe('a diagnostic', () => {
   = help: a key with a similar name exists: \`primary_key\``)
   })
 
-  test('is coloured only by the style that is given', () => {
+  test('is coloured only by the given style', () => {
     const plain = renderDiagnostic(diagnostic as Diagnostic, lines)
     const styled = renderDiagnostic(diagnostic as Diagnostic, lines, (role, part) => `<${role}>${part}</${role}>`)
     expect(styled).toContain('<error>error[SC201]</error>')
     expect(styled.replace(/<\/?\w+>/g, '')).toBe(plain)
   })
 
-  test('shows tabs and control characters, and keeps the caret below its column', () => {
+  test('shows tabs and control characters, with the caret below its column', () => {
     const [tab] = diagnosticsOf('a:\n\tb: 1\n')
     expect(renderDiagnostic(tab as Diagnostic, ['a:', '\tb\u001b[31m: 1', ''])).toContain('2 | →b␛[31m: 1\n  | ^')
   })
 
-  test('is cut to a window when its line is very long', () => {
+  test('is shortened if its line is very long', () => {
     const [found] = diagnosticsOf(`version: 1\n"x-note": "${'a'.repeat(5000)}\n`)
     const frame = renderDiagnostic(found as Diagnostic, ['version: 1', `"x-note": "${'a'.repeat(5000)}`])
     expect(Math.max(...frame.split('\n').map((line) => line.length))).toBeLessThan(140)
   })
 
-  test('counts columns in characters, also beyond the basic plane', () => {
+  test('counts columns in characters, including astral ones', () => {
     expect(mistakesOf('version: 1\n"x-😀😀": {a: &a b}\n')).toEqual(['2:13 SC106'])
   })
 
@@ -282,7 +282,7 @@ describe('a diagnostic', () => {
     expect(toJson([])).toEqual({ schemaVersion: 1, ok: true, errors: 0, warnings: 0, diagnostics: [] })
   })
 
-  test('has one line for logs and one for workflow annotations', () => {
+  test('has a one-line form for logs, and one for workflow annotations', () => {
     expect(toLine(diagnostic as Diagnostic)).toBe(
       'resources.yaml:5:27: `primary_kye` is not a key of a `bigint` field (SC201)',
     )
@@ -291,19 +291,19 @@ describe('a diagnostic', () => {
     )
   })
 
-  test('is left out and counted above the limit', () => {
+  test('is omitted and counted above the limit', () => {
     const many = diagnosticsOf(`version: 1\n${Array.from({ length: 60 }, (_, index) => `k${index}: 1\n`).join('')}`)
     const text = renderDiagnostics(many, 'version: 1')
     expect(text.match(/error\[SC201\]/g)).toHaveLength(50)
     expect(text).toMatch(/\n\nand 10 more\n\nresources\.yaml: 60 errors$/)
   })
 
-  test('has a code that the table explains', () => {
+  test('has a code with an explanation', () => {
     for (const { code } of diagnosticsOf(BROKEN)) expect(DIAGNOSTICS[code].explanation).not.toBe('')
   })
 })
 
-describe('a diagnostic as people read it', () => {
+describe('a diagnostic for people', () => {
   const at = (line: number, column: number, to = column + 1, end = line) => ({
     start: { line, column, offset: 0 },
     end: { line: end, column: to, offset: 0 },
@@ -402,7 +402,7 @@ describe('a diagnostic as people read it', () => {
     expect(renderDiagnostic(given(more), lines).split('\n')).toEqual(frame)
   })
 
-  test('is coloured part by part', () => {
+  test('is coloured in parts', () => {
     const styled = renderDiagnostic(
       given({ severity: 'warning', label: 'l', help: ['h'] }),
       ['a', 'b'],
@@ -426,7 +426,7 @@ describe('a diagnostic as people read it', () => {
     [['error', 'error'], 'a.yaml: 2 errors'],
     [['warning'], 'a.yaml: 0 errors, 1 warning'],
     [['warning', 'error', 'warning'], 'a.yaml: 1 error, 2 warnings'],
-  ])('comes before the number of all: %j', (severities, summary) => {
+  ])('precedes the total: %j', (severities, summary) => {
     const all = severities.map((severity) => given({ severity }))
     expect(renderDiagnostics(all, 'a').split('\n\n').at(-1)).toBe(summary)
     expect(renderDiagnostics(all, 'a')).not.toContain('more')
@@ -444,7 +444,7 @@ describe('a diagnostic as people read it', () => {
     expect(text).toBe('error[SC201]: no\n --> a.yaml:1:1\n  |\n1 | a\n  | ^\n\nand 2 more\n\nall')
   })
 
-  test('has one line for logs without control characters', () => {
+  test('has a one-line form without control characters for logs', () => {
     expect(toLine(given({ message: 'a\nb', range: at(3, 4) }))).toBe('a.yaml:3:4: a␊b (SC201)')
     expect(toGithub(given({ severity: 'warning', message: 'a\r\nb', file: '50%,a:b' }))).toBe(
       '::warning file=50%25%2Ca%3Ab,line=1,col=1,endLine=1,endColumn=2,title=SC201::a%0D%0Ab',
@@ -452,7 +452,7 @@ describe('a diagnostic as people read it', () => {
   })
 })
 
-describe('a configuration in order', () => {
+describe('a valid configuration', () => {
   const spec = specOf(`version: 1
 models:
   author:
@@ -515,14 +515,14 @@ resources:
     expect(books).toMatchObject({ operations: ['list', 'retrieve'], links: { author: 'author-detail' } })
   })
 
-  test('says which fields the server sets and what the others default to', () => {
+  test('marks server-set fields, and has the defaults of others', () => {
     expect(fieldOf('key')).toMatchObject({ primaryKey: true, readOnly: true })
     expect(fieldOf('made_at')).toMatchObject({ auto: 'on_create', readOnly: true })
     expect(fieldOf('state')?.default).toEqual({ literal: 'draft' })
     expect(fieldOf('seen_at')?.default).toEqual({ call: 'now' })
   })
 
-  test('is frozen throughout', () => {
+  test('is deeply frozen', () => {
     for (const part of [
       spec,
       spec.api,

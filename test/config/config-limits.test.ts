@@ -26,7 +26,7 @@ const withResource = (lines: string): string =>
     `resources:\n  book:\n    model: book\n    path: /books/\n${lines}`,
   )
 
-describe('text that is no configuration', () => {
+describe('text that is not a configuration', () => {
   test.each<[string, string | Uint8Array, string[]]>([
     ['nothing', '', ['1:1 SC208']],
     ['only comments', '# none\n', ['1:1 SC208']],
@@ -81,13 +81,13 @@ describe('text that is no configuration', () => {
       ['21:22 SC105'],
     ],
     ['21 lists in each other on one line', `${'- '.repeat(21)}a\n`, ['1:41 SC105']],
-  ])('%s is refused', (_name, text, expected) => {
+  ])('%s is rejected', (_name, text, expected) => {
     const found = mistakesOf(text)
     expect(found.filter((mistake) => expected.includes(mistake))).toEqual(expected)
     if (/SC1/.test(expected[0] ?? '')) expect(found).toEqual(expected)
   })
 
-  test('a file of nothing but mistakes is read to the thousandth', () => {
+  test('a file of errors is read up to the thousandth', () => {
     expect(mistakesOf('x-a: [' + '*a, '.repeat(1200) + ']\n')).toHaveLength(1000)
   })
 
@@ -143,7 +143,7 @@ describe('text that is no configuration', () => {
     ['APC', bytes('\u009f'), '1:1 to 1:2', hidden('009F'), ESCAPE],
     ['a mark inside the text', bytes('a\ufeff'), '1:2 to 1:3', hidden('FEFF'), ESCAPE],
     ['no character', bytes('\uffff'), '1:1 to 1:2', hidden('FFFF'), ESCAPE],
-  ])('%s is called what it is, at its place', (_what, text, place, message, help) => {
+  ])('%s is named at its position', (_what, text, place, message, help) => {
     const [found, ...others] = checkText(text) as Diagnostic[]
     const at = ({ line, column }: { readonly line: number; readonly column: number }) => `${line}:${column}`
     expect(others).toEqual([])
@@ -159,7 +159,7 @@ describe('text that is no configuration', () => {
     expect(mistakesOf(`${text}\nversion: 1`)).toEqual([])
   })
 
-  test('the first alias of a billion laughs is where it stands', () => {
+  test('the first alias of a "billion laughs" file is reported where it is', () => {
     const levels = Array.from({ length: 9 }, (_, level) => `x-${level}: &l${level} [${`*l${level - 1}, `.repeat(9)}]`)
     expect(mistakesOf(levels.join('\n'))[0]).toBe('1:6 SC106')
   })
@@ -197,7 +197,7 @@ describe('a field', () => {
     ['with a choice twice', 'type: choice, choices: [a, b, a]', ['6:42 SC207']],
     ['related to a missing model', 'type: belongs_to, model: boook', ['6:37 SC306']],
     ['set to null that is not nullable', 'type: belongs_to, model: book, on_delete: set_null', ['6:54 SC304']],
-  ])('%s is refused', (_name, options, expected) => {
+  ])('%s is rejected', (_name, options, expected) => {
     expect(mistakesOf(withField(options))).toEqual(expected)
   })
 
@@ -213,12 +213,12 @@ describe('a field', () => {
     expect(mistakesOf(withField(options))).toEqual([])
   })
 
-  test('with an empty body is refused at its name', () => {
+  test('with an empty body is rejected at its name', () => {
     expect(mistakesOf(withFields('f:'))).toEqual(['6:7 SC203'])
   })
 
   test.each(['select', 'order', 'user', 'table', 'group', 'then', 'relations', 'f'.repeat(63)])(
-    'can be called %s',
+    'can be named %s',
     (name) => {
       expect(mistakesOf(withFields(`${name}: { type: string }`))).toEqual([])
     },
@@ -243,21 +243,21 @@ describe('a field', () => {
     '_a',
     '1a',
     'f'.repeat(64),
-  ])('cannot be called %j', (name) => {
+  ])('cannot be named %j', (name) => {
     expect(mistakesOf(withFields(`${JSON.stringify(name)}: { type: string }`))).toEqual(['6:7 SC206'])
   })
 
-  test('cannot have the column of a relation', () => {
+  test('cannot use the column of a relation', () => {
     expect(mistakesOf(withFields('a: { type: belongs_to, model: book }\na_id: { type: bigint }'))).toEqual([
       '7:7 SC310',
     ])
   })
 
-  test.each(['ctid', 'tableoid', 'xmin', 'xmax', 'cmin', 'cmax'])('cannot have the system column %s', (name) => {
+  test.each(['ctid', 'tableoid', 'xmin', 'xmax', 'cmin', 'cmax'])('cannot use the system column %s', (name) => {
     expect(mistakesOf(withFields(`${name}: { type: integer }`))).toEqual(['6:7 SC310'])
   })
 
-  test('cannot be a relation whose column has a name that PostgreSQL would cut', () => {
+  test('cannot be a relation whose column name PostgreSQL would truncate', () => {
     expect(mistakesOf(withFields(`${'f'.repeat(61)}: { type: belongs_to, model: book }`))).toEqual(['6:7 SC318'])
   })
 })
@@ -326,11 +326,11 @@ describe('a model', () => {
       `  a: { table: ${'t'.repeat(64)}, fields: { id: { type: bigint, primary_key: true } } }\n`,
       ['3:15 SC206'],
     ],
-  ])('%s is refused', (_name, text, expected) => {
+  ])('%s is rejected', (_name, text, expected) => {
     expect(mistakesOf(models(text))).toEqual(expected)
   })
 
-  test('may be related in a circle', () => {
+  test('may have circular relations', () => {
     const model = (name: string, other: string) =>
       `  ${name}: { fields: { id: { type: uuid, primary_key: true }, ${other}: { type: belongs_to, model: ${other} } } }\n`
     expect(mistakesOf(models(model('a', 'b') + model('b', 'a')))).toEqual([])
@@ -366,20 +366,20 @@ describe('a resource', () => {
     ['a style that its dialect replaces', '    dialect: crud\n    pagination: { style: cursor }\n', '13:19 SC319'],
     ['no count where its dialect has one', '    dialect: page\n    pagination: { count: none }\n', '13:19 SC319'],
     ['an unknown treatment of parameters', '    unknown_query: allow\n', '12:20 SC204'],
-  ])('with %s is refused', (_name, lines, expected) => {
+  ])('with %s is rejected', (_name, lines, expected) => {
     expect(mistakesOf(withResource(lines))).toEqual([expected])
   })
 
   test.each([
     ['the dialect of all', 'api: { dialect: crud }\n', ['13:19 SC319']],
     ['no dialect at a mount', 'mounts: [{ path: /a, dialect: plain }]\napi: { dialect: crud }\n', []],
-  ])('has a style that nothing replaces, but with %s', (_name, lines, expected) => {
+  ])('may set a style unless a dialect replaces it: %s', (_name, lines, expected) => {
     const text = withResource('    pagination: { style: limit_offset }\n')
     expect(mistakesOf(text.replace('version: 1\n', `version: 1\n${lines}`))).toEqual(expected)
   })
 
   test.each(['page', 'page_size', 'limit', 'offset', 'cursor', 'ordering'])(
-    'cannot be filtered by a field called %s',
+    'cannot be filtered by a field named %s',
     (name) => {
       const text = withFields(
         `${name}: { type: string }`,
@@ -390,14 +390,14 @@ describe('a resource', () => {
   )
 
   test.each(['books', '/books', 'books/', '/', '//', '/a//b/', '/{id}/', '/a b/', '/A/', '/../'])(
-    'cannot be at %j',
+    'cannot have the path %j',
     (path) => {
       const text = withFields('t: { type: string }', `resources:\n  book:\n    model: book\n    path: "${path}"\n`)
       expect(mistakesOf(text)).toEqual(['10:11 SC206'])
     },
   )
 
-  test('that creates records without a field that needs a value is refused at the field', () => {
+  test('that creates records without a required field is rejected at the field', () => {
     const text = withFields(
       'secret: { type: string, private: true }',
       'resources:\n  book: { model: book, path: /books/ }\n',
@@ -406,7 +406,7 @@ describe('a resource', () => {
     expect(mistakesOf(text.replace('/books/', '/books/, read_only: true'))).toEqual([])
   })
 
-  test('can only link to a resource that answers one object', () => {
+  test('can only link to a resource with single records', () => {
     const text = (links: string) =>
       withFields(
         'parent: { type: belongs_to, model: book }',
@@ -449,12 +449,12 @@ describe('other origins', () => {
     ['everybody with credentials', 'origins: ["*"], credentials: true', '3:21 SC304'],
     ['everybody and somebody', 'origins: ["https://app.example", "*"]', '3:44 SC319'],
     ['a header that is none', 'origins: ["*"], headers: ["X: 1"]', '3:37 SC206'],
-  ])('with %s is refused', (_name, members, expected) => {
+  ])('with %s is rejected', (_name, members, expected) => {
     expect(mistakesOf(withCors(members))).toEqual([expected])
   })
 })
 
-describe('a text that is nested too deep', () => {
+describe('a text that is nested too deeply', () => {
   let project: Project | undefined
 
   afterEach(async () => {
@@ -462,7 +462,7 @@ describe('a text that is nested too deep', () => {
     project = undefined
   })
 
-  test('ends the command with an error and never with a crash', async () => {
+  test('is an error, never a crash', async () => {
     project = await makeProject({
       'flow.yaml': `${'['.repeat(5000)}${']'.repeat(5000)}`,
       'block.yaml': '- '.repeat(100_000),
@@ -490,11 +490,11 @@ describe('a mount', () => {
     ['at the prefix', '[{ path: /api }]', ['2:18 SC309']],
     ['at another', '[{ path: /a }, { path: /a, dialect: crud }]', ['2:32 SC309']],
     ['whose routes would be called as those of another', '[{ path: /a/b }, { path: /a-b }]', ['2:34 SC309']],
-  ])('%s is refused', (_name, items, expected) => {
+  ])('%s is rejected', (_name, items, expected) => {
     expect(mistakesOf(mounts(items))).toEqual(expected)
   })
 
-  test('may be where the prefix would be by default', () => {
+  test('may have the path of the default prefix', () => {
     expect(mistakesOf(mounts('[{ path: /api }]', 'api: { prefix: /v1 }\n'))).toEqual([])
   })
 })

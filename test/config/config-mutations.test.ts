@@ -6,11 +6,11 @@ describe('mutated configurations', () => {
   const random = createRandom(20)
   const mutants = Array.from({ length: 500 }, () => mutate(random))
 
-  test('are the seeds, which are in order, with changes', () => {
+  test('are valid seeds with changes', () => {
     for (const seed of SEEDS) expect(Array.isArray(checkText(seed))).toBe(false)
   })
 
-  test('are accepted, or refused with places inside the file', () => {
+  test('are accepted, or rejected with positions inside the file', () => {
     let refused = 0
     for (const bytes of mutants) {
       const result = checkText(bytes)

@@ -38,7 +38,7 @@ describe('the published schema', () => {
     expect(new Ajv2020({ strict: false }).validateSchema(schema)).toBe(true)
   })
 
-  test('allows no unknown keys but notes, and describes every key', () => {
+  test('allows no unknown keys except notes, and describes every key', () => {
     const mappings = mappingsOf(schema)
     expect(mappings.length).toBeGreaterThan(FIELD_TYPES.length + 5)
     for (const mapping of mappings) {
@@ -52,7 +52,7 @@ describe('the published schema', () => {
     }
   })
 
-  test('has a text for editors at every key', () => {
+  test('has a description for editors at every key', () => {
     const keys = keysOf(JSON.parse(renderConfigSchema()))
     expect(keys.length).toBeGreaterThan(100)
     const bare = keys.filter(([, value]) => {
@@ -75,7 +75,7 @@ describe('the published schema', () => {
     expect(mistakesOf(readFileSync('resources.yaml', 'utf8'))).toEqual([])
   })
 
-  test('accepts notes under keys that start with x-', () => {
+  test('accepts notes in keys that start with x-', () => {
     expect(mistakesOf('version: 1\nx-team: books\napi: { x-a: [1] }\n')).toEqual([])
   })
 })

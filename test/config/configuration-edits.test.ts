@@ -8,7 +8,7 @@ const KEY = '      id: { type: bigint, primary_key: true }\n'
 
 const isRight = (text: string | undefined) => text !== undefined && !Array.isArray(checkText(text))
 
-describe('a field for a column that only the database has', () => {
+describe('a field for a column that is only in the database', () => {
   const before = `version: 1\nmodels:\n  book:\n    fields:\n${KEY}`
   const column = { table: 'book', name: 'tmp', type: 'text', collation: 'C', nullable: true, default: null }
 
@@ -25,7 +25,7 @@ describe('a field for a column that only the database has', () => {
     ['timestamp with time zone', 'type: timestamp'],
     ['uuid', 'type: uuid'],
     ['jsonb', 'type: json'],
-  ])('of the type %s is written in words of the file', (type, spelled) => {
+  ])('of the type %s can be expressed in the file', (type, spelled) => {
     const written = declareField(before, FILE, { ...column, type })
     expect(written).toBe(`${before}      tmp: { ${spelled}, nullable: true, private: true }\n`)
     expect(isRight(written)).toBe(true)
@@ -59,7 +59,7 @@ describe('a field for a column that only the database has', () => {
     ['xjsonb'],
     ['timestamp(3) with time zone'],
     ['character(9)'],
-  ])('of the type %s has no words', (type) => {
+  ])('of the type %s cannot be expressed', (type) => {
     expect(declareField(before, FILE, { ...column, type })).toBeUndefined()
   })
 
@@ -113,7 +113,7 @@ describe('a field for a column that only the database has', () => {
     ['1.5'],
     ['x1'],
     ['truely'],
-  ])('with the default %s has no words', (sql) => {
+  ])('with the default %s cannot be expressed', (sql) => {
     expect(declareField(before, FILE, { ...column, default: sql })).toBeUndefined()
   })
 
@@ -122,15 +122,15 @@ describe('a field for a column that only the database has', () => {
     ['text', 'de-x-icu', 'type: text, collation: de-x-icu, '],
     ['character varying(9)', 'default', 'type: string, max: 9, collation: default, '],
     ['integer', null, 'type: integer, nullable'],
-  ])('of the type %s with the collation %s says how it is ordered', (type, collation, spelled) => {
+  ])('of the type %s with the collation %s states its order', (type, collation, spelled) => {
     expect(declareField(before, FILE, { ...column, type, collation })).toContain(`tmp: { ${spelled}`)
   })
 
-  test.each([['Tmp'], ['1st'], ['a b'], ['tmp-old']])('is not written when it is called %s', (name) => {
+  test.each([['Tmp'], ['1st'], ['a b'], ['tmp-old']])('is not written if its name is %s', (name) => {
     expect(declareField(before, FILE, { ...column, name })).toBeUndefined()
   })
 
-  test('is not written when it needs a value that nothing gives', () => {
+  test('is not written if it requires a value that nothing provides', () => {
     expect(declareField(before, FILE, { ...column, nullable: false })).toBeUndefined()
   })
 
@@ -167,7 +167,7 @@ describe('a field for a column that only the database has', () => {
     expect(isRight(after)).toBe(true)
   })
 
-  test('is not written into a file that cannot be read, or that has no model for the table', () => {
+  test('is not written into an invalid file, or one without a model for the table', () => {
     expect(declareField(`${before}  - x`, FILE, column)).toBeUndefined()
     expect(declareField(before, FILE, { ...column, table: 'other' })).toBeUndefined()
   })
@@ -184,7 +184,7 @@ describe('a resource', () => {
   const resource = (indent: string) => spellResource(author).resources.replace(/^/gm, indent)
   const BOOK = `  book:\n    fields:\n${KEY}`
 
-  test('is spelled in lines that begin at the margin', () => {
+  test('is written in lines that start at the margin', () => {
     expect(spellResource(author)).toEqual({
       models: `author:\n  table: authors\n  fields:\n    id: { type: bigint, primary_key: true }\n    born: { type: date, nullable: true }`,
       resources: `author:\n  model: author\n  path: /authors/`,
@@ -298,11 +298,11 @@ describe('a former name', () => {
     ['tomes:boks', 'no model has the table `boks`', 'a table with a similar name exists: `books`'],
     ['tomes:books', 'models.book has `renamed_from` already', 'change it there'],
     ['books.size:old', 'models.book.fields.old has `renamed_from` already', 'change it there'],
-  ])('is refused: %s', (rename, message, help) => {
+  ])('is rejected: %s', (rename, message, help) => {
     expect(declareRename(file(models), FILE, rename)).toEqual({ message, help: [help] })
   })
 
-  test('is refused where the file cannot be read', () => {
+  test('is rejected if the file is invalid', () => {
     expect(declareRename('models: [', FILE, 'a:b')).toEqual({
       message: 'resources.yaml cannot be read',
       help: ['run: snippetctl check'],

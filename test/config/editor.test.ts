@@ -132,11 +132,11 @@ const placeOf = (text: string, part: string, behind = 0): Position => {
 }
 
 describe('an editor with the schema of the configuration (promise 15)', () => {
-  test('has nothing to say about a file that is right', async () => {
+  test('accepts a valid file', async () => {
     expect(await server.open(uriOf('right'), `${MODELINE}${BOOKS}`)).toEqual([])
   })
 
-  test('marks the keys that there are not, at their places', async () => {
+  test('marks unknown keys at their positions', async () => {
     const said = await server.open(uriOf('mistakes'), WITH_MISTAKES)
     const found = said.map(({ message, range }) => ({ message, line: range.start.line }))
     expect(found).toEqual(
@@ -147,7 +147,7 @@ describe('an editor with the schema of the configuration (promise 15)', () => {
     )
   })
 
-  test('tells what a key means', async () => {
+  test('describes keys', async () => {
     const text = `${MODELINE}${BOOKS}`
     const uri = uriOf('hovered')
     await server.open(uri, text)
@@ -158,7 +158,7 @@ describe('an editor with the schema of the configuration (promise 15)', () => {
     expect(JSON.stringify(hover)).toContain('The fields that lists can be filtered by')
   })
 
-  test('offers the keys that are still missing', async () => {
+  test('completes missing keys', async () => {
     const text = `${MODELINE}${BOOKS}    \n`
     const uri = uriOf('completed')
     await server.open(uri, text)
@@ -172,7 +172,7 @@ describe('an editor with the schema of the configuration (promise 15)', () => {
     expect(labels).not.toContain('path')
   })
 
-  test('offers the keys that a resource has to have', async () => {
+  test('completes the required keys of a resource', async () => {
     const text = `${MODELINE}${BOOKS.replace('    path: /books/\n    filterable: [title]\n', '    \n')}`
     const uri = uriOf('begun')
     await server.open(uri, text)
@@ -184,7 +184,7 @@ describe('an editor with the schema of the configuration (promise 15)', () => {
     expect(JSON.stringify(path?.documentation)).toContain('Where the resource is')
   })
 
-  test('offers the types of fields', async () => {
+  test('completes field types', async () => {
     const text = `${MODELINE}${BOOKS.replace('title: { type: string, min: 1, max: 100 }', 'title:\n        type: ')}`
     const uri = uriOf('typed')
     await server.open(uri, text)
@@ -195,7 +195,7 @@ describe('an editor with the schema of the configuration (promise 15)', () => {
     expect(offered.items.map(({ label }) => label)).toEqual(expect.arrayContaining(FIELD_TYPES.map(({ name }) => name)))
   })
 
-  test('asks nobody for anything', () => {
+  test('needs no network', () => {
     expect(server.complaints()).toBe('')
   })
 })

@@ -47,7 +47,7 @@ const additions = async (indexes: string, resource: string) =>
     .filter(({ code }) => code === 'SC401')
     .map(({ help: [line = ''] }) => line.replace(/^.*: `(.*)`$/, '$1'))
 
-describe('an index is missing', () => {
+describe('a missing index is reported', () => {
   test.each([
     ['for a filter', '', 'filterable: [title]', ['indexes: [[title, id]]']],
     [
@@ -104,7 +104,7 @@ describe('an index is missing', () => {
     ])
   })
 
-  test('where it stands, at each of the resources that show the model', async () => {
+  test('at each resource that exposes the model', async () => {
     const more = '  other:\n    model: book\n    path: /other/\n    filterable:\n      pages: [lt]\n'
     const warnings = await warningsOf(`${config('', 'filterable: [title]')}${more}`)
     expect(warnings).toMatchObject([
@@ -113,7 +113,7 @@ describe('an index is missing', () => {
     ])
   })
 
-  test('which long values do not fit into', async () => {
+  test('if long values do not fit in it', async () => {
     const [warning] = await warningsOf(config('', 'orderable: [notes]'))
     expect(warning?.help).toEqual([
       'add under `models.book`: `indexes: [[notes, id]]`',
@@ -122,7 +122,7 @@ describe('an index is missing', () => {
   })
 })
 
-describe('nothing is said of', () => {
+describe('nothing is reported for', () => {
   test.each([
     ['a filter or order on the primary key', '', 'filterable: [id], orderable: [id]'],
     ['a filter on a unique field, and its order', '', 'filterable: [isbn, code], orderable: [isbn]'],
@@ -142,7 +142,7 @@ describe('nothing is said of', () => {
   })
 })
 
-describe('an index is not needed', () => {
+describe('an unneeded index is reported', () => {
   test.each([
     ['that no list reads by', '[[pages, id]]', 'filterable: [title, isbn], orderable: [title]', '[pages, id]'],
     ['whose lookups are others', '[[name]]', 'filterable: { name: [contains] }', '[name]'],

@@ -91,7 +91,7 @@ const countOf = (step: PlanStep): readonly PlanStep[] =>
 /** With reading whole tables and sorting from scratch made dear, a plan has them only where nothing else can be done. */
 const DEAR = ['set local enable_seqscan = off', 'set local enable_sort = off', 'set local enable_bitmapscan = off']
 
-test('whatever the file says, the indexes that check asks for are enough, and each list reads by one', async () => {
+test('for any configuration, the indexes that check suggests suffice, and each list uses one', async () => {
   await fc.assert(
     fc.asyncProperty(indexes, resource, async (declared, shown) => {
       const own = declared.map(([names, unique]) => (unique ? { fields: names, unique } : names))

@@ -30,7 +30,7 @@ const saidOf = (text: string): readonly string[] => {
   return diagnostics.map(({ range: { start }, message }) => `${start.line}:${start.column} ${message}`)
 }
 
-test('the file below is in order', () => {
+test('the file below is valid', () => {
   expect(saidOf(LINES.join('\n'))).toEqual([])
 })
 
@@ -102,7 +102,7 @@ test.each([
   ],
   ['two keys in one line', 12, '        type: string max: 13', '12:15 a key cannot follow a value in the same place'],
   ['a mark of a conflict', 6, '<<<<<<< HEAD', '6:1 this is neither a key nor a value'],
-])('%s is reported once, where it is', (_slip, line, text, said) => {
+])('%s is reported once, at its position', (_slip, line, text, said) => {
   expect(saidOf(LINES.with(line - 1, text).join('\n'))).toEqual([said])
 })
 
@@ -111,12 +111,12 @@ test('tabs in every line are reported once', () => {
   expect(saidOf(tabs.join('\n'))).toEqual(['3:1 a tab cannot indent'])
 })
 
-test('a bracket that stands in text between other brackets is one mistake, however long the file', () => {
+test('a bracket in text between other brackets is one error, however long the file', () => {
   const fields = Array.from({ length: 100 }, (_, at) => `      f${at}: { type: string, label: a {b }`)
   expect(saidOf([...LINES.slice(0, 5), ...fields].join('\n'))).toEqual(['6:36 `{` follows text that is not quoted'])
 })
 
-test('what a configuration must not use is reported each time, up to the first mistake of syntax', () => {
+test('forbidden syntax is reported each time, up to the first syntax error', () => {
   expect(saidOf('x-a: &a 1\nx-b: *a\nx-c: [\nx-d: *a\n')).toEqual([
     '1:6 anchors are not allowed',
     '2:6 aliases are not allowed',

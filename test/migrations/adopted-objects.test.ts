@@ -113,7 +113,7 @@ async function make(statements: string): Promise<void> {
 
 const adopt = (object: string) => adoptDrift(database, folder.path, { spec, object, scratch })
 
-describe('an adopted object stops no later command', () => {
+describe('an adopted object blocks no later command', () => {
   test.each(CASES)('$what', async ({ made, object, known, first }) => {
     await make(made)
     if (first !== undefined) expect((await adopt(first)).known).toBeUndefined()
@@ -126,7 +126,7 @@ describe('an adopted object stops no later command', () => {
     expect(await migrateUp(database, folder.path)).toEqual([])
   })
 
-  test.each(CASES)('and reverting does not drop it unless it is named: $what', async (tried) => {
+  test.each(CASES)('and reverting drops it only if it is named: $what', async (tried) => {
     const { made, object, known, first } = tried
     await make(made)
     if (first !== undefined) await adopt(first)
@@ -146,7 +146,7 @@ describe('an adopted object stops no later command', () => {
     expect((await readDrift(database, folder.path, scratch)).find((each) => each.object === object)).toEqual(drift)
   })
 
-  test('a trigger is nothing to adopt, and in the way of nothing', async () => {
+  test('a trigger is not adopted, and blocks nothing', async () => {
     await run(`create function touch() returns trigger language plpgsql as 'begin return new; end'`)
     await run('create trigger touch before insert on books for each row execute function touch()')
     expect(await failureOf(adopt('books.touch'))).toBe('books.touch is nothing that only the database has')
@@ -155,7 +155,7 @@ describe('an adopted object stops no later command', () => {
   })
 })
 
-describe('what resources.yaml would undo is adopted only once it says so', () => {
+describe('an object that resources.yaml would drop is adopted only once the file declares it', () => {
   const PAGES = (settings: string) => BOOKS.replace('max: 100 }\n', `max: 100 }\n      pages: { ${settings} }\n`)
   const COLUMN = 'alter table books add pages'
 
@@ -276,7 +276,7 @@ describe('what resources.yaml would undo is adopted only once it says so', () =>
     await expect(adopted).rejects.toThrow(`resources.yaml does not describe ${object} as the database has it`)
   })
 
-  describe('also when the next plan changes the object anyway', () => {
+  describe('even if the next plan changes the object anyway', () => {
     /** Applies a column of one definition, changes it by hand, and adopts an object while resources.yaml wants other settings. */
     const adoptWhile = async (definition: string, made: string, settings: string, object = 'books.pages') => {
       const up = `${COLUMN} ${definition}`
@@ -286,7 +286,7 @@ describe('what resources.yaml would undo is adopted only once it says so', () =>
       return adoptDrift(database, folder.path, { spec: specOf(PAGES(settings)), object, scratch })
     }
 
-    test('rejects a default other than the one that is not planned yet', async () => {
+    test('rejects a default that differs from the pending one', async () => {
       const adopted = adoptWhile(
         'integer not null',
         'alter table books alter pages set default 5',
@@ -298,7 +298,7 @@ describe('what resources.yaml would undo is adopted only once it says so', () =>
       })
     })
 
-    test('rejects a constraint other than the one that is not planned yet', async () => {
+    test('rejects a constraint that differs from the pending one', async () => {
       const adopted = adoptWhile(
         'integer not null constraint books_pages_range check (pages >= 1)',
         'alter table books drop constraint books_pages_range, add constraint books_pages_range check (pages >= 2)',
@@ -308,7 +308,7 @@ describe('what resources.yaml would undo is adopted only once it says so', () =>
       await expect(adopted).rejects.toThrow('does not describe books.books_pages_range as the database has it')
     })
 
-    test('takes a default that resources.yaml has, whatever type is planned', async () => {
+    test('accepts a default in resources.yaml, whatever type is planned', async () => {
       const settings = 'type: bigint, default: -5'
       await adoptWhile('integer not null', 'alter table books alter pages set default -5', settings)
       const { steps } = await planMigration(specOf(PAGES(settings)), folder.path, scratch)
@@ -317,7 +317,7 @@ describe('what resources.yaml would undo is adopted only once it says so', () =>
   })
 })
 
-test('the name of a known object is refused for a new one', async () => {
+test('the name of a known object is rejected for a new one', async () => {
   await make('create domain isbn as text; alter table books add isbn isbn')
   await adopt('books.isbn')
   const wanted = specOf(
@@ -328,7 +328,7 @@ test('the name of a known object is refused for a new one', async () => {
   ])
 })
 
-test('an index adopted by an earlier version is dropped only by its name', async () => {
+test('an index adopted by an earlier version is dropped only if it is named', async () => {
   await run('create index by_title on books (lower(title))')
   await folder.write(
     '0002_adopt_books_by_title.sql',

@@ -23,7 +23,7 @@ beforeEach(async () => {
 })
 afterEach(() => api.close())
 
-describe('a table that was altered while the service runs is a mismatch of the database', () => {
+describe('a table altered at runtime is a mismatch', () => {
   const toInteger = (column: string) =>
     `alter table books alter ${column} drop default; alter table books alter ${column} type integer using 1`
 

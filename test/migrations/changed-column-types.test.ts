@@ -29,7 +29,7 @@ async function store(value: unknown): Promise<readonly unknown[]> {
 const alter = (type: string, using = `value::${type}`) =>
   api.database.query({ text: `alter table book alter value type ${type} using ${using}`, values: [] })
 
-describe('after a column was given another type, and the file was reloaded, the service takes its values:', () => {
+describe('after a column changed its type and the file was reloaded, the service handles its values:', () => {
   test.each<readonly [from: string, to: string, column: string, before: unknown, after: unknown]>([
     ['integer', 'bigint', 'bigint', 5, 3_000_000_000],
     ['integer', 'decimal, precision: 10, scale: 2', 'numeric(10,2)', 5, '1.50'],
@@ -54,7 +54,7 @@ describe('after a column was given another type, and the file was reloaded, the 
   })
 })
 
-test('after a table was repaired that did not fit the configuration, the service takes its values', async () => {
+test('after a mismatching table was repaired, the service handles its values', async () => {
   api = await startApi(yaml('bigint'), { judge: false })
   await alter('integer')
   await Promise.all(Array.from({ length: OFTEN }, () => store(5)))

@@ -39,7 +39,7 @@ async function answer(command: AtTerminal, ...answers: readonly string[]): Promi
 const migrateAt = (start: Terminal['start'], ...args: readonly string[]) =>
   start(['migrate', 'up', ...args], { cwd: project.folder, env: envOf(database) })
 
-describe.each(TERMINALS)('what is consented to at a terminal of $name', ({ available, start }) => {
+describe.each(TERMINALS)('consent at a terminal of $name', ({ available, start }) => {
   const testThere = available ? test : test.skip
   beforeEach(openLibrary)
   afterEach(closeLibrary)
@@ -65,7 +65,7 @@ describe.each(TERMINALS)('what is consented to at a terminal of $name', ({ avail
   })
 })
 
-describe('what is not consented to', () => {
+describe('refused consent', () => {
   beforeAll(openLibrary)
   afterAll(closeLibrary)
   afterEach(async () => expect(await tables()).toEqual(['books', 'shelves']))

@@ -76,7 +76,7 @@ async function empty(folder: Folder): Promise<void> {
   expect(await tablesOf(database)).toEqual([])
 }
 
-test('after applying what was planned nothing differs, neither for the planner nor for anybody else, and down leads back', async () => {
+test('after applying a plan there is no difference, for the planner or anybody else, and down restores the schema', async () => {
   const property = fc.asyncProperty(schemaPairs, async ([from, to]) => {
     await database.query({ text: RESET, values: [] })
     const folder = await makeFolder()

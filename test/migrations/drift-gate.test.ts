@@ -32,7 +32,7 @@ const statusOf = async (method: string, path: string) => (await api.fetch(path, 
 /** No column is named in its statement, so that it is answered unless something keeps it away. */
 const untouched = () => statusOf('DELETE', '/books/99/')
 
-describe('a table that does not fit the configuration', () => {
+describe('a table that differs from the configuration', () => {
   test.each([
     ['a column is missing', 'alter table books drop pages', 'books.pages is missing'],
     [
@@ -41,7 +41,7 @@ describe('a table that does not fit the configuration', () => {
       'books.title is integer and should be character varying(50)',
     ],
     ['it is missing', 'alter table books rename to tomes', 'table books is missing'],
-  ])('answers 503 on all its routes, and the others serve: %s', async (_what, change, difference) => {
+  ])('returns 503 on all its routes, while others serve: %s', async (_what, change, difference) => {
     expect(await untouched()).toBe(404)
     await alter(change)
     await api.send('POST', '/books/', { title: 'Dune' })
@@ -69,14 +69,14 @@ describe('a table that does not fit the configuration', () => {
     })
   })
 
-  test('still has bodies judged first, which needs no database', async () => {
+  test('still validates bodies first, which needs no database', async () => {
     await alter('alter table books drop pages')
     await api.fetch('/books/1/')
     while ((await untouched()) !== 503);
     expect((await api.send('POST', '/books/', { title: 5 })).status).toBe(400)
   })
 
-  test('serves again by itself once it fits, and the log says so', async () => {
+  test('recovers by itself once it matches, with a log entry', async () => {
     await alter('alter table books drop pages')
     expect(await statusOf('GET', '/books/1/')).toBe(503)
     while ((await untouched()) !== 503);
@@ -86,7 +86,7 @@ describe('a table that does not fit the configuration', () => {
     expect(api.logged.filter(({ event }) => event === 'schema_fits')).toMatchObject([{ table: 'books' }])
   })
 
-  test('is not one whose column has only become wider, while another table is looked at', async () => {
+  test('does not differ if a column has only become wider', async () => {
     await alter('alter table books alter title type varchar(90); alter table books alter pages type bigint')
     await alter('drop table authors')
     expect(await statusOf('GET', '/authors/')).toBe(503)

@@ -30,7 +30,7 @@ afterEach(() => database.close())
 
 const run = (text: string) => database.query({ text, values: [] })
 
-describe('what only the database has', () => {
+describe('an object that is only in the database', () => {
   test.each<[what: string, change: string, object: string, text: RegExp]>([
     [
       'a column',
@@ -65,7 +65,7 @@ describe('what only the database has', () => {
       'books.books_title_length',
       /^constraint books\.books_title_length is CHECK .* in the database and CHECK \(.* in the files$/,
     ],
-  ])('is named with a repair that keeps all rows: %s (promise 17)', async (_what, change, object, text) => {
+  ])('is reported with a repair that keeps all rows: %s (promise 17)', async (_what, change, object, text) => {
     await run(change)
     const drift = await readDrift(database, folder.path, scratch)
     expect(drift).toEqual([{ object, text: expect.stringMatching(text), repair: { adopt: object } }])
@@ -87,7 +87,7 @@ describe('what only the database has', () => {
     ['another value', "'a'", "'b'"],
     ['a value instead of a call', "upper('a')", "'A'"],
     ['null', "'a'", 'null'],
-  ])('is the default of a column, too: %s', async (_what, was, is) => {
+  ])("may be a column's default: %s", async (_what, was, is) => {
     await folder.write('0002_more.sql', `-- up\nalter table books add kind varchar(9) default ${was};\n`)
     await migrateUp(database, folder.path)
     expect(await readDrift(database, folder.path, scratch)).toEqual([])
@@ -98,7 +98,7 @@ describe('what only the database has', () => {
     expect(await readDrift(database, folder.path, scratch)).toEqual([])
   })
 
-  test('becomes a field of the file where it is a column, so that no plan drops it', async () => {
+  test('becomes a field in the file if it is a column, so that no plan drops it', async () => {
     const columns = `tmp text, code varchar(9) collate "C" not null default 'it''s', size integer default 7, at timestamptz default now()`
     for (const column of columns.split(/, (?=[a-z]+ [a-z])/)) await run(`alter table books add ${column}`)
     let text = BOOKS
@@ -122,7 +122,7 @@ describe('what only the database has', () => {
     expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], refusals: [], notes: [] })
   })
 
-  test('is refused by any other name, which is then listed', async () => {
+  test('is rejected by any other name, and listed', async () => {
     await run('alter table books add tmp text')
     await expect(adoptDrift(database, folder.path, { object: 'books.title', scratch })).rejects.toMatchObject({
       faults: ['books.title is nothing that only the database has'],
@@ -135,7 +135,7 @@ describe('what only the database has', () => {
   })
 })
 
-test('what is the same in other words is no drift', async () => {
+test('ignores equivalent spellings of the same expression', async () => {
   const words = `add size varchar(2) default 'm' check (size in ('s', 'm')), add place text default 'a' || 'b'`
   await folder.write(
     '0002_more.sql',
@@ -161,7 +161,7 @@ test.each<[change: string, sql: string]>([
     'alter table "books" add column "title" character varying(100) collate "C" not null',
   ],
   ['drop table books', 'create table "books" ('],
-])('what is missing is named with the statement that puts it back, after `%s`', async (change, sql) => {
+])('a missing object is reported with the statement that restores it, after `%s`', async (change, sql) => {
   await run(change)
   const [drift] = await readDrift(database, folder.path, scratch)
   expect(drift).toMatchObject({

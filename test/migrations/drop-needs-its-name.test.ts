@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => database.close())
 
-describe('what a migration destroys', () => {
+describe('data loss in a migration', () => {
   test.each<[sql: string, object: string, says: RegExp]>([
     [
       'alter table books drop column size;',
@@ -51,7 +51,7 @@ describe('what a migration destroys', () => {
     expect((await migrateUp(database, folder.path, { allows })).at(-1)).toMatchObject({ name: '0003_less' })
   })
 
-  test('is refused before anything is applied, also the safe part', async () => {
+  test('is rejected before anything is applied, including the safe part', async () => {
     const folder = await makeFolder({ '0001_books.sql': MADE })
     await migrateUp(database, folder.path)
     await folder.write('0002_more.sql', SAFE)
@@ -65,7 +65,7 @@ describe('what a migration destroys', () => {
     ])
   })
 
-  test('is nothing in a database that is made anew by all of the files', async () => {
+  test('does not occur in a database created from all files', async () => {
     const files = {
       '0001_books.sql': MADE,
       '0002_less.sql': '-- up\nalter table books drop size;\ndrop table books;\n',
@@ -73,7 +73,7 @@ describe('what a migration destroys', () => {
     expect(await migrateUp(database, (await makeFolder(files)).path)).toHaveLength(2)
   })
 
-  test('must be named on the way down too', async () => {
+  test('must be named for down, too', async () => {
     const folder = await makeFolder({ '0001_books.sql': MADE, '0002_more.sql': SAFE })
     await migrateUp(database, folder.path)
     expect(await failureOf(migrateDown(database, folder.path, { steps: 2, allows: (name) => name === 'more' }))).toBe(
@@ -109,7 +109,7 @@ describe('the command', () => {
       env: envOf(database),
     })
 
-  test('refuses with exit 3 where there is no terminal, and names the flag that allows it (promise 11)', async () => {
+  test('exits with 3 without a terminal, and names the flag that allows it (promise 11)', async () => {
     await migrate('up')
     await project.write('migrations/0002_less.sql', '-- up\nalter table books drop column size;\n')
     expect(await migrate('up')).toEqual({

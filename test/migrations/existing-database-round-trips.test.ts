@@ -37,8 +37,8 @@ afterEach(async () => {
 const run = (args: readonly string[], { folder } = project, on = database): Promise<Outcome> =>
   runCli(args, { cwd: folder, env: envOf(on) })
 
-describe.each(['shop', 'clinic', 'forum'])('a database that was made for a %s', (name) => {
-  test('is taken over without a change, and its migration makes the same tables elsewhere', async () => {
+describe.each(['shop', 'clinic', 'forum'])('the existing database of a %s', (name) => {
+  test('is introspected without changes, and its migration creates the same tables elsewhere', async () => {
     await onProjectDatabase(project, database, async (given) => runSql(given, await existingSchema(name)))
     const before = await onProjectDatabase(project, database, describeSchema)
     const introspected = await run(['introspect', '--resources'])

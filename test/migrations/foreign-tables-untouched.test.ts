@@ -39,7 +39,7 @@ afterEach(async () => {
   await scratch.close()
 })
 
-test('tables that the migrations did not make are the same after everything that can be planned, applied and reverted', async () => {
+test('tables without migrations are unchanged by all plans, applies and reverts', async () => {
   const look = async () => (await database.query({ text: LOOK, values: [] })).rows
   const before = await look()
   const folder = await makeFolder()

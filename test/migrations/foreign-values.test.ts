@@ -94,8 +94,8 @@ type Event = Readonly<Record<string, unknown>>
 
 const shown = (field: Field) => VALUES[field].map(([, value]) => value)
 
-describe.each(FIELDS)('what other programs have stored as %s', (field) => {
-  test.each(['', '-'])('is answered and ordered as PostgreSQL does, page by page: %j', async (sign) => {
+describe.each(FIELDS)('values that other programs stored as %s', (field) => {
+  test.each(['', '-'])('are returned and ordered as in PostgreSQL, page by page: %j', async (sign) => {
     const found: unknown[] = []
     for (let path: string | undefined = `/events/?ordering=${sign}${field}`; path !== undefined && found.length < 9; ) {
       const response = await api.fetch(path)
@@ -106,7 +106,7 @@ describe.each(FIELDS)('what other programs have stored as %s', (field) => {
     expect(found).toEqual(sign === '' ? shown(field) : shown(field).toReversed())
   })
 
-  test('is found by what is answered', async () => {
+  test('are found by the returned values', async () => {
     for (const value of shown(field)) {
       const response = await api.fetch(`/events/?${field}=${encodeURIComponent(String(value))}`)
       expect(((await response.json()) as Event[]).map((event) => event[field])).toEqual([value])
@@ -114,7 +114,7 @@ describe.each(FIELDS)('what other programs have stored as %s', (field) => {
   })
 })
 
-test('nothing of it can be sent in a body', async () => {
+test('cannot be sent in a body', async () => {
   for (const id of [1, 8]) {
     const event = (await (await api.fetch(`/events/${id}/`)).json()) as Event
     const answer = (await (await api.send('PUT', `/events/${id}/`, event)).json()) as { errors: object }

@@ -42,7 +42,7 @@ const indexes = async () =>
 
 const states = async ({ path }: Folder) => (await migrationStatus(database, path)).map(({ state }) => state)
 
-test('a file that builds an index concurrently is applied and reverted as any other', async () => {
+test('a file that builds an index concurrently is applied and reverted like any other', async () => {
   const folder = await makeFolder(FILES)
   expect((await migrateUp(database, folder.path)).map(({ name }) => name)).toEqual(['0001_books', '0002_index'])
   expect(await indexes()).toEqual(['books_title_idx true'])
@@ -88,7 +88,7 @@ test.each<[what: string, up: string, down: string, fault: string]>([
     '',
     '0001_a.sql:2: `concurrently` needs the name of one index, by which it is found again after an interruption',
   ],
-])('a file is refused for %s', async (_what, up, down, fault) => {
+])('a file is rejected for %s', async (_what, up, down, fault) => {
   const folder = await makeFolder({ '0001_a.sql': `-- up\n${up}\n-- down\n${down}\n` })
   expect(await failureOf(readMigrations(folder.path), folder)).toBe(fault)
 })
@@ -103,7 +103,7 @@ describe('a plan whose indexes are built concurrently', () => {
   test.each<[what: string, to: typeof only, files: readonly string[]]>([
     ['two files of a column and indexes', both, ['0001_create_books', '0002_more', '0003_more_indexes']],
     ['one file of an index alone', only, ['0001_create_books', '0002_more']],
-  ])('makes %s, after which there is nothing to do', async (_what, to, names) => {
+  ])('creates %s, after which there is nothing to do', async (_what, to, names) => {
     const folder = await makeFolder()
     await writeMigration(await planMigration(specOf(before), folder.path, database), folder.path)
     const planned = planConcurrently(await planMigration(specOf(to), folder.path, database))
@@ -169,7 +169,7 @@ onServer('on a server, where others write meanwhile', () => {
   const isQuiet = `not exists (select from pg_stat_activity where pid <> pg_backend_pid()
     and datname = current_database() and query like 'create index%' and state = 'active')`
 
-  test('a migrator that is killed leaves a journal of before, and the next one builds the index anew', async () => {
+  test('a killed migrator leaves the journal unchanged, and the next run rebuilds the index', async () => {
     await whileWriting(async () => {
       const child = startMigrator(program, database.url ?? '', folder.path)
       await until(database, isHalf)
@@ -183,7 +183,7 @@ onServer('on a server, where others write meanwhile', () => {
     expect(await states(folder)).toEqual(['applied', 'applied'])
   })
 
-  test('of migrators that start while one builds, all end well, and it is recorded once', async () => {
+  test('the index is recorded once when several migrators run', async () => {
     const children: ReturnType<typeof startMigrator>[] = []
     const start = () => children.push(startMigrator(program, database.url ?? '', folder.path))
     await whileWriting(async () => {
@@ -202,7 +202,7 @@ onServer('on a server, where others write meanwhile', () => {
     expect(await states(folder)).toEqual(['applied', 'applied'])
   })
 
-  test('an index that was finished before it was recorded is not built again', async () => {
+  test('an index that was finished but not recorded is not built again', async () => {
     await sql('create index books_title_idx on books (title)')
     const [[before] = []] = await sql(`select 'books_title_idx'::regclass::oid`)
     await migrateUp(database, folder.path)
@@ -210,7 +210,7 @@ onServer('on a server, where others write meanwhile', () => {
     expect(await states(folder)).toEqual(['applied', 'applied'])
   })
 
-  test('an index of the same name that is another one is left alone', async () => {
+  test('a different index of the same name is not touched', async () => {
     await sql('create index books_title_idx on books (id)')
     expect(await failureOf(migrateUp(database, folder.path), folder)).toBe(
       '0002_index.sql:2: relation "books_title_idx" already exists',
@@ -219,7 +219,7 @@ onServer('on a server, where others write meanwhile', () => {
     expect(await states(folder)).toEqual(['applied', 'pending'])
   })
 
-  test('the connection that built it has its limits again', async () => {
+  test('the connection gets its timeouts back', async () => {
     const limits = `select current_setting('statement_timeout'), current_setting('lock_timeout')`
     const narrow = await openDatabase({ url: database.url, directory: '' }, { DATABASE_POOL: '1' })
     try {

@@ -52,7 +52,7 @@ models:
     await expect(access(join(project.folder, 'migrations'))).rejects.toThrow('ENOENT')
   })
 
-  test('says a check whole or not at all', async () => {
+  test('expresses a check completely or not at all', async () => {
     await given(`create table codes (id serial primary key,
       code text check (char_length(code) > 2 and code in ('abc', 'abcd')) check (char_length(code) < 10))`)
     const { stdout, stderr } = await run('introspect', '--print')
@@ -60,7 +60,7 @@ models:
     expect(stderr).toMatch(/^left {2}codes\.code: the check codes_code_check stays as it is: .*\n$/)
   })
 
-  test('adds to a file what it lacks, keeps every character of it, and shows nothing', async () => {
+  test('adds only what a file lacks, keeps every character, and shows nothing', async () => {
     const before = `# ours
 version: 1
 models:
@@ -106,14 +106,14 @@ settings: {}
     await expect(access(join(project.folder, 'migrations'))).rejects.toThrow('ENOENT')
   })
 
-  test('writes the file anew with --force', async () => {
+  test('rewrites the file with --force', async () => {
     await project.write('resources.yaml', 'models: 5\n')
     await given(TABLES)
     expect(await run('introspect', '--force')).toMatchObject({ code: 0 })
     expect(await configuration()).toMatch(/^version: 1\n\nmodels:\n/)
   })
 
-  test('a change of the file afterwards is planned in the words of the database', async () => {
+  test('a later change of the file is planned against the database', async () => {
     await given(TABLES)
     expect(await run('introspect')).toMatchObject({ code: 0 })
     await project.write('resources.yaml', (await configuration()).replace('type: text, ', 'type: text, max: 13, '))

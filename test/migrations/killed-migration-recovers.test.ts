@@ -34,7 +34,7 @@ onServer('a migrator of a server', () => {
   const make = (tables: readonly string[]) => tables.map((name) => `create table ${name} (id int);\n`).join('')
 
   test.each(Array.from({ length: KILLS }, (_, kill) => (kill * 7 + 3) % (STATEMENTS + 1)))(
-    'that is killed after statement %i leaves nothing behind, and the next one succeeds',
+    'that is killed after statement %i leaves nothing behind, and the next run succeeds',
     async (at) => {
       const folder = await makeFolder({
         '0001_zero.sql': '-- up\ncreate table zero (id int);\n',
@@ -52,7 +52,7 @@ onServer('a migrator of a server', () => {
 })
 
 embedded('a migrator of the embedded database', () => {
-  test('that is killed in the middle leaves all of a migration or nothing, and the next one succeeds', async () => {
+  test('that is killed midway leaves all of a migration or nothing, and the next run succeeds', async () => {
     const rows = 'insert into one select generate_series(1, 300000);\n'
     const project = await makeProject({
       'resources.yaml': 'version: 1\n',

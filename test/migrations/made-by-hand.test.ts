@@ -40,8 +40,8 @@ create index on books (title);
 
 const NOTES = ['books_title_nonblank', 'books_title_key', 'books_title_pattern', 'books_title_idx']
 
-describe('constraints and indexes made by hand are left alone, whatever their names', () => {
-  test('after a migration that says what it owns', async () => {
+describe('hand-made constraints and indexes are not touched, whatever their names', () => {
+  test('after a migration that states what it owns', async () => {
     await begin()
     await folder.write('0002_by_hand.sql', BY_HAND)
     const { steps, refusals, notes } = await plan(BOOKS)
@@ -73,7 +73,7 @@ describe('constraints and indexes made by hand are left alone, whatever their na
     }
   })
 
-  test('in files that do not say what they own, unless the name is that of a rule', async () => {
+  test('in files that do not state what they own, unless the name is that of a rule', async () => {
     await folder.write('0001_create_books.sql', BOOKS_MIGRATION)
     await folder.write(
       '0002_by_hand.sql',
@@ -84,7 +84,7 @@ describe('constraints and indexes made by hand are left alone, whatever their na
   })
 })
 
-describe('a constraint that resources.yaml no longer asks for', () => {
+describe('a constraint that was removed from resources.yaml', () => {
   test.each<[what: string, before: string, after: string, subject: string, risk: RegExp]>([
     [
       'a rule',
@@ -94,13 +94,13 @@ describe('a constraint that resources.yaml no longer asks for', () => {
       /^weakens the table: values that break it are stored/,
     ],
     ['a unique field', UNIQUE, BOOKS, 'books.books_title_key', /^weakens the table: equal values are stored/],
-  ])('is dropped by a step that says what it weakens: %s', async (_what, before, after, subject, risk) => {
+  ])('is dropped by a step that states what it weakens: %s', async (_what, before, after, subject, risk) => {
     await begin(before)
     const { steps } = await plan(after)
     expect(steps).toMatchObject([{ change: 'drop', subject, safety: 'risky', risk: expect.stringMatching(risk) }])
   })
 
-  test('is no weakening where its column goes', async () => {
+  test('does not weaken anything if its column is dropped', async () => {
     await begin()
     const { steps } = await plan(BOOKS.replace(/ {6}title:.*\n/, '').replace('filterable: [title]', ''))
     expect(steps.map(({ subject, safety }) => [subject, safety])).toEqual([
@@ -110,7 +110,7 @@ describe('a constraint that resources.yaml no longer asks for', () => {
   })
 })
 
-test('a rule is not put in the place of a constraint that somebody else made under its name', async () => {
+test('a rule does not replace a foreign constraint of the same name', async () => {
   await begin(WITHOUT_MINIMUM)
   await folder.write(
     '0002_by_hand.sql',
@@ -125,7 +125,7 @@ test('a rule is not put in the place of a constraint that somebody else made und
   ])
 })
 
-test('a migration says what it owns, and keeps its word after a rename', async () => {
+test('a migration states what it owns, also after a rename', async () => {
   await begin()
   const [first = ''] = await folder.names()
   expect(await readFile(`${folder.path}/${first}`, 'utf8')).toMatch(/-- owns: "books_pkey", "books_title_length"\n$/)

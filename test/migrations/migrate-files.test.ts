@@ -6,7 +6,7 @@ import { failureOf, makeFolder } from '../support/migrations.js'
 const UP = '-- up\nselect 1;\n'
 
 describe('a folder of migrations', () => {
-  test('is read in order, with the parts and the lines of each file', async () => {
+  test('is read in order, with the parts and lines of each file', async () => {
     const folder = await makeFolder({
       'README.md': 'not a migration',
       '0002_more.sql': UP,
@@ -26,7 +26,7 @@ describe('a folder of migrations', () => {
     expect(others).toEqual([])
   })
 
-  test('may not be there yet', async () => {
+  test('may be missing', async () => {
     const folder = await makeFolder()
     expect(await readMigrations(`${folder.path}/none`)).toEqual([])
   })
@@ -72,7 +72,7 @@ describe('a folder of migrations', () => {
       { '0001_a.sql': '-- up\nselect 1;\nCommit;\n' },
       '0001_a.sql:3: `Commit` cannot stand here: a migration runs in one transaction of its own',
     ],
-  ])('is refused for %s', async (_what, files, says) => {
+  ])('is rejected for %s', async (_what, files, says) => {
     const folder = await makeFolder(files)
     expect(await failureOf(readMigrations(folder.path), folder)).toBe(says)
   })

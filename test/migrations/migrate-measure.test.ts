@@ -37,7 +37,7 @@ test.each<[what: string, from: string, to: string, seen: object]>([
     { locks: [{ table: 'books', mode: 'ShareLock' }] },
   ],
   ['a rule that a row breaks', 'min: 1', 'min: 5', { failure: expect.stringMatching(/books_title_length/) }],
-])('measuring sees what a step takes, and keeps nothing of it: %s', async (_what, from, to, seen) => {
+])("measuring reports a step's locks, and rolls back: %s", async (_what, from, to, seen) => {
   const folder = await makeFolder({ '0001_create_books.sql': BOOKS_MIGRATION })
   await migrateUp(database, folder.path)
   await database.query({ text: `insert into books (title) values ('abc')`, values: [] })
@@ -48,7 +48,7 @@ test.each<[what: string, from: string, to: string, seen: object]>([
   expect(await describeSchema(database)).toBe(before)
 })
 
-test('an index of a pending file that is built beside others is not tried where that is so', async () => {
+test('a concurrent index in a pending file is not tested where that is impossible', async () => {
   const folder = await makeFolder({ '0001_create_books.sql': BOOKS_MIGRATION })
   await migrateUp(database, folder.path)
   await folder.write('0002_index.sql', '-- up\ncreate index concurrently by_title on books (title);\n')
@@ -58,7 +58,7 @@ test('an index of a pending file that is built beside others is not tried where 
   ])
 })
 
-test('the command measures on a copy, and pending files too', async () => {
+test('the command measures on a copy, including pending files', async () => {
   const yaml = BOOKS.replace('max: 100 }', 'max: 200 }')
   const project = await makeProject({ 'resources.yaml': yaml, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
   try {

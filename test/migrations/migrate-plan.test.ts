@@ -44,7 +44,7 @@ async function changes(from: { readonly [name: string]: Json }, to: { readonly [
 }
 
 describe('a plan', () => {
-  test('for an empty folder makes every table, and is empty once it is written', async () => {
+  test('for an empty folder creates every table, and is empty once written', async () => {
     const folder = await makeFolder()
     const models = { ...book({ author: { type: 'belongs_to', model: 'author' } }), ...author }
     const planned = await plan(models, folder.path)
@@ -81,7 +81,7 @@ drop table "authors";
 `)
   })
 
-  test('makes tables that refer to each other and to themselves', async () => {
+  test('creates tables that refer to each other and to themselves', async () => {
     const models = {
       book: {
         table: 'books',
@@ -105,7 +105,7 @@ drop table "authors";
     }
   })
 
-  test('shortens names that PostgreSQL would cut, and refuses those that clash', async () => {
+  test('shortens names that PostgreSQL would truncate, and rejects clashes', async () => {
     const long = 'a'.repeat(50)
     const folder = await folderOf({
       book: {
@@ -296,7 +296,7 @@ drop table "authors";
       { book: { table: 'books', fields: { id: { type: 'uuid', primary_key: true } } } },
       [/^column books\.id changes from bigint generated always as identity to uuid/],
     ],
-  ])('refuses %s', async (_what, from, to, says) => {
+  ])('rejects %s', async (_what, from, to, says) => {
     const folder = await folderOf(from)
     const planned = await plan(to, folder.path)
     expect(planned.refusals).toEqual(says.map((pattern) => expect.stringMatching(pattern)))
@@ -305,7 +305,7 @@ drop table "authors";
     expect(await folder.names()).toHaveLength(1)
   })
 
-  test('leaves alone what is made by hand', async () => {
+  test('does not touch hand-made objects', async () => {
     const folder = await folderOf(book())
     await folder.write(
       '0002_by_hand.sql',
@@ -332,7 +332,7 @@ create index books_lower on books (lower(title));
   test.each<[goes: string, dropped: readonly string[], fields: { readonly [name: string]: Json }]>([
     ['a column', ['size'], {}],
     ['a table', [], {}],
-  ])('gives %s with a check by hand back as it was', async (goes, dropped, fields) => {
+  ])('restores %s with a hand-made check', async (goes, dropped, fields) => {
     const folder = await folderOf(book(fields))
     await folder.write(
       '0002_by_hand.sql',
@@ -360,7 +360,7 @@ create index books_lower on books (lower(title));
     expect(await folder.names()).toEqual([])
   })
 
-  test('is not written when the files are no longer those it was made from', async () => {
+  test('is not written if the files have changed meanwhile', async () => {
     const folder = await makeFolder()
     const planned = await plan(book(), folder.path)
     await folder.write('0001_first.sql', '-- up\nselect 1;\n')
@@ -388,7 +388,7 @@ const EXTRA: { readonly [name: string]: Json } = {
 
 const names = Object.keys(EXTRA)
 
-test('adding any fields and indexes leads to the wanted schema, on the way up and down', async () => {
+test('adding any fields and indexes yields the target schema, up and down', async () => {
   const pick = (chosen: readonly string[]) =>
     Object.fromEntries(names.filter((name) => chosen.includes(name)).map((name) => [name, EXTRA[name] ?? null]))
   const database = await openTestDatabase()

@@ -6,7 +6,7 @@ import type { AppSpec } from '../../src/config/spec.js'
 import { planMigration } from '../../src/migrations/plan/generate.js'
 import { openTestDatabase } from '../support/database.js'
 
-test('the first migration is what the plan writes for resources.yaml, and makes all that it wants', async () => {
+test('the first migration is the plan for resources.yaml, and creates everything in it', async () => {
   const document = readConfig(await readFile('resources.yaml'), 'resources.yaml')
   const spec = checkConfig(document as Exclude<typeof document, unknown[]>) as AppSpec
   const scratch = await openTestDatabase()

@@ -27,7 +27,7 @@ async function cells(text: string) {
 }
 
 describe('up', () => {
-  test('applies what is pending, in order, and nothing twice', async () => {
+  test('applies pending files in order, once', async () => {
     const folder = await makeFolder(BOTH)
     const reported: string[] = []
     const done = await migrateUp(database, folder.path, { report: ({ name }) => reported.push(name) })
@@ -37,14 +37,14 @@ describe('up', () => {
     expect(await migrateUp(database, folder.path)).toEqual([])
   })
 
-  test('applies each migration once when two run at the same time', async () => {
+  test('applies each migration once when two migrators run at the same time', async () => {
     const folder = await makeFolder({ ...BOTH, '0003_more.sql': '-- up\ncreate table more (id int);\n' })
     const [one, two] = await Promise.all([migrateUp(database, folder.path), migrateUp(database, folder.path)])
     expect([...one, ...two].map(({ name }) => name).sort()).toEqual(['0001_books', '0002_authors', '0003_more'])
     expect(await statesOf(folder)).toEqual(['0001_books applied', '0002_authors applied', '0003_more applied'])
   })
 
-  test('rolls a failing migration back whole and runs none after it', async () => {
+  test('rolls a failed migration back and runs none after it', async () => {
     const folder = await makeFolder({
       '0001_books.sql': BOOKS,
       '0002_bad.sql': '-- up\n\ncreate table half (id int);\n\ncreate table bad (\n  id int,\n  x nonsense\n);\n',
@@ -60,7 +60,7 @@ describe('up', () => {
     expect(await tablesOf(database)).toEqual(['authors', 'books', 'good'])
   })
 
-  test('names the statement on whose values it failed', async () => {
+  test('names the statement that failed on existing values', async () => {
     const folder = await makeFolder({
       '0001_books.sql': BOOKS,
       '0002_rows.sql':
@@ -82,7 +82,7 @@ describe('up', () => {
     expect(await cells('select title, one() from books')).toEqual(['a\\?b ? ?', 'x;'])
   })
 
-  test('leaves the settings of the connection alone', async () => {
+  test("does not change the connection's settings", async () => {
     const settings = `select current_setting('search_path'), current_setting('statement_timeout'), current_setting('lock_timeout')`
     const before = await cells(settings)
     const sets =
@@ -93,14 +93,14 @@ describe('up', () => {
     expect(await tablesOf(database)).toEqual(['books'])
   })
 
-  test('writes nothing when there is nothing to apply', async () => {
+  test('writes nothing if there is nothing to apply', async () => {
     const folder = await makeFolder()
     expect(await migrateUp(database, folder.path)).toEqual([])
     expect(await cells("select to_regclass('snippetctl_migrations')::text")).toEqual([null])
   })
 })
 
-describe('the journal and the files', () => {
+describe('the journal', () => {
   const changed = 'was changed on disk since it was applied'
 
   test.each([
@@ -117,7 +117,7 @@ describe('the journal and the files', () => {
       states: ['0001_books applied', '0002_authors missing', '0002_writers pending'],
       says: '0002_authors was applied to this database, and its file is missing',
     },
-  ])('disagree over $what, which both directions refuse', async ({ write, without, states, says }) => {
+  ])('contradicts $what, which both directions reject', async ({ write, without, states, says }) => {
     await migrateUp(database, (await makeFolder(BOTH)).path)
     const rest = Object.fromEntries(Object.entries(BOTH).filter(([name]) => name !== without))
     const folder = await makeFolder({ ...rest, ...write })
@@ -127,13 +127,13 @@ describe('the journal and the files', () => {
     expect(await tablesOf(database)).toEqual(['authors', 'books'])
   })
 
-  test('agree over a checkout with other line ends', async () => {
+  test('accepts a checkout with other line endings', async () => {
     await migrateUp(database, (await makeFolder(BOTH)).path)
     const folder = await makeFolder({ ...BOTH, '0001_books.sql': BOOKS.replaceAll('\n', '\r\n') })
     expect(await statesOf(folder)).toEqual(['0001_books applied', '0002_authors applied'])
   })
 
-  test('tell when a migration was applied, in UTC', async () => {
+  test('shows when a migration was applied, in UTC', async () => {
     const folder = await makeFolder(BOTH)
     expect(await migrationStatus(database, folder.path)).toMatchObject([
       { appliedAt: undefined },
@@ -147,7 +147,7 @@ describe('the journal and the files', () => {
 })
 
 describe('down', () => {
-  test('reverts the last migration, or as many as are asked for', async () => {
+  test('reverts the last migration, or the given number', async () => {
     const folder = await makeFolder(BOTH)
     await migrateUp(database, folder.path)
     expect((await migrateDown(database, folder.path, ALL)).map(({ name }) => name)).toEqual(['0002_authors'])
@@ -162,7 +162,7 @@ describe('down', () => {
   })
 
   test.each(['-- up\ncreate table books (id int);\n', '-- up\ncreate table books (id int);\n-- down\n-- nothing\n'])(
-    'refuses a file that has no down part: %j',
+    'rejects a file without a down part: %j',
     async (text) => {
       const folder = await makeFolder({ '0001_books.sql': text })
       await migrateUp(database, folder.path)

@@ -48,7 +48,7 @@ const states = async (folder: ReturnType<typeof migrationFolder>) =>
   (await migrationStatus(database, folder)).map(({ name, state }) => `${name} ${state}`)
 
 describe('a migration in TypeScript', () => {
-  test('is applied, recorded and reverted as one in SQL, with the files that it imports', async () => {
+  test('is applied, recorded and reverted like SQL, with the files that it imports', async () => {
     const { folder } = await makeMigrations({ '0001_books.sql': TABLE, '0002_rows.ts': ROWS })
     expect((await migrateUp(database, folder)).map(({ name }) => name)).toEqual(['0001_books', '0002_rows'])
     expect(await titles()).toEqual(['one', 'two'])
@@ -58,7 +58,7 @@ describe('a migration in TypeScript', () => {
     expect(await states(folder)).toEqual(['0001_books applied', '0002_rows pending'])
   })
 
-  test('that was changed since it was applied is refused', async () => {
+  test('that was changed since it was applied is rejected', async () => {
     const { folder, write } = await makeMigrations({ '0001_books.sql': TABLE, '0002_rows.ts': ROWS })
     await migrateUp(database, folder)
     await write('0002_rows.ts', `${ROWS}// more\n`)
@@ -66,7 +66,7 @@ describe('a migration in TypeScript', () => {
     expect(await failureOf(migrateUp(database, folder))).toContain('was changed on disk since it was applied')
   })
 
-  test('takes part in plans, like any other', async () => {
+  test('is replayed in plans like any other', async () => {
     const models = { book: { table: 'books', fields: { id: { type: 'bigint', primary_key: true } } } }
     const code = `export const up = (db: any) => db.query({ text: 'create table books (id bigint generated always as identity, constraint books_pkey primary key (id))', values: [] })\n`
     const { folder } = await makeMigrations({ '0001_books.ts': code })
@@ -92,7 +92,7 @@ describe('a migration in TypeScript', () => {
       "export const up = (db: any) =>\n  db.query({ text: 'commit', values: [] })\n",
       /^migrations\/0002_bad\.ts:2:\d+: `commit` cannot stand here: a migration runs in one transaction of its own$/,
     ],
-  ])('that %s is rolled back whole, and the file is named with its line', async (_what, code, says) => {
+  ])('that %s is rolled back, and its file and line are reported', async (_what, code, says) => {
     const insert = "-- up\ncreate table books (id int, title text);\ninsert into books values (1, 'kept');\n"
     const { folder, root } = await makeMigrations({ '0001_books.sql': insert, '0002_bad.ts': code })
     expect(await failureOf(migrateUp(database, folder), root)).toMatch(says)
@@ -100,7 +100,7 @@ describe('a migration in TypeScript', () => {
     expect(await states(folder)).toEqual(['0001_books applied', '0002_bad pending'])
   })
 
-  test('without a down cannot be reverted', async () => {
+  test('without down cannot be reverted', async () => {
     const { folder, root } = await makeMigrations({ '0001_a.ts': 'export const up = () => {}\n' })
     await migrateUp(database, folder)
     expect(await failureOf(migrateDown(database, folder), root)).toBe(
@@ -109,7 +109,7 @@ describe('a migration in TypeScript', () => {
     expect(await states(folder)).toEqual(['0001_a applied'])
   })
 
-  test('that drops a column without saying its name is refused', async () => {
+  test('that drops a column without naming it is rejected', async () => {
     const drop = `export const up = (db: any) => db.query({ text: 'alter table books drop ti' + 'tle', values: [] })\n`
     const { folder, write } = await makeMigrations({ '0001_books.sql': TABLE })
     await migrateUp(database, folder)
@@ -118,7 +118,7 @@ describe('a migration in TypeScript', () => {
     expect(await titles()).toEqual([])
   })
 
-  test('may be given to the command', async () => {
+  test('may be passed to the command', async () => {
     const rows =
       "export const up = (db: any) => db.query({ text: `insert into books (title) values ('x')`, values: [] })\n"
     const project = await makeProject({

@@ -30,7 +30,7 @@ beforeEach(async () => {
 afterEach(() => database.close())
 
 describe('the schema of a database', () => {
-  test('fits when the migrations made it, whatever it has besides', async () => {
+  test('matches if the migrations created it, whatever else it has', async () => {
     expect(await schemaDifferences(SPEC, database)).toEqual([])
     const more = `create table other (id int); create index other_title on books (title);
       alter table books add note text, add size int not null default 1, add double int not null generated always as (1 + 1) stored`

@@ -39,7 +39,7 @@ const run = (...args: readonly string[]) => runCli(args, options())
 const given = (sql: string) => onProjectDatabase(project, database, (connection) => runSql(connection, sql))
 
 describe('a version of the project that is older than its database', () => {
-  test('serves where all that it uses is there, and says it', async () => {
+  test('serves if everything that it uses exists, and says so', async () => {
     const serving = await startServe([], options())
     try {
       const created = await fetch(`${serving.url}/api/books/`, {
@@ -56,7 +56,7 @@ describe('a version of the project that is older than its database', () => {
     }
   })
 
-  test('does not serve where a column cannot be left out', async () => {
+  test('does not serve if a column is required', async () => {
     await given('alter table books add place text not null')
     expect(await run('serve', '--port', '0')).toMatchObject({
       code: 2,
@@ -66,7 +66,7 @@ describe('a version of the project that is older than its database', () => {
     })
   })
 
-  test('has nothing to apply, reverts nothing, writes nothing, and is in order', async () => {
+  test('has nothing to apply, reverts nothing, writes nothing, and is valid', async () => {
     expect(await run('migrate', 'up')).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('a later version of the project has applied 0002_size as well'),
@@ -104,7 +104,7 @@ describe('a version of the project that is older than its database', () => {
     })
   })
 
-  test('is refused as before where the missing file stands before its own', async () => {
+  test('is rejected if the missing file precedes its own', async () => {
     await writeFile(join(project.folder, 'migrations/0002_other.sql'), '-- up\nselect 1;\n')
     expect(await run('migrate', 'up')).toMatchObject({
       code: 2,

@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 afterEach(() => scratch.close())
 
-test('a column that takes no null is dropped, though migrations made rows', async () => {
+test('a required column is dropped, though migrations created rows', async () => {
   const folder = await makeFolder(FILES)
   const spec = specOf(models({ place: { type: 'text', nullable: true } }))
   const { steps, refusals, text } = await planMigration(spec, folder.path, scratch)
@@ -34,7 +34,7 @@ test('a column that takes no null is dropped, though migrations made rows', asyn
   expect(text).toContain('drop column "title"')
 })
 
-test('a change that rows of the migrations do not take is refused, and says what to do', async () => {
+test('a change that rows of migrations violate is rejected, with advice', async () => {
   const folder = await makeFolder(FILES)
   const spec = specOf(models({ title: { type: 'text' }, place: { type: 'text' } }))
   const planned = await planMigration(spec, folder.path, scratch)

@@ -59,7 +59,7 @@ test.each<[what: string, from: Models, rows: string, to: Models, says: string]>(
     book({ sequel: { type: 'belongs_to', model: 'book', nullable: true, renamed_from: 'before' } }),
     '1 of 4 rows refer to a row that is not there',
   ],
-])('a foreign key to %s is planned with the rows that would break it', async (_what, from, rows, to, says) => {
+])('a foreign key to %s is planned with the number of orphaned rows', async (_what, from, rows, to, says) => {
   const folder = await makeFolder()
   await writeMigration(await planMigration(specOf(from), folder.path, scratch), folder.path)
   await migrateUp(database, folder.path)
@@ -69,7 +69,7 @@ test.each<[what: string, from: Models, rows: string, to: Models, says: string]>(
   expect(keys).toMatchObject([{ safety: 'risky', count: { says } }])
 })
 
-test('a foreign key whose column is new and empty has nothing to count', async () => {
+test('a foreign key of a new, empty column has nothing to count', async () => {
   const folder = await makeFolder()
   const spec = specOf({ ...book({}), ...author })
   await writeMigration(await planMigration(spec, folder.path, scratch), folder.path)

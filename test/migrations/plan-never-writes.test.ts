@@ -35,7 +35,7 @@ const dump = () =>
     return { schema: await describeSchema(open), rows: rows.rows, journal: journal.rows }
   })
 
-test('a database is the same to the last row after every kind of plan (promise 10)', async () => {
+test('a database is unchanged to the last row after every kind of plan (promise 10)', async () => {
   await migrate('up')
   const rows = `insert into books (title) values ('short'), ('${'long'.repeat(20)}')`
   await inside((open) => open.query({ text: rows, values: [] }))
@@ -54,7 +54,7 @@ test('a database is the same to the last row after every kind of plan (promise 1
   expect(await dump()).toEqual(before)
 })
 
-test('where there is no database yet, none is made', async () => {
+test('a missing database is not created', async () => {
   await project.write('resources.yaml', BOOKS.replace('max: 100', 'max: 60'))
   const { stdout, stderr } = await runCli(['migrate', 'plan'], { cwd: project.folder })
   expect({ stdout, stderr }).toEqual({

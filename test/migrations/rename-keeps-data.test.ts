@@ -93,7 +93,7 @@ describe('a declared rename', () => {
       },
       'select pages, author_id from volumes order by id',
     ],
-  ])('%s keeps every value, both ways, and counting goes on', async (_what, to, read) => {
+  ])('%s keeps every value in both directions, and the counter continues', async (_what, to, read) => {
     const folder = await makeFolder()
     await migrateTo(FIRST, folder)
     await database.query({ text: ROWS, values: [] })
@@ -111,7 +111,7 @@ describe('a declared rename', () => {
     expect(await cells('select max(id)::text from books')).toEqual([['4']])
   })
 
-  test('is a safe step and nothing else', async () => {
+  test('is a single safe step', async () => {
     const folder = await makeFolder()
     await migrateTo(FIRST, folder)
     const to = { ...author('authors'), ...book({ pages: { type: 'integer', minimum: 1, renamed_from: 'size' } }) }

@@ -138,7 +138,7 @@ describe('up, down and up again', () => {
   })
 })
 
-test('what down cannot bring back is said in the file and by the plan; all else comes back', async () => {
+test('data that down cannot restore is named in the file and the plan; everything else is restored', async () => {
   const folder = await makeFolder()
   await write(book({ size: { type: 'integer', minimum: 1, unique: true } }, [['size', 'id']]), folder)
   await migrateUp(database, folder.path)

@@ -51,9 +51,9 @@ const ways: Readonly<Record<string, readonly (readonly [args: readonly string[],
   ],
 }
 
-describe('serve, where a pending migration destroys values', () => {
+describe('serve with a destructive pending migration', () => {
   test.each(ways[testDatabaseKind()] ?? [])(
-    'with %j starts nothing, names them, and applies not even what is safe',
+    'with %j does not start, names the losses, and applies not even the safe part',
     async (args, outcome) => {
       const before = await look()
       expect(before.journal).toEqual(['0001_create_books'])

@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 afterEach(() => database.close())
 
-test('two that start together in one process apply each migration once', async () => {
+test('two migrators that start together in one process apply each migration once', async () => {
   const folder = await makeFolder({
     '0001_one.sql': '-- up\ncreate table one (id int);\n',
     '0002_two.sql': '-- up\ncreate table two (id int);\n',
@@ -38,7 +38,7 @@ onServer('migrators of one server', () => {
     program = await buildMigrator()
   })
 
-  test('of five processes all end well, and each migration is applied once', async () => {
+  test('five processes all succeed, and each migration is applied once', async () => {
     const folder = await makeFolder({
       '0001_one.sql': '-- up\ncreate table one (id int);\n',
       '0002_two.sql': '-- up\ncreate table two (id int);\ninsert into one values (1);\n',
@@ -50,7 +50,7 @@ onServer('migrators of one server', () => {
     expect((await database.query({ text: 'select id::text from one', values: [] })).rows).toEqual([['1']])
   })
 
-  test('one that waits for the other finds the work done', async () => {
+  test('a migrator that waits for another one finds the work done', async () => {
     const folder = await makeFolder({
       '0001_one.sql': '-- up\nselect pg_advisory_xact_lock(1, 1);\ncreate table one (id int);\n',
     })
@@ -69,7 +69,7 @@ onServer('migrators of one server', () => {
     }
   })
 
-  test('one that meets a locked table waits for it', async () => {
+  test('a migrator waits for a locked table', async () => {
     const one = '-- up\ncreate table one (id int);\n'
     await migrateUp(database, (await makeFolder({ '0001_one.sql': one })).path)
     const folder = await makeFolder({ '0001_one.sql': one, '0002_more.sql': '-- up\nalter table one add more int;\n' })

@@ -186,7 +186,7 @@ export const BUGS: readonly PlantedBug[] = [
     replace: 'generation >= 0 ? entry.hash',
     caughtBy: {
       file: 'test/migrations/changed-column-types',
-      test: 'after a column was given another type',
+      test: 'after a column changed its type',
       database: 'local',
     },
   },
@@ -195,7 +195,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/migrations/files/journal.ts',
     search: "isWhole && name.slice(0, NUMBER_DIGITS) > last ? 'newer'",
     replace: "isWhole && name.slice(0, NUMBER_DIGITS) < last ? 'newer'",
-    caughtBy: { file: 'test/migrations/older-version', test: 'serves where all', database: 'local' },
+    caughtBy: { file: 'test/migrations/older-version', test: 'serves if everything', database: 'local' },
   },
   {
     name: 'rows that migrations made keep a database from being copied',
@@ -271,14 +271,14 @@ export const BUGS: readonly PlantedBug[] = [
     search: "return part === 'up' ? losses : [...losses, ...adoptedIn(files, losses)]",
     replace: `adoptedIn(files, part === 'up' ? [] : losses)
   return losses`,
-    caughtBy: { file: 'test/migrations/adopted-objects', test: 'reverting does not drop it', database: 'local' },
+    caughtBy: { file: 'test/migrations/adopted-objects', test: 'reverting drops it only', database: 'local' },
   },
   {
     name: 'constraints that were made by hand are taken for those of the configuration',
     file: 'src/migrations/plan/pair.ts',
     search: 'owns.unrecorded.has(constraint.name) &&',
     replace: 'owns !== undefined &&',
-    caughtBy: { file: 'test/migrations/made-by-hand', test: 'after a migration that says', database: 'local' },
+    caughtBy: { file: 'test/migrations/made-by-hand', test: 'after a migration that states', database: 'local' },
   },
   {
     name: 'an embedded database opens without its extensions',
@@ -296,7 +296,7 @@ export const BUGS: readonly PlantedBug[] = [
 `,
     caughtBy: {
       file: 'test/migrations/plan-after-data-migration',
-      test: 'takes no null is dropped',
+      test: 'a required column is dropped',
       database: 'local',
     },
   },
