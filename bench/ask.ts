@@ -7,7 +7,7 @@ interface Question {
   readonly path: string
   readonly method?: string
   readonly body?: string | undefined
-  /** Whether it may go over the connection that is kept for one question after the other. */
+  /** Whether to use the connection that is kept for consecutive requests. */
   readonly keep?: boolean
 }
 
@@ -19,7 +19,7 @@ interface Answer {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
-/** Sends one request and leaves the answer's body to be read. */
+/** Sends a request; the body of the response is left to be read. */
 export async function open({
   port,
   path,
@@ -35,7 +35,7 @@ export async function open({
   return answer
 }
 
-/** Sends one request and reads the whole answer. */
+/** Sends a request and reads the whole response. */
 export async function ask(question: Question): Promise<Answer> {
   const answer = await open(question)
   return { status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) }

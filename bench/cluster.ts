@@ -8,17 +8,17 @@ import { createCluster } from '../test/support/servers.js'
 import { HOME } from './contestants.js'
 import { insertRows } from './rows.js'
 
-/** A PostgreSQL server of this run alone. */
+/** A PostgreSQL server for this run. */
 export interface BenchServer {
   readonly version: string
-  /** The process whose children are the backends. */
+  /** The postmaster, whose children are the backends. */
   readonly pid: number
-  /** The URL of a database of this name, made empty when it is not there. */
+  /** Returns the URL of a database, which is created empty if it does not exist. */
   database(name: string): Promise<string>
   remove(): Promise<void>
 }
 
-/** As it would serve: what is committed is on the disk. Nothing runs in the background that samples would not share alike. */
+/** As in production: commits are durable. No background activity that would affect some samples more than others. */
 const SETTINGS: readonly string[] = [
   'listen_addresses=127.0.0.1',
   'max_connections=200',
@@ -29,7 +29,7 @@ const SETTINGS: readonly string[] = [
   'jit=off',
 ]
 
-/** Starts PostgreSQL from the installed binaries, on the loopback, with durable commits. */
+/** Starts PostgreSQL from the installed binaries, on loopback, with durable commits. */
 export async function startPostgres(): Promise<BenchServer> {
   const port = await freePort()
   const cluster = createCluster({ settings: SETTINGS, port })
@@ -53,7 +53,7 @@ export async function startPostgres(): Promise<BenchServer> {
   }
 }
 
-/** Makes the table by the project's own migrations, and fills it. */
+/** Creates the table by the project's migrations, and fills it. */
 export async function loadRows(server: BenchServer, rows: number): Promise<string> {
   const url = await server.database(`rows_${rows}`)
   execFileSync(process.execPath, ['bin/snippetctl.js', 'migrate', 'up'], {
@@ -71,7 +71,7 @@ export async function loadRows(server: BenchServer, rows: number): Promise<strin
   return url
 }
 
-/** Takes created rows away, and what updates left behind. */
+/** Deletes created rows, and vacuums after updates. */
 export async function putRight(url: string, rows: number): Promise<void> {
   await withClient(url, async (client) => {
     await client.query('delete from snippets where id > $1', [rows])
@@ -79,7 +79,7 @@ export async function putRight(url: string, rows: number): Promise<void> {
   })
 }
 
-/** Runs some work on a connection of its own. */
+/** Runs work with a connection of its own. */
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -90,7 +90,7 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
   }
 }
 
-/** A port that nobody has at this moment. */
+/** Returns a free port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

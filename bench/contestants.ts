@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url'
 
-/** A server that takes part. It reads `DATABASE_URL` and `PORT`, and serves 127.0.0.1. */
+/** A server under test. It reads `DATABASE_URL` and `PORT`, and serves 127.0.0.1. */
 export interface Contestant {
   readonly summary: string
-  /** What Node is given. */
+  /** The arguments for Node. */
   readonly program: readonly string[]
   readonly directory: string
-  /** Whether it has the endpoints of Set A. */
+  /** Whether it implements Set A. */
   readonly setA: boolean
 }
 
@@ -31,7 +31,7 @@ function own(name: string, summary: string, setA: boolean): Contestant {
   return { summary, program: [program], directory: HOME, setA }
 }
 
-/** A contestant that sends the headers and writes the log entries that ours does. */
+/** A contestant that sends the same headers and writes the same log entries as ours. */
 function withDuties(name: string, summary: string): Contestant {
   const plain = own(name, summary, false)
   return { ...plain, program: [...plain.program, '--duties'] }

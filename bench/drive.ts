@@ -4,22 +4,22 @@ import { quantile } from './statistics.js'
 import { fill, type RequestSpec } from './works.js'
 import { createReader } from './wire.js'
 
-/** Requests of one kind, sent for a time. */
+/** Requests of one kind for a period of time. */
 export interface Drive {
   readonly port: number
   readonly spec: RequestSpec
-  /** Ids are drawn from 1 to this. */
+  /** Ids are drawn from 1 to this number. */
   readonly rows: number
   readonly connections: number
   readonly milliseconds: number
-  /** Pause between an answer and the next request. */
+  /** The pause between a response and the next request. */
   readonly pause?: number
 }
 
-/** What came of it. Times are milliseconds. */
+/** The result. Times are in ms. */
 export interface Driven {
   readonly requests: number
-  /** Answers other than 200 and 201, by their status; `cut` are connections that ended in the middle. */
+  /** Responses other than 200 and 201, by status; `cut` counts connections that ended midway. */
   readonly failures: Readonly<Record<string, number>>
   readonly elapsed: number
   readonly p50: number
@@ -27,7 +27,7 @@ export interface Driven {
   readonly max: number
 }
 
-/** Keeps so many requests under way, each on a connection of its own that is kept, until the time is over. */
+/** Keeps a number of requests in progress, each on its own kept connection, until the time is over. */
 export async function drive(task: Drive): Promise<Driven> {
   const times: number[] = []
   const failures: Record<string, number> = {}
@@ -59,7 +59,7 @@ interface Lane {
   readonly count: (status: string) => void
 }
 
-/** One request after the other. A connection that the server ends after an answer is made anew. */
+/** Sends one request after another. Reconnects if the server closes the connection after a response. */
 function driveLane({ task, next, end, times, count }: Lane): Promise<void> {
   return new Promise((resolve, reject) => {
     let socket: Socket
@@ -100,7 +100,7 @@ function driveLane({ task, next, end, times, count }: Lane): Promise<void> {
   })
 }
 
-/** Texts of requests. Ids are drawn by a fixed rule, so that every contestant is asked for the same. */
+/** Creates the text of requests. Ids follow a fixed sequence, so that every contestant gets the same requests. */
 function requestMaker({ port, spec, rows }: Drive): () => string {
   const { method, path, body } = spec
   let drawn = 12_345

@@ -1,6 +1,6 @@
 import { drive, type Drive } from './drive.js'
 
-/** The process that sends the requests: apart, so that its own work is in nobody's account. */
+/** The process that sends requests; separate, so that its work is not attributed to anyone. */
 process.on('message', (task: Drive) => {
   drive(task).then(
     (result) => process.send?.(result),

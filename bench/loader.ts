@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Drive, Driven } from './drive.js'
 
-/** The process that sends requests, as the bench sees it. */
+/** The process that sends requests. */
 export interface Loader {
   readonly pid: number
-  /** @throws Error when the server could not be reached */
+  /** @throws Error if the server could not be reached */
   drive(task: Drive): Promise<Driven>
   stop(): void
 }

@@ -9,7 +9,7 @@ import { type Options, parseOptions, USAGE } from './options.js'
 import { profile } from './profile.js'
 import { describeLoad, render, type Table, toTables } from './report.js'
 
-/** What every kind of run works with. */
+/** What every kind of run needs. */
 interface Run {
   readonly options: Options
   readonly postgres: BenchServer
@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   const options = readOptions()
   if (options === undefined) return
   const postgres = await startPostgres()
-  // PostgreSQL would stay behind.
+  // Otherwise PostgreSQL would keep running.
   process.once('SIGINT', () => void postgres.remove().then(() => process.exit(130)))
   const loader = startLoader()
   try {
@@ -58,7 +58,7 @@ async function run(parts: Run): Promise<readonly Table[]> {
   const { options, contestants } = parts
   const { profile: work, check } = options
   if (work !== undefined) {
-    // Of several, the first: `--only floor --profile list10` shows what is left to gain.
+    // Of several contestants, the first one: `--only floor --profile list10` shows what is left to gain.
     const [contestant] = contestants.values()
     if (contestant !== undefined) return profile({ ...parts, contestant, work })
   }

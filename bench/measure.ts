@@ -8,7 +8,7 @@ import { type Running, startServer } from './server.js'
 import { verify } from './verify.js'
 import { workNamed } from './works.js'
 
-/** The samples of one work and contestant, in the order in which they were taken. */
+/** The samples of one work and contestant, in order. */
 export interface Measured {
   readonly rows: number
   readonly work: string
@@ -16,13 +16,13 @@ export interface Measured {
   readonly samples: readonly Sample[]
 }
 
-/** A contestant's process over the whole of a run. */
+/** A contestant's process over a whole run. */
 export interface Footprint {
   readonly rows: number
   readonly contestant: string
-  /** Milliseconds of each start. */
+  /** The time of each start, in ms. */
   readonly coldStarts: readonly number[]
-  /** Megabytes, at the end and at the highest. */
+  /** In megabytes, at the end and at the peak. */
   readonly memory: ReturnType<typeof memoryOf>
 }
 
@@ -39,7 +39,7 @@ interface Bench {
   readonly say: (line: string) => void
 }
 
-/** Measures all works on a table of one size: the contestants in turn, round by round. */
+/** Measures all works on a table of one size, with the contestants in turn, round by round. */
 export async function measure(bench: Bench, rows: number): Promise<Results> {
   const { options, postgres, contestants, say } = bench
   say(`loading ${rows} rows`)
@@ -78,7 +78,7 @@ async function measureWork(bench: Bench, { rows, work, url, servers }: Situation
   for (let round = 0; round < options.rounds; round++) {
     for (const [name, { pid, port }] of inTurn(taking, round)) {
       const task = { port, spec: request(rows), rows, connections: options.connections }
-      // The first time, code is still being compiled.
+      // In the first round, code is still being compiled.
       await loader.drive({ ...task, milliseconds: round === 0 ? options.duration : options.duration / 3 })
       const watched = { loader, server: pid, postgres: postgres.pid }
       samples.get(name)?.push(await takeSample(watched, { ...task, milliseconds: options.duration }))
@@ -89,7 +89,7 @@ async function measureWork(bench: Bench, { rows, work, url, servers }: Situation
   return [...samples].map(([contestant, taken]) => ({ rows, work, contestant, samples: taken }))
 }
 
-/** Another one begins each round, so that nobody always follows the same. */
+/** Each round starts with another contestant, so that nobody always follows the same one. */
 function inTurn<T>(list: readonly T[], round: number): readonly T[] {
   const first = round % list.length
   return [...list.slice(first), ...list.slice(0, first)]

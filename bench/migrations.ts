@@ -6,10 +6,10 @@ import pg from 'pg'
 import { loadRows, startPostgres } from './cluster.js'
 import { HOME } from './contestants.js'
 
-/** What is done to the table while others read and write it. */
+/** A change of the table while others read and write it. */
 interface Change {
   readonly name: string
-  /** What it does to the text of the configuration. */
+  /** Edits the text of the configuration. */
   readonly edit: (yaml: string) => string
   readonly flags: readonly string[]
 }
@@ -32,7 +32,7 @@ const CHANGES: readonly Change[] = [
     edit: (yaml) => yaml.replace('    indexes:\n', '    indexes:\n      - [stars, id]\n'),
     flags: ['--concurrently'],
   },
-  // Beside it, for the difference: nobody can write while this one is built.
+  // For comparison: this one blocks writes while it is built.
   {
     name: 'index_plainly',
     edit: (yaml) => yaml.replace('    indexes:\n', '    indexes:\n      - [stars, language, id]\n'),
@@ -40,20 +40,20 @@ const CHANGES: readonly Change[] = [
   },
 ]
 
-/** Limits as the service has them, so that what would fail there fails here. */
+/** The limits of the service, so that what would fail there fails here. */
 const LIMITS = "set lock_timeout = '2s'; set statement_timeout = '5s'"
 const READ = 'select id, title, language from snippets where id = $1'
 const WRITE = 'update snippets set language = language where id = $1'
 const CLIENTS = 4
 
-/** What clients saw of one kind of statement. */
+/** What clients observed for one kind of statement. */
 interface Seen {
   count: number
   longest: number
   readonly errors: string[]
 }
 
-/** Reads and writes until it is stopped, each client one statement after the other. */
+/** Reads and writes until it is stopped; each client sends one statement after another. */
 function startLoad(url: string, rows: number) {
   const state = { stopped: false }
   const work = async (text: string, seen: Seen) => {
@@ -102,7 +102,7 @@ async function main(rows: number): Promise<void> {
   }
 }
 
-/** The models alone: what is renamed is used by name in the resource and the plugin. */
+/** Only the models: the resource and the plugin use the renamed names. */
 function withoutPlugins(yaml: string): string {
   return yaml.replace(/^(?:settings|plugins|resources):.*\n(?:(?: .*)?\n)*/gm, '')
 }
@@ -126,7 +126,7 @@ async function make({ name, edit, flags }: Change, { folder, file, url, rows }: 
   say(`${applied}  meanwhile   reads: ${shown(reads)}\n              writes: ${shown(writes)}`)
 }
 
-/** In a process of its own, while this one is the load. */
+/** Runs a command in another process, while this one generates the load. */
 function runCommand(
   args: readonly string[],
   options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },

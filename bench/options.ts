@@ -3,18 +3,18 @@ import { CHECKS } from './checks/index.js'
 import { CONTESTANTS } from './contestants.js'
 import { WORKS } from './works.js'
 
-/** What one run does. */
+/** The options of a run. */
 export interface Options {
-  /** Sizes of the table, in rows. */
+  /** Table sizes, in rows. */
   readonly rows: readonly number[]
-  /** Names of the table of works. */
+  /** Names in the table of works. */
   readonly work: readonly string[]
   readonly contestants: readonly string[]
   readonly check: readonly string[]
   readonly profile: string | undefined
-  /** Another checkout of this project, which takes part as `before`. */
+  /** Another checkout of this project, as the contestant `before`. */
   readonly before: string | undefined
-  /** Milliseconds of one sample. */
+  /** The duration of one sample, in ms. */
   readonly duration: number
   readonly rounds: number
   readonly connections: number
@@ -38,7 +38,7 @@ export const USAGE = `npm run bench -- [options]
 const SIZE = /^([1-9]\d{0,6})(k|m)?$/i
 const FACTORS: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 }
 
-/** @throws Error that names the option and says what would be right */
+/** @throws Error that names the option and what would be right */
 export function parseOptions(argv: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...argv],

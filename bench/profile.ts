@@ -19,7 +19,7 @@ interface Parts {
   readonly work: string
 }
 
-/** A function, by where it begins; lines and columns start at 0. */
+/** A function, by its position; lines and columns start at 0. */
 interface CallFrame {
   readonly functionName: string
   readonly url: string
@@ -27,7 +27,7 @@ interface CallFrame {
   readonly columnNumber: number
 }
 
-/** The parts of V8's file that are needed. Times are microseconds. */
+/** The parts of V8's file that are needed. Times are in microseconds. */
 interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number
@@ -41,16 +41,16 @@ interface CpuProfile {
 interface Cost {
   readonly function: string
   readonly place: string
-  /** The function nearest to it on the stack that is not of Node itself: who had it done. */
+  /** The nearest function on the stack outside Node itself, which caused the call. */
   readonly owner: string
   readonly time: number
 }
 
-/** Microseconds between two looks; more of them would cost more than they show. */
+/** Microseconds between samples; more samples would distort the result. */
 const INTERVAL = 500
 const MOST_FUNCTIONS = 45
 
-/** Where a contestant's process spends its time under a work: by place, and by function. The start is left out. */
+/** Profiles a contestant under a work, by position and by function. The start is left out. */
 export async function profile({ options, postgres, loader, contestant, work }: Parts): Promise<readonly Table[]> {
   const rows = options.rows[0] ?? 1_000
   const url = await loadRows(postgres, rows)
@@ -77,7 +77,7 @@ function readProfile(directory: string): CpuProfile {
   return JSON.parse(readFileSync(join(directory, file), 'utf8')) as CpuProfile
 }
 
-/** The profile with each function at its place in the source: what runs is bundled. */
+/** Maps each function to its position in the source, because bundles run. */
 function inSources(profile: CpuProfile): CpuProfile {
   const maps = new Map<string, SourceMap | undefined>()
   const inSource = (frame: CallFrame): CallFrame => {
@@ -95,7 +95,7 @@ function readMap(url: string): SourceMap | undefined {
   return existsSync(file) ? new SourceMap(JSON.parse(readFileSync(file, 'utf8')) as SourceMapPayload) : undefined
 }
 
-/** Self time of every function within the `elapsed` milliseconds that ended `after` milliseconds before the profile did. */
+/** The self time of every function within the `elapsed` milliseconds that ended `after` milliseconds before the end of the profile. */
 function costsOf(
   { nodes, samples, timeDeltas }: CpuProfile,
   { elapsed, after }: { elapsed: number; after: number },
@@ -107,7 +107,7 @@ function costsOf(
   let at = 0
   samples.forEach((id, index) => {
     at += timeDeltas[index] ?? 0
-    // A sample's node ran until the next sample.
+    // A node runs from its sample until the next one.
     if (at >= since && at < until) times.set(id, (times.get(id) ?? 0) + (timeDeltas[index + 1] ?? 0))
   })
   const owners = ownersOf(nodes)
@@ -122,7 +122,7 @@ function costsOf(
 /** For each node, the nearest one on its stack that is in a file of a package or of ours. */
 function ownersOf(nodes: CpuProfile['nodes']): ReadonlyMap<number, string> {
   const owners = new Map<number, string>()
-  // A node stands before its children.
+  // Nodes precede their children.
   for (const node of nodes) {
     const isNodes = node.callFrame.url === '' || node.callFrame.url.startsWith('node:')
     const owner = isNodes ? (owners.get(node.id) ?? 'Node itself') : nameOf(node)

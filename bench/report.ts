@@ -3,20 +3,20 @@ import type { Footprint, Measured, Results } from './measure.js'
 import { median } from './statistics.js'
 import { workNamed } from './works.js'
 
-/** A table with a line over its columns. */
+/** A table with a title. */
 export interface Table {
   readonly title: string
   readonly head: readonly string[]
   readonly rows: readonly (readonly string[])[]
 }
 
-/** Above this part of the machine taken by others, a sample is disturbed. */
+/** A sample is disturbed if other processes used more than this part of the machine. */
 const DISTURBED = 0.12
 
-/** The slowest requests of `ours` may take this much of those of the floor. */
+/** The maximum ratio of our slowest requests to those of the floor. */
 const MAX_P99_RATIO = 1.2
 
-/** What was measured, as tables: one for each size, and the footprints. */
+/** The results as tables: one for each size, and the footprints. */
 export function toTables({ measured, footprints }: Results): readonly Table[] {
   const sizes = [...new Set(measured.map(({ rows }) => rows))]
   return [...sizes.map((rows) => workTable(rows, measured)), footprintTable(footprints)]
@@ -59,13 +59,13 @@ function workTable(rows: number, measured: readonly Measured[]): Table {
   }
 }
 
-/** Server CPU by server CPU, and the goal where there is one. */
+/** The ratio of server CPU, and the target if there is one. */
 function cpuRatio(one: Measured, floor: Measured): string {
   const cpu = ({ samples }: Measured) => median(samples.map(({ server, children }) => server + children))
   return judged(one, cpu(one) / cpu(floor), workNamed(one.work).target)
 }
 
-/** The latency of the slowest hundredth by that of the floor. */
+/** The ratio of the 99th percentile to the floor's. */
 function p99Ratio(one: Measured, floor: Measured): string {
   const p99 = ({ samples }: Measured) => median(samples.map((sample) => sample.p99))
   return judged(one, p99(one) / p99(floor), MAX_P99_RATIO)
@@ -90,7 +90,7 @@ function footprintTable(footprints: readonly Footprint[]): Table {
   }
 }
 
-/** A table as text for a terminal, or for a page of Markdown. */
+/** Renders a table for a terminal or as Markdown. */
 export function render({ title, head, rows }: Table, markdown: boolean): string {
   const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => (row[column] ?? '').length)))
   const line = (cells: readonly string[]) => cells.map((cell, column) => cell.padEnd(widths[column] ?? 0))
@@ -99,7 +99,7 @@ export function render({ title, head, rows }: Table, markdown: boolean): string 
   return [`### ${title}`, '', ...lines.map((cells) => `| ${cells.join(' | ')} |`)].join('\n')
 }
 
-/** What the machine was doing besides. */
+/** What else the machine was doing. */
 export function describeLoad(): string {
   return `load average ${loadavg()
     .map((load) => load.toFixed(2))

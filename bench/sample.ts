@@ -2,31 +2,31 @@ import { cpuCapacity, cpuOf, cpuOfMachine, cpuOfPostgres, memoryOf } from './cpu
 import type { Drive } from './drive.js'
 import type { Loader } from './loader.js'
 
-/** One measurement: so many requests of one kind, to one contestant. */
+/** One measurement: requests of one kind to one contestant. */
 export interface Sample {
   readonly requests: number
   readonly perSecond: number
-  /** Milliseconds. */
+  /** In ms. */
   readonly p50: number
   readonly p99: number
-  /** Microseconds of CPU for each request: of the server's process, of its children, of PostgreSQL. */
+  /** Microseconds of CPU for each request: the server's process, its children, PostgreSQL. */
   readonly server: number
   readonly children: number
   readonly postgres: number
-  /** The part of the machine that everyone else took. */
+  /** The part of the machine that other processes used. */
   readonly others: number
-  /** Megabytes that the server's process holds afterwards. */
+  /** The memory of the server's process afterwards, in megabytes. */
   readonly memory: number
 }
 
-/** The processes whose time is taken. */
+/** The processes to measure. */
 export interface Watched {
   readonly loader: Loader
   readonly server: number
   readonly postgres: number
 }
 
-/** @throws Error when an answer was not the one that was asked for */
+/** @throws Error if a response was not the expected one */
 export async function takeSample(watched: Watched, task: Drive): Promise<Sample> {
   const before = readCounters(watched)
   const started = performance.now()

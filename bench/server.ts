@@ -5,29 +5,29 @@ import { ask } from './ask.js'
 import { freePort } from './cluster.js'
 import type { Contestant } from './contestants.js'
 
-/** A contestant that answers. */
+/** A running contestant. */
 export interface Running {
   readonly pid: number
   readonly port: number
-  /** Milliseconds from the start of the process to its first answer out of the database. */
+  /** Milliseconds from the start of the process to its first response with data. */
   readonly coldStart: number
   stop(): Promise<void>
 }
 
 interface Start {
   readonly contestant: Contestant
-  /** Left out, it serves the embedded database beside its configuration, as in development. */
+  /** Without it, the contestant uses the embedded database next to its configuration, as in development. */
   readonly url?: string
   /** Options of Node itself. */
   readonly node?: readonly string[]
-  /** What must be answered first. */
+  /** The path that must respond first. */
   readonly path?: string
 }
 
 const PATIENCE = 30_000
 const PAUSE = 4
 
-/** Starts a contestant; its log goes nowhere. */
+/** Starts a contestant; its log is discarded. */
 export async function startServer({
   contestant,
   url,

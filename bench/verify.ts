@@ -24,13 +24,13 @@ interface Stored {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What PostgreSQL says that the answer to a work must hold, once it was asked for the row `id`. */
+/** What the response of a work must contain, according to PostgreSQL, after a request for the row `id`. */
 interface Judge {
-  /** The part of the SQL after `from snippets`; undefined when the answer says which row it is about. */
+  /** The SQL after `from snippets`; undefined if the response says which row it is about. */
   readonly rows?: (rows: number, id: number) => string
-  /** The records in an answer. */
+  /** The records in a response. */
   readonly read: (body: unknown) => readonly Fields[]
-  /** Set A leaves `created_at` out. */
+  /** Set A has no `created_at`. */
   readonly times: boolean
 }
 
@@ -64,8 +64,8 @@ const JUDGES: Readonly<Record<string, Judge>> = {
 }
 
 /**
- * Asks once and compares the answer with what PostgreSQL itself says.
- * @throws Error when they differ
+ * Sends a request and compares the response with PostgreSQL's own data.
+ * @throws Error if they differ
  */
 export async function verify({ contestant, work, port, url, rows }: Situation): Promise<void> {
   const judge = JUDGES[work]

@@ -2,14 +2,15 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 const CHUNKED_END = '\r\n0\r\n\r\n'
 
 /**
- * Reads answers of HTTP/1.1 off the bytes of one connection, as little of them as counting takes: the body is not looked at. A chunked
- * body must not hold the mark of its own end, which JSON never does.
- * @returns takes bytes as they come; `answered` is told the status of each whole answer, and whether the server ends the connection
+ * Parses HTTP/1.1 responses on one connection, as little as counting requires: bodies are skipped. A chunked body must not contain its own end mark,
+ * which JSON never does.
+ * @returns a function that takes received bytes; `answered` is called with the status of each complete response, and whether the server closes the
+ * connection
  */
 export function createReader(answered: (status: number, last: boolean) => void): (bytes: Buffer) => void {
   let head: Buffer = Buffer.alloc(0)
   let tail = ''
-  /** Bytes of the body that are missing; undefined in a head, Infinity in a chunked body. */
+  /** The missing bytes of the body; undefined in a head, Infinity in a chunked body. */
   let missing: number | undefined
   let status = 0
   let last = false

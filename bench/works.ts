@@ -1,23 +1,23 @@
 import { NEW_CODE } from './rows.js'
 
-/** Requests of one kind. In all texts `{id}` is the id of a row by chance, and `{language}` the language of that row. */
+/** Requests of one kind. In all texts `{id}` stands for a random row's id, and `{language}` for its language. */
 export interface RequestSpec {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH'
   readonly path: string
   readonly body?: string
 }
 
-/** What is measured. */
+/** A kind of work to measure. */
 export interface Work {
   readonly title: string
   readonly request: (rows: number) => RequestSpec
-  /** Only the contestants that speak Set A take part. */
+  /** Only for contestants that implement Set A. */
   readonly setA?: true
-  /** The rows must be put right afterwards. */
+  /** The rows must be restored afterwards. */
   readonly writes?: true
-  /** Larger tables are left out. */
+  /** Skipped for larger tables. */
   readonly mostRows?: number
-  /** The CPU of `ours` may be this much of the floor's. */
+  /** The maximum ratio of our CPU to the floor's. */
   readonly target?: number
 }
 
@@ -25,7 +25,7 @@ const SET_B = '/api/snippets-viewset/'
 const SET_A = '/api/snippets/'
 const RECORD = JSON.stringify({ title: 'Sample {id}', code: NEW_CODE, language: '{language}' })
 
-/** Reads before writes, so that all are asked on the table as it was filled. */
+/** Reads precede writes, so that all of them see the original table. */
 export const WORKS: ReadonlyMap<string, Work> = new Map<string, Work>([
   ['retrieve', { title: 'retrieve', request: () => ({ method: 'GET', path: `${SET_B}{id}/` }), target: 0.9 }],
   ['list10', { title: 'list of 10, first page', request: () => ({ method: 'GET', path: SET_B }), target: 1 }],
@@ -77,14 +77,14 @@ export const WORKS: ReadonlyMap<string, Work> = new Map<string, Work>([
   ],
 ])
 
-/** A work by its name, which has been checked when the options were read. */
+/** Finds a work by its name, which was validated with the options. */
 export function workNamed(name: string): Work {
   const work = WORKS.get(name)
   if (work === undefined) throw new Error(`there is no work named ${name}`)
   return work
 }
 
-/** Puts the id of a row and its language into a text. */
+/** Inserts the id of a row and its language into a text. */
 export function fill(template: string, id: number, language: string): string {
   return template.replaceAll('{id}', String(id)).replaceAll('{language}', language)
 }

@@ -140,7 +140,7 @@ function scanItems(cursor: Cursor, most: number): readonly Item[] {
     const start = cursor.at
     cursor.members = 0
     const members = text.charCodeAt(start) === OPEN_BRACE ? scanObject(cursor) : scanOther(cursor)
-    if (members === undefined) throw refusal(`item ${found.length}of the body must be a JSON object`)
+    if (members === undefined) throw refusal(`item ${found.length} of the body must be a JSON object`)
     found.push({ source: text.slice(start, cursor.at), members })
     if (found.length > most) throw refusal(`the body has more than ${most} items`)
   } while (continues(cursor))

@@ -2,18 +2,18 @@ import type { BenchServer } from '../cluster.js'
 import type { Contestant } from '../contestants.js'
 import type { Loader } from '../loader.js'
 
-/** What a check works with. */
+/** What a check needs. */
 export interface CheckParts {
   readonly postgres: BenchServer
   readonly loader: Loader
   readonly ours: Contestant
-  /** Milliseconds of one sample, and how many are taken. */
+  /** The duration of a sample in ms, and the number of samples. */
   readonly duration: number
   readonly rounds: number
   readonly connections: number
 }
 
-/** One promise about speed, and what was found. */
+/** A performance promise and its measurement. */
 export interface Finding {
   readonly promise: string
   readonly found: string

@@ -10,14 +10,14 @@ interface Side {
   readonly rows: number
 }
 
-/** The medians of two kinds of request, sampled in turn. Microseconds of CPU for each request. */
+/** The medians of two kinds of requests, sampled in turn, in microseconds of CPU for each request. */
 export async function compare(
   { loader, postgres, duration, rounds, connections }: CheckParts,
   sides: readonly [Side, Side],
 ) {
   const taken = sides.map((side) => ({ ...side, ours: [] as number[], postgres: [] as number[] }))
   for (let round = 0; round < rounds; round++) {
-    // What is second profits from what the first has warmed up.
+    // The second one benefits from what the first one has warmed up.
     for (const { server, spec, rows, ...times } of round % 2 === 0 ? taken : taken.toReversed()) {
       const task = { port: server.port, spec, rows, connections }
       await loader.drive({ ...task, milliseconds: round === 0 ? duration : duration / 3 })

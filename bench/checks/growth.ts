@@ -7,7 +7,7 @@ import { compare } from './compare.js'
 const SMALL = 1_000
 const LARGE = 1_000_000
 
-/** Whether the first page of a large table costs what that of a small one costs. */
+/** Whether the first page of a large table costs the same as of a small one. */
 export const growth: Check = async (parts) => {
   const { postgres, ours: contestant } = parts
   const spec = workNamed('list10').request(SMALL)

@@ -12,7 +12,7 @@ const PROMISE = 300
 const PAUSE = 2
 const PATIENCE = 10_000
 
-/** A file that is saved in another version each time, and where its version answers. */
+/** A file that is saved in a new version each time, and the path that shows the version. */
 interface Saved {
   readonly name: string
   readonly text: (version: number) => string
@@ -46,7 +46,7 @@ export default plugin
   },
 ]
 
-/** Milliseconds from saving a file to the first answer by what it says, of a server in development on the embedded database. */
+/** Milliseconds from saving a file to the first response of the new version, in development on the embedded database. */
 export const reload: Check = async ({ ours, rounds }) => {
   const directory = mkdtempSync(join(tmpdir(), 'snippetctl-reload-'))
   const save = ({ name, text }: Saved, version: number) => writeFileSync(join(directory, name), text(version))

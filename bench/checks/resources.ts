@@ -10,7 +10,7 @@ import { compare } from './compare.js'
 
 const RESOURCES = 1_000
 
-/** Whether many resources, each on a table of its own, make the start slow or the last route dear. */
+/** Whether many resources, each with its own table, slow down the start or the last route. */
 export const resources: Check = async (parts) => {
   const directory = mkdtempSync(join(tmpdir(), 'snippetctl-many-'))
   try {

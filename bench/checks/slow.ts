@@ -5,12 +5,12 @@ import { workNamed } from '../works.js'
 import { atMost, type Check } from './check.js'
 
 const ROWS = 1_000_000
-/** What PostgreSQL is told to give up a statement after. */
+/** PostgreSQL's statement timeout. */
 const DEADLINE = 5_000
 /** Fewer than there are connections. */
 const SLOW_CLIENTS = 4
 
-/** Retrieves single records while others ask for pages that PostgreSQL takes long over. */
+/** Retrieves single records while others request pages that are slow in PostgreSQL. */
 export const slow: Check = async ({ postgres, loader, ours: contestant, duration }) => {
   const server = await startServer({ contestant, url: await loadRows(postgres, ROWS) })
   const others = startLoader()

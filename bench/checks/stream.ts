@@ -8,14 +8,14 @@ import { atMost, type Check, type CheckParts } from './check.js'
 
 const ROWS = 1_000_000
 const LOOK = 50
-/** The rest of a list that takes longer is not read. */
+/** A list that takes longer is not read to its end. */
 const LONGEST = 60_000
 
 /** Reads the list of Set A while others retrieve single records. */
 export const stream: Check = async (parts) => {
   const server = await startServer({ contestant: parts.ours, url: await loadRows(parts.postgres, ROWS) })
   try {
-    // The thread that highlights is up, and code is compiled, before memory counts as idle.
+    // Starts the highlighting thread and compiles code before memory counts as idle.
     await ask({ port: server.port, path: '/api/snippets/1/' })
     await retrieve(parts, server, 2_000)
     await delay(500)
@@ -38,7 +38,7 @@ export const stream: Check = async (parts) => {
   }
 }
 
-/** Four clients with a short pause, until the time is over or the other thing has ended. */
+/** Four clients with a short pause, until the time is over or the other work has ended. */
 async function retrieve({ loader }: CheckParts, { port }: Running, longest: number, until?: Promise<unknown>) {
   const task = { port, spec: workNamed('retrieve').request(ROWS), rows: ROWS, connections: 4, pause: 5 }
   let over = false

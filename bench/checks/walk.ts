@@ -6,9 +6,9 @@ import { type Check, type Finding } from './check.js'
 
 const ROWS = 1_000_000
 const NEXT = /<([^>]*)>; rel="next"/
-/** Pages whose median counts as one time: a single page is too short to be told from the machine's other business. */
+/** The pages of one sample: a single page is too short to measure. */
 const GROUP = 50
-/** A walk that gets slower from page to page would never end. */
+/** A walk that gets slower with each page would never end. */
 const LONGEST = 180_000
 
 /** Follows `next` from the first page to the last. */

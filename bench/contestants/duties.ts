@@ -1,4 +1,4 @@
-/** What the floor does for every request besides its work, because ours does it too: the same headers, and a log entry. */
+/** What ours does for every request besides its work: the same headers and a log entry, for the floor. */
 import { hash, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
@@ -15,7 +15,7 @@ export const SECURITY_HEADERS: readonly string[] = [
   'same-origin',
 ]
 
-/** The paths of the routes, as they stand in the log. */
+/** The paths of the routes in the log. */
 const TEMPLATES: Readonly<Record<string, string>> = {
   'snippet-list': '/api/snippets-viewset/',
   'snippet-detail': '/api/snippets-viewset/{id}/',
@@ -25,7 +25,7 @@ const TEMPLATES: Readonly<Record<string, string>> = {
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
 
-/** One request and its answer. */
+/** A request and its response. */
 export interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -45,7 +45,7 @@ export function tagOf(text: string): string {
   return `"${hash('sha256', text, 'base64url')}"`
 }
 
-/** Sends a whole answer, and writes the line of the log. */
+/** Sends a complete response, and writes the log entry. */
 export function answer(exchange: Exchange, status: number, text: string, more: readonly string[] = []): void {
   const headers = headersOf(exchange, more)
   headers.push('Content-Length', String(Buffer.byteLength(text)))
@@ -54,7 +54,7 @@ export function answer(exchange: Exchange, status: number, text: string, more: r
   note(exchange)
 }
 
-/** The headers of an answer whose length is not known. */
+/** The headers of a response of unknown length. */
 export function headersOf({ requestId }: Exchange, more: readonly string[]): string[] {
   return [...SECURITY_HEADERS, 'X-Request-Id', requestId, 'Content-Type', 'application/json', ...more]
 }

@@ -1,10 +1,10 @@
-/** Express and objection as their tutorials write it: a model with a JSON schema, a router, objects in and out. No log, no extra headers. */
+/** Express and objection as in their tutorials: a model with a JSON schema, a router, objects in and out. No log, no extra headers. */
 import express from 'express'
 import knex from 'knex'
 import objection from 'objection'
 import pg from 'pg'
 
-// Ids as numbers, which the driver does not do by itself.
+// Ids as numbers, which is not the driver's default.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
 class Snippet extends objection.Model {

@@ -8,7 +8,7 @@ declare module 'fastify' {
   }
 }
 
-/** Makes a Fastify server send the headers and write the log entries that ours does. */
+/** Makes a Fastify server send the same headers and write the same log entries as ours. */
 export function addDuties(app: FastifyInstance): void {
   app.decorateRequest('exchange', undefined)
   app.addHook('onRequest', (request, reply, next) => {
@@ -29,7 +29,7 @@ export function addDuties(app: FastifyInstance): void {
   })
 }
 
-/** A record has an entity tag, and a page has links to other pages. */
+/** Adds the entity tag of a record, or the links of a page. */
 function describe({ url }: FastifyRequest, reply: FastifyReply, payload: string): void {
   if (!payload.startsWith('[')) {
     reply.header('ETag', tagOf(payload))

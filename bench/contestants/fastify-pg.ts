@@ -1,4 +1,7 @@
-/** Fastify and pg by hand: schemas for what goes in and out, prepared statements, the count in the statement of the page. No log and no extra headers, unless it is given `--duties`. */
+/**
+ * Hand-written with Fastify and pg: schemas for input and output, prepared statements, the count in the statement of the page. No log and no extra
+ * headers, unless started with `--duties`.
+ */
 import Fastify from 'fastify'
 import pg from 'pg'
 import { addDuties } from './fastify-duties.js'

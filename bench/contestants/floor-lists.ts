@@ -1,15 +1,15 @@
-/** Lists of the floor: one prepared statement for each combination of filters and order, made at its first use. */
+/** Lists of the floor: one prepared statement for each combination of filters and order, created on first use. */
 import { Refusal } from './snippet-body.js'
 
 const COLUMNS = `id, title, code, language,
   to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at`
 
-/** The JSON text of a record, as ours has it. */
+/** The JSON text of a record, the same as ours. */
 export const DOCUMENT = `(select row_to_json(d)::text from (select ${COLUMNS}) d)`
 
 export const COUNT_CAP = 10_000
 
-/** A page, understood. */
+/** A parsed request for a page. */
 export interface PageRequest {
   readonly page: number
   readonly size: number
@@ -33,7 +33,7 @@ const FILTERS = ['language', 'title']
 const KNOWN = new Set(['page', 'page_size', 'ordering', ...FILTERS])
 const COUNT = /^[1-9]\d{0,8}$/
 
-/** @throws Refusal for what the list does not take */
+/** @throws Refusal for an invalid query */
 export function readPage(search: string): PageRequest {
   const query = new URLSearchParams(search)
   for (const name of query.keys()) if (!KNOWN.has(name)) throw new Refusal(400, `there is no parameter ${name}`)
@@ -54,7 +54,7 @@ export function readPage(search: string): PageRequest {
     size,
     where,
     values,
-    // The page is cut out before its JSON is made, or JSON would be made of all the rows before it too.
+    // Limits the rows before building JSON; otherwise JSON would be built for skipped rows, too.
     text:
       `select (select count(*) from (select 1 from snippets${where} limit ${COUNT_CAP + 1}) c), row_to_json(d)::text from (` +
       `select ${COLUMNS} from (select * from snippets${where} order by ${order} limit $${next} offset $${next + 1}) s) d`,

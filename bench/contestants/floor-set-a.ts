@@ -2,18 +2,18 @@ import { createRequire } from 'node:module'
 import type { HLJSApi } from 'highlight.js'
 import type pg from 'pg'
 
-/** A row of the table as arrays have it. */
+/** A row of the table as an array. */
 type Cells = readonly [id: string, title: string, code: string, language: string]
 
 const BATCH = 500
 const CACHE_ENTRIES = 2_000
 
-/** Loaded at the first use. */
+/** Loaded on first use. */
 function loadHighlighter(): HLJSApi {
   return createRequire(import.meta.url)('highlight.js') as HLJSApi
 }
 
-/** Set A of the floor. Highlighted code is kept, the oldest goes first. */
+/** Set A of the floor. Highlighted code is cached; the oldest is evicted first. */
 export function createSetA(pool: pg.Pool) {
   const cache = new Map<string, string>()
   let highlighter: HLJSApi | undefined

@@ -1,6 +1,6 @@
 /**
- * The floor: what the service costs when it is written by hand for this one table. node:http, an ordinary pool, one named prepared
- * statement for each request, JSON built by PostgreSQL. It has no bug that we know of, no second resource, and few of the checks.
+ * The floor: the cost of the service when written by hand for this one table. node:http, a plain pool, one named prepared statement for each kind of
+ * request, JSON built by PostgreSQL. It has no known bug, a single resource, and few of the checks.
  */
 import { createServer } from 'node:http'
 import { pipeline } from 'node:stream/promises'
@@ -44,10 +44,10 @@ async function list(exchange: Exchange, search: string): Promise<void> {
   answer(exchange, 200, `[${items.map((row) => row[1]).join(',')}]`, pageHeaders(page, total, rows.length > size))
 }
 
-/** What the planner thinks of a count that is above the cap. */
+/** The planner's estimate of a count above the cap. */
 async function estimate(where: string, values: readonly string[]): Promise<number> {
   const rows = await query(`estimate${where}`, `explain (format json) select 1 from snippets${where}`, values)
-  // The driver reads a column of JSON.
+  // The driver parses a JSON column.
   const [explained] = rows[0]?.[0] as unknown as readonly { readonly Plan: { readonly 'Plan Rows': number } }[]
   return Math.max(COUNT_CAP + 1, explained?.Plan['Plan Rows'] ?? 0)
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 
-/** A snippet as clients send it; a partial update may leave fields out. */
+/** A snippet as clients send it; a partial update may omit fields. */
 export type Snippet = Readonly<Record<'title' | 'code' | 'language', string>>
 
-/** Why a body is refused. */
+/** Why a body is rejected. */
 export class Refusal extends Error {
   readonly status: number
 
@@ -17,10 +17,10 @@ const MOST = { title: 100, code: 10_000, language: 50 } as const
 const NAMES = ['title', 'code', 'language'] as const
 const IGNORED = new Set(['id', 'created_at'])
 const LIMIT = 1024 * 1024
-// PostgreSQL can store neither U+0000 nor half a surrogate pair.
+// PostgreSQL can store neither U+0000 nor lone surrogates.
 const UNSTORABLE = /\0/
 
-/** Reads a body of JSON whole. @throws Refusal */
+/** Reads a complete JSON body. @throws Refusal */
 export async function readJson(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
   if (request.headers['content-type'] !== 'application/json') throw new Refusal(415, 'application/json is expected')
   const chunks: Buffer[] = []
@@ -40,7 +40,7 @@ export async function readJson(request: IncomingMessage): Promise<Readonly<Recor
   return body as Readonly<Record<string, unknown>>
 }
 
-/** The three fields, judged by hand. @throws Refusal */
+/** Validates the three fields by hand. @throws Refusal */
 export function judge(body: Readonly<Record<string, unknown>>, partial: boolean): Partial<Snippet> {
   const unknown = Object.keys(body).find((name) => !(name in MOST) && !IGNORED.has(name))
   if (unknown !== undefined) throw new Refusal(400, `there is no field ${unknown}`)
@@ -50,7 +50,7 @@ export function judge(body: Readonly<Record<string, unknown>>, partial: boolean)
     if (value === undefined && partial) continue
     if (typeof value !== 'string') throw new Refusal(400, `${name} must be a string`)
     const most = MOST[name]
-    // A string has at most as many characters as units; they are counted only when that does not settle it.
+    // A string has at most as many characters as code units; characters are counted only if that is not enough.
     const length = value.length <= most ? value.length : [...value].length
     if (length < 1 || length > most) throw new Refusal(400, `${name} must be between 1 and ${most} characters`)
     if (UNSTORABLE.test(value) || !value.isWellFormed()) throw new Refusal(400, `${name} holds what no text can`)

@@ -96,7 +96,7 @@ function keyFaults(row: Row, { model, key }: Pick<Checked, 'model' | 'key'>) {
   return [
     ...missing.map((field) => ({
       field: field.name,
-      message: `${field.label}identifies existing records and is required`,
+      message: `${field.label} identifies existing records and is required`,
     })),
     ...(second
       ? [{ field: name, message: `${label} is set by the server when ${namesOf(key)} is the key; leave it out` }]

@@ -77,7 +77,7 @@ export function createDriftGate({ look, log, onAltered }: DriftGateOptions): Dri
 function reportChanges(before: Misfits, now: Misfits, log: Log): void {
   for (const [table, differences] of now) {
     if (before.get(table)?.join() === differences.join()) continue
-    const msg = `the table ${table}does not match the configuration, so its routes return 503: ${differences.join('; ')}`
+    const msg = `the table ${table} does not match the configuration, so its routes return 503: ${differences.join('; ')}`
     log.error({ event: 'schema_drift', table, differences, msg })
   }
   for (const table of before.keys()) {

@@ -83,7 +83,7 @@ describe('an unknown host', () => {
     expect((await send(server, { path: '/pages/', headers: { host: 'evil.example' } })).status).toBe(421)
     const withPort = await send(server, { headers: { host: 'evil.example:8000' } })
     expect(JSON.parse(withPort.text)).toMatchObject({
-      detail: expect.stringContaining('for the host `evil.example`; list'),
+      detail: expect.stringContaining('serve the host `evil.example`; to allow it'),
     })
   })
 

@@ -5,13 +5,13 @@ import { SECURITY_HEADERS } from '../../src/http/server/headers.js'
 import { UNDECLARED } from '../../src/openapi/responses.js'
 import { UNREADABLE } from '../../src/openapi/hand-written.js'
 
-/** What is known of the answers of one server. */
+/** The responses of one server, compared with its OpenAPI document. */
 export interface Judged {
-  /** Where answers were others than the OpenAPI document says. */
+  /** Differences between responses and the document. */
   readonly faults: readonly string[]
-  /** What was answered: `GET /api/books/ 200`. */
+  /** Observed responses, such as `GET /api/books/ 200`. */
   readonly answered: ReadonlySet<string>
-  /** Everything that the document says can be answered, in the same words. */
+  /** All responses that the document declares, in the same form. */
   readonly declared: () => readonly string[]
 }
 
@@ -31,12 +31,12 @@ interface Document {
 interface Sent {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
-  /** undefined when there is none to look at: of HEAD, or too long. */
+  /** Undefined for HEAD and for long bodies. */
   readonly body: string | undefined
 }
 
 const LONGEST = 256 * 1024
-/** Headers of which no document speaks: of every answer, and for browsers. */
+/** Headers that no document mentions: those of every response, and those for browsers. */
 const AMBIENT: ReadonlySet<string> = new Set([
   ...['vary', 'access-control-allow-origin', 'access-control-allow-credentials', 'access-control-expose-headers'],
   ...SECURITY_HEADERS.map((name) => name.toLowerCase()),
@@ -44,8 +44,8 @@ const AMBIENT: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Holds every answer of the described routes of an application against its OpenAPI document: status, headers, media type and body.
- * Routes of which nobody says what they answer are left alone.
+ * Compares every response of described routes with the OpenAPI document: status, headers, media type and body. Routes without a description are
+ * ignored.
  */
 export function judgeAnswers(server: Server, app: App): Judged {
   const faults: string[] = []
@@ -72,7 +72,7 @@ export function judgeAnswers(server: Server, app: App): Judged {
   return { faults, answered, declared: () => (made ??= createJudge(app)).declared }
 }
 
-/** What is replaced by code answers what that wants. */
+/** The response of a replacement depends on its code. */
 const isDescribed = (route: Route): boolean => (route.operation ?? route.action ?? resourceAt(route)) !== undefined
 
 interface Judge {
@@ -101,13 +101,13 @@ function createJudge(app: App): Judge {
     declared: Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).flatMap(([method, { responses }]) =>
         Object.entries(responses)
-          // What cannot be read is refused before its route is known.
+          // A malformed request is rejected before its route is known.
           .filter(([status, { description }]) => status !== 'default' && description !== UNREADABLE)
           .map(([status]) => `${method.toUpperCase()} ${path} ${status}`),
       ),
     ),
     judge(method, path, { status, headers, body, isOfArray, isPart }) {
-      // What is made of an array is described where nothing else is taken, and parts of records where nothing else is read.
+      // Bulk and partial requests are described by routes of their own.
       const apart = isOfArray && method === 'POST' ? ['bulk/'] : isPart && method === 'GET' ? ['partial/'] : []
       const own = [...apart.map((each) => path + each), path]
       const places = own.flatMap((each) => [each, each.slice(0, -1)])
@@ -160,7 +160,7 @@ function watchBody(request: IncomingMessage): () => boolean {
   return () => first === '['
 }
 
-/** Tells what was sent once all of it is; what was cut tells nothing. */
+/** Reports a response once it is complete; a truncated one is ignored. */
 function listenTo(response: ServerResponse, isBodyless: boolean, tell: (sent: Sent) => void): void {
   const headers = new Map<string, string>()
   const chunks: Buffer[] = []
@@ -186,7 +186,7 @@ function listenTo(response: ServerResponse, isBodyless: boolean, tell: (sent: Se
     },
     write(...args: readonly unknown[]) {
       keep(args[0])
-      // A refusal of a long body is complete before it is finished: the rest of the body is waited for.
+      // The response to a body that is too long is complete before it is finished, because the rest of the body is read.
       if (size === Number(headers.get('content-length'))) finish()
       return Reflect.apply(write, response, args) as boolean
     },

@@ -8,32 +8,32 @@ import { type Judged, judgeAnswers } from './answers.js'
 import { ddlOf } from './config.js'
 import { openTestDatabase } from './database.js'
 
-/** An application that serves on a database of its own. */
+/** An application that serves with its own database. */
 export interface Api {
   /** `http://127.0.0.1:<port>` */
   readonly url: string
   readonly database: Database
-  /** The texts of statements that the server keeps. */
+  /** The SQL texts that the server caches. */
   readonly statements: { readonly kept: number }
-  /** What the server logged, in order. */
+  /** The log entries, in order. */
   readonly logged: readonly { readonly event: string }[]
-  /** Every answer, held against the OpenAPI document. */
+  /** Every response, compared with the OpenAPI document. */
   readonly judged: Judged | undefined
   fetch(path: string, init?: RequestInit): Promise<Response>
   /** Sends `body` as JSON. */
   send(method: string, path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>
-  /** Serves another YAML text from the next request on, as a reload does. The answers must not be judged. */
+  /** Serves another configuration from the next request on, like a reload. Responses must not be compared with a document. */
   replace(yaml: string): Promise<void>
-  /** @throws Error when an answer was another than the OpenAPI document says */
+  /** @throws Error if a response differs from the OpenAPI document */
   close(): Promise<void>
 }
 
 interface ApiOptions {
   readonly database?: Database
   readonly env?: Readonly<Record<string, string>>
-  /** What `plugins: [./plugin.mjs]` of a YAML text means. */
+  /** The plugin for `plugins: [./plugin.mjs]` in a YAML text. */
   readonly plugin?: Plugin
-  /** Whether every answer is held against the OpenAPI document; false where others wrote what no field takes. */
+  /** Whether responses are compared with the OpenAPI document; false if the database contains invalid values. */
   readonly judge?: boolean
   readonly limits?: Partial<Limits>
 }
@@ -41,7 +41,7 @@ interface ApiOptions {
 /** The repository's own application. */
 export const SNIPPETS_FILE = resolve('resources.yaml')
 
-/** Starts the application of a file, or of the YAML text itself, with its tables made and empty. */
+/** Starts the application of a file or a YAML text, with empty tables. */
 export async function startApi(
   yaml: string,
   { database, env = {}, plugin, judge = true, limits = {} }: ApiOptions = {},

@@ -8,13 +8,13 @@ import { RouteTable } from '../../src/http/route-table.js'
 import { createServer, type HttpServer } from '../../src/http/server/server.js'
 import { Problem } from '../../src/problem.js'
 
-/** A server of hand-made routes about books, without a database. */
+/** A server with hand-written routes about books, without a database. */
 export interface BookServer extends HttpServer {
   readonly url: string
   /** What was logged, in order. */
   readonly logged: readonly LogEntry[]
   readonly errors: readonly LogEntry[]
-  /** Bodies that handlers have read, in order. */
+  /** The bodies that handlers have read, in order. */
   readonly written: readonly string[]
 }
 
@@ -29,7 +29,7 @@ export const LIMIT = 64 * 1024
 
 const POLICY: BodyPolicy = { mediaTypes: ['application/json'], optional: false, limit: LIMIT }
 
-/** Handlers here never reach records, so reaching for them is the test's failure. */
+/** Handlers here never use records; if one does, the test fails. */
 const NO_RECORDS: Records = {
   store: () => unreachable(),
   documents: () => unreachable(),

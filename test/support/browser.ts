@@ -16,12 +16,12 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-/** Tests that are skipped where Debian's Chromium is not installed. */
+/** Tests that are skipped if Debian's Chromium is not installed. */
 export const describeInChromium: (name: string, tests: () => void) => void = existsSync(CHROMIUM)
   ? describe
   : describe.skip
 
-/** Starts Chromium with a profile of its own, which is removed when it is closed. */
+/** Starts Chromium with a temporary profile. */
 export async function openChromium(viewport = { width: 1180, height: 760 }): Promise<BrowserContext> {
   const profile = await mkdtemp(join(tmpdir(), 'snippetctl-chromium-'))
   const context = await chromium.launchPersistentContext(profile, { executablePath: CHROMIUM, args: FLAGS, viewport })
@@ -30,9 +30,8 @@ export async function openChromium(viewport = { width: 1180, height: 760 }): Pro
 }
 
 /**
- * Gathers what a page complains of: errors and warnings in its console, and what it asks of anybody but the server at `url`, which is not
- * let through.
- * @param spares says of what the console tells that it is no complaint
+ * Collects what is wrong with a page: errors and warnings in its console, and requests to other servers than the one at `url`, which are blocked.
+ * @param spares whether to ignore a console message
  */
 export async function listenForComplaints(
   page: Page,

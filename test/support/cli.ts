@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
-/** The command as it is run from the repository. */
+/** The command in the repository. */
 export const COMMAND = resolve('bin', 'snippetctl.js')
 
 export interface Outcome {
@@ -15,18 +15,18 @@ export interface Outcome {
 
 interface RunOptions {
   readonly cwd?: string
-  /** Beside PATH and the like; what the developer's own shell says about databases and colour is left out. */
+  /** Added to PATH and the like. The developer's own settings for databases and colour are not inherited. */
   readonly env?: Readonly<Record<string, string>>
-  /** Left out, stdin is closed at once. */
+  /** Without it, stdin is closed immediately. */
   readonly stdin?: string
 }
 
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'SystemRoot']
 
-/** What of the environment every process of a test is given. */
+/** The environment that processes in tests inherit. */
 export const inherited = (): Readonly<Record<string, string>> => ({
   ...Object.fromEntries(INHERITED.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
-  // A developer may have a file `.env`, with the URL of a database in it.
+  // A developer's `.env` may contain the URL of a database.
   SNIPPETCTL_ENV_FILE: '',
 })
 
@@ -40,7 +40,7 @@ function start(args: readonly string[], { cwd = process.cwd(), env = {}, stdin =
   return { child, output, ended }
 }
 
-/** Runs the real command to its end, without a terminal. */
+/** Runs the real command until it exits, without a terminal. */
 export function runCli(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
   return start(args, options).ended
 }
@@ -48,7 +48,7 @@ export function runCli(args: readonly string[], options: RunOptions = {}): Promi
 /** A `serve` that was started. */
 export interface Started {
   readonly child: ChildProcessWithoutNullStreams
-  /** What it has printed so far. */
+  /** Its output so far. */
   readonly output: { readonly stdout: string; readonly stderr: string }
   /** Resolves once its log on stdout has an entry of this event. */
   logged(event: string): Promise<Readonly<Record<string, unknown>>>
@@ -57,7 +57,7 @@ export interface Started {
   readonly ended: Promise<Outcome>
 }
 
-/** A running `serve` that listens. */
+/** A `serve` process that is listening. */
 export interface Serving extends Started {
   readonly url: string
 }
@@ -84,7 +84,7 @@ export function spawnServe(args: readonly string[] = [], options: RunOptions = {
   return { child, output, logged, stop, ended }
 }
 
-/** Starts `serve` on a free port and waits until it says that it listens; throws with all it printed when it ends before. */
+/** Starts `serve` on a free port and waits until it listens. If it exits before, throws with its output. */
 export async function startServe(args: readonly string[] = [], options: RunOptions = {}): Promise<Serving> {
   const started = spawnServe(args, options)
   const { url } = await started.logged('listening')
@@ -96,7 +96,7 @@ function entriesOf(stdout: string): readonly Readonly<Record<string, unknown>>[]
   return lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
 }
 
-/** A folder of its own with these files, by path. */
+/** A temporary folder with these files. */
 export interface Project {
   readonly folder: string
   write(path: string, text: string): Promise<void>

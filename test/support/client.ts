@@ -2,21 +2,21 @@ import { once } from 'node:events'
 import type { Answer } from './leaks.js'
 import { dial, receive } from './wire.js'
 
-/** A client that keeps to its one connection. */
+/** A client with a single connection. */
 export interface Client {
-  /** Rejects when the connection ends without an answer. */
+  /** Rejects if the connection ends without a response. */
   get(path: string): Promise<Answer>
-  /** The process that answers at `/api/pid/`. */
+  /** The process that responds at `/api/pid/`. */
   pid(): Promise<number>
-  /** Resolves when the connection is closed, by whomever. */
+  /** Resolves when the connection is closed by either side. */
   readonly closed: Promise<unknown>
   close(): void
 }
 
-/** Resolves once the connection stands. */
+/** Resolves once connected. */
 export async function connectClient(url: string): Promise<Client> {
   const socket = dial(url)
-  // Each answer is awaited with listeners of its own.
+  // Each response has listeners of its own.
   socket.setMaxListeners(0)
   await once(socket, 'connect')
   socket.on('error', () => {})

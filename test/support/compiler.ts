@@ -21,7 +21,7 @@ const OPTIONS = {
   },
 }
 
-/** What the compiler says of these files under `strict`, a line for each mistake: `plugin.ts:3 Property …`. */
+/** Compiles files under `strict` and returns a line for each error: `plugin.ts:3 Property …`. */
 export async function compileFiles(files: Readonly<Record<string, string>>): Promise<readonly string[]> {
   const config = { compilerOptions: OPTIONS, files: Object.keys(files) }
   const project = await makeProject({
@@ -37,7 +37,7 @@ export async function compileFiles(files: Readonly<Record<string, string>>): Pro
   }
 }
 
-/** The same of a folder that has a `tsconfig.json`. */
+/** The same for a folder with a `tsconfig.json`. */
 export async function compileProject(folder: string): Promise<readonly string[]> {
   const compiler = resolve('node_modules', 'typescript-7', 'bin', 'tsc')
   const said = await promisify(execFile)(process.execPath, [compiler, '-p', folder], { cwd: folder }).then(

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Configurations that are in order, to be changed. */
+/** Valid configurations to mutate. */
 export const SEEDS = [
   readFileSync('resources.yaml', 'utf8'),
   `version: 1
@@ -39,7 +39,7 @@ resources:
 `,
 ]
 
-/** A small generator of pseudo-random numbers below a bound: the same mutations in every run. */
+/** A pseudo-random generator, so that every run has the same mutations. */
 export const createRandom = (seed: number): ((bound: number) => number) => {
   let state = seed
   return (bound) => {
@@ -132,7 +132,7 @@ const flipByte = (bytes: Uint8Array, random: Random): Uint8Array => {
   return flipped
 }
 
-/** One of the seeds with one to three changes, and now and then a flipped bit. */
+/** Returns one of the seeds with one to three changes, and sometimes a flipped bit. */
 export const mutate = (random: Random, seeds: readonly string[] = SEEDS): Uint8Array => {
   let text = pick(seeds, random)
   for (let count = 1 + random(3); count > 0; count -= 1) text = pick(MUTATIONS, random)(text, random)

@@ -6,35 +6,35 @@ import type { Connection, Database, Statement } from '../../src/db/database.js'
 import { openDatabase } from '../../src/db/open.js'
 import { pgliteDatabase, pgliteSettings } from '../../src/db/embedded/pglite.js'
 
-/** A database that is empty at first and gone when it is closed. */
+/** A new, empty database that is dropped when it is closed. */
 export interface TestDatabase extends Database {
-  /** For a process that is started by a test; undefined when the database is embedded in this one. */
+  /** For processes that a test starts; undefined for an embedded database in this process. */
   readonly url: string | undefined
 }
 
-/** What leads a command to the database; nothing when it is embedded, and the command has one of its own. */
+/** The environment that makes a command use the database; empty for an embedded one. */
 export function envOf(database: TestDatabase | undefined): Readonly<Record<string, string>> {
   return database?.url === undefined ? {} : { DATABASE_URL: database.url }
 }
 
-/** A fresh database for processes that a test starts; undefined where each has an embedded one of its own. */
+/** A new database for processes that a test starts; undefined if each has its own embedded one. */
 export async function openOnlyOnServer(): Promise<TestDatabase | undefined> {
   return testDatabaseKind() === 'postgres' ? openTestDatabase() : undefined
 }
 
-/** Which database the tests run on; only for tests that need two sessions, which are then skipped by name. */
+/** The database that tests use; for tests that need two sessions and are otherwise skipped. */
 export function testDatabaseKind(): 'postgres' | 'embedded' {
   return serverUrl() === '' ? 'embedded' : 'postgres'
 }
 
-/** Opens a fresh, empty database and runs `ddl` in it. */
+/** Opens a new, empty database and runs `ddl` in it. */
 export async function openTestDatabase(ddl?: string): Promise<TestDatabase> {
   const database = await OPENERS[testDatabaseKind()]()
   if (ddl !== undefined) await database.query({ text: ddl, values: [] })
   return database
 }
 
-/** The same database, and the statements that it is sent, within transactions too, in order. */
+/** Records the statements sent to a database, including those in transactions, in order. */
 export function watchDatabase(database: Database): { readonly watched: Database; readonly sent: Statement[] } {
   const sent: Statement[] = []
   const watch = (connection: Connection): Connection => ({
@@ -80,14 +80,14 @@ async function administer(statement: string): Promise<void> {
 }
 
 declare global {
-  /** The embedded databases of this worker, which outlive a test file. */
+  /** The embedded databases of this worker, which are reused by later test files. */
   var embeddedDatabases: {
     take(dump: string, settings: readonly string[]): Promise<PGlite>
     giveBack(database: PGlite): Promise<void>
   }
 }
 
-// Starting one takes a second, so the tests of a file share those that are free.
+// Starting one takes a second, so the tests of a file reuse free ones.
 const free: PGlite[] = []
 let fileDone = false
 
@@ -121,7 +121,7 @@ const EMPTY = `
   end $$;
   create schema public`
 
-/** The same database, closed in another way. A copy would call its getters. */
+/** The same database with another `close`. A copy would call its getters. */
 function derive(database: Database, url: string | undefined, end: () => Promise<void>): TestDatabase {
   let ended: Promise<void> | undefined
   const close = () => (ended ??= end())

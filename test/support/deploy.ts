@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { parseAllDocuments } from 'yaml'
 
-/** Any part of a document that others' schemas describe. */
+/** A part of a document with a foreign schema. */
 export interface Part {
   readonly [key: string]: Part & string & number & readonly Part[]
 }
 
-/** One instruction of a Dockerfile, its lines joined. */
+/** One instruction of a Dockerfile, with its lines joined. */
 export interface Instruction {
   readonly name: string
   readonly text: string
@@ -15,9 +15,9 @@ export interface Instruction {
 
 export const read = (file: string): string => readFileSync(file, 'utf8')
 
-/** The files of `deploy/`, as they are; throws what is wrong with their YAML. */
+/** The files of `deploy/`; throws if their YAML is invalid. */
 export const dockerfile = instructionsOf(read('deploy/Dockerfile'))
-/** The instructions of the stage that is run. */
+/** The instructions of the final stage. */
 export const image = dockerfile.slice(dockerfile.findLastIndex(({ name }) => name === 'FROM'))
 export const imageEnvironment = Object.fromEntries(
   image.filter(({ name }) => name === 'ENV').flatMap(({ words }) => words.map((word) => word.split('='))),
@@ -32,14 +32,14 @@ export const podOf = (kind: string): Part => objectOf(kind)['spec']?.['template'
 export const containerOf = (kind: string): Part => podOf(kind)['containers']?.[0] ?? {}
 export const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : [])
 
-/** The text of the first instruction of that name in the stage that is run. */
+/** The first instruction of this name in the final stage. */
 export const instruction = (name: string): string => image.find((one) => one.name === name)?.text ?? ''
 
-/** The words of an instruction in its exec form. */
+/** The words of an instruction in exec form. */
 export const execForm = (name: string): readonly string[] =>
   listOf(JSON.parse(instruction(name).replace(/^.*?\bCMD /, '')))
 
-/** The instructions of a Dockerfile. */
+/** Parses the instructions of a Dockerfile. */
 export function instructionsOf(text: string): readonly Instruction[] {
   const lines = text.split('\n').filter((line) => !/^\s*(#|$)/.test(line))
   return lines
@@ -52,7 +52,7 @@ export function instructionsOf(text: string): readonly Instruction[] {
     })
 }
 
-/** The documents of a file of YAML; throws what is wrong with one. */
+/** Parses the documents of a YAML file; throws if one is invalid. */
 export function documentsOf(file: string): readonly Part[] {
   return parseAllDocuments(read(file), { merge: true }).map((document) => {
     const [fault] = [...document.errors, ...document.warnings]

@@ -7,14 +7,14 @@ import { splitStatements } from '../../src/migrations/files/statements.js'
 import type { Project } from './cli.js'
 import type { TestDatabase } from './database.js'
 
-/** The SQL of a schema that somebody else has made: `shop`, `clinic` or `forum`, each with 20 tables or more. */
+/** The SQL of a foreign schema: `shop`, `clinic` or `forum`, each with at least 20 tables. */
 export const existingSchema = (name: string): Promise<string> =>
   readFile(join('test', 'fixtures', 'existing', `${name}.sql`), 'utf8')
 
-/** A database that commands of a project find; its address is undefined when it is in the folder. */
+/** The database of a project; its URL is undefined if it is in the folder. */
 export type ProjectDatabase = Connection & Pick<TestDatabase, 'url'>
 
-/** Works with the database that commands of a project find: the one on the server, or that in its folder. */
+/** Runs work with the database that a project's commands use: the one on the server, or the one in its folder. */
 export async function onProjectDatabase<T>(
   { folder }: Project,
   database: TestDatabase | undefined,
@@ -29,21 +29,21 @@ export async function onProjectDatabase<T>(
   }
 }
 
-/** What of those schemas no migration records, and how it goes: it is named, and left to whoever made it. */
+/** Objects of these schemas that no migration records; they are reported and left alone. */
 export const UNRECORDED: Readonly<Record<string, string>> = {
   shop: 'drop view active_products',
   clinic: '',
   forum: 'drop materialized view top_users; drop trigger count_edits on posts; drop function touch; drop table logs',
 }
 
-/** Runs statements one after the other. */
+/** Runs statements one after another. */
 export async function runSql(connection: Connection, sql: string): Promise<void> {
   for (const { text } of splitStatements(sql)) await connection.query({ text, values: [] })
 }
 
 /**
- * Makes every check anew, out of what the database says of it. PostgreSQL prints `in (…)` in one way when somebody wrote it, and
- * in another once it has read what it printed; the same checks are spelled the same after this.
+ * Recreates every check from its definition in the database. PostgreSQL prints `in (…)` differently before and after reparsing its own output;
+ * afterwards, equal checks have equal texts.
  */
 export async function tellChecksAgain(connection: Connection): Promise<void> {
   for (const { name: table, constraints } of await readCatalog(connection)) {

@@ -1,4 +1,4 @@
-// The ending is .ts because Jest loads this file without the mapping of names that tests have.
+// The extension is .ts because Jest loads this file without the tests' module mapping.
 import { existsSync } from 'node:fs'
 import {
   type TestServer,
@@ -11,7 +11,7 @@ import {
 } from './servers.ts'
 
 declare global {
-  /** Handed from Jest's global set-up to its tear-down, which run in one process. */
+  /** Passed from Jest's global set-up to its tear-down, which run in one process. */
   var testServer: TestServer | undefined
 }
 
@@ -23,12 +23,12 @@ interface Source {
   readonly start: () => Promise<TestServer>
 }
 
-/** In this order. A source that says it is available and then fails is an error, never passed over in silence. */
+/** In order of preference. A source that is available but fails is an error, never skipped silently. */
 const SOURCES: readonly Source[] = [
   { kind: 'given', available: () => process.env.TEST_DATABASE_URL !== undefined, start: fromEnvironment },
   {
     kind: 'docker',
-    // The command proves nothing: it may be installed with no engine.
+    // The docker command alone proves nothing: it may be installed without an engine.
     available: () => process.env.DOCKER_HOST !== undefined || existsSync('/var/run/docker.sock'),
     start: fromDocker,
   },
@@ -37,7 +37,7 @@ const SOURCES: readonly Source[] = [
   { kind: 'none', available: () => false, start: none },
 ]
 
-/** Decides once which database the tests run on, starts it, and tells the workers by the environment. */
+/** Chooses and starts the database for the tests, and passes it to the workers by the environment. */
 export default async function setUp(): Promise<void> {
   const forced = process.env.SNIPPETCTL_TEST_DB
   const source = SOURCES.find(({ kind, available }) => (forced ? kind === forced : available()))

@@ -1,4 +1,4 @@
-/** Stops what the set-up has started, and nothing else. */
+/** Stops only what the set-up has started. */
 export default async function tearDown(): Promise<void> {
   await globalThis.testServer?.stop()
 }

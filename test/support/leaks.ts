@@ -1,26 +1,26 @@
 import { expect } from '@jest/globals'
 
-/** An answer, however it was received. Header names are lower-case. */
+/** A response, however it was received. Header names are lower-case. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** What no client may ever read: SQL, PostgreSQL's words, stacks, files of ours, addresses of databases. */
+/** Text that no client may ever see: SQL, PostgreSQL's messages, stacks, our file names, database URLs. */
 const LEAKS =
   /select |insert into|relation "|constraint|SQLSTATE|node_modules|\.[cm]?[jt]s:\d+|at \w+ \(|postgres:\/\/|ECONN|stack/i
 
 const FORBIDDEN_HEADERS = ['server', 'x-powered-by', 'access-control-allow-origin']
 const JSON_TYPES = ['application/json', 'application/problem+json']
 
-/** What everything that leaves the process keeps to: nothing of the inside in it, and none of the given private values. */
+/** Expects output without internals and without the given private values. */
 export function expectNoLeak(text: string, canaries: readonly string[] = []): void {
   expect(text).not.toMatch(LEAKS)
   for (const canary of canaries) expect(text).not.toContain(canary)
 }
 
-/** What every answer keeps to: no leak, the protective headers, a request id, and JSON for every error. */
+/** Expects a sound response: no leak, the security headers, a request ID, and JSON for every error. */
 export function expectSound(answer: Answer, canaries: readonly string[] = []): void {
   const { status, headers, body } = answer
   expectNoLeak(`${JSON.stringify(headers)}\n${body}`, canaries)
@@ -38,7 +38,7 @@ export function expectSound(answer: Answer, canaries: readonly string[] = []): v
   expect(JSON.parse(body)).toEqual(expect.any(Object))
 }
 
-/** Whether an earlier request left something behind that later ones would see. */
+/** Fails if an earlier request has polluted a prototype. */
 export function expectCleanPrototype(): void {
   const names: string[] = []
   for (const name in {}) names.push(name)

@@ -55,7 +55,7 @@ const BOOKS: readonly (readonly [
   ['The Lathe of Heaven', 1, 'published', '9.10', 14],
 ]
 
-/** Serves a small library, with books in it. */
+/** Serves a small library that contains books. */
 export async function startLibrary(): Promise<Api> {
   const api = await startApi(LIBRARY)
   for (const name of AUTHORS) await api.send('POST', '/api/authors/', { name })

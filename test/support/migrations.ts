@@ -7,11 +7,11 @@ import type { Connection } from '../../src/db/database.js'
 import type { Json } from '../../src/json.js'
 import { specOf as specOfText } from './config.js'
 
-/** A folder of migrations that is gone after the test. */
+/** A temporary folder of migrations. */
 export interface Folder {
   readonly path: string
   write(name: string, text: string): Promise<void>
-  /** @param file its path, or its name */
+  /** @param file its path or name */
   remove(file: string): Promise<void>
   names(): Promise<readonly string[]>
 }
@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const path of made.splice(0)) await rm(path, { recursive: true })
 })
 
-/** Makes a folder with these files. */
+/** Creates a folder with these files. */
 export async function makeFolder(files: Readonly<Record<string, string>> = {}): Promise<Folder> {
   const path = await mkdtemp(join(tmpdir(), 'migrations-'))
   made.push(path)
@@ -36,7 +36,7 @@ export async function makeFolder(files: Readonly<Record<string, string>> = {}): 
   }
 }
 
-/** The spec of a configuration that has only these models; JSON is YAML. */
+/** The spec of a configuration with only these models; JSON is YAML. */
 export function specOf(models: { readonly [name: string]: Json }, dropped: readonly string[] = []): AppSpec {
   const tables = dropped.length > 0 ? { dropped } : {}
   return specOfText(JSON.stringify({ version: 1, models, ...tables }))
@@ -49,7 +49,7 @@ export async function tablesOf(database: Connection): Promise<readonly string[]>
   return (await database.query({ text, values: [] })).rows.map(([name]) => name ?? '')
 }
 
-/** What an action that must fail says, with the folder left out of it. */
+/** The message of an action that must fail, without the folder's path. */
 export async function failureOf(work: Promise<unknown>, folder?: Folder): Promise<string> {
   return work.then(
     () => 'it did not fail',

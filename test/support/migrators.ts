@@ -12,7 +12,7 @@ const MIGRATOR = `
   await migrateUp(database, process.env.FOLDER)
   await database.close()`
 
-/** The program of a migrator that is a process of its own. */
+/** Compiles a migrator that runs as its own process. */
 export async function buildMigrator(): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: MIGRATOR, resolveDir: process.cwd(), loader: 'ts' },
@@ -40,7 +40,7 @@ export function startMigrator(
   return child
 }
 
-/** Ends a process as a power cut would. */
+/** Kills a process without a chance to clean up, like a power cut. */
 export async function killNow(child: ChildProcess): Promise<void> {
   const exit = once(child, 'exit')
   child.kill('SIGKILL')
@@ -52,12 +52,12 @@ export async function until(database: TestDatabase, condition: string): Promise<
   for (;;) {
     const { rows } = await database.query({ text: `select (${condition})::text`, values: [] })
     if (rows[0]?.[0] === 'true') return
-    // A busy look would take the processor from the migrator that it looks for.
+    // Polling faster would take processor time from the migrator.
     await delay(20)
   }
 }
 
-/** Starts work while another session holds what `lock` takes, and lets go as soon as the condition is met. */
+/** Starts work while another session holds the lock of `lock`, and releases it once the condition is met. */
 export async function whileHeld<T>(
   database: TestDatabase,
   { lock, condition }: { readonly lock: string; readonly condition: string },

@@ -1,6 +1,6 @@
 import type { Database } from '../../src/internal.js'
 
-/** Books and their authors, at one prefix and at a mount for each dialect. */
+/** Books and authors, at one prefix and at a mount for each dialect. */
 export const MOUNTED = `version: 1
 models:
   author:
@@ -34,7 +34,7 @@ mounts:
   - { path: /crud, dialect: crud }
 `
 
-/** Books there are: `Book 01` to `Book 42`, of 10 to 420 pages, by three authors in turn, every second one published. */
+/** The number of books: `Book 01` to `Book 42`, of 10 to 420 pages, by three authors in turn, every second one published. */
 export const BOOKS = 42
 
 /** Writes the books and their authors. */

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 const PROGRAM = '/usr/sbin/nginx'
 
-/** Whether nginx is installed; `apt-get install nginx` does it on Debian. */
+/** Whether nginx is installed (`apt-get install nginx` on Debian). */
 export const hasNginx = existsSync(PROGRAM)
 
 /** A running nginx. */
@@ -16,7 +16,7 @@ export interface Nginx {
   stop(): Promise<void>
 }
 
-/** Starts nginx with one file of sites, whose `listen 8080` becomes a free port. All that it writes goes to `folder`. */
+/** Starts nginx with a site file, whose `listen 8080` becomes a free port. All of its output goes to `folder`. */
 export async function startNginx(folder: string, sites: string): Promise<Nginx> {
   const port = await freePort()
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']

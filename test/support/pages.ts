@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { COMMAND, inherited } from './cli.js'
 
-/** A fenced block of a page. After the language may stand the file that it is: ```` ```yaml resources.yaml ````. */
+/** A fenced block of a page. A file name may follow the language: ```` ```yaml resources.yaml ````. */
 export interface Block {
   readonly language: string
   readonly file: string | undefined
   readonly text: string
-  /** In the page, counted from 1. */
+  /** The line in the page, from 1. */
   readonly line: number
 }
 
@@ -25,7 +25,7 @@ export function blocksOf(page: string): readonly Block[] {
   )
 }
 
-/** A command of a console block, and what stands below it. `^C` stops the server. */
+/** A command of a console block, and its output. `^C` stops the server. */
 export interface Step {
   readonly command: string
   readonly output: string
@@ -54,17 +54,17 @@ export function renderSteps(steps: readonly Step[]): string {
     .join('')
 }
 
-/** Where the commands of one page run: a copy of this checkout, as far as it serves the application. */
+/** Where the commands of one page run: a copy of the parts of this checkout that serve the application. */
 export interface Shell {
   readonly folder: string
-  /** Runs a command, or starts it when it serves; answers what a reader sees at the terminal. */
+  /** Runs a command, or starts it if it serves; returns what a reader sees in the terminal. */
   run(command: string): Promise<string>
   /** Stops the server, if any, and removes the folder. */
   remove(): Promise<void>
 }
 
 const LAUNCHER = `'${COMMAND}'`
-/** So that the program behaves as at a terminal, which is where readers are. */
+/** Makes the program behave as in a terminal, which is where readers run it. */
 const TERMINAL = '--import data:text/javascript,process.stdout.isTTY=process.stderr.isTTY=true'
 const PORT = 8000
 const PROGRAM =
@@ -92,17 +92,17 @@ export async function openShell(): Promise<Shell> {
     return { child, state, ended: once(child, 'close') }
   }
 
-  /** The command as it is run here: the program of this checkout, on the port that the server has. */
+  /** Translates a documented command to this checkout and the server's port. */
   const translate = (command: string): string =>
     command
       .replace(/^npm start$/, scripts.start.replace(/^exec /, ''))
       .replaceAll(PROGRAM, `node ${LAUNCHER}`)
       .replaceAll(`localhost:${PORT}`, `127.0.0.1:${port}`)
 
-  /** What differs from run to run, as the pages write it. The one place that knows. */
+  /** Replaces everything that differs between runs by what the pages write. Only this function knows what differs. */
   const settle = (output: string): string =>
     output
-      // The bar of work that takes long.
+      // The progress bar.
       .replaceAll(/\r\u001b\[K(?:\[[#.]+\] \d+ % {2}\d+ \w+)?/g, '')
       .replaceAll('\r', '')
       .replaceAll(folder, '<project>')
@@ -121,7 +121,7 @@ export async function openShell(): Promise<Shell> {
       .replace(/^\n+|\s+$/g, '')
 
   async function serve(command: string): Promise<string> {
-    // Without a shell in between, so that signals reach it.
+    // Without an intermediate shell, so that signals reach the server.
     server = start(`exec ${command}`)
     const { child, state, ended } = server
     const early = ended.then(() => Promise.reject(new Error(`the server ended:\n${state.output}`)))
@@ -159,7 +159,7 @@ export async function openShell(): Promise<Shell> {
   }
 }
 
-/** Applies a diff without line numbers: the lines it keeps and takes away stand once in the file, in this order. */
+/** Applies a diff without line numbers: the kept and removed lines must appear once in the file, in this order. */
 export async function applyDiff(file: string, diff: string): Promise<void> {
   let text = await readFile(file, 'utf8')
   for (const hunk of diff.split(/^@@.*\n/m).filter((each) => each !== '')) {

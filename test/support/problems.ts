@@ -1,4 +1,4 @@
-/** The status of a problem, the last part of its type, and when to try again. */
+/** The status of a problem, the last part of its type, and `Retry-After`. */
 export async function problemOf(
   answer: Response,
 ): Promise<readonly [status: number, type: string | undefined, retryAfter: string | null]> {

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
-/** A record as a client has it. */
+/** A record as a client sees it. */
 export type Item = Readonly<Record<string, unknown>>
 
 type Ids = readonly unknown[]
 
-/** What react-admin calls of a data provider. */
+/** The methods of a data provider that react-admin calls. */
 export interface ReactAdminProvider {
   getList(resource: string, params: ListParams): Promise<{ readonly data: readonly Item[]; readonly total: number }>
   getOne(resource: string, params: { readonly id: unknown }): Promise<{ readonly data: Item }>
@@ -39,7 +39,7 @@ interface Change {
   readonly previousData?: Item
 }
 
-/** What refine calls of a data provider; it does by single calls what one does not have. */
+/** The methods of a data provider that refine calls; missing ones are replaced by single calls. */
 export interface RefineProvider {
   getList(params: RefineList): Promise<{ readonly data: readonly Item[]; readonly total: number }>
   getOne(params: { readonly resource: string; readonly id: unknown }): Promise<{ readonly data: Item }>
@@ -67,7 +67,7 @@ interface RefineChange {
   readonly variables: Item
 }
 
-/** The providers, unmodified. */
+/** The unmodified providers. */
 export interface Providers {
   readonly simpleRest: (url: string) => ReactAdminProvider
   readonly jsonServer: (url: string) => ReactAdminProvider
@@ -77,7 +77,7 @@ export interface Providers {
   readonly createSimpleRestDataProvider: (at: { readonly apiURL: string }) => { readonly dataProvider: RefineProvider }
 }
 
-/** Loads them as a browser would: react-admin's core alone is thousands of files, of which they use one function. */
+/** Bundles them as for a browser: react-admin's core alone has thousands of files, of which they use one function. */
 export async function loadProviders(): Promise<Providers> {
   const folder = await mkdtemp(join(tmpdir(), 'snippetctl-providers-'))
   const outfile = join(folder, 'providers.mjs')

@@ -4,8 +4,8 @@ import type { Connection } from '../../src/db/database.js'
 import type { TestDatabase } from './database.js'
 
 /**
- * Everything that the schema of a database is, without the order of columns and without the journal, as text. `pg_dump` says it
- * where it is installed and as new as the server; elsewhere the views of the SQL standard and PostgreSQL's own lists do.
+ * Describes the complete schema of a database as text, without the order of columns and the journal. Uses `pg_dump` if it is installed and as new as
+ * the server; otherwise the information schema and PostgreSQL's catalogue.
  */
 export async function describeSchema(database: Connection & Pick<TestDatabase, 'url'>): Promise<string> {
   const dumped = database.url === undefined ? undefined : await dump(database.url)

@@ -5,7 +5,7 @@ import type { Json } from '../../src/json.js'
 export type Fields = { readonly [name: string]: Json }
 type Definition = { readonly [key: string]: Json }
 
-/** The models of a configuration, and the tables that it says may go. */
+/** The models of a configuration, and the tables that may be dropped. */
 export interface Schema {
   readonly models: { readonly [name: string]: Json }
   readonly dropped: readonly string[]
@@ -57,7 +57,7 @@ type Drawn = readonly (readonly [
   { key: string; fields: [string, Definition][]; indexes: [string[], boolean][] },
 ])[]
 
-/** What was drawn, with nothing that points to what is not there. */
+/** Removes references to missing models and fields from generated models. */
 function settle(drawn: Drawn): { readonly [name: string]: Definition } {
   const names = new Set(drawn.map(([name]) => name))
   return Object.fromEntries(
@@ -82,7 +82,7 @@ const fieldsOf = (value: Definition | undefined): Fields => (value?.['fields'] ?
 const columnOf = (name: string, field: Json | undefined): string =>
   (field as Definition | undefined)?.['type'] === 'belongs_to' ? `${name}_id` : name
 
-/** Says of each column that is gone whether it was renamed, by the coins, or may go. */
+/** Declares for each removed column, by the coins, whether it was renamed or may be dropped. */
 function declareFields(old: Definition | undefined, now: Definition, coins: readonly boolean[]): Definition {
   if (old === undefined) return now
   const [before, after] = [fieldsOf(old), fieldsOf(now)]
@@ -101,7 +101,7 @@ function declareFields(old: Definition | undefined, now: Definition, coins: read
   return { ...now, fields, ...(dropped.length > 0 && { dropped }) }
 }
 
-/** Two schemas, the second of which declares its renames and drops. */
+/** Two schemas; the second one declares its renames and drops. */
 export const schemaPairs: fc.Arbitrary<readonly [Schema, Schema]> = fc
   .tuple(schema, schema, fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }))
   .map(([one, other, coins]) => {

@@ -6,10 +6,10 @@ import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
-/** Where tests get their databases from. */
+/** A source of databases for tests. */
 export interface TestServer {
   readonly description: string
-  /** Read by `database.ts` in the workers: a URL of a server, or the file of a PGlite dump. */
+  /** Read by `database.ts` in the workers: a server's URL, or the file of a PGlite dump. */
   readonly environment: { readonly SNIPPETCTL_TEST_URL: string; readonly SNIPPETCTL_TEST_DUMP: string }
   stop(): Promise<void>
 }
@@ -21,9 +21,9 @@ export async function fromEnvironment(): Promise<TestServer> {
   return { description: `PostgreSQL ${version} of TEST_DATABASE_URL`, environment: server(url), stop: async () => {} }
 }
 
-/** A container of its own. */
+/** A temporary container. */
 export async function fromDocker(): Promise<TestServer> {
-  // Loaded only when it is needed: it takes half a second.
+  // Loaded on demand, because it takes half a second.
   const { PostgreSqlContainer } = await import('@testcontainers/postgresql')
   const container = await new PostgreSqlContainer('postgres:16-alpine').withCommand(['-c', 'fsync=off']).start()
   const url = container.getConnectionUri()
@@ -36,7 +36,7 @@ export async function fromDocker(): Promise<TestServer> {
   }
 }
 
-/** PostgreSQL as installed on this machine, started on a socket in a directory of its own. */
+/** The PostgreSQL installed on this machine, with a socket in a temporary directory. */
 export async function fromInstalled(): Promise<TestServer> {
   const cluster = createCluster()
   const version = await cluster.start()
@@ -51,29 +51,29 @@ export async function fromInstalled(): Promise<TestServer> {
 export interface Cluster {
   readonly url: string
   /**
-   * Resolves with the version once the server answers.
-   * @param fullAt the size in bytes past which no file grows, as if the disk were full; it must leave room for 16 MiB of log
+   * Resolves with the version once the server responds.
+   * @param fullAt the maximum size of files in bytes, which simulates a full disk; it must leave room for 16 MiB of log
    */
   start(fullAt?: number): Promise<string>
-  /** Breaks all connections, by default in the rudest way. */
+  /** Breaks all connections, by default without notice. */
   stop(signal?: 'SIGINT' | 'SIGQUIT'): Promise<void>
-  /** Makes a server that follows this one, which must be running; it is not running yet. */
+  /** Creates a stopped replica of this running server. */
   replicate(): Cluster
   remove(): Promise<void>
 }
 
-/** How a server is set up, where it is not for tests. */
+/** The set-up of a server other than the one for tests. */
 interface ClusterOptions {
   readonly settings?: readonly string[]
   readonly port?: number
-  /** The URL of the server that it follows; without one it is empty. */
+  /** The URL of the server that it replicates; without one it is empty. */
   readonly original?: string
 }
 
-/** Nothing has to outlive the tests, and nobody else may connect. */
+/** No data needs to survive, and nobody else may connect. */
 const TEST_SETTINGS = ['fsync=off', 'listen_addresses=', 'max_connections=200']
 
-/** Makes a server from the installed binaries; it is not running yet. */
+/** Creates a stopped server from the installed binaries. */
 export function createCluster({ settings = TEST_SETTINGS, port = 5432, original }: ClusterOptions = {}): Cluster {
   const binaries = installedBinaries()
   if (binaries === undefined)
@@ -120,16 +120,13 @@ function initdb(data: string): [string, ...string[]] {
   return ['initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']
 }
 
-/**
- * A command whose files cannot grow past a size. A limit that is no multiple of a page makes the last write a short one, which is
- * what a full disk does.
- */
+/** Limits the size of a command's files. A limit that is not a multiple of a page makes the last write a short one, like a full disk. */
 export function withFullDisk(command: readonly string[], fullAt?: number): [string, ...string[]] {
   const blocks = fullAt === undefined ? 'unlimited' : String(Math.floor(fullAt / 512) | 1)
   return ['sh', '-c', 'ulimit -f "$0" && exec "$@"', blocks, ...command]
 }
 
-/** PGlite in each worker's memory, restored from a dump: a quarter of the time that a first start takes. */
+/** PGlite in each worker's memory, restored from a dump in a quarter of the time of a first start. */
 export async function embedded(): Promise<TestServer> {
   const { PGlite } = await import('@electric-sql/pglite')
   const pglite = await PGlite.create()
@@ -146,7 +143,7 @@ export async function embedded(): Promise<TestServer> {
   }
 }
 
-/** No database, for tests that use none. */
+/** No database, for tests that need none. */
 export async function none(): Promise<TestServer> {
   const environment = { SNIPPETCTL_TEST_URL: '', SNIPPETCTL_TEST_DUMP: '' }
   return { description: 'none', environment, stop: async () => {} }
@@ -161,11 +158,11 @@ export function installedBinaries(): string | undefined {
     ...versions.map((version) => join(packaged, version, 'bin')),
   ]
   const found = directories.find((directory) => existsSync(join(directory, 'initdb')))
-  // Some have a link to it elsewhere, and not to every program beside it.
+  // Some distributions link initdb elsewhere without the other programs.
   return found === undefined ? undefined : dirname(realpathSync(join(found, 'initdb')))
 }
 
-/** The user that PostgreSQL runs as, because it refuses to run as root; undefined where it may run as we do. */
+/** The user that runs PostgreSQL, which rejects root; undefined if our own user can. */
 export function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))

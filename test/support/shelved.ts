@@ -1,4 +1,4 @@
-/** A configuration of resources over books on shelves. Their paths have no prefix. */
+/** A configuration of resources for books on shelves. Their paths have no prefix. */
 export const shelvedBooks = (resources: string): string => `version: 1
 api: { prefix: "" }
 models:

@@ -2,7 +2,7 @@ import { makeProject, type Outcome, type Project, runCli } from './cli.js'
 import { ddlOf, specOf } from './config.js'
 import { envOf, openOnlyOnServer } from './database.js'
 
-/** A field of every type, relations, keys of their own, and what the server sets or keeps to itself. */
+/** A field of every type, relations, custom keys, and server-set and private fields. */
 export const SHELVES = `version: 1
 models:
   author:
@@ -37,15 +37,15 @@ resources:
   author: { model: author, path: /authors/ }
 `
 
-/** A project of SHELVES with its tables made, on the kind of database that the tests run on. */
+/** A project of SHELVES with its tables, in the kind of database that the tests use. */
 export interface Shelves {
   readonly project: Project
-  /** Runs the command there. */
+  /** Runs the command in the project. */
   run(...args: readonly string[]): Promise<Outcome>
   remove(): Promise<void>
 }
 
-/** Makes the project; `embedded` keeps it on an embedded database whatever the tests run on. */
+/** Creates the project; `embedded` selects an embedded database whatever the tests use. */
 export async function openShelves({ embedded = false } = {}): Promise<Shelves> {
   const migration = `-- up\n\n${ddlOf(specOf(SHELVES))}`
   const project = await makeProject({ 'resources.yaml': SHELVES, 'migrations/0001_all.sql': migration })

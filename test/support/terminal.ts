@@ -2,12 +2,12 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { COMMAND, inherited } from './cli.js'
 
-/** A command at a terminal. */
+/** A command in a terminal. */
 export interface AtTerminal {
-  /** Resolves once the terminal shows a text that it has not shown before. */
+  /** Resolves once the terminal shows new output with this text. */
   shows(text: string): Promise<void>
   type(text: string): void
-  /** The exit code, and all that was shown. */
+  /** The exit code and all output. */
   readonly ended: Promise<{ readonly code: number | null; readonly shown: string }>
 }
 
@@ -16,19 +16,19 @@ interface Wishes {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** A way to have a terminal where nobody sits. */
+/** A way to provide a terminal. */
 export interface Terminal {
   readonly name: string
   readonly available: boolean
   start(args: readonly string[], wishes: Wishes): AtTerminal
 }
 
-/** Pipes that say of themselves that they are a terminal: Node has no other. */
+/** Pipes that claim to be a terminal, because Node cannot create one. */
 const PRETENCE = `data:text/javascript,process.stdin.isTTY = process.stderr.isTTY = true`
 
 const quote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`
 
-/** The terminals of this machine. `script` of util-linux gives a real one. */
+/** The terminals of this machine. `script` of util-linux provides a real one. */
 export const TERMINALS: readonly Terminal[] = [
   {
     name: 'pipes that say that they are one',

@@ -1,23 +1,23 @@
 import { connect, type Socket } from 'node:net'
 import { type Answer, expectSound } from './leaks.js'
 
-/** What came back over one connection. */
+/** The responses on one connection. */
 export interface Received {
-  /** In order, interim ones such as `100 Continue` included. */
+  /** In order, including interim ones such as `100 Continue`. */
   readonly answers: readonly Answer[]
   readonly closed: boolean
-  /** Bytes after the last complete answer. */
+  /** Bytes after the last complete response. */
   readonly rest: string
 }
 
 interface Wishes {
-  /** Resolves after so many answers; otherwise when the server closes. */
+  /** Resolves after this many responses; otherwise when the server closes. */
   readonly answers?: number
-  /** Methods of the requests, when there are answers without a body among them. */
+  /** The methods of the requests, if some responses have no body. */
   readonly methods?: readonly string[]
 }
 
-/** Sends bytes as they are, which no HTTP client would, and reads the answers; each must be sound. */
+/** Sends raw bytes, which no HTTP client would, and parses the responses; each must be sound. */
 export async function talk(url: string, bytes: string | Uint8Array, wishes: Wishes = {}): Promise<Received> {
   const socket = dial(url)
   socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
@@ -33,7 +33,7 @@ export function dial(url: string): Socket {
   return connect({ host: hostname, port: Number(port) })
 }
 
-/** Reads answers until there are enough or the connection ends. */
+/** Reads responses until there are enough or the connection ends. */
 export function receive(
   socket: Socket,
   { answers: wanted = Number.POSITIVE_INFINITY, methods = [] }: Wishes = {},
