@@ -1,19 +1,19 @@
-/** An answer as it stood on the wire. Header names are lower-case. */
+/** A response as received. Header names are lower-case. */
 export interface RawAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** Reads answers off the bytes of one connection. */
+/** Parses responses from the bytes of one connection. */
 export interface AnswerReader {
   readonly answers: readonly RawAnswer[]
   read(bytes: Buffer): void
-  /** What is left behind the last whole answer. */
+  /** The bytes after the last complete response. */
   rest(): string
 }
 
-/** @param method of the requests, which says whether answers have bodies */
+/** @param method the method of the requests, which determines whether responses have bodies */
 export function createAnswerReader(method: string): AnswerReader {
   const answers: RawAnswer[] = []
   let bytes: Buffer = Buffer.alloc(0)

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createClient, type Question } from './client.js'
 
-/** How many requests of each path got which answer; a connection that was cut is 0. */
+/** How many requests for each path got which status; 0 is a connection that was cut. */
 export type AttackReport = Readonly<Record<string, number>>
 
 const WRITERS = 200
@@ -21,7 +21,7 @@ const CHANGE = { method: 'PATCH', path: '/counters/1/', body: { count: 1 } }
 const LETTER = { method: 'POST', path: '/letters/', body: { body: 'never' } }
 const PART = { method: 'POST', path: '/parts/', body: { number: '1'.repeat(10_000) } }
 
-// The attackers of T23: says `begun`, and, once it is told to end, what came of the requests. It ends with the trial.
+// The attackers of T23: reports `begun`, and when it is told to end, the statuses. It ends with the trial.
 const [port = 0, readers = 0] = process.argv.slice(2).map(Number)
 const answers: Record<string, number> = {}
 const client = createClient(port, WRITERS + HOOKS + COSTLY)
@@ -50,7 +50,7 @@ async function askAgain(question: Question): Promise<never> {
   }
 }
 
-/** Sends the header once more for each piece of an answer. */
+/** Sends the header again for each piece of a response. */
 function sendHeaderAgain(socket: Socket): void {
   socket.on('data', () => {
     count('the longest header')

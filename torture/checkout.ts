@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { HOME } from '../bench/contestants.js'
 
-/** What is not copied: it is large, or belongs to this checkout alone. */
+/** What is not copied: large folders, and folders that belong to this checkout alone. */
 const LEFT_OUT = new Set(['node_modules', 'dist', '.snippetctl', '.git', 'coverage'])
 
 /** Copies the sources to a new temporary folder, as if they were cloned there. */

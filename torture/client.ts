@@ -1,13 +1,13 @@
 import { Agent, request } from 'node:http'
 
-/** What is asked. */
+/** A request. */
 export interface Question {
   readonly method?: string
   readonly path: string
   readonly body?: unknown
 }
 
-/** What came of it; `status` is 0 when there was no whole answer, and `failure` says why. */
+/** The result; `status` is 0 without a complete response, and `failure` says why. */
 export interface Answered {
   readonly status: number
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
@@ -73,7 +73,7 @@ export function createClient(port: number, connections: number, patience = PATIE
   return { ask, close: () => agent.destroy() }
 }
 
-/** Asks again and again until the answer is 200; resolves with the milliseconds that took. */
+/** Polls until the status is 200; resolves with the milliseconds that took. */
 export async function untilAnswered(port: number, path: string, patience = 30_000): Promise<number> {
   const client = createClient(port, 1)
   const started = performance.now()

@@ -8,19 +8,19 @@ import { createProgram } from '../cli/program.js'
 import { createService, loadApplication, openDatabase } from '../src/internal.js'
 import { createAll, wantedTables } from '../src/migrations/plan/sql.js'
 
-/** What a parent wants to know of one text. */
+/** A configuration to try. */
 export interface ConfigQuestion {
   readonly text: string
   /** An empty database on which an accepted configuration is served. */
   readonly url?: string
 }
 
-/** What became of it. */
+/** The result. */
 export interface ConfigVerdict {
   readonly accepted: boolean
   /** Mistakes that are not told with a place inside the file. */
   readonly placeless: readonly string[]
-  /** What its own routes answered that they must not. */
+  /** Invalid responses of the configuration's own routes. */
   readonly unserved: readonly string[]
   readonly milliseconds: number
   readonly rss: number

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { HOME } from '../bench/contestants.js'
 import type { Arena } from './trial.js'
 
-/** What became of some files of the suite. */
+/** The results of some test files. */
 export interface Suite {
   readonly passed: number
   /** Names of tests that failed, and of files that could not run. */
@@ -15,7 +15,7 @@ export interface Suite {
   readonly skipped: number
 }
 
-/** What of Jest's report is read. */
+/** The parts of Jest's report that are used. */
 export interface JestReport {
   readonly numPassedTests: number
   readonly numPendingTests: number
@@ -48,7 +48,7 @@ export async function runJest(
     '--disable-warning=ExperimentalWarning',
     join(home, 'node_modules/jest/bin/jest.js'),
   ]
-  // What fails may leave something open, which would keep the process for ever.
+  // A failed test may leave something open, which would keep the process running forever.
   const options = [
     '--json',
     '--forceExit',

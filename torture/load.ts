@@ -2,18 +2,18 @@ import type { Random } from './random.js'
 import { type Answered, type Client, createClient, type Question } from './client.js'
 import { idOf, RECORDS, recordOf } from './writers.js'
 
-/** What a load came to. Times are milliseconds, of answers that were good. */
+/** The results of a load. Times are in ms, for successful responses. */
 export interface LoadReport {
   readonly sent: number
   readonly good: number
-  /** Good answers in each second. */
+  /** Successful responses per second. */
   readonly rate: number
   readonly times: readonly number[]
-  /** Times of answers with 503. */
+  /** The times of 503 responses. */
   readonly refusals: readonly number[]
   /** The body of the first of them. */
   readonly example: string | undefined
-  /** Anything but 2xx, 404 of a record that was deleted, and 503, by what it was. */
+  /** Responses other than 2xx, 503, and 404 for deleted records, by kind. */
   readonly failures: Readonly<Record<string, number>>
 }
 
@@ -30,7 +30,7 @@ interface Load {
   readonly port: number
   readonly seconds: number
   readonly question: () => Question
-  /** Called with every answer. */
+  /** Called for every response. */
   readonly seen?: (question: Question, answer: Answered) => void
 }
 
@@ -49,7 +49,7 @@ function enter(tally: Tally, { status, time, failure, body }: Answered): void {
   }
 }
 
-/** A fixed number of clients, each asking as soon as it is answered. */
+/** A fixed number of clients, each of which sends a request as soon as the previous one is answered. */
 export async function closedLoop({ port, seconds, question, seen }: Load, connections: number): Promise<LoadReport> {
   const result = tally()
   const client = createClient(port, connections)
@@ -68,19 +68,19 @@ export async function closedLoop({ port, seconds, question, seen }: Load, connec
   return { ...result, rate: result.good / seconds }
 }
 
-/** Seconds by which requests may be sent too late. */
+/** Requests may be sent at most this many seconds late. */
 const MOST_LATE = 0.05
 
 interface OpenLoad {
   readonly rate: number
   readonly patience: number
-  /** So many connections are open before the first question; more are made when they do not do. */
+  /** Connections opened before the first request; more are opened if these do not suffice. */
   readonly opened: number
-  /** What is asked on each of them at first. */
+  /** The first request on each of them. */
   readonly opening: Question
 }
 
-/** So many requests a second, whatever becomes of them. Answers count as good within `patience` milliseconds. */
+/** Sends a fixed number of requests per second, whatever happens to them. Responses count as successful within `patience` milliseconds. */
 export async function openLoop(
   { port, seconds, question }: Load,
   { rate, patience, opened, opening }: OpenLoad,
@@ -98,7 +98,7 @@ export async function openLoop(
   let skipped = 0
   while (performance.now() - started < seconds * 1_000) {
     const due = ((performance.now() - started) / 1_000) * rate
-    // What was not sent while this process was held up is left out: all at once, it would be another load.
+    // Requests that were due while this process was held up are skipped: sent all at once, they would be another load.
     skipped += Math.max(0, due - skipped - result.sent - rate * MOST_LATE)
     for (; result.sent < due - skipped; result.sent++) underWay.push(sendOne())
     await new Promise((resolve) => setTimeout(resolve, 2))
@@ -123,13 +123,13 @@ export function mixedQuestions(random: Random): Pick<Load, 'question' | 'seen'> 
     },
     seen: ({ method }, answer) => {
       if (method === 'POST' && answer.status === 201) ids.push(idOf(answer.body))
-      // What is asked for stays a table of some size.
+      // Keeps the table at a limited size.
       if (ids.length > 5_000) ids.shift()
     },
   }
 }
 
-/** So many records, made by the service itself. */
+/** Creates records through the service itself. */
 export async function fill(client: Client, count: number, code = 'x = 1'): Promise<void> {
   const one = async (at: number) => {
     const { status } = await client.ask({ method: 'POST', path: RECORDS, body: { ...recordOf(`row ${at}`), code } })

@@ -55,7 +55,7 @@ interface Attempt {
   readonly store: Store
 }
 
-/** How many trials run side by side, but for those that need the machine to themselves. */
+/** How many trials run in parallel, except for those that need the machine to themselves. */
 const TOGETHER: Readonly<Record<Tier, number>> = { commit: 2, nightly: 1, release: 1 }
 
 async function run(options: Options): Promise<Results> {
@@ -98,10 +98,10 @@ async function run(options: Options): Promise<Results> {
   }
 }
 
-/** What attempts of one run have in common. */
+/** What the attempts of one run share. */
 interface Surroundings {
   readonly shared: Shared
-  /** How to end those that are under way. */
+  /** Ends the attempts in progress. */
   readonly closings: Set<() => Promise<void>>
 }
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { type Tier, TIERS, type Trial } from './trial.js'
 
-/** What one run does. */
+/** The options of a run. */
 export interface Options {
   readonly tier: Tier
   readonly trials: readonly Trial[]
@@ -28,7 +28,7 @@ export const usage = (trials: readonly Trial[]): string => `npm run torture -- [
 
 ${trials.map(({ id, title }) => `  ${id.padEnd(5)}${title}`).join('\n')}`
 
-/** @throws Error that names the option and says what would be right */
+/** @throws Error that names the option and what would be right */
 export function parseOptions(argv: readonly string[], trials: readonly Trial[]): Options {
   const { values } = parseArgs({
     args: [...argv],

@@ -14,11 +14,11 @@ export interface Postgres {
   readonly url: string
   readonly port: number
   readonly data: string
-  /** Resolves with the milliseconds until it answered, counted from the moment at which the process was started. */
+  /** Resolves with the milliseconds from the start of the process to its first response. */
   start(): Promise<number>
   /** SIGINT: at once but in order; SIGQUIT: as a crash; SIGKILL: the postmaster alone, as a bug of the system would. */
   stop(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>
-  /** Makes a standby into a server that takes changes. */
+  /** Turns a standby into a primary. */
   promote(): void
   database(name: string): Promise<string>
   remove(): Promise<void>
@@ -32,7 +32,7 @@ export interface PostgresOptions {
   readonly parent?: string
 }
 
-/** As in production, where a commit is on the disk before it is answered. */
+/** As in production: a commit is on disk before it is acknowledged. */
 const DURABLE = ['fsync=on', 'full_page_writes=on', 'listen_addresses=127.0.0.1', 'max_connections=100']
 const PATIENCE = 30_000
 
@@ -73,7 +73,7 @@ export async function makePostgres({
     for (let started = performance.now(); ; ) {
       if (await answers(urlOf('postgres'))) return performance.now() - started
       if (Date.now() > deadline) throw new Error('PostgreSQL did not answer in time')
-      // While children of a killed postmaster are there, its successor ends at once.
+      // While children of a killed postmaster are running, a new one exits immediately.
       if (isOver(postmaster)) {
         await delay(20)
         started = performance.now()

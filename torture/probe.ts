@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { readdirSync } from 'node:fs'
 
-/** What a process says of itself. Times are milliseconds, sizes bytes. */
+/** The state of a process. Times are in ms, sizes in bytes. */
 export interface Reading {
   /** After garbage was collected. */
   readonly heap: number
@@ -15,7 +15,7 @@ export interface Reading {
   /** The largest heap, with buffers outside of it, since the last reading. */
   readonly peak: number
   readonly loop: { readonly p99: number; readonly max: number }
-  /** Answers with 503 since the last reading: how many, and the time from the head of the request to the end of the answer. */
+  /** 503 responses since the last reading: their number, and the time from the request's head to the end of the response. */
   readonly refused: { readonly count: number; readonly p99: number }
   readonly descriptors: number
   readonly resources: number
@@ -23,7 +23,7 @@ export interface Reading {
   readonly polluted: readonly string[]
 }
 
-/** What a process is told: to look at itself, or to let the call of this number to the database fail. */
+/** An instruction for a process: to report its state, or to let the nth call to the database fail. */
 export type Instruction = { readonly read: true } | { readonly failAt: number; readonly port: number }
 
 // Loaded into the process under test before the program, and by nothing in the program itself.

@@ -12,9 +12,9 @@ export interface Proxy {
   readonly port: number
   /** The next message to the server that holds this text meets the fault. */
   arm(marker: string, moment: Moment, way: Way): void
-  /** Breaks every connection that is there. */
+  /** Breaks all open connections. */
   breakAll(way: Way): void
-  /** New connections are refused, or taken again. */
+  /** Starts or stops rejecting new connections. */
   refuse(refusing: boolean): void
   retarget(port: number): void
   close(): Promise<void>
@@ -25,7 +25,7 @@ interface Link {
   readonly server: Socket
   /** Nothing goes through any more. */
   silent: boolean
-  /** What happens to the next bytes from the server. */
+  /** Handles the next bytes from the server. */
   onReply: ((piece: Buffer) => void) | undefined
 }
 
@@ -46,7 +46,7 @@ const BREAKS: Readonly<Record<Way, (link: Link) => void>> = {
   delay: () => undefined,
 }
 
-/** What each moment does with the message that holds the marker. */
+/** What each moment does with the message that contains the marker. */
 const MOMENTS: Readonly<Record<Moment, (link: Link, piece: Buffer, way: Way) => void>> = {
   'during send': (link, piece, way) => {
     link.server.write(piece.subarray(0, piece.length >> 1))
@@ -104,7 +104,7 @@ export async function startProxy(target: number): Promise<Proxy> {
     for (const [one, other] of pairs) {
       one.on('error', () => undefined)
       one.on('close', () => {
-        // Who was cut off does not hear of the other's end.
+        // A side that was cut off does not learn of the other's end.
         if (link.silent) return
         links.delete(link)
         other.destroy()

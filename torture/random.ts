@@ -34,7 +34,7 @@ export function createRandom(seed: number): Random {
   }
 }
 
-/** A seed for one part of a run, which does not depend on what ran before it. */
+/** A seed for one part of a run, independent of what ran before it. */
 export function seedOf(seed: number, name: string): number {
   let mixed = seed
   for (const character of name) mixed = Math.imul(mixed ^ (character.codePointAt(0) ?? 0), 0x01000193)

@@ -1,10 +1,10 @@
 import { connect } from 'node:net'
 import { createAnswerReader, type RawAnswer } from './answers.js'
 
-/** What came back for some bytes. */
+/** The response to some bytes. */
 export interface Exchanged {
   readonly answers: readonly RawAnswer[]
-  /** Bytes behind the last whole answer. */
+  /** Bytes after the last complete response. */
   readonly rest: string
   readonly closed: boolean
   /** Milliseconds until the last of them. */
@@ -12,7 +12,7 @@ export interface Exchanged {
 }
 
 interface Wishes {
-  /** The method, which says whether an answer has a body. */
+  /** The method, which determines whether a response has a body. */
   readonly method: string
   /** Milliseconds after which nothing more is waited for. */
   readonly patience: number
@@ -20,7 +20,7 @@ interface Wishes {
   readonly endAfter?: number
 }
 
-/** Sends bytes as they are over a connection of their own, and reads until one whole answer has come and the server has nothing more. */
+/** Sends raw bytes on a new connection, and reads until one response is complete and the server sends nothing more. */
 export function exchange(port: number, bytes: Buffer, { method, patience, endAfter }: Wishes): Promise<Exchanged> {
   return new Promise((resolve) => {
     const started = performance.now()

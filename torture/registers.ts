@@ -3,7 +3,7 @@ export interface Operation {
   readonly start: number
   /** Infinity when its outcome is not known: it may take effect at any time, or never. */
   readonly end: number
-  /** What was written, or what was read. */
+  /** The written or read value. */
   readonly kind: 'write' | 'read'
   readonly value: string
 }
@@ -13,7 +13,7 @@ export interface Operation {
  * Gong, which remembers the states that it has been in.
  */
 export function isLinearizable(history: readonly Operation[], initial: string): boolean {
-  // A read whose answer nobody got says nothing.
+  // A read without a response says nothing.
   const operations = history.filter(({ kind, end }) => kind === 'write' || end !== Infinity)
   const all = (1n << BigInt(operations.length)) - 1n
   const certain = operations.reduce((mask, { end }, at) => (end === Infinity ? mask : mask | (1n << BigInt(at))), 0n)
@@ -28,7 +28,7 @@ export function isLinearizable(history: readonly Operation[], initial: string): 
     const left = operations
       .map((operation, at) => ({ operation, bit: 1n << BigInt(at) }))
       .filter(({ bit }) => (done & bit) === 0n)
-    // Whatever has ended must come before what had not begun by then.
+    // An operation that has ended precedes those that had not begun by then.
     const horizon = Math.min(...left.map(({ operation }) => operation.end))
     for (const { operation, bit } of left) {
       if (operation.start > horizon) continue

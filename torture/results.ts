@@ -7,7 +7,7 @@ import type { Figure, Store, Tier } from './trial.js'
 /** `known`: a target is missed, and why that is so is written down. */
 export type Outcome = 'ok' | 'missed' | 'known' | 'skipped' | 'failed'
 
-/** What became of one trial on one kind of database. */
+/** The result of one trial on one kind of database. */
 export interface Result {
   readonly id: string
   readonly title: string
@@ -46,7 +46,7 @@ export function outcomeOf(figures: readonly Figure[]): Outcome {
   return missed.every(({ known }) => known !== undefined) ? 'known' : 'missed'
 }
 
-/** One trial in one line: its figures, their targets in the same order, and what came of it. */
+/** One trial in one line: its figures, their targets in the same order, and the result. */
 export function toLine({ id, store, figures, outcome, reason }: Result): string {
   const where = store === 'none' ? '' : `${store}: `
   const mark = MARKS[outcome]
@@ -58,7 +58,7 @@ export function toLine({ id, store, figures, outcome, reason }: Result): string 
   return `${id.padEnd(4)} ${where}${found} (target: ${targets})  ${mark}`
 }
 
-/** What the figures are about. */
+/** The versions that the figures are about. */
 export function versions(postgresql: string | undefined): Readonly<Record<string, string>> {
   const { version } = JSON.parse(readFileSync(join(HOME, 'package.json'), 'utf8')) as { readonly version: string }
   return {
@@ -69,7 +69,7 @@ export function versions(postgresql: string | undefined): Readonly<Record<string
   }
 }
 
-/** The results of several runs as one table of Markdown, with what it was made with above. */
+/** Renders the results of several runs as a Markdown table, preceded by the versions. */
 export function toEvidence(runs: readonly Results[]): string {
   const facts = new Set(runs.flatMap(({ versions }) => Object.entries(versions).map((fact) => fact.join(' '))))
   const rows = runs

@@ -16,7 +16,7 @@ export interface ServeWishes {
   readonly env?: Readonly<Record<string, string>>
   readonly args?: readonly string[]
   readonly port?: number
-  /** What Node itself is given. */
+  /** Arguments for Node itself. */
   readonly program?: readonly string[]
 }
 
@@ -26,11 +26,11 @@ export interface Served {
   readonly pid: number
   /** Milliseconds from the start of the process until it listened. */
   readonly startTime: number
-  /** Entries of its log that have no business there: errors, and what leaks something. At most 20 are kept. */
+  /** Log entries that must not occur: errors and leaks. At most 20 are kept. */
   readonly complaints: readonly string[]
   /** Whether the process is still there. */
   alive(): boolean
-  /** Asks the process about its memory and its event loop, and starts its measurement anew. */
+  /** Reads the memory and the event loop delay of the process, and restarts the measurement. */
   read(): Promise<Reading>
   /** Lets the call of this number to the database fail, 0 for none; resolves with whether one has failed since the last time. */
   failAt(call: number): Promise<boolean>
@@ -127,7 +127,7 @@ function untilListening(child: ChildProcess, seen: (entry: Entry, line: string) 
 /** Failures that are the fault of the database or of the network. */
 const EXPECTED = new Set(['unavailable', 'timeout', 'outcome_unknown'])
 
-/** Whether an entry tells of something that is nobody's fault but ours; a database that is away is not. */
+/** Whether an entry reports a bug of ours; an unavailable database does not. */
 function isBug({ event, type }: Entry): boolean {
   return event === 'crash' || (event === 'failure' && !EXPECTED.has(String(type)))
 }

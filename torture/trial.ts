@@ -2,15 +2,15 @@ import type { Random } from './random.js'
 import type { Postgres, PostgresOptions } from './postgres.js'
 import type { Served, ServeWishes } from './serve.js'
 
-/** How much is done: before a change is taken, every night, before a release. */
+/** The extent of a run: before a change is accepted, every night, before a release. */
 export type Tier = 'commit' | 'nightly' | 'release'
 
 export const TIERS: readonly Tier[] = ['commit', 'nightly', 'release']
 
-/** What the server under test keeps its records in; `none` where a trial has no database. */
+/** Where the server under test keeps its records; `none` for a trial without a database. */
 export type Store = 'postgres' | 'embedded' | 'none'
 
-/** One figure that a trial found, and what it had to be. */
+/** A measured figure and its target. */
 export interface Figure {
   readonly text: string
   readonly value: number
@@ -20,7 +20,7 @@ export interface Figure {
   readonly known?: string
 }
 
-/** What a trial works with. All that it makes is taken away after it. */
+/** The resources of a trial, which are removed after it. */
 export interface Arena {
   readonly tier: Tier
   readonly seed: number
@@ -29,11 +29,10 @@ export interface Arena {
   /** A folder of this trial alone, inside the checkout, so that packages are found from it. */
   readonly folder: string
   /**
-   * A figure in milliseconds. In the commit tier, which shares its machine with whatever else runs there, a tenfold excess is let pass: that
-   * shows what hangs, and leaves what is slow to the nightly tier.
+   * A figure in ms. The commit tier shares its machine, so it tolerates a tenfold excess: it detects hangs and leaves slowness to the nightly tier.
    */
   inTime(value: number, bound: number, text: string): Figure
-  /** Tells whoever watches. */
+  /** Reports progress. */
   say(line: string): void
   /** Runs after the trial; the last one first. */
   later(cleanUp: () => Promise<unknown> | unknown): void
@@ -41,20 +40,20 @@ export interface Arena {
   database(): Promise<string>
   /** A PostgreSQL server of this trial alone, which may be broken; it is not running yet. */
   postgres(options?: PostgresOptions): Promise<Postgres>
-  /** The service, with its schema made; on a database of `store` unless a URL is given. */
+  /** Starts the service with its schema, on a database of `store` unless a URL is given. */
   serve(wishes?: ServeWishes): Promise<Served>
   /** Keeps an input that showed a fault as a case that the commit tier replays. */
   keep(name: string, finding: unknown): void
-  /** What was kept before, of this trial. */
+  /** What earlier runs of this trial have saved. */
   kept(): readonly unknown[]
 }
 
-/** One of the tests of the campaign: its number, its title, where it runs, how much, and what it does. */
+/** A test of the campaign: its number, its title, where it runs, how much, and its code. */
 export interface Trial {
   readonly id: string
   readonly title: string
   readonly stores: readonly Store[]
-  /** Whether its figures are about time or memory, which others beside it would change. */
+  /** Whether its figures are about time or memory, so that it must run alone. */
   readonly alone?: boolean
   /** For each tier the amount in words, or why it is left out. */
   readonly amount: (tier: Tier) => string
@@ -62,7 +61,7 @@ export interface Trial {
 }
 
 interface TrialParts<Amount> extends Omit<Trial, 'run' | 'amount'> {
-  /** What each tier does; a text is why it does nothing. */
+  /** The amount for each tier; a text is the reason for skipping it. */
   readonly tiers: Readonly<Record<Tier, Amount | string>>
   readonly run: (arena: Arena, amount: Amount) => Promise<readonly Figure[]>
 }
@@ -72,7 +71,7 @@ export class Skipped extends Error {
   override name = 'Skipped'
 }
 
-/** Makes a trial of its table of amounts; `run` is given the one of the tier. */
+/** Creates a trial from its table of amounts; `run` receives the amount of the tier. */
 export function trial<Amount extends object>({ tiers, run, ...parts }: TrialParts<Amount>): Trial {
   return {
     ...parts,

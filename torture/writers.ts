@@ -1,17 +1,17 @@
 import type { Answered, Client } from './client.js'
 
-/** Where records are written: the generated endpoint, whose answers are the records. */
+/** The path for writing records: the generated endpoint, which returns them. */
 export const RECORDS = '/api/snippets-viewset/'
 
-/** What clients know of the records that they tried to make; titles are used once. */
+/** What clients know about the records that they tried to create; titles are unique. */
 export interface Ledger {
   /** Answered with 201. */
   readonly acknowledged: Map<string, string>
   /** Answered with anything that says that nothing was stored. */
   readonly refused: Set<string>
-  /** Neither: the answer was cut or says that the outcome is not known. */
+  /** Unknown: the response was cut, or says that the outcome is unknown. */
   readonly unknown: Set<string>
-  /** Answers that nobody should get, by what was wrong. */
+  /** Responses that must not occur, by fault. */
   readonly wrong: string[]
 }
 
@@ -19,7 +19,7 @@ export function openLedger(): Ledger {
   return { acknowledged: new Map(), refused: new Set(), unknown: new Set(), wrong: [] }
 }
 
-/** What is written: short, and different each time. */
+/** A record to write: short, and different each time. */
 export function recordOf(title: string): { readonly title: string; readonly code: string; readonly language: string } {
   return { title, code: `print("${title}")`, language: 'python' }
 }
@@ -29,28 +29,28 @@ export function idOf(text: string): string {
   return /"id":(\d+)/.exec(text)?.[1] ?? ''
 }
 
-/** Creates one record after the other until it is told to stop. */
+/** Creates records one after another until it is told to stop. */
 export async function write(client: Client, ledger: Ledger, titles: () => string, going: () => boolean): Promise<void> {
   while (going()) {
     const title = titles()
     const answer = await client.ask({ method: 'POST', path: RECORDS, body: recordOf(title) })
     note(ledger, title, answer)
-    // A server that is gone refuses at once; asking without a pause would only burn the processor.
+    // A stopped server rejects immediately; without a pause, retries would only use up the processor.
     if (answer.status !== 201) await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
 
-/** What a client may conclude about a change from the answer. */
+/** What a client may conclude about a change from the response. */
 export type Outcome = 'done' | 'not done' | 'unknown'
 
-/** A change is unknown where its answer says so, or where there is no whole answer. */
+/** The outcome is unknown if the response says so, or if it is incomplete. */
 export function outcomeOf({ status, body, unsent }: Answered): Outcome {
   if (status >= 200 && status < 300) return 'done'
   if (unsent) return 'not done'
   return status === 0 || body.includes('/problems/outcome-unknown') ? 'unknown' : 'not done'
 }
 
-/** What is wrong with an answer to a change, whatever came of it; undefined for one that keeps its promises. */
+/** Returns the fault of a response to a change, whatever its outcome; undefined if it keeps the promises. */
 export function faultOf(answer: Answered): string | undefined {
   const { status, headers, body, failure } = answer
   const outcome = outcomeOf(answer)
@@ -61,7 +61,7 @@ export function faultOf(answer: Answered): string | undefined {
   return retries ? undefined : `${status} without Retry-After`
 }
 
-/** Enters an answer to the creation of a record. */
+/** Records the response to a create. */
 export function note(ledger: Ledger, title: string, answer: Answered): void {
   const outcome = outcomeOf(answer)
   if (outcome === 'done') ledger.acknowledged.set(title, idOf(answer.body))
@@ -71,14 +71,14 @@ export function note(ledger: Ledger, title: string, answer: Answered): void {
   if (fault !== undefined) ledger.wrong.push(fault)
 }
 
-/** What a table that was found says about the ledger. */
+/** The result of comparing the table with the ledger. */
 export interface Verdict {
   readonly lost: readonly string[]
   readonly ghosts: readonly string[]
   readonly twice: readonly string[]
 }
 
-/** Holds the titles of all records against what clients were told. */
+/** Compares the titles of all records with what clients were told. */
 export function judge(ledger: Ledger, titles: readonly string[]): Verdict {
   const found = new Set(titles)
   const seen = new Set<string>()

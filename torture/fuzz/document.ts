@@ -28,7 +28,7 @@ export interface Operation {
   readonly responses: Readonly<Record<string, Response>>
 }
 
-/** An answer as it came. */
+/** A response as received. */
 export interface Told {
   readonly status: number
   readonly headers: Headers
@@ -38,11 +38,11 @@ export interface Told {
 /** A served document, as something to ask about. */
 export interface Described extends Schemas {
   readonly operations: readonly Operation[]
-  /** What of an answer the document does not allow. */
+  /** Returns the differences between a response and the document. */
   faultsOf(operation: Operation, answer: Told): readonly string[]
 }
 
-/** What answers have that is not about what they answer; documents leave it out. */
+/** Headers that are not about the resource; documents omit them. */
 const AMBIENT: ReadonlySet<string> = new Set([
   ...SECURITY_HEADERS.map((name) => name.toLowerCase()),
   ...['vary', 'content-type', 'content-length', 'connection', 'keep-alive', 'transfer-encoding', 'date'],

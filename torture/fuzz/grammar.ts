@@ -14,7 +14,7 @@ import {
   WORSE_IDS,
 } from './values.js'
 
-/** What a path leads to. */
+/** The kind of endpoint that a path leads to. */
 export type Target = 'a-list' | 'a-detail' | 'a-config' | 'b-list' | 'b-detail' | 'pages' | 'nowhere'
 
 /** Whether a body is a record, parts of one, none, no JSON object at all, or too large to be looked at. */
@@ -30,9 +30,9 @@ export interface Sample {
   readonly query: { readonly text: string; readonly good: boolean }
   readonly head: {
     readonly lines: readonly string[]
-    /** What the head alone is refused with. */
+    /** The status that the head alone causes. */
     readonly status?: number
-    /** What it asks of generated endpoints. */
+    /** A special request to generated endpoints. */
     readonly asks?: 'no JSON' | 'another version' | 'from another site'
   }
   readonly media: { readonly line: string; readonly kind: 'json' | 'patch' | 'none' | 'other' }
@@ -43,7 +43,7 @@ const JSON_MEDIA: Sample['media'] = { line: 'Content-Type: application/json', ki
 const LONGEST = { title: 100, code: 10_000, language: 50 } as const
 const FIELDS = ['title', 'code', 'language'] as const
 
-/** One request by chance: half of what it is made of is as it should be, the rest from the edges. */
+/** A random request: half of its parts are valid, the others are edge cases. */
 export function sample(random: Random, ids: readonly string[]): Sample {
   const { target, id, path } = drawPath(random, ids)
   const method = random.pick(METHODS)

@@ -3,7 +3,7 @@ import type { Told } from './document.js'
 import type { Asked } from './requests.js'
 import type { Schema } from './schemas.js'
 
-/** What the document does not say of the records behind it. */
+/** Facts about the tables that the document does not contain. */
 export interface Tables {
   /** The tables, by the part of the path that names their records. */
   readonly paths: Readonly<Record<string, string>>
@@ -11,17 +11,17 @@ export interface Tables {
   readonly references: Readonly<Record<string, string>>
   /** The tables that lose records when one loses some. */
   readonly takesAlong: Readonly<Record<string, readonly string[]>>
-  /** Fields of which no two records have the same value. */
+  /** Fields whose values are unique. */
   readonly unique: readonly string[]
 }
 
-/** The records that are surely there, by what the service has answered. */
+/** The records that certainly exist, according to the responses. */
 export interface Ledger {
   /** The key of a record that the field of this name can be, on this path. */
   any(path: string, field: string, random: Random): unknown
   count(path: string): number
   learn(asked: Asked, told: Told): void
-  /** Whether a valid request may be refused like this, because of records that are there or are not. */
+  /** Whether existing or missing records justify this rejection of a valid request. */
   excuses(asked: Asked, told: Told): boolean
 }
 
@@ -80,7 +80,7 @@ interface Refusal {
   readonly message: string | readonly string[]
 }
 
-/** The fields that a refusal blames; `1.seller` is the `seller` of an item. */
+/** The fields that an error names; `1.seller` is the `seller` of an item. */
 function fieldsIn({ errors = {}, message }: Refusal): readonly string[] {
   const messages = Array.isArray(message) ? (message as readonly string[]) : Object.keys(errors)
   return messages.map((text) => /^(?:\d+\.)?(\w+)/.exec(text)?.[1] ?? text)
@@ -111,7 +111,7 @@ function valuesOf(body: unknown, field: string): readonly unknown[] {
   ]
 }
 
-/** The keys of the records that an answer shows, itself or a list of them in whatever it is wrapped. */
+/** The keys of the records in a response: a record, or a list in any envelope. */
 function keysIn(answer: unknown): readonly unknown[] {
   if (Array.isArray(answer)) return answer.flatMap(keysIn)
   if (typeof answer !== 'object' || answer === null) return []

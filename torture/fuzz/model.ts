@@ -4,10 +4,10 @@ import type { Sample } from './grammar.js'
 /** A record as the model has it. */
 export type Fields = Readonly<Record<string, string>>
 
-/** What the service must answer, and what becomes of the records. */
+/** The expected response, and the resulting records. */
 export interface Prediction {
   readonly status: number
-  /** The record that the answer shows, where it shows one. */
+  /** The record in the response, if any. */
   readonly shows?: Fields
   /** The list that the response holds: its records in order, and how many records match on all pages. */
   readonly lists?: { readonly ids: readonly string[]; readonly total: number }
@@ -19,7 +19,7 @@ type Rule = (sample: Sample, row: Fields | undefined, rows: Rows) => Prediction
 
 const MISSING: Prediction = { status: 404 }
 
-/** How Set A judges a body: everything that is no record has one status, and a media type that is left out is JSON. */
+/** How Set A validates a body: one status for everything that is not a record, and JSON if there is no media type. */
 const judgeA = ({ media, body }: Sample, refusal: number): number | undefined => {
   if (media.kind !== 'json' && media.kind !== 'none') return refusal
   if (body.kind === 'huge') return 413
@@ -92,12 +92,12 @@ function compareRows([idOfA, a]: Row, [idOfB, b]: Row, ordering: readonly string
   return ordering.at(-1)?.startsWith('-') ? byId(idOfB, idOfA) : byId(idOfA, idOfB)
 }
 
-/** By code point, as the contract says, which is the order of the bytes of UTF-8. */
+/** Compares by code point, as the contract requires; that is the order of the UTF-8 bytes. */
 function compareText(a = '', b = ''): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
-/** What each path offers. */
+/** The methods of each path. */
 const OFFERS: Readonly<Record<Exclude<Sample['target'], 'nowhere'>, Readonly<Record<string, Rule>>>> = {
   'a-list': { GET: listAll, POST: guarded((sample) => judgeA(sample, 400), create) },
   'a-detail': { GET: retrieve, PUT: guarded((sample) => judgeA(sample, 422), put), DELETE: destroy },
@@ -109,8 +109,8 @@ const OFFERS: Readonly<Record<Exclude<Sample['target'], 'nowhere'>, Readonly<Rec
 }
 
 /**
- * The status of a request, by the contract alone. A body that is too large may be refused for its length before its media type is
- * looked at, so `lengthGiven` says whether the length was in the head.
+ * The status of a request according to the contract. A body that is too large may be rejected for its length before its media type is checked, so
+ * `lengthGiven` says whether the head contained the length.
  */
 export function predict(sample: Sample, rows: Rows, lengthGiven: boolean): Prediction {
   const { head, target, id } = sample

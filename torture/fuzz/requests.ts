@@ -16,7 +16,7 @@ export interface Asked {
   readonly isValid: boolean
 }
 
-/** Parameters whose form only their description tells, and those that a server alone makes. */
+/** Parameters whose format only their description explains, and those that only a server creates. */
 const OPAQUE: ReadonlySet<string> = new Set([
   'cursor',
   's',
@@ -64,7 +64,7 @@ export function createRequests(described: Described, random: Random, ledger: Led
     return name === 'ids' ? linked(path, make(schema)) : unrepeated(make(schema))
   }
 
-  /** Relations lead to records that are there, for the most part, and lists of changes name each record once. */
+  /** Mostly points relations at existing records, and lists of updates at different ones. */
   function linked(path: string, value: unknown, name = 'id'): unknown {
     if (Array.isArray(value)) return unrepeated(value.map((each) => linked(path, each, name)))
     if (typeof value === 'number') return (random.chance(0.9) ? ledger.any(path, name, random) : undefined) ?? value
@@ -72,7 +72,7 @@ export function createRequests(described: Described, random: Random, ledger: Led
     return Object.fromEntries(Object.entries(value).map(([member, each]) => [member, linked(path, each, member)]))
   }
 
-  /** Requests in which one value is at the limit of what is allowed, or past it: some of them, from the given place in their order. */
+  /** Requests with one value at or beyond a limit: some of them, from the given position in their order. */
   function variants(operation: Operation, from: number, most: number): readonly Asked[] {
     const asked = valid(operation)
     const all = [...variantsOfBody(asked), ...variantsOfQuery(asked)]

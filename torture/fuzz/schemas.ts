@@ -10,7 +10,7 @@ export interface Variant {
   readonly value: unknown
 }
 
-/** What is asked of a document about its schemas. */
+/** Queries about a document's schemas. */
 export interface Schemas {
   resolve(schema: Schema): Schema
   isValid(schema: Schema, value: unknown): boolean
@@ -18,7 +18,7 @@ export interface Schemas {
 
 type Members = Readonly<Record<string, Schema>>
 
-/** What most texts are made of: white space, what HTML, SQL and URLs have a use for, and letters of one to three bytes. */
+/** The characters of most texts: white space, characters with a meaning in HTML, SQL and URLs, and letters of one to three bytes. */
 const CHARACTERS = `[a-zA-Z0-9 _.äß€'"%<>&;?*-]`
 const MOST_CHARACTERS = 40
 const MOST_ITEMS = 4
@@ -45,7 +45,7 @@ export function createMaker(random: Random, { resolve, isValid }: Schemas): (sch
   function recipeOf(given: Schema): Schema {
     const schema = resolve(given)
     const choices = choicesOf(schema)
-    // A link is the address of a record that is there, which no schema can say.
+    // A link is the path of an existing record, which no schema can express.
     if (choices) return { anyOf: choices.filter((each) => each['format'] !== 'uri-reference').map(recipeOf) }
     if (schema['enum'] !== undefined) return { enum: schema['enum'] }
     const { type, items } = schema
@@ -59,7 +59,7 @@ export function createMaker(random: Random, { resolve, isValid }: Schemas): (sch
   function recipeOfObject(schema: Schema): Schema {
     const named = ((schema['propertyNames'] as Schema | undefined)?.['enum'] ?? []) as readonly string[]
     const { type, required = [] } = schema
-    // What may be named and is not described is ignored, whatever it is.
+    // Members that may be present but are not described are ignored, whatever their value.
     const members = [...named.map((name) => [name, {}] as const), ...Object.entries(membersOf(schema))]
     const properties = Object.fromEntries(members.map(([name, member]) => [name, recipeOf(member)]))
     return { type, required, properties, additionalProperties: false }
@@ -91,8 +91,8 @@ function membersOf(schema: Schema): Members {
 }
 
 /**
- * A valid value changed in one place at a time: to both sides of each limit, to another type, to null, without what is required and with
- * what is not there. Which of them the schema allows is for a validator to say.
+ * A valid value changed in one place at a time: to both sides of each limit, to another type, to null, without a required member and with an unknown
+ * one. A validator decides which of them the schema allows.
  */
 export function variantsOf(given: Schema, valid: unknown, schemas: Schemas): readonly Variant[] {
   const schema = schemas.resolve(given)

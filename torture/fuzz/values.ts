@@ -1,6 +1,6 @@
 import type { Sample } from './grammar.js'
 
-// The values of which requests are made: what is right, and what stands at the edges.
+// The values for requests: valid ones and edge cases.
 
 export const METHODS = [
   'GET',

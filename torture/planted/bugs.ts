@@ -1,11 +1,11 @@
-/** A mistake that somebody could make, and the test that must notice. */
+/** A plausible mistake, and the test that must detect it. */
 export interface PlantedBug {
   readonly name: string
   readonly file: string
-  /** Stands in the file exactly once; when it does not, the bug has to be planted anew. */
+  /** Occurs exactly once in the file; otherwise the bug must be updated. */
   readonly search: string
   readonly replace: string
-  /** The file of the test, and a part of the name of what must fail in it. */
+  /** The test file, and a part of the name of the test that must fail. */
   readonly caughtBy: { readonly file: string; readonly test: string; readonly database: 'local' | 'embedded' }
 }
 

@@ -9,7 +9,7 @@ import { BUGS, type PlantedBug } from './bugs.js'
 /** Milliseconds for one test: a bug may keep it from ever ending. */
 const PATIENCE = 60_000
 
-/** Plants each bug in a copy of the sources and runs the test that must notice; answers the names of those that it did not. */
+/** Plants each bug in a copy of the sources and runs the test that must detect it; returns the names of undetected bugs. */
 export async function plantAll(parts: readonly string[], say: (line: string) => void): Promise<readonly string[]> {
   const folder = copyCheckout()
   try {

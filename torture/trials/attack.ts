@@ -129,8 +129,8 @@ function p99(times: readonly number[]): number {
 }
 
 /**
- * A few clients retrieve and create records, with a pause between. They keep their connections, as a balancer does: Node accepts one
- * connection in each turn of its event loop, so a new one waits behind those of the attack.
+ * A few clients retrieve and create records, with pauses. They keep their connections, like a load balancer: Node accepts one connection per turn of
+ * its event loop, so a new one waits behind those of the attack.
  */
 async function useAsOthers(client: Client, seconds: number) {
   const times: number[] = []
@@ -154,7 +154,7 @@ async function useAsOthers(client: Client, seconds: number) {
   return { times, failures, failed: Object.values(failures).reduce((sum, count) => sum + count, 0) }
 }
 
-/** Begins the attack, in a process of its own, whose event loop is not the one that takes the others' times; resolves once it is under way. */
+/** Starts the attack in another process, so that its event loop does not affect the measured times; resolves once it is in progress. */
 async function begin(arena: Arena, port: number, readers: number): Promise<ChildProcess> {
   const child = fork(ATTACKERS, [String(port), String(readers)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   arena.later(() => child.kill('SIGKILL'))
@@ -162,7 +162,7 @@ async function begin(arena: Arena, port: number, readers: number): Promise<Child
   return child
 }
 
-/** Ends the attack; resolves with what came of its requests. */
+/** Ends the attack; resolves with the statuses of its requests. */
 async function end(child: ChildProcess): Promise<AttackReport> {
   if (!child.connected) throw new Error('the attackers ended too early')
   const report = messageOf(child)

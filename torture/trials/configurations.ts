@@ -10,7 +10,7 @@ import { type Arena, atMost, spell, trial } from '../trial.js'
 
 interface Amount {
   readonly files: number
-  /** Of the accepted ones, how many are served. */
+  /** How many of the accepted ones are served. */
   readonly served: number
 }
 

@@ -30,11 +30,11 @@ const MARKET: Tables = {
 
 /** As many records as a service keeps; more are deleted sooner than made. */
 const MANY_RECORDS = 30
-/** Of the variants of one request, how many are sent before another operation has its turn. */
+/** How many variants of one request are sent before another operation has its turn. */
 const IN_A_ROW = 8
 const MOST_SAID = 20
 
-/** Requests made of the served documents, and what is systematically wrong with each. */
+/** Requests generated from the served documents, and systematically invalid variants of each. */
 export const documents = trial<Amount>({
   id: 'T25',
   title: 'what the served document allows is done, what it does not allow is refused, and nothing else is answered',
@@ -77,12 +77,12 @@ async function serveMarket(arena: Arena): Promise<Served> {
 }
 
 interface Finding {
-  /** An answer that is not described; a valid request that was refused; an invalid one that was taken. */
+  /** An undescribed response; a rejected valid request; an accepted invalid one. */
   readonly kind: 'answer' | 'refused' | 'taken'
   readonly text: string
 }
 
-/** What came of all requests. */
+/** The results of all requests. */
 function createTalk() {
   return {
     findings: [] as Finding[],
@@ -141,7 +141,7 @@ async function converse({ arena: { random }, served, tables, requests, talk }: C
         find('refused', `${rule} is at its limit; ${told.text.slice(0, 300)}`)
     } else {
       talk.counts.invalid += 1
-      // What is missing or in conflict may be refused for that alone.
+      // A missing or conflicting record may be the only reason for the rejection.
       if (![404, 409, 412].includes(told.status)) talk.rules.add(`${operation.method} ${operation.path} ${rule}`)
       if (isDone) find('taken', `it breaks ${rule}`)
     }

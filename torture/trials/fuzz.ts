@@ -18,10 +18,10 @@ const BATCH = 1_000
 const MOST_ROWS = 200
 /** Milliseconds for which a request whose connection is gone may still be under way. */
 const STRAYS = 500
-/** So many requests before one are shown with it. */
+/** The number of earlier requests shown with a request. */
 const TRAIL = 12
 
-/** A request that was answered as it must not be. */
+/** A request with a wrong response. */
 interface Finding {
   readonly bytes: string
   readonly method: string
@@ -35,14 +35,14 @@ interface Session {
   readonly findings: Finding[]
   /** Whether the table may be another than the model has it, for a reason that is known. */
   unsure: boolean
-  /** When a request was sent last of which nobody knows whether it is done. */
+  /** When the last request with an unknown outcome was sent. */
   strayed: number
-  /** The last requests and their answers, for whoever looks for what led to a fault. */
+  /** The latest requests and their responses, to help find the cause of a fault. */
   readonly trail: string[]
   readonly counts: { requests: number; hangs: number; leaks: number; errors: number; changes: number }
 }
 
-/** Requests made by a grammar, and bytes made of them, against a model that knows what each must be answered. */
+/** Requests from a grammar, and corrupted bytes of them, compared with a model that knows every response. */
 export const fuzz = trial<Amount>({
   id: 'T2',
   title: 'generated requests are answered as a model of 100 lines says',
@@ -53,7 +53,7 @@ export const fuzz = trial<Amount>({
   },
 })
 
-/** Sends so many generated requests to an empty service. */
+/** Sends generated requests to an empty service. */
 export async function fuzzed(arena: Arena, served: Served, requests: number): Promise<readonly Figure[]> {
   const counts = { requests: 0, hangs: 0, leaks: 0, errors: 0, changes: 0 }
   const session: Session = {
@@ -77,7 +77,7 @@ export async function fuzzed(arena: Arena, served: Served, requests: number): Pr
   return figures(session)
 }
 
-/** A whole request: its answer is known beforehand. */
+/** A complete request: its response is known in advance. */
 async function askOne(session: Session): Promise<void> {
   const { arena, rows, served } = session
   const one = sample(arena.random, [...rows.keys()])
@@ -95,7 +95,7 @@ async function askOne(session: Session): Promise<void> {
   else if (answer && !settle(session, one, answer, wanted)) await learn(session)
 }
 
-/** Enters what a right answer did, and holds what it shows against the model; answers whether that is still the table's. */
+/** Updates the model after a correct response and compares the record in it; returns whether the model still equals the table. */
 function settle(session: Session, one: Sample, answer: RawAnswer, wanted: ReturnType<typeof predict>): boolean {
   const { rows } = session
   const id = one.id ?? idOf(answer.body)
@@ -159,7 +159,7 @@ async function spoilOne(session: Session): Promise<void> {
   if (fault !== undefined) await report(session, { bytes, method: one.method, fault })
   if (one.method === 'GET') return
   if (got.answers.some(({ status }) => status >= 200 && status < 300)) await learn(session)
-  // A connection that was reset may have taken an answer with it, and what was asked may still be under way.
+  // A connection that was reset may have lost a response, and the request may still be in progress.
   else if (got.answers.length === 0) {
     session.unsure = true
     session.strayed = performance.now()
@@ -190,7 +190,7 @@ function spoil(bytes: Buffer, { random }: Arena): Buffer {
   return spoilt
 }
 
-/** What no answer may be, whatever was asked. */
+/** The faults that no response may have, whatever the request. */
 function faultOf({ counts }: Session, got: Exchanged, spoilt = false): string | undefined {
   counts.requests += 1
   const final = got.answers.filter(({ status }) => status >= 200)
@@ -244,7 +244,7 @@ async function report(session: Session, finding: Omit<Finding, 'bytes'> & { read
   await learn(session)
 }
 
-/** A case that was found before: what no answer may be still holds. */
+/** A case that was found before: the general rules for responses still hold. */
 async function replay(session: Session, { bytes, method }: Finding): Promise<void> {
   const raw = Buffer.from(bytes, 'latin1')
   const fault = faultOf(
@@ -255,7 +255,7 @@ async function replay(session: Session, { bytes, method }: Finding): Promise<voi
   if (fault !== undefined) session.findings.push({ bytes, method, fault: `again: ${fault}` })
 }
 
-/** Makes the model what the table is, after requests of which nobody knew what they would do. */
+/** Makes the model equal to the table, after requests with unknown outcomes. */
 async function learn(session: Session): Promise<void> {
   const { served, rows } = session
   const found = await readFields(served)
@@ -281,7 +281,7 @@ async function thinOut(session: Session): Promise<void> {
   await learn(session)
 }
 
-/** What must hold between requests: the process, its prototype, its log and the table. */
+/** What must hold between requests: for the process, its prototype, its log and the table. */
 async function inspect(session: Session): Promise<void> {
   const { served, rows, counts, findings } = session
   const fault = (text: string) => void findings.push({ bytes: '', method: '', fault: text })

@@ -10,11 +10,11 @@ interface Amount {
   readonly kills: number
 }
 
-/** From the start of the process to the first answer out of the database. */
+/** From the start of the process to the first response with data. */
 const SLOWEST = { postgres: 1_500, embedded: 8_000, none: 0 } as const
 const WRITERS = 16
 
-/** Whose process is killed. On PostgreSQL, now and then the database's, or both at the same moment. */
+/** Which process is killed. On PostgreSQL, sometimes the database's, or both at once. */
 type Victim = 'server' | 'database' | 'both'
 
 interface Scene {
@@ -25,7 +25,7 @@ interface Scene {
   readonly recoveries: number[]
 }
 
-/** The process is killed while clients write; what they were told was stored must be there afterwards. */
+/** The process is killed while clients write; everything that was acknowledged must exist afterwards. */
 export const kills = trial<Amount>({
   id: 'T3',
   title: 'no acknowledged record is lost when processes are killed under write load',
@@ -40,7 +40,7 @@ export const kills = trial<Amount>({
       const before = scene.ledger.acknowledged.size
       served = await killOnce(scene, served, kill)
       const fresh = [...scene.ledger.acknowledged.values()].slice(before).map(Number)
-      // Identities are given in order, but not answered in order.
+      // Ids are assigned in order, but not returned in order.
       if (fresh.length > 0 && Math.min(...fresh) <= last) sunk += 1
       last = Math.max(last, ...fresh)
     }
@@ -121,7 +121,7 @@ async function verdict({ arena, postgres, ledger, recoveries }: Scene, served: S
   ]
 }
 
-/** How many indexes do not have what their table has; where no session can ask, lookups of records known to be there. */
+/** The number of indexes that differ from their table; where no session is possible, of failed lookups of known records. */
 async function disagreements(
   arena: Arena,
   postgres: Postgres | undefined,

@@ -7,7 +7,7 @@ interface Amount {
 
 const CONNECTIONS = 32
 
-/** Under load, nothing keeps the event loop from what else is to be done. */
+/** Under load, nothing blocks the event loop. */
 export const loopDelay = trial<Amount>({
   id: 'T22',
   title: 'the event loop is not held up under load',

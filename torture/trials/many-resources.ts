@@ -47,7 +47,7 @@ export const manyResources = trial<Amount>({
   },
 })
 
-/** The statements of the plan, without what the plan does to prove them. */
+/** Writes the statements of a plan, without testing them. */
 async function writeMigration(folder: string): Promise<void> {
   const loaded = await loadSpec(join(folder, 'resources.yaml'))
   if (!loaded.ok) throw new Error('the configuration is not in order')

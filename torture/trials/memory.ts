@@ -12,7 +12,7 @@ interface Amount {
   readonly attempts: number
 }
 
-/** Sizes of bodies, and how many are held at once, so that what is held stands out from what is not. */
+/** The sizes of bodies and how many are held at once, so that they stand out in the heap. */
 const BODIES = [
   { size: 1_000, held: 500 },
   { size: 100_000, held: 50 },
@@ -26,7 +26,7 @@ const ROWS = 100
 /** 40 kB of UTF-8. */
 const CODE = '😀'.repeat(10_000)
 
-/** What a request may take while it is under way; garbage is collected before each look, but not before the highest point is taken. */
+/** The memory of a request in progress; garbage is collected before each reading, but not before the peak is taken. */
 export const memory = trial<Amount>({
   id: 'T15',
   title: 'a request takes no more memory than a few times what it carries',
@@ -86,7 +86,7 @@ async function heldBy(served: Served, size: number, count: number): Promise<numb
   return Math.max(0, after - before) / count / size
 }
 
-/** The heap once it grows no more: on a busy machine a process takes its time to read what was sent to it. */
+/** The heap once it stops growing: on a busy machine, a process takes a while to read its input. */
 async function settled(served: Served): Promise<number> {
   let heap = 0
   for (let calm = 0; calm < 3; ) {
@@ -114,7 +114,7 @@ async function begin(port: number, body: string, size: number): Promise<Socket> 
   return socket
 }
 
-/** A body whose bytes are values, not blanks: a text of many escapes, and members that nobody knows. */
+/** A body whose bytes are values rather than white space: a text of many escapes, and unknown members. */
 function bodyOf(size: number): string {
   const head = '{"title":"t","language":"l","code":"'
   const half = Math.floor((size - head.length) / 2)

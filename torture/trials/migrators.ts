@@ -84,7 +84,7 @@ async function killOne(arena: Arena, program: string, kill: number) {
   const started = performance.now()
   const code = await exitCode(startMigrator(program, url, folder))
   const next = performance.now() - started
-  // What the killed one left is seen by the next: half of it would have made it fail.
+  // The next run shows what the killed one left: a partial migration would have made it fail.
   return { torn: code !== 0 || (await tables(url)) !== STATEMENTS, next }
 }
 

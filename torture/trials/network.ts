@@ -17,17 +17,17 @@ const IN_USE = ['snippetctl_database_connections{state="busy"}', 'snippetctl_dat
 const MOMENTS: readonly Moment[] = ['during send', 'before reply', 'during reply']
 const DONE: Readonly<Record<Method, number>> = { GET: 200, POST: 201, PUT: 200, DELETE: 204 }
 
-/** A read is asked again, unseen; a write never is, because nobody knows whether it was done. */
+/** A read is retried silently; a write never is, because its outcome is unknown. */
 const cut = (method: Method): readonly number[] => (method === 'GET' ? [200] : [504])
 const done = (method: Method): readonly number[] => [DONE[method]]
 
-/** What is broken, when, and what each method must be answered. */
+/** What is broken, when, and the expected response to each method. */
 interface Fault {
   readonly name: string
   readonly way: Way | 'refuse'
   readonly moment: Moment | 'before send'
   readonly expected: (method: Method) => readonly number[]
-  /** Milliseconds in which the answer must be there. */
+  /** Milliseconds within which the response must arrive. */
   readonly within: number
 }
 
@@ -40,7 +40,7 @@ const FAULTS: readonly Fault[] = [
   { name: 'refused', way: 'refuse', moment: 'before send', expected: () => [503], within: 2_500 },
 ]
 
-/** A hole is noticed by the clock alone, which takes seconds; so all of these are asked at once. */
+/** Only a timeout detects a black hole, which takes seconds; so all of these are requested at once. */
 const HOLES: readonly Fault[] = (['before send', ...MOMENTS] as const).map((moment) => ({
   name: `blackhole ${moment}`,
   way: 'blackhole',
@@ -60,7 +60,7 @@ async function askOnce(port: number, question: Question): Promise<Answered> {
   }
 }
 
-/** A write that was sent into a hole, and what its client was answered. */
+/** A write that was sent into a black hole, and the response to its client. */
 interface Sunk {
   readonly method: Method
   readonly marker: string
@@ -128,14 +128,14 @@ async function tryOne(scene: Scene, { name, way, moment, expected, within }: Fau
   if (way === 'refuse') proxy.refuse(true)
   if (moment !== 'before send') proxy.arm(marker, moment, way === 'refuse' ? 'reset' : way)
   else proxy.breakAll(way === 'refuse' ? 'reset' : way)
-  // What has arrived by then has been noticed.
+  // What has arrived by then has been processed.
   await delay(40)
   const answer = await client.ask(questionOf(method, marker))
   proxy.refuse(false)
   if (way === 'blackhole' && method !== 'GET') scene.sunk.push({ method, marker, status: answer.status })
   const fault = faultOf(answer, expected(method), within)
   if (fault !== undefined) wrong.push(`${name}, ${method}: ${fault}`)
-  // Those that nobody has used yet still lead into the hole.
+  // Unused connections still lead into the black hole.
   if (name === 'blackhole before send') return
   const again = await client.ask({ path: `${RECORDS}?page_size=1` })
   if (again.status !== 200) wrong.push(`${name}, ${method}: the next request was answered ${again.status}`)
@@ -159,7 +159,7 @@ function insert(url: string, id: string): Promise<unknown> {
   return withClient(url, (client) => client.query(text, [id]))
 }
 
-/** Whether the database did what clients of black-holed writes were told; an answer of 503 or 504 leaves open whether a write was done. */
+/** Whether the database did what clients of black-holed writes were told; a 503 or 504 leaves open whether a write was done. */
 async function lookUp(url: string, sunk: readonly Sunk[]) {
   const lies: string[] = []
   let done = 0
@@ -193,15 +193,15 @@ function countTwice(url: string): Promise<number> {
 }
 
 /**
- * How many connections of the service do something, as it says itself. PostgreSQL cannot tell: nobody has told it of the end of a
- * connection that leads into a hole.
+ * How many connections of the service are busy, according to its metrics. PostgreSQL cannot tell, because it does not learn of the end of a
+ * black-holed connection.
  */
 async function inUse(admin: number): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text()
   return IN_USE.map((name) => valueOf(text, name)).reduce((sum, value) => sum + value, 0)
 }
 
-/** @throws Error when there is no such metric */
+/** @throws Error if there is no such metric */
 function valueOf(metrics: string, name: string): number {
   const line = metrics.split('\n').find((text) => text.startsWith(`${name} `))
   if (line === undefined) throw new Error(`/metrics has no ${name}`)

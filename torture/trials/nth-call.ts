@@ -7,7 +7,7 @@ interface Amount {
   readonly rounds: number
 }
 
-/** Every route that uses the database; ids are those of a record that is there. */
+/** Every route that uses the database; the ids exist. */
 const ROUTES: readonly ((id: string, title: string) => Question & { readonly writes: boolean })[] = [
   () => ({ path: RECORDS, writes: false }),
   (id) => ({ path: `${RECORDS}${id}/`, writes: false }),

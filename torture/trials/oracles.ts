@@ -67,11 +67,11 @@ const PARAMETERS = (field: string, value: string): readonly string[] => [
 
 const HIDDEN = ['token', 'pin'] as const
 const ACCOUNTS = 20
-/** What clients may not write: a private field, the key, and what the server sets. */
+/** What clients may not write: a private field, the key, and server-set fields. */
 const ATTEMPTS: readonly Account[] = [{ token: 'mine' }, { id: 777_777 }, { made: '1970-01-01T00:00:00Z' }]
 const LISTS = ['/api/accounts/', '/api/notes/']
 
-/** A private column must not be told by anything: no answer, no filter, no order, no time. */
+/** Nothing may reveal a private column: no response, filter, order or timing. */
 export const oracles = trial<Amount>({
   id: 'T17',
   title: 'no parameter, body, error or time tells anything of a private field',
@@ -148,7 +148,7 @@ async function setUp(arena: Arena): Promise<{ client: Client; stopAndDump: () =>
   return { client, stopAndDump }
 }
 
-/** An answer without what differs in every one, or repeats the question. */
+/** A response without the parts that always differ or repeat the request. */
 function shape({ body }: Answered): string {
   return body
     .replaceAll(/"request_id":"[^"]*"/g, '')
@@ -172,7 +172,7 @@ async function writeHidden(ask: (path: string, method?: string, body?: unknown) 
   return written
 }
 
-/** How many fields hold what `writeHidden` sent, though responses may not show it. */
+/** How many fields contain what `writeHidden` sent, although responses may not show it. */
 function countWritten(accounts: readonly Account[]): number {
   if (accounts.length < ACCOUNTS) throw new Error(`the table holds ${accounts.length} accounts of at least ${ACCOUNTS}`)
   return ATTEMPTS.filter((attempt) =>
@@ -180,7 +180,7 @@ function countWritten(accounts: readonly Account[]): number {
   ).length
 }
 
-/** By how much the medians of the times of two refusals differ, in parts of a hundred. */
+/** The difference between the median times of two rejections, in percent. */
 async function timeApart(client: Client, timings: number): Promise<number> {
   const middle = async (value: string) => (await client.ask({ path: `/api/accounts/?token=${value}` })).time
   const times: { hit: number[]; miss: number[] } = { hit: [], miss: [] }

@@ -79,7 +79,7 @@ async function loseStandby({ behind }: Scene): Promise<void> {
   })
 }
 
-/** Clients keep what they were told of each write, and the table is read afterwards. */
+/** Clients record the response to each write, and the table is read afterwards. */
 export const outcomes = trial<Amount>({
   id: 'T24',
   title: 'what clients were told of a write, done or not done, is what the table says, whatever breaks',

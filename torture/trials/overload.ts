@@ -15,20 +15,20 @@ const CONNECTIONS = 32
 const PATIENCE = 2_000
 const MEASURE = 2
 const ROWS = 20_000
-/** The database walks to the end of the table for it, and the answer is small: where the client is the slowest part, nothing waits here. */
+/** The database scans to the end of the table for it, and the response is small: if the client were the bottleneck, nothing would queue here. */
 const QUESTION = { path: `${RECORDS}?page_size=1&page=${ROWS}` }
 /** Asks the database nothing. */
 const CHEAP = { path: '/api/snippets/config/' }
 /**
- * Node accepts one connection in each turn of its event loop, so that clients that make a connection for each request wait in the kernel, where
- * nobody can refuse them. A balancer keeps its connections, and so does this load.
+ * Node accepts one connection per turn of its event loop, so clients that connect for each request wait in the kernel, where nobody can reject them.
+ * A load balancer keeps its connections, and so does this load.
  */
 const KEPT = 600
 const SLOWED = 'a database that becomes four times slower makes those wait for two seconds whom it let in before'
 const SHARED = 'the service shares its processors with the database, which uses all of them, and with the clients'
 const FILL = `insert into snippets (title, code, language) select 'row ' || at, 'x = 1', 'python' from generate_series(1, ${ROWS}) at`
 
-/** Three times as many requests as can be answered, sent without waiting for answers. */
+/** Three times as many requests as can be answered, sent without waiting for responses. */
 export const overload = trial<Amount>({
   id: 'T10',
   title:

@@ -13,7 +13,7 @@ import { fuzzed } from './fuzz.js'
 
 interface Amount {
   readonly requests: number
-  /** Whether the tests of what requests do are run through it too. */
+  /** Whether the request tests also run through it. */
   readonly suite: boolean
 }
 

@@ -24,10 +24,10 @@ const CONNECTIONS = 32
 const PERIOD = 2_000
 const WAYS = ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const
 
-/** One record, which one client alone changes, so that it knows what may be in it. */
+/** A record that only one client changes, so that it knows the possible values. */
 interface Register {
   readonly id: string
-  /** What an answer may show: the last acknowledged value, and those whose outcome is not known since. */
+  /** The values that a response may contain: the last acknowledged one, and later ones with unknown outcomes. */
   possible: string[]
 }
 

@@ -16,7 +16,7 @@ interface Amount {
 }
 
 const CONNECTIONS = 64
-/** Answers within a second, and 503 from the moment on at which the server is told to stop. */
+/** Responds within a second, and with 503 once the server is told to stop. */
 const READY = '/readyz'
 
 /** Where a server listens, and where it says how it is. */
@@ -37,7 +37,7 @@ export const rolling = trial<Amount>({
   run: async (arena, { rounds }) => [...(await behindBalancer(arena, rounds)), ...(await byWorkers(arena, rounds))],
 })
 
-/** A load that goes on until the work is done; the figures of what failed. */
+/** A load that continues until the work is done; returns the figures of failures. */
 async function during(arena: Arena, port: number, name: string, work: () => Promise<void>): Promise<Figure> {
   let over = false
   let sent = 0
@@ -59,7 +59,7 @@ async function during(arena: Arena, port: number, name: string, work: () => Prom
   return atMost(failed, 0, `${failed} of ${spell(sent)} failed ${name}`)
 }
 
-/** A version of the project: what is written into its folder. */
+/** A version of the project: the files in its folder. */
 type Version = 'earlier' | 'later'
 
 /** The version of a round; the servers start with the earlier one. */
@@ -142,7 +142,7 @@ async function startBalancer(arena: Arena, program: string, places: readonly Pla
     'defaults',
     '  mode http',
     '  timeout connect 2s',
-    // Longer than the second in which the answer is there, however busy the server.
+    // Longer than the second within which the response arrives, however busy the server is.
     '  timeout check 2s',
     '  timeout client 30s',
     '  timeout server 30s',

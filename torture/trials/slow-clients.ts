@@ -16,7 +16,7 @@ interface Amount {
 interface Slowness {
   readonly name: string
   readonly begin: (socket: Socket) => void
-  /** What it sends now and then. */
+  /** What it sends from time to time. */
   readonly drip: string
   readonly limit: number
 }
@@ -42,12 +42,12 @@ const KINDS: readonly Slowness[] = [
   },
 ]
 
-/** Requests that a reader sends at once, and takes no answer of. */
+/** Requests that a reader sends at once, without reading a response. */
 const PIPELINED = 20
 const MEGABYTE = 1024 * 1024
-/** What a process keeps of answers that nobody reads, as docs/http.md says, and as much again for making them. */
+/** The memory that a process uses for unread responses according to docs/http.md, and the same again for building them. */
 const UNREAD = 64 * 2
-/** What a reader does not take is far more than sockets hold. */
+/** Far more than socket buffers hold. */
 const CODE = '😀'.repeat(10_000)
 /** Connections that come and go by themselves. */
 const USUAL = 20
@@ -89,9 +89,9 @@ export const slowClients = trial<Amount>({
     )
     const { descriptors } = await served.read()
     const cuts = slow.flatMap(({ kind, open, started }): Figure[] => {
-      // Somewhat more, because what is too slow is looked for once a second.
+      // A little more, because slow clients are checked once a second.
       if (seconds < kind.limit + 2) return []
-      // Who does not read does not notice either that the connection has ended.
+      // A client that does not read does not notice the end of its connection.
       const left = kind.drip === '' ? Math.max(0, descriptors - before - USUAL) : open()
       const after = Math.round((performance.now() - started) / 1_000)
       return [atMost(left, 0, `${left} of the slow ${kind.name} are there after ${after} s`)]

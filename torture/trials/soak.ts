@@ -15,7 +15,7 @@ interface Amount {
 const CONNECTIONS = 64
 const MEGABYTE = 1024 * 1024
 
-/** The usual mix for long: memory, descriptors and times stay what they are. */
+/** The usual mix for a long time: memory, descriptors and times stay constant. */
 export const soak = trial<Amount>({
   id: 'T1',
   title: 'a long mixed load fails no request and leaves nothing behind',

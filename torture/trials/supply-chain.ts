@@ -48,7 +48,7 @@ export const supplyChain = trial<Amount>({
   },
 })
 
-/** Installs a package with install scripts under our settings, under those of a new project, and under none. */
+/** Installs a package with install scripts under our settings, under those of a new project, and without settings. */
 async function probeScripts({ folder }: Arena): Promise<readonly Figure[]> {
   const noisy = packNoisy(join(folder, 'noisy'))
   const project = join(folder, 'project')
@@ -85,13 +85,13 @@ function install(folder: string, archive: string, npmrc?: string): string {
 
 const QUIET = ['--no-audit', '--no-fund', '--foreground-scripts']
 
-/** Runs npm 10, whatever npm there is; answers what it printed. */
+/** Runs npm 10, whatever npm is installed; returns its output. */
 function npm(folder: string, args: readonly string[]): string {
   return execFileSync('npm', ['exec', '--yes', `--package=${NPM}`, '--', 'npm', ...args], {
     cwd: folder,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
-    // What npm is told by the npm that runs this would go before what the folder says.
+    // Settings inherited from the npm that runs this would override those in the folder.
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_config_/i.test(name))),
   })
 }

@@ -5,7 +5,7 @@ interface Amount {
   readonly times: number
 }
 
-/** What the tutorial tells its readers to do, as it stands there. */
+/** Runs the commands of the tutorial as written. */
 export const tutorial = trial<Amount>({
   id: 'T18',
   title: 'every command and request of the tutorial works, time after time',
