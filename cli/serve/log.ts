@@ -18,7 +18,7 @@ interface LogOptions {
   readonly json?: true | undefined
   /** One of `ACCESS_LOGS`. */
   readonly accessLog: string
-  /** What every entry has, where several processes write to one log. */
+  /** The properties of every entry, if several processes write to one log. */
   readonly about?: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -119,7 +119,7 @@ const MARKS: Readonly<Record<Level, (colors: Colors) => string>> = {
 function eventLine(level: Level, { event, msg, type, cause, stack, repeated }: LogEntry, colors: Colors): string {
   const known = cause instanceof Error ? cause : undefined
   const text = msg ?? [event, type, known?.message].filter(Boolean).join(': ')
-  // What a client caused, or a database that is away, needs no stack; a bug does.
+  // Errors caused by a client or an unavailable database need no stack; bugs do.
   const trace = type === 'internal' ? known?.stack : stack
   const lines = typeof trace === 'string' ? trace.split('\n').map((line) => `\n${colors.dim(toVisible(line))}`) : []
   const times = repeated === undefined ? '' : colors.dim(` (${String(repeated)} times more)`)

@@ -37,7 +37,7 @@ export const LOOKUPS: readonly Lookup[] = [
   isnull,
 ]
 
-/** The lookup with a name; undefined when there is none. */
+/** Finds a lookup by name. */
 export function lookupNamed(name: string): Lookup | undefined {
   return LOOKUPS.find((lookup) => lookup.name === name)
 }

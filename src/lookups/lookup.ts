@@ -19,7 +19,7 @@ export interface Bound<Value> {
 
 /** A comparison that a filter makes: one object in one file. */
 export interface Lookup<Value = unknown> {
-  /** What follows the field and `__` in a query, and what stands in `filterable`. */
+  /** The suffix of the field and `__` in a query, and the name in `filterable`. */
   readonly name: string
   /** Whether the fields of a type offer it. */
   isOffered(type: FieldType): boolean

@@ -4,7 +4,7 @@ import { isStorable } from '../fields/formats.js'
 /** The most values that one list takes. */
 export const MAX_VALUES = 100
 
-/** What an operand needs to know of the parameter that it is parsed from. */
+/** The facts about a parameter that parsing its operand requires. */
 export interface OperandSource {
   /** The most values that a list takes. */
   readonly maxValues: number
@@ -40,7 +40,7 @@ export const VALUE: Operand = {
   typescript: (value) => value,
 }
 
-/** A text, whatever the rules of the field: `ad` is no email address, but addresses start with it. */
+/** A text that need not be valid for the field: `ad` is not an email address, but addresses start with it. */
 export const TEXT: Operand<string> = {
   parse(text, source) {
     if (!isStorable(text)) throw source.problem('must not contain U+0000 or an unpaired surrogate')

@@ -14,15 +14,15 @@ export function matching(
   return (column, { bind }) => `${column} ${operator} ${bind((text) => pattern(escapePattern(text)))}`
 }
 
-/** A text in which `%`, `_` and the backslash mean themselves. */
+/** Escapes `%`, `_` and the backslash. */
 export function escapePattern(text: string): string {
   return text.replaceAll(/[\\%_]/g, '\\$&')
 }
 
-/** A filter on a field of at most this many values leaves so many rows that walking along the order finds a page soon. */
+/** A filter on a field with at most this many values matches so many rows that scanning in order finds a page soon. */
 const FEW_VALUES = 20
 
-/** What an index does for a filter on some values of a field. */
+/** How an index helps a filter on some values of a field. */
 export function helpForValues({ type, options }: Typed): IndexHelp {
   return (type.values?.(options) ?? Number.POSITIVE_INFINITY) <= FEW_VALUES ? 'useful' : 'needed'
 }

@@ -135,7 +135,7 @@ function isRefused(responses: OperationDescription['responses']): boolean {
   return Object.keys(responses).some((status) => status.startsWith('4'))
 }
 
-/** An error of which only the shape is known. */
+/** An error with an unknown cause. */
 function problemOf(description: string, rendered: JsonSchema | undefined): Part {
   const content = rendered ? renderedProblem(rendered) : problemContent(undefined)
   return { description, headers: headersNamed(), content }

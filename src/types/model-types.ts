@@ -2,7 +2,7 @@ import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { toPascal } from '../resource/names.js'
 import { type Member, spellComment, spellGiven, spellObject, spellRules, spellValue } from './spelling.js'
 
-/** What the types of a model are called. */
+/** The names of a model's types. */
 export interface ModelNames {
   readonly record: string
   readonly insert: string

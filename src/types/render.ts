@@ -8,7 +8,7 @@ import { routeTypes } from './route-types.js'
 import { serverSet } from '../resource/values.js'
 import { type Member, spellNames, spellObject, spellValue } from './spelling.js'
 
-/** What types are written of: the compiled application. */
+/** The compiled application to write types for. */
 interface Typed {
   readonly spec: AppSpec
   readonly resources: readonly Resource[]
@@ -18,13 +18,13 @@ interface Typed {
 const HEAD = `// Written by \`snippetctl types\` from resources.yaml and its plugins; whatever is changed here is lost the next time.
 `
 
-/** What the file itself uses. */
+/** The names that the file itself uses. */
 const TAKEN = ['Application', 'Json', 'JsonText', 'Partial', 'Pick', 'Record']
 
 /** The TypeScript file of an application: a type for whatever it names. The same application gives the same text. */
 export function renderTypes({ spec, resources, routes }: Typed): string {
   const unique = uniqueNames(TAKEN)
-  // Where answers are kept is nobody's but the server's.
+  // The table of stored responses is internal to the server.
   const named = spec.models.filter((model) => model !== spec.answers)
   const names = new Map(named.map((model) => [model, nameModel(model, unique)]))
   const models = [...names].flatMap(([model, own]) => modelTypes(model, own))

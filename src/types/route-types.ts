@@ -2,7 +2,7 @@ import type { Route } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
 import { type Member, spellObject, spellValue } from './spelling.js'
 
-/** What the path of each named route takes. Ids are as records have them, or text as it stands in a URL. */
+/** The arguments for the path of each named route. Ids are values of records, or text from a URL. */
 export function routeTypes(routes: RouteTable): readonly Member[] {
   // The first of a name gives it its types.
   const named = new Map([...routes].reverse().map((route) => [route.name, route]))

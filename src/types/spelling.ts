@@ -5,7 +5,7 @@ export interface Member {
   readonly name: string
   readonly type: string
   readonly optional?: boolean
-  /** What an editor shows of it. */
+  /** The description that editors show. */
   readonly about?: string
 }
 
@@ -32,7 +32,7 @@ export function spellNames(names: readonly string[]): string {
   return names.map((name) => JSON.stringify(name)).join(' | ')
 }
 
-/** An object type with these members, from the second line on indented by so many spaces. */
+/** An object type with these members, indented from the second line on. */
 export function spellObject(members: readonly Member[], indent = 0): string {
   if (members.length === 0) return 'Record<string, never>'
   const margin = ' '.repeat(indent)
