@@ -27,17 +27,15 @@ const CASES: readonly Case[] = FIELD_TYPES.flatMap(({ name, examples }) =>
   examples.flatMap(({ json, wire = json, source, options = {} }, index): readonly Case[] => {
     const isMapping = typeof json === 'object' && json !== null && !Array.isArray(json)
     if (isMapping || source !== undefined || (Number.isInteger(json) && !Number.isSafeInteger(json))) return []
-    // Migration files are read without carriage returns.
-    const given = /\r/.test(String(json)) ? {} : { default: json }
     const found = 'max' in options ? undefined : FOUND[name]
     // A check with a backslash stays as it is.
     const isText = JSON.stringify(options['choices'] ?? []).includes('\\')
     return [
       {
         model: `${name}_${index}`,
-        field: { type: name, ...options, ...given },
+        field: { type: name, ...options, default: json },
         found: isText ? 'text' : (found ?? name),
-        value: isKept(name, wire) || !('default' in given) ? undefined : wire,
+        value: isKept(name, wire) ? undefined : wire,
       },
     ]
   }),

@@ -33,6 +33,7 @@ const FOUND = [
     { ada: { type: 'belongs_to', model: 'author', on_delete: 'restrict', nullable: true } },
     { ada: { type: 'integer', renamed_from: 'ada_id' } },
   ),
+  pairOf({ ada: { type: 'text' } }, { ada: { type: 'text', default: "it's\r\n\\r" } }),
 ]
 
 let scratch: TestDatabase

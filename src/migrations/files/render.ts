@@ -3,7 +3,7 @@ import type { Step } from './steps.js'
 
 /** Renders a file with these steps, comments on its losses, and the list of what it owns. */
 export function render(steps: readonly Step[]): string {
-  const part = (statements: readonly string[]) => statements.map((statement) => `${statement};\n`).join('\n')
+  const part = (statements: readonly string[]) => statements.map(renderStatement).join('\n')
   const up = part(steps.flatMap((step) => step.up))
   const down = part(steps.toReversed().flatMap((step) => step.down))
   const losses = lossesOf(steps)
@@ -11,6 +11,20 @@ export function render(steps: readonly Step[]): string {
   const cannot = losses.map((loss) => `-- cannot bring back ${loss}\n`).join('')
   const [before, after] = [destroys, cannot].map((lines) => (lines === '' ? '' : `${lines}\n`))
   return `-- up\n\n${before}${up}\n-- down\n\n${after}${down}\n${spellOwned(ownedBy(steps))}`
+}
+
+/** Quoted names, texts with escapes, and plain texts, in which PostgreSQL prints a backslash as it is. */
+const QUOTED = /"(?:[^"]|"")*"|E'(?:[^'\\]|''|\\[^])*'|'(?:[^']|'')*'/g
+
+/** Renders a statement for a file. Files are read with the line ends of any system, so a carriage return in a text is written as an escape. */
+export function renderStatement(statement: string): string {
+  return `${statement.replaceAll(QUOTED, escapeReturns)};\n`
+}
+
+function escapeReturns(quoted: string): string {
+  if (!quoted.includes('\r') || quoted.startsWith('"')) return quoted
+  const escaped = quoted.startsWith('E') ? quoted : `E${quoted.replaceAll('\\', '\\\\')}`
+  return escaped.replaceAll('\r', '\\r')
 }
 
 /** The constraints and indexes that steps create for resources.yaml. */

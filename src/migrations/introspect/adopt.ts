@@ -11,6 +11,7 @@ import { MigrationError } from '../files/error.js'
 import { type Migration, type MigrationFolder, parseMigration, readMigrations } from '../files/files.js'
 import { writeNext } from '../plan/generate.js'
 import { refuseUnlessAllApplied } from '../files/journal.js'
+import { renderStatement } from '../files/render.js'
 import { find } from '../plan/pair.js'
 import { recordMigration } from '../run/run.js'
 import { catalogOf, FROM, onReplayed } from '../run/scratch.js'
@@ -93,7 +94,7 @@ async function adopt(
 }
 
 function textOf(object: string, { up, down }: Parts): string {
-  const part = (statements: readonly string[]) => statements.map((statement) => `${statement};\n`).join('\n')
+  const part = (statements: readonly string[]) => statements.map(renderStatement).join('\n')
   return `-- adopted: ${object}\n-- up\n\n${part(up)}\n-- down\n\n${part(down)}`
 }
 

@@ -13,6 +13,7 @@ import { MigrationError } from '../files/error.js'
 import { type MigrationFolder, pathOf, readMigrations } from '../files/files.js'
 import { planMigration, writeNext } from '../plan/generate.js'
 import { refuseUnlessAllApplied } from '../files/journal.js'
+import { renderStatement } from '../files/render.js'
 import { spellOwned } from '../plan/ownership.js'
 import { recordTables } from './record.js'
 import { recordMigration } from '../run/run.js'
@@ -138,7 +139,7 @@ function writeText({ models, left }: Choice, { text, file, resources, tables }: 
 const HEADER = '-- The tables as they were when they were taken over. There is no part that drops them.'
 
 function renderMigrationFile(statements: readonly string[], owned: readonly string[]): string {
-  const up = statements.map((statement) => `${statement};\n`).join('\n')
+  const up = statements.map(renderStatement).join('\n')
   return `${HEADER}\n-- up\n\n${up}\n${spellOwned(owned)}`
 }
 
