@@ -168,7 +168,7 @@ export const BUGS: readonly PlantedBug[] = [
     name: 'all large lists are read at once',
     file: 'src/http/server/large-reads.ts',
     search: `    else await wait()`,
-    replace: `    else begin()`,
+    replace: `    else void wait()`,
     caughtBy: { file: 'test/http/large-reads', test: 'one after another', database: 'local' },
   },
   {
@@ -337,7 +337,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/driver/send.ts',
     search: `      cancelStatement(client)
 `,
-    replace: `      void cancelStatement
+    replace: `      void [cancelStatement, client]
 `,
     caughtBy: { file: 'test/db/database-recovery', test: 'cancels the statement, which then', database: 'local' },
   },
