@@ -48,7 +48,7 @@ interface Cost {
 
 /** Microseconds between samples; more samples would distort the result. */
 const INTERVAL = 500
-const MOST_FUNCTIONS = 45
+const MAX_FUNCTIONS = 45
 
 /** Profiles a contestant under a work, by position and by function. The start is left out. */
 export async function profile({ options, postgres, loader, contestant, work }: Parts): Promise<readonly Table[]> {
@@ -168,11 +168,11 @@ function toTables(costs: readonly Cost[], requests: number, work: string): reado
   }
   return [
     table(`${work}: self time by place (${requests} requests, ${(all / requests).toFixed(1)} µs each)`, 'place', 30),
-    table(`${work}: self time by function`, 'function', MOST_FUNCTIONS),
+    table(`${work}: self time by function`, 'function', MAX_FUNCTIONS),
     table(
       `${work}: by the function that had it done, Node's own functions and system calls included`,
       'owner',
-      MOST_FUNCTIONS,
+      MAX_FUNCTIONS,
     ),
   ]
 }

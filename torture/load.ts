@@ -69,7 +69,7 @@ export async function closedLoop({ port, seconds, question, seen }: Load, connec
 }
 
 /** Requests may be sent at most this many seconds late. */
-const MOST_LATE = 0.05
+const MAX_LATE_SECONDS = 0.05
 
 interface OpenLoad {
   readonly rate: number
@@ -99,7 +99,7 @@ export async function openLoop(
   while (performance.now() - started < seconds * 1_000) {
     const due = ((performance.now() - started) / 1_000) * rate
     // Requests that were due while this process was held up are skipped: sent all at once, they would be another load.
-    skipped += Math.max(0, due - skipped - result.sent - rate * MOST_LATE)
+    skipped += Math.max(0, due - skipped - result.sent - rate * MAX_LATE_SECONDS)
     for (; result.sent < due - skipped; result.sent++) underWay.push(sendOne())
     await new Promise((resolve) => setTimeout(resolve, 2))
   }

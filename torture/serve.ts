@@ -40,7 +40,7 @@ export interface Served {
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-const MOST_COMPLAINTS = 20
+const MAX_COMPLAINTS = 20
 const PROBE = fileURLToPath(new URL('probe.js', import.meta.url))
 
 /** Starts `serve`, and waits until it says that it listens. */
@@ -55,7 +55,7 @@ export async function startServe(wishes: ServeWishes): Promise<Served> {
   )
   const complaints: string[] = []
   const complain = (line: string) => {
-    if (complaints.length < MOST_COMPLAINTS) complaints.push(line)
+    if (complaints.length < MAX_COMPLAINTS) complaints.push(line)
   }
   const events = new EventEmitter()
   const counts = new Map<string, number>()

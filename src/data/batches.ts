@@ -12,9 +12,9 @@ export interface Batch {
   readonly lines: readonly number[]
 }
 
-const MOST_ROWS = 500
+const MAX_ROWS = 500
 /** The maximum length of a batch, so that long records do not fill the memory. */
-const MOST_TEXT = 2 ** 20
+const MAX_TEXT_LENGTH = 2 ** 20
 
 interface Checked {
   readonly model: ModelSpec
@@ -45,7 +45,7 @@ export async function* batchesOf(
     }
     if (
       batch.lines.length > 0 &&
-      (shape !== batch.shape || batch.lines.length === MOST_ROWS || batch.length > MOST_TEXT)
+      (shape !== batch.shape || batch.lines.length === MAX_ROWS || batch.length > MAX_TEXT_LENGTH)
     ) {
       yield finish(batch, model)
       batch = emptyBatch()

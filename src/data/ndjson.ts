@@ -5,15 +5,15 @@ import type { EntryOrFault } from './record.js'
 const NEWLINE = 10
 const BLANKS = [9, 13, 32]
 /** The maximum length of a line: a record must fit in memory several times. */
-const LONGEST_LINE = 64 * 1024 * 1024
+const MAX_LINE_LENGTH = 64 * 1024 * 1024
 
 /** Reads a file with one JSON object per line; blank lines are skipped. */
 export async function* ndjsonRecords(bytes: AsyncIterable<Uint8Array>): AsyncIterable<EntryOrFault> {
   let line = 0
   for await (const text of linesOf(bytes)) {
     line += 1
-    if (text.length > LONGEST_LINE) {
-      yield { fault: { line, message: `the line has more than ${LONGEST_LINE} bytes` } }
+    if (text.length > MAX_LINE_LENGTH) {
+      yield { fault: { line, message: `the line has more than ${MAX_LINE_LENGTH} bytes` } }
       return
     }
     if (!text.every((byte) => BLANKS.includes(byte))) yield readRecord(text, line)
@@ -45,7 +45,7 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Buffer>
     if (from === chunk.length) continue
     begun.push(Buffer.from(chunk.subarray(from)))
     length += chunk.length - from
-    if (length > LONGEST_LINE) break
+    if (length > MAX_LINE_LENGTH) break
   }
   if (begun.length > 0) yield Buffer.concat(begun)
 }

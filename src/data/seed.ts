@@ -39,7 +39,7 @@ export interface Seeded {
   readonly faultCount: number
 }
 
-const MOST_FAULTS = 100
+const MAX_FAULTS = 100
 
 /** Rolls back a successful transaction. */
 class Undo extends Error {}
@@ -106,7 +106,7 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
   const faults: DataFault[] = []
   const refuse = (found: readonly DataFault[]) => {
     state.faultCount += found.length
-    faults.push(...found.slice(0, MOST_FAULTS - faults.length))
+    faults.push(...found.slice(0, MAX_FAULTS - faults.length))
   }
   const result = (): Seeded => ({ resources, faults, faultCount: state.faultCount })
   const tell = () => seeding.onProgress(state.bytes, state.records)
@@ -142,7 +142,7 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
       const place = state.batches++
       const work = { connection, model, models: seeding.spec.models, key, batch }
       if (careful !== undefined && place >= careful) {
-        if (state.faultCount < MOST_FAULTS) refuse(await faultsOfEach(work))
+        if (state.faultCount < MAX_FAULTS) refuse(await faultsOfEach(work))
         if (place === careful && state.faultCount === 0) refuse([conflictFault(batch)])
         continue
       }

@@ -16,7 +16,7 @@ export interface Answer {
 }
 
 /** The maximum length of a streamed response that a page reads. */
-const MOST_STREAMED = 256 * 1024
+const MAX_STREAMED = 256 * 1024
 
 /** Headers that are about the page rather than the API request. */
 const OF_THE_PAGE = new Set([
@@ -80,7 +80,7 @@ async function readAll({ text, body, stream }: Reply): Promise<{ readonly text: 
   let all = ''
   for await (const piece of stream) {
     all += piece
-    if (all.length > MOST_STREAMED) return { text: all.slice(0, MOST_STREAMED), cut: true }
+    if (all.length > MAX_STREAMED) return { text: all.slice(0, MAX_STREAMED), cut: true }
   }
   return { text: all, cut: false }
 }

@@ -5,12 +5,12 @@ import { type Html, html } from './html.js'
 import { type Explored, ROOT } from './place.js'
 
 /** The maximum length of a value in a table. */
-const MOST_SHOWN = 160
+const MAX_SHOWN = 160
 
 /** A value in a table cell: one line, shortened if it is long. */
 export function cell(explored: Explored, field: FieldSpec | undefined, value: Exact): Html {
   const text = textOf(value)
-  const shown = [...text.slice(0, 2 * MOST_SHOWN)].slice(0, MOST_SHOWN).join('')
+  const shown = [...text.slice(0, 2 * MAX_SHOWN)].slice(0, MAX_SHOWN).join('')
   return linked(explored, field, value) ?? plain(value, shown === text ? text : `${shown}…`)
 }
 

@@ -7,13 +7,13 @@ import { sizeParameter } from './list-query.js'
 import { curlOf, type Explored, findPlace, ROOT } from './place.js'
 
 /** How many lists are queried for their totals. */
-const MOST_COUNTED = 24
+const MAX_COUNTED = 24
 
 /** The home page: every resource and every route. */
 export async function homePage(explored: Explored, context: Context, origin: string): Promise<string> {
   const counts = await Promise.all(
     explored.resources.map((resource, index) =>
-      index < MOST_COUNTED ? countOf(explored, context, resource) : Promise.resolve(undefined),
+      index < MAX_COUNTED ? countOf(explored, context, resource) : Promise.resolve(undefined),
     ),
   )
   const rows = explored.resources.map((resource, index) => resourceRow(resource, counts[index]))

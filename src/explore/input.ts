@@ -26,7 +26,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 }
 
 /** Fields with a longer maximum get a multi-line input. */
-const LONGEST_LINE = 200
+const MAX_LINE_LENGTH = 200
 
 /** Derives the input of a field from its rules alone, so that new types need nothing here. */
 export function inputOf(field: FieldSpec): Input {
@@ -39,7 +39,7 @@ export function inputOf(field: FieldSpec): Input {
   return {
     kind,
     choices: kind === 'boolean' ? ['true', 'false'] : choices,
-    long: kind === 'json' || (kind === 'text' && (longest === undefined || longest > LONGEST_LINE)),
+    long: kind === 'json' || (kind === 'text' && (longest === undefined || longest > MAX_LINE_LENGTH)),
     example: kind === 'json' || isPlain(schema) ? '' : (type.examples[0]?.text ?? ''),
     hint: field.message ?? hintOf(kind, schema, rules),
   }

@@ -7,8 +7,8 @@ import { type Html, html } from './html.js'
 import { orderedUrl } from './list-query.js'
 import { type Explored, type Place, ROOT, recordRoute } from './place.js'
 
-const MOST_ROWS = 200
-const MOST_COLUMNS = 24
+const MAX_ROWS = 200
+const MAX_COLUMNS = 24
 
 /** Returns the records in a response: a list, or the first list in an object; undefined if there is none. */
 export function rowsOf(value: Exact | undefined): readonly Members[] | undefined {
@@ -43,8 +43,8 @@ export function table(
   if (rows.length === 0) return html`<p class="empty">No records${search === '' ? ' yet' : ' that match'}.</p>`
   return html`<div class="table" role="region" aria-label="Records" tabindex="0"><table><thead><tr>${columns.map((column) => heading(resource, column, search))}</tr></thead>
 <tbody>
-${rows.slice(0, MOST_ROWS).map(row)}</tbody></table></div>
-${rows.length > MOST_ROWS && html`<p class="dim">The first ${MOST_ROWS} of ${rows.length}; the JSON has all of them.</p>`}`
+${rows.slice(0, MAX_ROWS).map(row)}</tbody></table></div>
+${rows.length > MAX_ROWS && html`<p class="dim">The first ${MAX_ROWS} of ${rows.length}; the JSON has all of them.</p>`}`
 }
 
 interface Column {
@@ -54,9 +54,9 @@ interface Column {
 
 /** The columns of the rows; empty if there are no rows. */
 function columnsOf(resource: Resource | undefined, rows: readonly Members[]): readonly Column[] {
-  const names = new Set(rows.slice(0, MOST_ROWS).flatMap((row) => [...row.keys()]))
+  const names = new Set(rows.slice(0, MAX_ROWS).flatMap((row) => [...row.keys()]))
   const fields = new Map(resource?.shown.map((field) => [field.name, field]))
-  return [...names].slice(0, MOST_COLUMNS).map((name) => ({ name, field: fields.get(name) }))
+  return [...names].slice(0, MAX_COLUMNS).map((name) => ({ name, field: fields.get(name) }))
 }
 
 function heading(resource: Resource | undefined, { name, field }: Column, search: string): Html {

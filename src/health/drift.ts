@@ -17,7 +17,7 @@ export interface DriftGate {
 }
 
 /** The interval between checks of the database, in ms. */
-const PAUSE = 1_000
+const CHECK_INTERVAL_MS = 1_000
 
 interface DriftGateOptions {
   /** `columns` changes between checks if a column was altered. */
@@ -37,7 +37,7 @@ export function createDriftGate({ look, log, onAltered }: DriftGateOptions): Dri
     timer ??= setTimeout(() => {
       timer = undefined
       void lookNow()
-    }, PAUSE).unref()
+    }, CHECK_INTERVAL_MS).unref()
   }
 
   const lookNow = async (): Promise<void> => {
@@ -63,7 +63,7 @@ export function createDriftGate({ look, log, onAltered }: DriftGateOptions): Dri
     suspect: () => {
       if (state.looking || state.closed) return
       // An error without a visible cause, such as a missing privilege, may fail many requests.
-      if (performance.now() - state.lookedAt < PAUSE) lookAgain()
+      if (performance.now() - state.lookedAt < CHECK_INTERVAL_MS) lookAgain()
       else void lookNow()
     },
     drifted: () => [...state.misfits.keys()],

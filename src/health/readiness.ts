@@ -26,10 +26,10 @@ interface Checks {
 }
 
 /** How long a result is reused, in ms, so that frequent probes do not load the database. */
-const KEPT = 250
+const CACHE_MS = 250
 /** How long the database may take, in ms; shorter than usual probe timeouts. */
-const PATIENCE = 750
-const MOST_LAG = 500
+const PROBE_TIMEOUT_MS = 750
+const MAX_LAG_MS = 500
 
 const READY: Readiness = Object.freeze({ ready: true, problems: [] })
 /** The readiness of a process that is stopping. */
@@ -46,7 +46,7 @@ export function createReadiness({ database, phase, lag, drifted }: Checks): () =
     const tables = drifted()
     return toReadiness([
       phase() === 'starting' && { check: 'starting', detail: 'the schema of the database has not been looked at yet' },
-      late > MOST_LAG && { check: 'event_loop', detail: `the event loop is ${Math.round(late)} ms late` },
+      late > MAX_LAG_MS && { check: 'event_loop', detail: `the event loop is ${Math.round(late)} ms late` },
       away !== undefined && { check: 'database', detail: away },
       tables.length > 0 && {
         check: 'schema',
@@ -59,7 +59,7 @@ export function createReadiness({ database, phase, lag, drifted }: Checks): () =
     if (phase() === 'draining') return Promise.resolve(DRAINING)
     if (kept) return kept
     kept = look()
-    void kept.then(() => delay(KEPT, undefined, { ref: false })).then(() => (kept = undefined))
+    void kept.then(() => delay(CACHE_MS, undefined, { ref: false })).then(() => (kept = undefined))
     return kept
   }
 }
@@ -77,8 +77,8 @@ function createProbe(database: Pick<Database, 'probe'>): () => Promise<string | 
       .probe()
       .then(() => undefined, describe)
       .finally(() => (asked = undefined))
-    const late = `The database did not respond within ${PATIENCE} ms`
-    return Promise.race([asked, delay(PATIENCE, late, { ref: false })])
+    const late = `The database did not respond within ${PROBE_TIMEOUT_MS} ms`
+    return Promise.race([asked, delay(PROBE_TIMEOUT_MS, late, { ref: false })])
   }
 }
 

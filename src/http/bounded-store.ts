@@ -4,7 +4,7 @@ import type { LargeReads } from './server/large-reads.js'
 import type { SendBudget } from './server/send-budget.js'
 
 /** How much of an estimate remains after a shorter list: one long record must not make every later list look long. */
-const FORGETTING = 0.95
+const DECAY = 0.95
 
 /**
  * Wraps stores of the same records so that their lists wait for room in the send budget, and for other large lists, before they query the
@@ -25,8 +25,8 @@ export function boundStores<Items>(
   const learn = (items: Items, length: number): void => {
     const bytes = measure(items)
     // An empty page says nothing about records, but it does say that lists of an empty table are short.
-    if (length > 0) row = Math.max((row ?? 0) * FORGETTING, bytes / length)
-    page = Math.max((page ?? 0) * FORGETTING, bytes)
+    if (length > 0) row = Math.max((row ?? 0) * DECAY, bytes / length)
+    page = Math.max((page ?? 0) * DECAY, bytes)
   }
 
   return (store) => {

@@ -3,7 +3,7 @@ import { Problem } from '../problem.js'
 import {
   lengthOf,
   describeSize,
-  LONGEST_LINK,
+  MAX_LINK_LENGTH,
   type MeasuredField,
   type Ordered,
   type PageStart,
@@ -27,7 +27,7 @@ export const cursor: PaginationStyle = {
   summary: 'Pages by an opaque mark that says where another page ended: `?cursor=…&page_size=20`.',
   parameters: ['cursor', 'page_size'],
   describe: (sizes) => [CURSOR, describeSize('page_size', sizes)],
-  outgrows: (fields) => longest(fields) > LONGEST_CURSOR,
+  outgrows: (fields) => longest(fields) > MAX_CURSOR_LENGTH,
   read(query, order, sizes) {
     const size = readSize(query, 'page_size', sizes)
     const length = cursorLength(order)
@@ -57,12 +57,12 @@ export const cursor: PaginationStyle = {
 }
 
 /** Leaves the rest of a link for filters. */
-const LONGEST_CURSOR = LONGEST_LINK - 2000
+const MAX_CURSOR_LENGTH = MAX_LINK_LENGTH - 2000
 
 /** Returns the maximum length of a cursor in an order; undefined if it would not fit in a link. */
 export function cursorLength(order: readonly Ordered[]): number | undefined {
   const length = longest(order.map(({ field }) => field))
-  return length > LONGEST_CURSOR ? undefined : length
+  return length > MAX_CURSOR_LENGTH ? undefined : length
 }
 
 /** The maximum length of a character in JSON: the escape of a control character. */

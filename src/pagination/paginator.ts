@@ -12,7 +12,7 @@ export type PageLinks = ReadonlyMap<Rel, Readonly<Record<string, string>>>
  * The maximum length of a link's query. Servers accept 16 KiB of headers, and many clients no more in responses: a link must fit with everything else
  * in a request, and two links in a response.
  */
-export const LONGEST_LINK = 7000
+export const MAX_LINK_LENGTH = 7000
 
 /** Where a page starts: after a number of rows, or after (before) the row with these order values. */
 export type PageStart =

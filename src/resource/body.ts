@@ -16,7 +16,7 @@ import type { CompileSchema } from './validator.js'
  */
 export type BodyMode = 'create' | 'replace' | 'update' | 'assign'
 
-const MOST_FAULTS = 20
+const MAX_FAULTS = 20
 
 /** Validates one member of a body. */
 type MemberReader = (body: JsonBody, mode: BodyMode) => { readonly value: unknown } | { readonly broken: string }
@@ -79,7 +79,7 @@ export function compileBody(
 /** The problem of an invalid body; its detail is the first error. */
 export function invalid(faults: readonly Fault[]): Problem {
   const detail = faults.length === 1 ? faults[0]?.message : `${faults.length} fields are wrong`
-  return new Problem('validation', detail, { faults: faults.slice(0, MOST_FAULTS) })
+  return new Problem('validation', detail, { faults: faults.slice(0, MAX_FAULTS) })
 }
 
 function isMissing(field: FieldSpec): (mode: BodyMode) => boolean {

@@ -37,7 +37,7 @@ export function compileComputation(
     const text = toJsonText(value)
     const json = JSON.parse(text) as never
     if (failuresOf(json).size === 0 && type.admits?.(json, text, options) === undefined) return text
-    throw new TypeError(`it returned ${text.slice(0, LONGEST_SHOWN)}, which is not a valid ${type.name}`)
+    throw new TypeError(`it returned ${text.slice(0, MAX_SHOWN_LENGTH)}, which is not a valid ${type.name}`)
   }
   return (values) => {
     try {
@@ -48,7 +48,7 @@ export function compileComputation(
   }
 }
 
-const LONGEST_SHOWN = 100
+const MAX_SHOWN_LENGTH = 100
 
 /** Returns a function that extracts the stored part of a document, which its entity tag is computed from. */
 export function compileStored([first]: readonly ComputedSpec[]): (document: string) => string {

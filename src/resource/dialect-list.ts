@@ -18,7 +18,7 @@ import type { Condition } from './plan.js'
 import { type Pair, parsePairs, quote } from './query.js'
 
 /** The maximum number of ids in a request. */
-const MOST_IDS = 1_000
+const MAX_IDS = 1_000
 
 /**
  * Compiles the parser of list queries in a dialect: the dialect parses the query string, and the result is checked against the resource. The parser
@@ -137,7 +137,7 @@ export function lookupsOf({ filters, model: { primaryKey } }: ResourceSpec): Rea
 
 /** How many values of a field one parameter of a dialect accepts. */
 export function mostValuesOf({ model: { primaryKey } }: ResourceSpec, field: FieldSpec): number {
-  return field === primaryKey ? MOST_IDS : MAX_VALUES
+  return field === primaryKey ? MAX_IDS : MAX_VALUES
 }
 
 interface Meant {

@@ -1,7 +1,7 @@
 import type { ResourceSpec } from '../config/spec.js'
 import type { Listed, Window } from '../dialects/dialect.js'
 import { type FeaturePlans, featureParameters } from '../features/index.js'
-import { LONGEST_LINK, type PageLinks, type Rel } from '../pagination/paginator.js'
+import { MAX_LINK_LENGTH, type PageLinks, type Rel } from '../pagination/paginator.js'
 import { Problem } from '../problem.js'
 import { compileFilters } from './filter.js'
 import { compileOrder } from './order.js'
@@ -83,17 +83,17 @@ export function keepRecent<Request>(read: (search: string) => Request): (search:
     const known = recent.get(search)
     if (known) return known
     const request = read(search)
-    if (search.length > LONGEST_KEPT) return request
+    if (search.length > MAX_KEPT_LENGTH) return request
     const [oldest] = recent.keys()
-    if (oldest !== undefined && recent.size >= MOST_KEPT) recent.delete(oldest)
+    if (oldest !== undefined && recent.size >= MAX_KEPT) recent.delete(oldest)
     recent.set(search, request)
     return request
   }
 }
 
 /** The number and maximum length of memoised query strings. */
-const MOST_KEPT = 64
-const LONGEST_KEPT = 200
+const MAX_KEPT = 64
+const MAX_KEPT_LENGTH = 200
 
 /** The part of a query that the links of all pages share: filters and order. */
 function spellKept(query: Query, isKept: (name: string) => boolean): string {
@@ -103,7 +103,7 @@ function spellKept(query: Query, isKept: (name: string) => boolean): string {
 
 /** A link in a response must be short enough to be requested. */
 export function refuseLong({ length }: string, linkLength: number): void {
-  const room = LONGEST_LINK - linkLength
+  const room = MAX_LINK_LENGTH - linkLength
   if (linkLength === 0 || length <= room) return
   throw new Problem(
     'invalid_query',
@@ -126,6 +126,6 @@ export function spellLinks(kept: string, pages: PageLinks): ReadonlyMap<Rel, str
     length += link.length
     links.set(rel, link)
   }
-  if (length <= 2 * LONGEST_LINK) return links
+  if (length <= 2 * MAX_LINK_LENGTH) return links
   return new Map([...links].filter(([rel]) => rel === 'prev' || rel === 'next'))
 }

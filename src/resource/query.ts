@@ -4,8 +4,8 @@ import { Problem } from '../problem.js'
 /** Decoded query parameters, each given once. */
 export type Query = ReadonlyMap<string, string>
 
-const MOST_PARAMETERS = 100
-const LONGEST_SHOWN = 64
+const MAX_PARAMETERS = 100
+const MAX_SHOWN_LENGTH = 64
 
 /**
  * Parses `a=1&b=2`. It is strict: repeated parameters, empty names and text other than percent-encoded UTF-8 are rejected. Ignored parameters
@@ -26,7 +26,7 @@ export function parseQuery(
       throw new Problem('invalid_query', `the parameter ${quote(name)} is given twice; ${help}`)
     }
     query.set(name, text)
-    if (query.size > MOST_PARAMETERS) throw tooMany(MOST_PARAMETERS)
+    if (query.size > MAX_PARAMETERS) throw tooMany(MAX_PARAMETERS)
   }
   return query
 }
@@ -56,12 +56,12 @@ export type Pair = readonly [name: string, text: string]
  */
 export function parsePairs(search: string): readonly Pair[] {
   const pairs = search.split('&').filter((pair) => pair !== '')
-  if (pairs.length > MOST_PAIRS) throw tooMany(MOST_PAIRS)
+  if (pairs.length > MAX_PAIRS) throw tooMany(MAX_PAIRS)
   return pairs.map(readPair)
 }
 
 /** Each id is a parameter of its own. */
-const MOST_PAIRS = 2_000
+const MAX_PAIRS = 2_000
 
 function readPair(pair: string): Pair {
   const equals = pair.indexOf('=')
@@ -76,7 +76,7 @@ function tooMany(most: number): Problem {
 
 /** Quotes a client's name for an error message: shortened, with unusual characters replaced and spaces visible. */
 export function quote(name: string): string {
-  const shown = name.length > LONGEST_SHOWN ? `${name.slice(0, LONGEST_SHOWN)}…` : name
+  const shown = name.length > MAX_SHOWN_LENGTH ? `${name.slice(0, MAX_SHOWN_LENGTH)}…` : name
   return `\`${shown.replaceAll(' ', '␣').replaceAll(/[^\p{L}\p{N}_.,$%[\]…␣-]/gu, '\uFFFD')}\``
 }
 

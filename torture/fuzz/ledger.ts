@@ -25,7 +25,7 @@ export interface Ledger {
   excuses(asked: Asked, told: Told): boolean
 }
 
-const MOST_WORDS = 10
+const MAX_WORDS = 10
 
 export function createLedger({ paths, references, takesAlong, unique }: Tables): Ledger {
   const there = new Map<string, Set<unknown>>()
@@ -90,7 +90,7 @@ function hasManyWords({ search, q }: Schema): boolean {
   return (
     String(search ?? q ?? '')
       .split(/\s+/u)
-      .filter((word) => word !== '').length > MOST_WORDS
+      .filter((word) => word !== '').length > MAX_WORDS
   )
 }
 

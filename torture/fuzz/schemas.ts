@@ -20,10 +20,10 @@ type Members = Readonly<Record<string, Schema>>
 
 /** The characters of most texts: white space, characters with a meaning in HTML, SQL and URLs, and letters of one to three bytes. */
 const CHARACTERS = `[a-zA-Z0-9 _.äß€'"%<>&;?*-]`
-const MOST_CHARACTERS = 40
-const MOST_ITEMS = 4
+const MAX_CHARACTERS = 40
+const MAX_ITEMS = 4
 /** A value is made again when a rule that only its document knows does not allow it: bounds of decimals, for one. */
-const MOST_TRIES = 200
+const MAX_TRIES = 200
 const ANYTHING: Schema = { enum: [1, 'text', true, [1, null], { a: { b: 'c' } }] }
 
 /** Makes values that a schema allows. */
@@ -34,7 +34,7 @@ export function createMaker(random: Random, { resolve, isValid }: Schemas): (sch
   return (schema) => {
     const recipe = recipes.get(schema) ?? recipeOf(schema)
     recipes.set(schema, recipe)
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const value = generateSync(recipe, { seed: random.between(1, 2 ** 31), formats })
       if (isValid(schema, value)) return value
     }
@@ -52,7 +52,7 @@ export function createMaker(random: Random, { resolve, isValid }: Schemas): (sch
     if (type === undefined) return ANYTHING
     const types = [type].flat()
     if (types.includes('object')) return recipeOfObject(schema)
-    if (types.includes('array')) return { ...withMost(schema, 'Items', MOST_ITEMS), items: recipeOf(items as Schema) }
+    if (types.includes('array')) return { ...withMost(schema, 'Items', MAX_ITEMS), items: recipeOf(items as Schema) }
     return types.includes('string') ? recipeOfText(schema) : schema
   }
 
@@ -69,7 +69,7 @@ export function createMaker(random: Random, { resolve, isValid }: Schemas): (sch
 function recipeOfText(schema: Schema): Schema {
   if (schema['pattern'] !== undefined) return { type: schema['type'], pattern: schema['pattern'] }
   if (schema['format'] !== undefined) return { type: schema['type'], format: schema['format'] }
-  const { minLength, maxLength } = withMost(schema, 'Length', MOST_CHARACTERS)
+  const { minLength, maxLength } = withMost(schema, 'Length', MAX_CHARACTERS)
   return { type: schema['type'], pattern: `^${CHARACTERS}{${Number(minLength)},${Number(maxLength)}}$` }
 }
 

@@ -149,8 +149,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'a connection has all that it pipelines worked on at once',
     file: 'src/http/server/pipeline.ts',
-    search: '(underWay.length < limits.inProgress && pipelined < limits.pipelined && unread < MOST_UNREAD)',
-    replace: '(underWay.length < 1_000 * limits.inProgress && unread < MOST_UNREAD)',
+    search: '(underWay.length < limits.inProgress && pipelined < limits.pipelined && unread < MAX_UNREAD)',
+    replace: '(underWay.length < 1_000 * limits.inProgress && unread < MAX_UNREAD)',
     caughtBy: { file: 'test/http/pipelined-requests', test: 'has eight', database: 'local' },
   },
   {

@@ -15,7 +15,7 @@ interface Amount {
 }
 
 const LONGEST = 2_000
-const MOST_MEMORY = 300 * 1024 * 1024
+const MAX_MEMORY = 300 * 1024 * 1024
 const CHILD = fileURLToPath(new URL('config-child.js', import.meta.url))
 
 interface Outcome {
@@ -72,7 +72,7 @@ export const configurations = trial<Amount>({
       atMost(counts.unserved, 0, `${counts.unserved} of ${counts.served} accepted ones do not answer their own routes`),
       atMost(
         outcome.rss / 1024 / 1024,
-        MOST_MEMORY / 1024 / 1024,
+        MAX_MEMORY / 1024 / 1024,
         `${spell(outcome.rss / 1024 / 1024)} MB at most`,
         ' MB',
       ),

@@ -32,7 +32,7 @@ const MARKET: Tables = {
 const MANY_RECORDS = 30
 /** How many variants of one request are sent before another operation has its turn. */
 const IN_A_ROW = 8
-const MOST_SAID = 20
+const MAX_SAID = 20
 
 /** Requests generated from the served documents, and systematically invalid variants of each. */
 export const documents = trial<Amount>({
@@ -49,7 +49,7 @@ export const documents = trial<Amount>({
     await converse({ arena, served: await arena.serve(), tables: SNIPPETS, requests, talk })
     await converse({ arena, served: await serveMarket(arena), tables: MARKET, requests, talk })
     const { findings, counts, rules } = talk
-    for (const { kind, text } of findings.slice(0, MOST_SAID)) arena.say(`${kind}: ${text}`)
+    for (const { kind, text } of findings.slice(0, MAX_SAID)) arena.say(`${kind}: ${text}`)
     const of = (kind: Finding['kind']) => findings.filter((finding) => finding.kind === kind).length
     const share = (100 * counts.done) / counts.valid
     return [

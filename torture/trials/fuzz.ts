@@ -15,7 +15,7 @@ interface Amount {
 
 const HANG = 2_000
 const BATCH = 1_000
-const MOST_ROWS = 200
+const MAX_ROWS = 200
 /** Milliseconds for which a request whose connection is gone may still be under way. */
 const STRAYS = 500
 /** The number of earlier requests shown with a request. */
@@ -70,7 +70,7 @@ export async function fuzzed(arena: Arena, served: Served, requests: number): Pr
   await learn(session)
   for (let at = 0; at < requests; at++) {
     await (arena.random.chance(0.8) ? askOne(session) : spoilOne(session))
-    if (session.rows.size > MOST_ROWS) await thinOut(session)
+    if (session.rows.size > MAX_ROWS) await thinOut(session)
     if (at % BATCH === BATCH - 1) await inspect(session)
   }
   await inspect(session)

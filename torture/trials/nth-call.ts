@@ -20,7 +20,7 @@ const ROUTES: readonly ((id: string, title: string) => Question & { readonly wri
   (id, title) => ({ method: 'PATCH', path: `${RECORDS}${id}/`, body: { title }, writes: true }),
 ]
 
-const MOST_CALLS = 50
+const MAX_CALLS = 50
 
 /** The first write to the database fails, then the second, and so on, until a request has fewer of them. */
 export const nthCall = trial<Amount>({
@@ -42,7 +42,7 @@ export const nthCall = trial<Amount>({
     let failed = 0
     for (let round = 0; round < rounds; round++) {
       for (const [at, route] of ROUTES.entries()) {
-        for (let call = 1; call < MOST_CALLS; call++) {
+        for (let call = 1; call < MAX_CALLS; call++) {
           const title = `round ${round} route ${at} call ${call}`
           const { writes, ...question } = route(id, title)
           await served.failAt(call)

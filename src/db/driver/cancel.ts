@@ -22,7 +22,7 @@ const Connection = pg.Connection as unknown as new (config: {
 }) => Wire
 
 /** How long a cancel request may take, in ms. */
-const CONNECT_TIMEOUT = 1_000
+const CONNECT_TIMEOUT_MS = 1_000
 
 /**
  * Asks the server to cancel a client's current statement, on a separate connection as the protocol requires. The statement's own response says
@@ -34,7 +34,7 @@ export function cancelStatement(client: pg.ClientBase): void {
   if (processID === null || secretKey === null) return
   const { ssl, sslnegotiation } = connectionParameters
   const wire = new Connection({ ssl, sslNegotiation: sslnegotiation })
-  const timer = setTimeout(() => wire.stream.destroy(), CONNECT_TIMEOUT)
+  const timer = setTimeout(() => wire.stream.destroy(), CONNECT_TIMEOUT_MS)
   wire.on('error', () => wire.stream.destroy())
   wire.on('end', () => clearTimeout(timer))
   const cancel = () => wire.cancel(processID, secretKey)

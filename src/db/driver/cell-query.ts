@@ -40,7 +40,7 @@ interface Wire {
  * How many statements a connection keeps prepared; beyond it, the oldest is deallocated. More than an application uses, and few enough for the
  * server's memory.
  */
-const MOST_PREPARED = 1_000
+const MAX_PREPARED = 1_000
 /** The names of the statements that each connection has prepared, oldest first. */
 const prepared = new WeakMap<Wire, string[]>()
 
@@ -156,7 +156,7 @@ function closeOldest(wire: Wire, name: string): readonly Buffer[] {
   const names = prepared.get(wire) ?? []
   prepared.set(wire, names)
   if (!names.includes(name)) names.push(name)
-  if (names.length <= MOST_PREPARED) return []
+  if (names.length <= MAX_PREPARED) return []
   const oldest = names.shift() ?? ''
   if (!(oldest in wire.parsedStatements)) return []
   delete wire.parsedStatements[oldest]

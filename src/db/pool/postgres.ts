@@ -6,7 +6,7 @@ import { poolDatabase } from './pooled-database.js'
 import { makeSocket } from '../driver/row-messages.js'
 
 const OLDEST = 14
-const CONNECT_TIMEOUT = 2_000
+const CONNECT_TIMEOUT_MS = 2_000
 /** A few suffice, because pipelined reads do not wait for each other's responses. */
 const MAX_PIPELINED = 3
 
@@ -29,7 +29,7 @@ const SESSION = `
     ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '3')) as keepalives (name, wanted) using (name);
   select version()`
 /** Longer than the server's own limit: it applies only if the server is frozen or the network drops packets. */
-const PATIENCE = 6_000
+const RESPONSE_TIMEOUT_MS = 6_000
 
 interface PostgresOptions {
   /** The environment variable of the URL. */
@@ -49,12 +49,12 @@ export function openPostgres(url: string, { variable, connections, prepare }: Po
     enableChannelBinding: /[?&]channel_binding=(?:prefer|require)(?:&|$)/.test(url),
     fallback_application_name: 'snippetctl',
     // Limits opening a connection, and waiting for one in the pool.
-    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     stream: makeSocket,
     keepAliveInitialDelayMillis: 10_000,
   }
-  const sending = { patience: PATIENCE, prepare }
+  const sending = { patience: RESPONSE_TIMEOUT_MS, prepare }
   const pipelined = Math.min(MAX_PIPELINED, Math.floor(connections / 3))
   return poolDatabase({
     description: describe(url, variable),
@@ -74,7 +74,7 @@ export function openPostgres(url: string, { variable, connections, prepare }: Po
 }
 
 async function prepareSession(client: pg.ClientBase): Promise<void> {
-  const config = { text: SESSION, query_timeout: CONNECT_TIMEOUT }
+  const config = { text: SESSION, query_timeout: CONNECT_TIMEOUT_MS }
   // The driver returns one result for each statement, but its types do not say so.
   const results = [await client.query<{ version: string }>(config)].flat()
   const version = results.at(-1)?.rows[0]?.version ?? ''

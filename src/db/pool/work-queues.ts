@@ -55,7 +55,7 @@ export type Turn = (problem: Problem | null, granted: WorkQueue) => void
 const UNKNOWN = 200
 const WEIGHT = 1 / 8
 /** The number of empty queues that each resource keeps for their statistics. */
-const MOST_IDLE = 100
+const MAX_IDLE = 100
 
 /** The queues of all work that waits or runs, with the statistics of earlier work. */
 export function createWorkQueues() {
@@ -90,7 +90,7 @@ export function createWorkQueues() {
     const { group, key, parent, held, children } = queue
     const queues = parent ? group.records : group.queues
     if (held > 0 || hasWaiters(queue) || children > 0 || queues.get(key) !== queue) return
-    if (!parent && queues.size <= MOST_IDLE) return
+    if (!parent && queues.size <= MAX_IDLE) return
     queues.delete(key)
     if (!parent) return
     parent.children -= 1

@@ -33,7 +33,7 @@ export interface Answers {
 }
 
 /** Each stored response deletes more than one, so that expired responses never accumulate and no request pays for many. */
-const MOST_REMOVED = 10
+const MAX_REMOVED = 10
 
 /** Compiles the statements over the table of stored responses; each call of the result binds them to a connection. */
 export function compileAnswers({ table: name }: ModelSpec): (connection: Connection) => Answers {
@@ -48,7 +48,7 @@ export function compileAnswers({ table: name }: ModelSpec): (connection: Connect
     // Skips rows that others delete or reserve, so that nobody waits here.
     keep: `
       with expired as (
-        select id from ${table} where expires_at <= now() order by expires_at limit ${MOST_REMOVED} for update skip locked
+        select id from ${table} where expires_at <= now() order by expires_at limit ${MAX_REMOVED} for update skip locked
       ), removed as (delete from ${table} where id in (select id from expired))
       update ${table} set status = $2::int, headers = $3::jsonb, body = $4 where id = $1::bigint`,
   }

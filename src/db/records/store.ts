@@ -57,9 +57,9 @@ export type RecordStore<Name> = Store<
 export type DocumentStore<Name> = Store<string, Uint8Array, IdOf<Name>, InsertOf<Name>, ChangeOf<Name>>
 
 /** Half of what PostgreSQL accepts in one statement. */
-const MOST_PARAMETERS = 32_000
+const MAX_PARAMETERS = 32_000
 
 /** How many records of a model one statement creates. More need a transaction, which stores do not start themselves. */
 export function rowsPerStatement({ fields }: ModelSpec): number {
-  return Math.floor(MOST_PARAMETERS / fields.length)
+  return Math.floor(MAX_PARAMETERS / fields.length)
 }

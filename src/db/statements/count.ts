@@ -14,8 +14,8 @@ interface Explained {
 }
 
 /** How long an estimate is reused, in ms: many requests share its cost, and nobody waits long for a better one. */
-const FRESH = 1_000
-const MOST = 1_000
+const REUSE_MS = 1_000
+const MAX_ESTIMATES = 1_000
 
 /** Estimates for counts that are known to exceed the cap. */
 export interface Estimates {
@@ -38,8 +38,8 @@ export function createEstimates(): Estimates {
   async function ask(key: string, statement: Statement, connection: Connection): Promise<number> {
     const rows = await explain(statement, connection)
     const [oldest] = known.keys()
-    if (oldest !== undefined && known.size >= MOST) known.delete(oldest)
-    known.set(key, { rows, until: performance.now() + FRESH })
+    if (oldest !== undefined && known.size >= MAX_ESTIMATES) known.delete(oldest)
+    known.set(key, { rows, until: performance.now() + REUSE_MS })
     return rows
   }
 

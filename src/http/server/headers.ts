@@ -21,13 +21,13 @@ export const SECURITY_HEADERS: readonly string[] = Object.freeze([
 ])
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
-const LONGEST_AUTHORITY = 255
+const MAX_AUTHORITY_LENGTH = 255
 /** A name may end with a dot. */
 const AUTHORITY = new RegExp(`^${HOST}\\.?(?::[0-9]{0,5})?$`)
 
 /** Whether a text is a host with an optional port, as in `Host`. */
 export function isAuthority(text: string): boolean {
-  return text.length <= LONGEST_AUTHORITY && AUTHORITY.test(text)
+  return text.length <= MAX_AUTHORITY_LENGTH && AUTHORITY.test(text)
 }
 
 /** Returns the client's request ID if it is safe and short enough for a log; otherwise a random one. */

@@ -18,9 +18,9 @@ export interface Pipeline {
 }
 
 /** A connection gets no further responses while its client has more than this many unread bytes. */
-const MOST_UNREAD = 256 * 1024
+const MAX_UNREAD = 256 * 1024
 /** Node parses all received bytes before reading pauses, so the number of parked requests is bounded over all connections, too. */
-const MOST_PARKED = 8_192
+const MAX_PARKED = 8_192
 /** Connections that continue in one turn of the event loop: requests that are rejected immediately could otherwise follow each other endlessly. */
 const MAX_PROCEEDING_AT_ONCE = 8
 
@@ -34,7 +34,7 @@ export function createPipeline(limits: Limits): Pipeline {
   const hasRoom = ({ underWay, unread }: Connection): boolean =>
     // The first request of a connection may always start, so that connections do not depend on each other.
     underWay.length === 0 ||
-    (underWay.length < limits.inProgress && pipelined < limits.pipelined && unread < MOST_UNREAD)
+    (underWay.length < limits.inProgress && pipelined < limits.pipelined && unread < MAX_UNREAD)
 
   const drop = (connection: Connection): void => {
     const dropped = connection.waiting.splice(0)
@@ -98,7 +98,7 @@ export function createPipeline(limits: Limits): Pipeline {
     park(connection, socket, request) {
       // The last request that a connection may have closes it, so later ones are never answered.
       if (connection.count + connection.waiting.length >= limits.requestsPerConnection) return request.drop()
-      if (parked >= MOST_PARKED) cutGreediest()
+      if (parked >= MAX_PARKED) cutGreediest()
       if (socket.destroyed) return request.drop()
       parked += 1
       connection.waiting.push(request)
