@@ -89,7 +89,7 @@ function faultsOfForeign(cause: DriverError, constraintErrors: ConstraintErrors)
 
 /** Whether a record could not be deleted because it is referenced; false if the server does not say so in English. */
 export function isStillReferredTo({ code, detail }: DriverError): boolean {
-  return STILL_REFERRED_TO.has(code) && / is still referenced from table/.test(String(detail))
+  return STILL_REFERRED_TO.has(code) && / is (?:still )?referenced from table/.test(String(detail))
 }
 
 /** Parses the details of a duplicate key error; undefined if they are not in English. */
