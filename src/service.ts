@@ -3,9 +3,9 @@ import { type Answers, compileAnswers } from './db/records/answers.js'
 import { suggest } from './config/words.js'
 import type { Connection, Database } from './db/database.js'
 import { documentProjection, rowProjection } from './db/statements/projections.js'
-import { compileGraphs } from './db/records/graph.js'
 import { guardTransactions } from './db/records/guards.js'
 import type { StatementCounts } from './db/statements/prepared-statements.js'
+import { compileQueries, type Queries } from './db/queries/compile-queries.js'
 import { compileStore } from './db/records/compile-store.js'
 import type { Store } from './db/records/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
@@ -155,7 +155,7 @@ interface Stores {
 
 /** Creates the stores of resources; statements are compiled on first use and kept. */
 function bindRecords(app: App, database: Database, { gate, statements, budget, largeReads }: Watch): Records {
-  const graphs = compileGraphs(app.spec.models)
+  const queries = compileQueries(app.spec)
   const storesOf = remember((resource: Resource): Stores => compileStores(resource, app, statements))
   const { answers } = app.spec
   const models = new Map(app.resources.map(({ spec }) => [spec.name, spec.model]))
@@ -170,7 +170,7 @@ function bindRecords(app: App, database: Database, { gate, statements, budget, l
     store: storeFinder(gate, (resource) => [storesOf(resource).rows, bound(lengthOfRows)], connection),
     documents: storeFinder(gate, (resource) => [storesOf(resource).documents, bound(lengthOfText)], connection),
     modelOf,
-    graph: graphs(connection),
+    queries: bindQueries(queries, connection, gate),
     answers: () => answersOn(connection),
     transaction,
   })
@@ -196,6 +196,14 @@ function bindRecords(app: App, database: Database, { gate, statements, budget, l
 
 function unknownResource(name: string, names: readonly string[]): never {
   throw new Error(`no resource is named \`${name}\`; ${suggest(name, names, 'resource').join('; ')}`)
+}
+
+function bindQueries({ knex, models, run }: Queries, connection: Connection, gate: DriftGate): Records['queries'] {
+  return {
+    knex,
+    models: (knex) => models(knex, gate.admit),
+    run: (query, options) => run(connection, query, options),
+  }
 }
 
 /** Bounds the memory of lists from some stores. */

@@ -27,6 +27,13 @@ export interface Statement extends QueueKey {
   readonly quick?: boolean | 'perhaps'
   /** Continues work that is already under way, so it is accepted even if the queue is full. */
   readonly follows?: boolean
+  /** The text has one statement, even without values: the server rejects several. */
+  readonly single?: boolean
+  /**
+   * Ends the statement when nobody waits for it any more: it leaves the queue or is cancelled at the server, and fails with the reason of
+   * the signal. For statements that only read, outside of transactions.
+   */
+  readonly signal?: AbortSignal | undefined
   /** The column to return as bytes instead of text, for statements that return one row. */
   readonly raw?: number | undefined
 }
@@ -35,11 +42,13 @@ export interface Statement extends QueueKey {
 export interface Result {
   readonly rows: readonly (readonly (string | null)[])[]
   /** The columns of the rows, in order; empty for a named statement. */
-  readonly columns: readonly { readonly name: string }[]
+  readonly columns: readonly { readonly name: string; readonly dataTypeID?: number }[]
   /** The number of rows returned, or of rows changed if the statement returns none. */
   readonly count: number
   /** The cell of the column that the statement wants as bytes. */
   readonly bytes?: Uint8Array | undefined
+  /** The first word of the server's answer, such as `INSERT`. */
+  readonly command?: string
 }
 
 export interface Connection {

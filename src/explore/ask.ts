@@ -1,5 +1,6 @@
 import { toJsonText } from '../fields/exact-json.js'
 import { toReply } from '../http/server/problem-document.js'
+import { deriveContext } from '../http/queries.js'
 import type { Context, Reply } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
 import { Problem } from '../problem.js'
@@ -68,7 +69,7 @@ async function answerOf(
     const headers = { ...Object.fromEntries(asked), accept: 'application/json' }
     // Pages link to pages, so links in responses have no host.
     const own = { method: 'GET', params: match.params, search, headers, publicUrl: () => '' }
-    return await match.route.handle(Object.freeze({ ...context, ...own }))
+    return await match.route.handle(deriveContext(context, own))
   } catch (error) {
     if (!(error instanceof Problem) || error.type === 'internal') throw error
     return toReply(error, context.requestId, routes.rendererAt(path))

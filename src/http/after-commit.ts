@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { codeUnderWay, type Exchange } from './server/exchange.js'
+import { codeUnderWay, type Exchange, statementUnderWay } from './server/exchange.js'
 import type { Log } from './log.js'
 import type { Context } from './route.js'
 import { endsWithin } from './server/ends-within.js'
@@ -24,7 +24,14 @@ export function createAfterCommit(log: Log, timeout: number): AfterCommit {
         await inTime(task(context), timeout)
       } catch (cause) {
         const where = { request_id: requestId, trace_id: trace?.traceId, route: route?.name }
-        log.error({ event: 'failure', ...where, type: 'after_commit', ...codeUnderWay(exchange), cause })
+        log.error({
+          event: 'failure',
+          ...where,
+          type: 'after_commit',
+          ...codeUnderWay(exchange),
+          ...statementUnderWay(exchange),
+          cause,
+        })
       }
     }
   }

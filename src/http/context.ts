@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Answers, Asked } from '../db/records/answers.js'
-import type { InternalTransactionOptions, TransactionOptions } from '../db/database.js'
+import type { InternalTransactionOptions, QueueKey, TransactionOptions } from '../db/database.js'
 import type { Store } from '../db/records/store.js'
 import type { JsonBody } from '../json-body.js'
 import type { ModelSpec } from '../config/spec.js'
@@ -22,6 +22,16 @@ import {
   withRequest,
 } from './outcomes.js'
 import type { PublicUrl } from './public-url.js'
+import {
+  ContextQueries,
+  deriveContext,
+  namedInLog,
+  QUERIES,
+  QUERY_MEMBERS,
+  type QueryMembers,
+  type RecordQueries,
+  type WithQueries,
+} from './queries.js'
 import type { BodyPolicy, Context, Reply, Transaction } from './route.js'
 import type { Params } from './route-table.js'
 import { queueKeyOf } from './queue-key.js'
@@ -32,7 +42,8 @@ export interface Records {
   documents(resource: Resource, scopes?: Scopes): Store<string, Uint8Array>
   /** @throws Error naming the nearest resource if the name is unknown */
   readonly modelOf: (resource: string) => ModelSpec
-  readonly graph: Context['graph']
+  /** Queries of plugins. */
+  readonly queries: RecordQueries
   /** @throws Error if no resource has idempotency */
   answers(): Answers
   transaction<T>(work: (records: Records) => Promise<T>, options?: InternalTransactionOptions): Promise<T>
@@ -68,9 +79,42 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
   }
   const alone = <T>(records: Records, kind: Kind, work: (context: Transaction) => Promise<T>): Promise<T> =>
     transact(records, { work, options: undefined, kind })
+  /** Changes outside of a transaction have one of their own: it ends with the request, and its outcome is known. */
+  const runQuery = (records: Records, kind: Kind): RecordQueries['run'] => {
+    return (query, options) =>
+      namedInLog(exchange, query, () => {
+        const run = (inside: Records) => inside.queries.run(query, options)
+        if (kind === 'inside') return run(records)
+        if (options.kind === 'write')
+          return transact(records, { work: (_, inside) => run(inside), options: undefined, kind })
+        return readWithin(kind, (limits) => records.queries.run(query, { ...options, ...limits }))
+      })
+  }
+  const readWithin = async <T>(
+    kind: Kind,
+    read: (limits: { readonly queueKey: QueueKey; readonly signal: AbortSignal }) => Promise<T>,
+  ): Promise<T> => {
+    const limit = limitFor(kind)
+    try {
+      return await read({ queueKey: queueKeyOf(exchange.route, params), signal: limit.signal })
+    } finally {
+      limit.end()
+    }
+  }
+  const limitFor = (kind: Kind) => {
+    if (kind === 'later') return limitTransaction(surroundings.handlerTimeout)
+    refuseLate(exchange, surroundings.enforce)
+    return withRequest(exchange, surroundings)
+  }
   const around = (records: Records, kind: Kind): Context =>
-    Object.freeze<Context & { readonly [EXCHANGE]: Exchange }>({
+    Object.freeze<Parts>({
+      __proto__: QUERY_MEMBERS,
       [EXCHANGE]: exchange,
+      [QUERIES]: new ContextQueries(() => ({
+        queries: records.queries,
+        scopes: () => scopes,
+        run: runQuery(records, kind),
+      })),
       method: request.method ?? '',
       requestId,
       trace: exchange.trace,
@@ -91,19 +135,17 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
               resource,
               createMany: (rows) => alone(records, kind, ({ documents }) => documents(resource).createMany(rows)),
             }),
-      graph: (resource, ids, relations) => (scopes ? refuseGraph() : records.graph(resource, ids, relations)),
       scope: (resource, conditions) => {
         scopes = narrowScope(scopes, records.modelOf(resource), conditions)
       },
-      transaction: (work, options) => transact(records, { work, options, kind }),
+      transaction: (work, options) => transact(records, { work: (context) => work(context), options, kind }),
       publicUrl: () => surroundings.publicUrl(request),
       reverse: surroundings.reverse,
-    })
+    }) as Parts & QueryMembers
   const transact: Transact = async (records, { work, options, kind }) => {
-    if (kind !== 'later') refuseLate(exchange, surroundings.enforce)
     let tasks: Task[] = []
     let written = false
-    const limit = kind === 'later' ? limitTransaction(surroundings.handlerTimeout) : withRequest(exchange, surroundings)
+    const limit = limitFor(kind)
     try {
       const result = await records.transaction(
         async (inside) => {
@@ -111,7 +153,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
           tasks = []
           limit.commits(false)
           const own = within(around(inside, 'inside'), { records: inside, scopes: () => scopes, tasks, options })
-          const result = await work(own)
+          const result = await work(own, inside)
           written = inside.hasWritten?.() ?? true
           limit.commits(true)
           return result
@@ -132,15 +174,17 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
   return around(recordsFor(exchange, surroundings.records), 'request')
 }
 
-function refuseGraph(): never {
-  throw new Error('`graph` reads related records without a scope, and this request has one; use `store` instead')
+/** What a context has of its own; the rest is on its prototype. */
+interface Parts extends Omit<Context, keyof QueryMembers>, WithQueries {
+  readonly __proto__: QueryMembers
+  readonly [EXCHANGE]: Exchange
 }
 
 /** The owner of a context: a request, a transaction, or an after-commit task. */
 type Kind = 'request' | 'inside' | 'later'
 
 interface Work<T> {
-  readonly work: (context: Transaction) => Promise<T>
+  readonly work: (context: Transaction, inside: Records) => Promise<T>
   readonly options: TransactionOptions | undefined
   readonly kind: Kind
 }
@@ -166,8 +210,7 @@ function isGeneratedRead({ request: { method }, route }: Exchange): boolean {
 
 /** A nested transaction is part of the outer one. */
 function within(context: Context, { records, scopes, tasks, options }: Inside): Transaction {
-  const transaction: Transaction = Object.freeze({
-    ...context,
+  const transaction: Transaction = deriveContext(context, {
     async transaction<T>(work: (context: Transaction) => Promise<T>, wanted?: TransactionOptions) {
       if (wanted?.isolation !== undefined && wanted.isolation !== options?.isolation) {
         throw new Error(

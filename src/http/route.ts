@@ -4,8 +4,9 @@ import type { JsonBody } from '../json-body.js'
 import type { Problem, ProblemType } from '../problem.js'
 import type { Asked } from '../db/records/answers.js'
 import type { TransactionOptions } from '../db/database.js'
+import type { Models } from '../db/queries/model-types.js'
+import type { Knex } from '../db/queries/query-knex.js'
 import type { DocumentStore, RecordStore } from '../db/records/store.js'
-import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { ScopeCondition } from '../resource/scope.js'
 import type { RouteArguments, RouteName } from '../resource/typed.js'
@@ -71,11 +72,18 @@ export interface Context {
   /** Returns the same records as JSON text in the resource's wire form; several are one array, in UTF-8. */
   documents<Name extends string>(resource: Resource<Name>): DocumentStore<Name>
   /**
-   * Returns the records with these ids, in order, leaving out missing ones. The given relations, dotted paths separated by commas (`author.publisher,
-   * editor`), hold the related record, or null, instead of its id. It takes one statement, and one more for each relation.
-   * @throws Error naming the nearest relation if one is unknown
+   * Knex on the database of this request, for reports and changes that stores cannot express; inside `transaction`, on the connection of the
+   * transaction. A query that outlives the request is cancelled, and the database's errors are those of generated operations. It begins
+   * no transactions and does not stream. In a request with a scope its queries are rejected, because SQL cannot be limited to the scope.
    */
-  graph(resource: Resource, ids: readonly Id[], relations: string): Promise<readonly Row[]>
+  readonly knex: Knex
+  /** The same without regard to the scope of the request: its queries see and change all rows. */
+  readonly unscopedKnex: Knex
+  /**
+   * Objection's classes of the models, by name: columns by their own names, and relations by the names of their fields. They work as `knex`
+   * does. In a request with a scope they read the rows of the scope alone, and change none.
+   */
+  readonly models: Models
   /**
    * Commits the changes of `work` when it resolves. Rolls them back when it throws, or when the request times out.
    * @throws Problem `timeout` in that case

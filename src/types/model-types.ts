@@ -1,4 +1,5 @@
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
+import { relationsOf } from '../db/queries/relations.js'
 import { toPascal } from '../resource/names.js'
 import { type Member, spellComment, spellGiven, spellObject, spellRules, spellValue } from './spelling.js'
 
@@ -10,9 +11,10 @@ export interface ModelNames {
   readonly create: string
   readonly update: string
   readonly patch: string
+  readonly row: string
 }
 
-/** `Book`, `BookInsert`, `BookChange`, `BookCreate`, `BookUpdate`, `BookPatch`, unless another type has such a name. */
+/** `Book`, `BookInsert`, `BookChange`, `BookCreate`, `BookUpdate`, `BookPatch`, `BookRow`, unless another type has such a name. */
 export function nameModel({ name }: ModelSpec, unique: (wanted: string) => string): ModelNames {
   const record = unique(toPascal(name))
   const named = (suffix: string) => unique(record + suffix)
@@ -23,6 +25,7 @@ export function nameModel({ name }: ModelSpec, unique: (wanted: string) => strin
     create: named('Create'),
     update: named('Update'),
     patch: named('Patch'),
+    row: named('Row'),
   }
 }
 
@@ -41,6 +44,20 @@ export function modelTypes({ name, fields }: ModelSpec, names: ModelNames): read
     declare('The body of PUT.', names.update, spellObject(writable.map(member))),
     declare('The body of PATCH.', names.patch, `Partial<${names.update}>`),
   ]
+}
+
+/**
+ * The rows of a model, as knex and the classes of `context.models` have them: columns by their own names, and related rows.
+ * @param rowOf the type of the rows of another model
+ */
+export function rowType(model: ModelSpec, { row }: ModelNames, rowOf: (model: string) => string | undefined): string {
+  const columns = model.fields.map((field) => ({ name: field.column, type: spellValue(field) }))
+  const relations = relationsOf(model).flatMap(({ name, field }): readonly Member[] => {
+    const related = field.target && rowOf(field.target.model)
+    return related === undefined ? [] : [{ name, type: `${related} | null`, optional: true }]
+  })
+  const about = spellComment(`A row of \`${model.table}\`, as \`context.knex\` and \`context.models\` have it.`)
+  return `${about}\nexport interface ${row} ${spellObject([...columns, ...relations])}\n`
 }
 
 /** An exported type with its comment. */

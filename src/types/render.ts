@@ -3,7 +3,7 @@ import type { RouteTable } from '../http/route-table.js'
 import { toPascal, uniqueNames } from '../resource/names.js'
 import type { Resource } from '../resource/resource.js'
 import { listParameters } from './list-types.js'
-import { declare, type ModelNames, modelTypes, nameModel } from './model-types.js'
+import { declare, type ModelNames, modelTypes, nameModel, rowType } from './model-types.js'
 import { routeTypes } from './route-types.js'
 import { serverSet } from '../resource/values.js'
 import { type Member, spellNames, spellObject, spellValue } from './spelling.js'
@@ -27,7 +27,11 @@ export function renderTypes({ spec, resources, routes }: Typed): string {
   // The table of stored responses is internal to the server.
   const named = spec.models.filter((model) => model !== spec.answers)
   const names = new Map(named.map((model) => [model, nameModel(model, unique)]))
-  const models = [...names].flatMap(([model, own]) => modelTypes(model, own))
+  const rows = new Map([...names].map(([model, { row }]) => [model.name, row]))
+  const models = [...names].flatMap(([model, own]) => [
+    ...modelTypes(model, own),
+    rowType(model, own, (name) => rows.get(name)),
+  ])
   const filters: string[] = []
 
   const registered = resources.map((resource): Member => {
@@ -45,7 +49,7 @@ export function renderTypes({ spec, resources, routes }: Typed): string {
     ...(used.length > 0 ? [`import type { ${used.join(', ')} } from 'snippetctl'\n`] : []),
     ...parts,
     ...(parts.length > 0 ? [] : ['export {}\n']),
-    registration(registered, routeTypes(routes)),
+    registration(registered, rows, routeTypes(routes)),
   ].join('\n')
 }
 
@@ -56,11 +60,17 @@ function partsOf(
 ): readonly Member[] {
   return [
     { name: 'id', type: spellValue(model.primaryKey) },
-    ...Object.entries(names ?? {}).map(([name, type]) => ({ name, type: String(type) })),
+    ...typesOf(names),
     { name: 'serverSet', type: spellNames([...serverSet(model).keys()]) },
     { name: 'computed', type: spellComputed(computed, String(names?.record)) },
     ...(filter === undefined ? [] : [{ name: 'filter', type: filter }]),
   ]
+}
+
+/** The types of the records of a resource. Rows belong to models. */
+function typesOf(names: ModelNames | undefined): readonly Member[] {
+  const { row: _row, ...types } = names ?? {}
+  return Object.entries(types).map(([name, type]) => ({ name, type: String(type) }))
 }
 
 /** Of each computed field, the stored ones that it is made of, and what it may be. */
@@ -77,10 +87,16 @@ function spellComputed(computed: readonly ComputedSpec[], record: string): strin
 /** A number is an integer of 64 bits as well. */
 const widened = (value: string): string => value.replace(/^bigint/, 'bigint | number')
 
-function registration(resources: readonly Member[], routes: readonly Member[]): string {
+function registration(
+  resources: readonly Member[],
+  rows: ReadonlyMap<string, string>,
+  routes: readonly Member[],
+): string {
+  const models = [...rows].map(([name, type]) => ({ name, type }))
   return `declare module 'snippetctl' {
   interface Application {
     readonly resources: ${spellObject(resources, 4)}
+    readonly models: ${spellObject(models, 4)}
     readonly routes: ${spellObject(routes, 4)}
   }
 }

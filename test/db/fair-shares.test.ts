@@ -43,11 +43,11 @@ const plugin: Plugin = (app) => {
   })
   app.route('GET', '/books-with-authors/', 'books-with-authors', async (context) => ({
     status: 200,
-    body: await context.graph(app.resource('book'), [1n], 'author'),
+    body: await context.models.book.query().findByIds([1]).withGraphFetched('author'),
   }))
   app.route('GET', '/letters-with-books/', 'letters-with-books', async (context) => ({
     status: 200,
-    body: await context.graph(app.resource('letter'), [1n], 'book'),
+    body: await context.models.letter.query().findByIds([1]).withGraphFetched('book'),
   }))
 }
 

@@ -23,7 +23,7 @@ async function typesOfYaml(yaml: string, plugin = ''): Promise<string> {
 }
 
 const RIGHT = `import { type Plugin, Problem, type Resource } from 'snippetctl'
-import type { Snippet } from './types.js'
+import type { Snippet, SnippetRow } from './types.js'
 
 const plugin: Plugin = (app) => {
   const snippets = app.resource('snippet')
@@ -37,6 +37,9 @@ const plugin: Plugin = (app) => {
     const made = await context.store(snippets).create({ title: row.title, code: 'x', language: 'y' })
     const { plan } = snippets.parseList({ title: 'a,b', ordering: ['-created_at', 'title'], page: 2 })
     const next: bigint | undefined = (await context.store(snippets).list(plan)).items[0]?.id
+    const titles: string[] = (await context.models.snippet.query().where('id', '>', '1')).map(({ title }) => title)
+    const ids: bigint[] = await context.knex<SnippetRow>('snippets').whereIn('title', titles).pluck('id')
+    await context.models.snippet.query().insert({ title: 'x', code: String(ids[0]) })
     const links = [context.reverse('snippet-list'), context.reverse('snippet-detail', { id: made.id + 1n })]
     return { status: 200, body: { whatever, next, links } }
   })
@@ -83,6 +86,8 @@ const plugin: Plugin = (app) => {
     context.reverse('snippet-lists') // "snippet-list"
     snippets.parseList({ titel: 'x' }) // 'title'
     snippets.parseList({ ordering: 'code' }) // "-created_at"
+    context.models.snipet // 'snippet'
+    await context.models.snippet.query().insert({ titel: 'x' }) // No overload
     return { status: 200, body: row?.titel } // 'title'
   })
   app.hooks('snippet', {

@@ -34,7 +34,7 @@ const NO_RECORDS: Records = {
   store: () => unreachable(),
   documents: () => unreachable(),
   modelOf: () => unreachable(),
-  graph: () => unreachable(),
+  queries: { knex: () => unreachable(), models: () => unreachable(), run: () => unreachable() },
   answers: () => unreachable(),
   transaction: () => unreachable(),
 }

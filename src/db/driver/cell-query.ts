@@ -67,6 +67,7 @@ export class CellQuery extends DriverQuery {
   callback: Settle
   readonly #gather: boolean
   readonly #raw: number | undefined
+  readonly #single: boolean
   #isUnsent = false
   #answer = EMPTY
   #rows: (readonly (string | null)[])[] = []
@@ -74,7 +75,11 @@ export class CellQuery extends DriverQuery {
   #bytes: Uint8Array | undefined
   #size = 0
 
-  constructor({ text, values, name, raw }: Statement, { prepare, gather = false }: Sending, settle: Settle) {
+  constructor(
+    { text, values, name, raw, single = false }: Statement,
+    { prepare, gather = false }: Sending,
+    settle: Settle,
+  ) {
     super()
     this.text = text
     this.values = values
@@ -82,6 +87,7 @@ export class CellQuery extends DriverQuery {
     this.callback = settle
     this.#gather = gather
     this.#raw = raw
+    this.#single = single
   }
 
   /** What the server has sent so far. */
@@ -95,7 +101,7 @@ export class CellQuery extends DriverQuery {
       this.#isUnsent = true
       return
     }
-    if (this.name === undefined && this.values.length === 0) return wire.query(this.text)
+    if (this.name === undefined && this.values.length === 0 && !this.#single) return wire.query(this.text)
     if (this.#gather && wire.stream.writableCorked === 0) {
       wire.stream.cork()
       setImmediate(() => wire.stream.uncork())

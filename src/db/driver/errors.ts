@@ -266,6 +266,21 @@ export function toReadFailure(error: unknown): unknown {
   return isMisfit ? cause : error
 }
 
+/**
+ * The failure of a statement that a plugin wrote, as a request may see it. A name, a type or a value that does not fit is a bug of the
+ * plugin; of a write, a value that cannot be stored is the same problem as that of a generated operation.
+ */
+export function toStatementFailure(error: unknown, constraintErrors?: ConstraintErrors): unknown {
+  if (isMismatch(error)) return driverError(error) ?? error
+  return constraintErrors ? toProblem(error, constraintErrors) : toReadFailure(error)
+}
+
+/** Whether a record could not be deleted or changed because others refer to it. */
+export function isReferredTo(error: unknown): boolean {
+  const cause = driverError(error)
+  return cause !== undefined && isStillReferredTo(cause)
+}
+
 function problem({ type, detail }: Meaning, cause: Error, faults: readonly Fault[] = []): Problem {
   return new Problem(type, faults[0]?.message ?? detail, {
     faults,

@@ -3,6 +3,7 @@ import type { Knex } from 'knex'
 import pg from 'pg'
 import { Problem } from '../../problem.js'
 import type { Connection, Database, Result, QueueKey, InternalTransactionOptions, Statement } from '../database.js'
+import { abortOn } from '../driver/cancel.js'
 import { isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from '../driver/errors.js'
 import type { WorkQueue } from './work-queues.js'
 import { createFairQueue } from './fair-queue.js'
@@ -74,16 +75,27 @@ export function poolDatabase({
   /** Uses callbacks, because the promises on the path of every statement would cost more than the work. */
   function once(statement: Statement): Promise<TimedAnswer> {
     return new Promise((resolve, reject) => {
-      queue.enter(statement, (rejected, granted) => {
-        if (rejected) return reject(rejected)
+      const { signal } = statement
+      signal?.throwIfAborted()
+      const abortable = signal && abortOn(signal, reject)
+      const fail = (error: Error): void => {
+        abortable?.over()
+        reject(error)
+      }
+      const giveUp = queue.enter(statement, (rejected, granted) => {
+        if (rejected) return fail(rejected)
         handover.take((refused, client) => {
           if (!client) {
             queue.leave(granted)
-            return reject(toProblem(refused ?? new Error('the pool gave no connection')))
+            return fail(toProblem(refused ?? new Error('the pool gave no connection')))
           }
+          // Rejected already, while the connection was made.
+          if (signal?.aborted) return handover.offer(client, () => queue.leave(granted))
+          abortable?.sent(client)
           const sent = performance.now()
-          send(client, statement, (error, answer, isSpent) => {
+          send(client, statement, (error, answer, isDone) => {
             const time = performance.now() - sent
+            const isSpent = abortable?.over() || isDone
             if (error || isSpent) {
               client.release(isSpent)
               queue.leave(granted, time)
@@ -93,6 +105,7 @@ export function poolDatabase({
           })
         })
       })
+      abortable?.waits(giveUp)
     })
   }
 

@@ -6,6 +6,7 @@ import { doAt } from '../../resource/items.js'
 import type { Id, Precondition, Row } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Committed, Hooks } from '../hooks.js'
+import { deriveContext } from '../queries.js'
 import type { Transaction } from '../route.js'
 import { mergeValues } from './merge-values.js'
 import type { Stage } from './endpoint.js'
@@ -18,8 +19,7 @@ export const hooks: Stage = (next, { resource, hooks }) => {
 
 function withHooks(context: Transaction, resource: Resource, hooks: readonly Hooks[]): Transaction {
   const documents = hookedStore(context, resource, hooks)
-  const own: Transaction = Object.freeze({
-    ...context,
+  const own: Transaction = deriveContext(context, {
     documents: (asked: Resource) => (asked === resource ? documents : context.documents(asked)),
     transaction: <T>(work: (context: Transaction) => Promise<T>, options?: TransactionOptions) =>
       context.transaction(() => work(own), options),

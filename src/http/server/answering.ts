@@ -2,7 +2,7 @@ import { isMismatch } from '../../db/driver/errors.js'
 import { outcomeUnknown } from '../../db/driver/outcome.js'
 import { Problem } from '../../problem.js'
 import { createDeadlines, type Deadlines } from './deadlines.js'
-import { codeUnderWay, type Exchange, isSettled } from './exchange.js'
+import { codeUnderWay, type Exchange, isSettled, statementUnderWay } from './exchange.js'
 import type { Log } from '../log.js'
 import { answeredBefore } from '../outcomes.js'
 import { toReply } from './problem-document.js'
@@ -60,6 +60,7 @@ export function createAnswering(parts: AnsweringParts): Answering {
         route: exchange.route?.name,
         type: problem.type,
         ...(exchange.overdue && codeUnderWay(exchange)),
+        ...statementUnderWay(exchange),
         cause: problem.cause,
       })
     }

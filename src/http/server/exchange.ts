@@ -44,6 +44,8 @@ export interface Exchange {
   ending: AbortController | undefined
   /** Values set by middleware for the handlers; created for the first one. */
   values: Map<symbol, unknown> | undefined
+  /** Queries of a plugin that are under way, or that took too long; made for the first of them. */
+  statements: Set<{ readonly text: string }> | undefined
   /** The plugin code that is running inside a generated operation. */
   code: PluginCode | undefined
 }
@@ -59,6 +61,12 @@ export interface PluginCode {
 export function codeUnderWay({ code, route }: Exchange): { readonly hook?: string; readonly place?: string } {
   const place = (code ?? route)?.place?.()
   return { ...(code && { hook: code.hook }), ...toPlace(place) }
+}
+
+/** The query of a plugin that a request waits for, or that took too long, for the log. */
+export function statementUnderWay({ statements }: Exchange): { readonly statement?: string } {
+  const [first] = statements ?? []
+  return first ? { statement: first.text } : {}
 }
 
 /** Formats a place for the log. */

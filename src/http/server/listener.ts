@@ -129,6 +129,7 @@ export function createListener(parts: ListenerParts): {
       writes: 0,
       stored: false,
       ending: undefined,
+      statements: undefined,
       values: undefined,
       code: undefined,
     }

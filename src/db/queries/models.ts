@@ -1,0 +1,92 @@
+import { createRequire } from 'node:module'
+import type { Knex } from 'knex'
+import type { Model, ModelClass, ModelOptions, Pojo } from 'objection'
+import type { FieldSpec, ModelSpec } from '../../config/spec.js'
+import { suggest } from '../../config/words.js'
+import { relationsOf } from './relations.js'
+
+/** Objection's classes of an application, by the names of their models. They are bound to one knex. */
+export type ModelClasses = Readonly<Record<string, ModelClass<Model>>>
+
+/** Binds the classes to the knex of a request. `admit` is called for each model before its first use. */
+export type BindModels = (knex: () => Knex, admit: (model: ModelSpec) => void) => ModelClasses
+
+/** Prepares the classes of an application. Objection is loaded at first use, because that takes longer than to load the rest. */
+export function compileModels(specs: readonly ModelSpec[]): BindModels {
+  let classes: ReadonlyMap<string, ModelClass<Model>> | undefined
+  const byName = new Map(specs.map((spec) => [spec.name, spec]))
+  return (knex, admit) => {
+    const bound = (name: string): ModelClass<Model> => {
+      const spec = byName.get(name) ?? unknownModel(name, [...byName.keys()])
+      admit(spec)
+      const found = (classes ??= defineModels(specs)).get(name)
+      return found?.bindKnex(knex()) ?? unknownModel(name, [...byName.keys()])
+    }
+    return new Proxy<Record<string, ModelClass<Model>>>(Object.create(null) as Record<string, never>, {
+      // Promises and inspectors look for members of their own.
+      get: (_target, name) =>
+        typeof name === 'symbol' || name === 'then' || name === 'toJSON' ? undefined : bound(name),
+      has: (_target, name) => byName.has(String(name)),
+    })
+  }
+}
+
+function unknownModel(name: string, known: readonly string[]): never {
+  throw new Error(`no model is named \`${name}\`; ${suggest(name, known, 'model').join('; ')}`)
+}
+
+function defineModels(specs: readonly ModelSpec[]): ReadonlyMap<string, ModelClass<Model>> {
+  const objection = createRequire(import.meta.url)('objection') as { readonly Model: typeof Model }
+  const models = new Map(specs.map((spec) => [spec.name, defineModel(spec)]))
+  return models
+
+  function defineModel(spec: ModelSpec): ModelClass<Model> {
+    const { name, table, primaryKey, fields } = spec
+    const columns = fields.map(({ column }) => column)
+    const jsons = fields.filter(isJson)
+    const relations = relationsOf(spec)
+    const defined = class extends objection.Model {
+      static override tableName = table
+      static override idColumn = primaryKey.column
+      // A transaction takes one statement at a time.
+      static concurrency = 1
+      // Called at first use, when all classes are there: models may refer to each other in circles.
+      static override relationMappings = () =>
+        Object.fromEntries(relations.flatMap((relation) => mappingOf(table, relation)))
+      // Known already, so that no statement asks for it.
+      static override tableMetadata = () => ({ columns })
+      static override fetchTableMetadata = () => Promise.resolve({ columns })
+
+      override $formatDatabaseJson(json: Pojo): Pojo {
+        const formatted = super.$formatDatabaseJson(json)
+        for (const field of jsons) formatted[field.column] = writeJson(field, formatted[field.column])
+        return formatted
+      }
+
+      // What the database stores has been validated by it, and `jsonSchema` is not used.
+      override $validate(json?: Pojo, _options?: ModelOptions): Pojo {
+        return json ?? this
+      }
+    }
+    Object.defineProperty(defined, 'name', { value: name })
+    return defined
+  }
+
+  function mappingOf(table: string, { name, field }: { readonly name: string; readonly field: FieldSpec }) {
+    const modelClass = field.target && models.get(field.target.model)
+    if (!field.target || !modelClass) return []
+    const join = { from: `${table}.${field.column}`, to: `${field.target.table}.${field.target.column}` }
+    return [[name, { relation: objection.Model.BelongsToOneRelation, modelClass, join }] as const]
+  }
+}
+
+function isJson({ type, options }: FieldSpec): boolean {
+  return type.column(options).startsWith('json')
+}
+
+/** A JSON value as its text: arrays would be taken for arrays of PostgreSQL. Expressions of a query stay. */
+function writeJson({ type, options }: FieldSpec, value: unknown): unknown {
+  if (value === null || value === undefined) return value
+  if (typeof value === 'object' && ('toKnexRaw' in value || 'toSQL' in value)) return value
+  return type.write(value, options)
+}

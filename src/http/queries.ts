@@ -1,0 +1,130 @@
+import type { Result } from '../db/database.js'
+import type { Query } from '../db/queries/query-knex.js'
+import type { Queries as CompiledQueries, QueryOptions } from '../db/queries/compile-queries.js'
+import { narrowQuery } from '../db/queries/narrowing.js'
+import { kindOf } from '../db/queries/statement-kind.js'
+import { Problem } from '../problem.js'
+import type { Scopes } from '../resource/plan.js'
+import type { Exchange } from './server/exchange.js'
+import type { Context } from './route.js'
+
+/** The members of a context that send queries of plugins. */
+export type QueryMembers = Pick<Context, 'knex' | 'unscopedKnex' | 'models'>
+
+/** Where the queries of a plugin come from. */
+type Origin = 'knex' | 'unscopedKnex' | 'models'
+
+/** Sends queries on the connection of one context. */
+export interface QuerySender {
+  readonly queries: RecordQueries
+  readonly scopes: () => Scopes | undefined
+  readonly run: RecordQueries['run']
+}
+
+/** The queries of plugins on one connection, or in one transaction. */
+export interface RecordQueries {
+  readonly knex: CompiledQueries['knex']
+  /** @throws Problem `unavailable` for a model whose table is another one */
+  models(knex: () => Context['knex']): Context['models']
+  run(query: Query, options: QueryOptions): Promise<Result>
+}
+
+/** Where contexts keep what their getters make; plugins have no use for it. */
+export const QUERIES = Symbol('queries')
+
+/** The knex and the models of one context, made at first use. */
+export class ContextQueries {
+  readonly #sender: () => QuerySender
+  #knex: Context['knex'] | undefined
+  #unscopedKnex: Context['knex'] | undefined
+  #models: Context['models'] | undefined
+
+  constructor(sender: () => QuerySender) {
+    this.#sender = sender
+  }
+
+  get knex() {
+    return (this.#knex ??= this.#knexFor('knex'))
+  }
+
+  get unscopedKnex() {
+    return (this.#unscopedKnex ??= this.#knexFor('unscopedKnex'))
+  }
+
+  get models() {
+    if (this.#models) return this.#models
+    let knex: Context['knex'] | undefined
+    return (this.#models = this.#sender().queries.models(() => (knex ??= this.#knexFor('models'))))
+  }
+
+  #knexFor(origin: Origin): Context['knex'] {
+    const { queries, scopes, run } = this.#sender()
+    return queries.knex(async (query) => {
+      const kind = kindOf(query.text)
+      const narrow = scopes()
+      return run(narrow ? scoped(origin, query, narrow) : query, { kind, scopes: narrow })
+    })
+  }
+}
+
+/** A query of a request that has a scope. */
+function scoped(origin: Origin, query: Query, scopes: Scopes): Query {
+  if (origin === 'unscopedKnex') return query
+  if (origin === 'models') return narrowQuery(query, scopes)
+  throw new Error(
+    '`knex` is not limited to the scope of this request; use `context.models` or `context.store`, or `context.unscopedKnex` for a query that may see all rows',
+  )
+}
+
+/** What contexts hold, and plugins do not see. */
+export interface WithQueries {
+  readonly [QUERIES]: ContextQueries
+}
+
+/** The prototype of contexts. Requests without queries pay nothing for its getters. */
+export const QUERY_MEMBERS: QueryMembers = Object.freeze({
+  get knex() {
+    return queriesOf(this).knex
+  },
+  get unscopedKnex() {
+    return queriesOf(this).unscopedKnex
+  },
+  get models() {
+    return queriesOf(this).models
+  },
+  graph: () => {
+    throw new Error(
+      "`context.graph` was removed; write `context.models.book.query().findByIds(ids).withGraphFetched('author')`",
+    )
+  },
+})
+
+function queriesOf(context: unknown): ContextQueries {
+  return (context as WithQueries)[QUERIES]
+}
+
+/** A context with other members. A spread alone would lose the knex and the models, because it copies nothing of a prototype. */
+export function deriveContext<Given extends Context, Own extends object>(
+  context: Given,
+  own: Own,
+): Readonly<Omit<Given, keyof Own> & Own> {
+  return Object.freeze({ __proto__: QUERY_MEMBERS, ...context, ...own })
+}
+
+const MAX_LOGGED = 1_000
+
+/** Runs a statement, which the log names if the request ends before it. A statement that took too long stays named. */
+export async function namedInLog<T>(exchange: Exchange, { text }: Query, run: () => Promise<T>): Promise<T> {
+  const statements = (exchange.statements ??= new Set())
+  // Values of requests may stand in it.
+  const statement = { text: text.replaceAll(/'(?:[^']|'')*'/g, "'…'").slice(0, MAX_LOGGED) }
+  statements.add(statement)
+  try {
+    const result = await run()
+    statements.delete(statement)
+    return result
+  } catch (error) {
+    if (!(error instanceof Problem && error.type === 'timeout')) statements.delete(statement)
+    throw error
+  }
+}
