@@ -113,7 +113,7 @@ const MESSAGES: readonly (readonly [message: RegExp, meaning: Meaning])[] = [
   [/^Received unexpected \w+ message from backend/, lost],
   [/^Query read timeout/, unavailable],
   [/^timeout expired/, unavailable],
-  [/^timeout exceeded when trying to connect/, { type: 'unavailable', detail: 'The database has too much to do' }],
+  [/^timeout exceeded when trying to connect/, { type: 'unavailable', detail: 'The database is overloaded' }],
   [/^Cannot use a pool after calling end/, unavailable],
   [/^SASL: |^Password must be a string/, denied],
   [/^The server does not support SSL|^There was an error establishing an SSL/, insecure],
