@@ -22,6 +22,7 @@ const DECLARED: readonly string[] = [
   'src/config/words.ts',
   'src/config/diagnostic.ts',
   'src/config/diagnostic-codes.ts',
+  'src/config/indexes/coverage.ts',
   'src/config/yaml/',
   'src/config/schema/parts.ts',
   'src/config/schema/yaml-shape.ts',
@@ -32,6 +33,7 @@ const DECLARED: readonly string[] = [
   'src/config/parse/operations.ts',
   'src/config/parse/field-names.ts',
   'src/config/parse/link-size.ts',
+  'src/resource/field-schema.ts',
   'src/resource/query.ts',
 ]
 

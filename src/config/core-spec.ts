@@ -1,8 +1,7 @@
 import type { Dialect } from '../dialects/dialect.js'
 import type { FieldType } from '../fields/field-type.js'
-import type { Lookup } from '../lookups/lookup.js'
 import type { Json } from '../json.js'
-import type { NullsPlace, Ordered, PageSizes, PaginationStyle } from '../pagination/paginator.js'
+import type { Ordered } from '../pagination/paginator.js'
 
 export interface ApiSpec {
   readonly prefix: string
@@ -118,19 +117,6 @@ export interface OrderSpec extends Ordered {
   readonly field: FieldSpec
 }
 
-export interface FilterSpec {
-  readonly field: FieldSpec
-  readonly lookups: readonly Lookup[]
-}
-
-export type CountMode = 'exact' | 'capped' | 'none'
-
-export interface PaginationSpec extends PageSizes {
-  readonly style: PaginationStyle
-  readonly count: CountMode
-  readonly envelope: 'none' | 'results'
-}
-
 /** The member of answers that holds related records. */
 export const EXPANDED = 'expanded'
 
@@ -176,13 +162,6 @@ export interface CoreSpec {
   /** With the API prefix; starts and ends with a slash. */
   readonly path: string
   readonly operations: readonly Operation[]
-  readonly filters: readonly FilterSpec[]
-  readonly orderable: readonly FieldSpec[]
-  /** Without the primary key that is appended to every ordering. */
-  readonly defaultOrder: readonly OrderSpec[]
-  /** Where nulls of a field come, by its name; as PostgreSQL has them for any other. */
-  readonly nulls: Readonly<Record<string, NullsPlace>>
-  readonly pagination: PaginationSpec
   readonly unknownQuery: 'refuse' | 'ignore'
   /** undefined: lists are what `pagination` says. */
   readonly dialect: Dialect | undefined

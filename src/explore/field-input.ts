@@ -1,8 +1,7 @@
 import type { FieldSpec } from '../config/spec.js'
-import { featureParameters } from '../features/index.js'
+import { featureParameters, isFilter } from '../features/index.js'
 import type { Method } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
-import { parameterOf } from '../lookups/index.js'
 import { type Exact, type Members, printJson, textOf } from './exact-json.js'
 import { type Html, html } from './html.js'
 import { inputOf } from './input.js'
@@ -84,12 +83,10 @@ function lookup({ resources }: Explored, { target }: FieldSpec, id: string): Htm
     target && resources.find(({ spec }) => spec.model.name === target.model && spec.operations.includes('list'))
   const size = found && sizeParameter(found.spec)
   if (!found || size === undefined) return undefined
-  const { path, model, filters } = found.spec
-  const byLookup = filters.flatMap(({ field, lookups }) =>
-    lookups.filter(({ proposes }) => proposes).map((lookup) => parameterOf(field.name, lookup)),
-  )
-  const finding = featureParameters(found.spec, 'list').find(({ findsText }) => findsText)
+  const { path, model } = found.spec
+  const finding = featureParameters(found.spec, 'list').filter(({ findsText }) => findsText)
+  const search = finding.find((each) => !isFilter(each)) ?? finding[0]
   const url = `${path}?${size}=10`
   const key = model.primaryKey.name
-  return html`<datalist id="${id}" data-path="${url}" data-key="${key}" data-search="${finding?.name ?? byLookup[0]}"></datalist>`
+  return html`<datalist id="${id}" data-path="${url}" data-key="${key}" data-search="${search?.name}"></datalist>`
 }

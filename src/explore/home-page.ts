@@ -1,3 +1,4 @@
+import { featureResponses } from '../features/index.js'
 import type { Context } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
 import { ask, totalOf } from './ask.js'
@@ -41,7 +42,10 @@ npx snippetctl check</pre>`
 
 async function countOf(explored: Explored, context: Context, { spec }: Resource): Promise<string | undefined> {
   const size = sizeParameter(spec)
-  if (size === undefined || spec.pagination.count === 'none' || !spec.operations.includes('list')) return undefined
+  const isCounted = featureResponses(spec, { operation: 'list' }).some(({ headers }) =>
+    headers?.includes('X-Total-Count'),
+  )
+  if (size === undefined || !isCounted || !spec.operations.includes('list')) return undefined
   return totalOf(await ask(context, explored.routes, { path: spec.path, search: `${size}=1` }))
 }
 

@@ -4,7 +4,7 @@ import { type Answer, totalOf } from './ask.js'
 import { cell } from './cell.js'
 import { type Exact, isList, isMembers, type Members, textOf } from './exact-json.js'
 import { type Html, html } from './html.js'
-import { orderedUrl } from './list-query.js'
+import { orderedUrl, orderParameter } from './list-query.js'
 import { type Explored, type Place, ROOT, recordRoute } from './place.js'
 
 const MAX_ROWS = 200
@@ -60,11 +60,11 @@ function columnsOf(resource: Resource | undefined, rows: readonly Members[]): re
 }
 
 function heading(resource: Resource | undefined, { name, field }: Column, search: string): Html {
-  const ordered = resource && field && !resource.spec.dialect && resource.spec.orderable.includes(field)
-  if (!ordered) return html`<th scope="col">${name}</th>`
-  const ordering = new URLSearchParams(search).get('ordering')?.split(',')[0]
+  const parameter = resource && field && orderParameter(resource)
+  if (!resource || !parameter?.choices?.includes(name)) return html`<th scope="col">${name}</th>`
+  const ordering = new URLSearchParams(search).get(parameter.name)?.split(',')[0]
   const sort = ordering === name ? 'ascending' : ordering === `-${name}` ? 'descending' : undefined
-  const url = orderedUrl(resource, search, sort === 'ascending' ? `-${name}` : name)
+  const url = orderedUrl(resource, search, [parameter.name, sort === 'ascending' ? `-${name}` : name])
   return html`<th scope="col"${sort !== undefined && html` aria-sort="${sort}"`}><a href="${url}">${name}</a></th>`
 }
 

@@ -8,16 +8,16 @@ import { Problem } from '../problem.js'
 import { quote } from '../resource/query.js'
 import type { Feature } from './feature.js'
 import { oneOf } from './names.js'
+import type { OrderableSpec, OrderPlan } from './orderable.js'
 
 export interface DistinctSpec {
   /** The fields whose distinct values lists can return. */
   readonly distinct: readonly FieldSpec[]
 }
 
-export interface DistinctPlan {
+export interface DistinctPlan extends OrderPlan {
   /** The field whose distinct values are listed, each as a record with this member alone; left out where records are. */
   distinct?: FieldSpec | undefined
-  order?: readonly OrderSpec[]
 }
 
 const MAX_FIELDS = 20
@@ -28,7 +28,7 @@ const DISTINCT: FieldUse = {
 }
 
 /** `distinct: [language]`: `?distinct=language` lists the values of the field that occur, instead of the records. */
-export const distinct: Feature<DistinctSpec, DistinctPlan> = {
+export const distinct: Feature<DistinctSpec, DistinctPlan, OrderableSpec> = {
   plainOnly: true,
 
   keys: {

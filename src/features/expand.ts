@@ -51,6 +51,7 @@ export const expand: Feature<ExpandSpec, SelectionPlan> = {
         name: 'expand',
         on: READS,
         description: `The related records to answer in \`${EXPANDED}\`, beside their keys.`,
+        several: true,
         schema: {
           type: 'array',
           items: { type: 'string', enum: paths },

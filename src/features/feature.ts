@@ -1,4 +1,5 @@
 import type { CoreSpec, FieldSpec, ModelSpec, Operation } from '../config/core-spec.js'
+import type { Wanted } from '../config/indexes/coverage.js'
 import type { Drafts } from '../config/parse/drafts.js'
 import type { Report } from '../config/parse/report.js'
 import type { ResourceDraft } from '../config/parse/resource-drafts.js'
@@ -9,9 +10,10 @@ import type { Json, JsonSchema } from '../json.js'
  * A feature of a resource, one object in one file: one key of it in resources.yaml, or a few, and everything that they mean. Documents,
  * OPTIONS, types, pages and editors go through the list of features and know none of them by name.
  *
- * `Spec` is what the feature adds to the spec of a resource; `Plan` is what its parameters add to the plan of a list.
+ * `Spec` is what the feature adds to the spec of a resource; `Plan` is what its parameters add to the plan of a list; `Others` is what it
+ * reads of the specs of other features.
  */
-export interface Feature<Spec extends object = object, Plan extends object = object> {
+export interface Feature<Spec extends object = object, Plan extends object = object, Others extends object = object> {
   /** The schema of each key, with its description and an example. */
   readonly keys: Readonly<Record<string, JsonSchema>>
   /** Whether the keys have no effect for a resource in a dialect, whose clients have parameters of their own. */
@@ -24,11 +26,15 @@ export interface Feature<Spec extends object = object, Plan extends object = obj
   /** The names that no filter of the resource may have, because its lists use them. */
   reserves?(resource: ResourceDraft): readonly string[]
   /** The query parameters that the resource takes on account of the feature. */
-  parameters?(spec: CoreSpec & Spec): readonly QueryParameter<Plan>[]
+  parameters?(spec: CoreSpec & Spec & Others, readLink?: LinkReader): readonly QueryParameter<Plan>[]
   /** The spec of the same resource at a mount, where it and the others have other names. */
   mount?(spec: Spec, at: MountNames): Spec
   /** The members of the description that OPTIONS answers. */
-  options?(spec: CoreSpec & Spec): Readonly<Record<string, Json>>
+  options?(spec: CoreSpec & Spec & Others): Readonly<Record<string, Json>>
+  /** What documents say of an operation on account of the feature, beside its query parameters. */
+  responses?(spec: CoreSpec & Spec & Others, described: DescribedOperation): ResponseParts
+  /** How its lists find or order rows, as far as an index can help. */
+  indexes?(spec: CoreSpec & Spec & Others): readonly IndexUse[]
 }
 
 /** What a feature may refer to, and where it reports mistakes. */
@@ -36,7 +42,12 @@ export interface Scope {
   readonly resources: readonly ResourceDraft[]
   readonly models: Drafts
   readonly report: Report
+  /** The names that no filter of a resource may have. */
+  reserved(resource: ResourceDraft): ReadonlySet<string>
 }
+
+/** Parses the value of a relation given as a link; undefined if the field does not accept links or if the link leads elsewhere. */
+export type LinkReader = (field: FieldSpec, value: Json) => unknown
 
 /** What is called otherwise at a mount. */
 export interface MountNames {
@@ -57,27 +68,73 @@ export interface Declared {
   field(name: string): FieldSpec
 }
 
+/** The operation that a document describes. */
+export interface DescribedOperation {
+  readonly operation: Operation
+}
+
+/** What a feature adds to the description of an operation. */
+export interface ResponseParts {
+  /** Names of headers of the response. */
+  readonly headers?: readonly string[]
+  /** The schema of what holds the records of a list, for one that is no array. */
+  readonly wrap?: (items: JsonSchema) => JsonSchema
+}
+
+/** One way in which lists find or order rows by a field. */
+export interface IndexUse {
+  /** The field that an index starts with. */
+  readonly field: FieldSpec
+  /** Left out where lists do without an index. */
+  readonly need?: IndexNeed
+}
+
+/** The index without which a list reads or sorts the whole table. */
+export interface IndexNeed {
+  /** The key of the resource that asks for it. */
+  readonly key: string
+  /** The place of the field under the key, if it is a list; left out where the key as a whole asks for the index. */
+  readonly place?: number
+  /** What happens without it, in one sentence. */
+  readonly cost: string
+  /** The least that an index has to serve. */
+  readonly wanted: Wanted
+  /** The fields of the index that serves it best. */
+  readonly best: readonly FieldSpec[]
+}
+
+/**
+ * What a parameter is for, where others need to know: it filters or orders a list, or is part of where a page starts or how long it
+ * is, which the links between pages set.
+ */
+export type ParameterRole = 'filter' | 'order' | 'page' | 'size'
+
 /** One query parameter: how it is read, described and typed. Lists, single records and dialects use the same objects. */
 export interface QueryParameter<Plan extends object = object> {
   readonly name: string
   readonly on: readonly Operation[]
+  readonly role?: ParameterRole
   /** One sentence or two for documents. */
   readonly description: string
-  /** Of a parameter that takes values between commas, an array. */
+  /** Of a parameter that takes several values, an array. */
   readonly schema: JsonSchema
+  /** Whether it takes several values, between commas. */
+  readonly several?: true
   /** Its type for code that makes lists. */
   readonly typescript: string
   /** Whether answers then hold parts of records. It is documented on the paths of parts, so that other answers are known to be whole. */
   readonly partial?: true
   /** Parameters that do not go together with it. */
   readonly excludes?: readonly string[]
-  /** How people are told what to type. Pages have an input for each parameter with a hint. */
+  /** How people are told what to type. Pages have an input for each parameter with a hint, and each with choices. */
   readonly hint?: string
+  /** The values of one that people choose among. */
+  readonly choices?: readonly string[]
   /** Whether any text finds records, so that pages can propose some while a person types. */
   readonly findsText?: true
   /**
-   * Reads the parameter into a plan.
+   * Reads the parameter into a plan. Left out of those that are read together, as the place of a page is.
    * @throws Problem `invalid_query`
    */
-  read(text: string, plan: Plan): void
+  read?(text: string, plan: Plan): void
 }

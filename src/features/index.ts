@@ -2,38 +2,89 @@ import type { CoreSpec, Operation } from '../config/core-spec.js'
 import type { Json, JsonSchema } from '../json.js'
 import { distinct, type DistinctPlan, type DistinctSpec } from './distinct.js'
 import { expand, type ExpandSpec } from './expand.js'
-import type { Feature, MountNames, QueryParameter } from './feature.js'
+import type {
+  DescribedOperation,
+  Feature,
+  IndexUse,
+  LinkReader,
+  MountNames,
+  QueryParameter,
+  ResponseParts,
+} from './feature.js'
+import { filterable, type FilterableSpec, type FilterPlan } from './filterable.js'
+import { orderable, type OrderableSpec, type OrderPlan } from './orderable.js'
+import { pagination, type PaginationSpec } from './pagination.js'
 import { search, type SearchPlan, type SearchSpec } from './search.js'
 import type { SelectionPlan } from './selection.js'
 import { sparseFields, type SparseFieldsSpec } from './sparse-fields.js'
 
 /** Every feature of resources, in the order of the reference. A new one is a file, its line here, and its types below. */
-export const FEATURES: readonly Feature[] = Object.freeze([search, sparseFields, expand, distinct])
+export const FEATURES: readonly Feature[] = Object.freeze([
+  search,
+  sparseFields,
+  expand,
+  distinct,
+  filterable,
+  orderable,
+  pagination,
+])
 
 /** What the features add to the spec of a resource. */
-export interface FeatureSpecs extends SearchSpec, SparseFieldsSpec, ExpandSpec, DistinctSpec {}
+export interface FeatureSpecs
+  extends SearchSpec,
+    SparseFieldsSpec,
+    ExpandSpec,
+    DistinctSpec,
+    FilterableSpec,
+    OrderableSpec,
+    PaginationSpec {}
 
 /** What their parameters add to the plan of a list. */
-export interface FeaturePlans extends SearchPlan, SelectionPlan, DistinctPlan {}
+export interface FeaturePlans extends SearchPlan, SelectionPlan, DistinctPlan, FilterPlan, OrderPlan {}
 
 /** The schemas of all keys. */
 export function featureKeys(): Readonly<Record<string, JsonSchema>> {
   return Object.assign({}, ...FEATURES.map(({ keys }) => keys)) as Record<string, JsonSchema>
 }
 
-/** The query parameters that an operation of a resource takes on account of its features. */
+/** The query parameters that an operation of a resource takes on account of its features, filters first. */
 export function featureParameters(
   spec: CoreSpec & FeatureSpecs,
   operation: Operation,
+  readLink?: LinkReader,
 ): readonly QueryParameter<FeaturePlans>[] {
-  return inEffect(spec)
-    .flatMap((feature) => feature.parameters?.(spec) ?? [])
+  const parameters = inEffect(spec)
+    .flatMap((feature) => feature.parameters?.(spec, readLink) ?? [])
     .filter(({ on }) => on.includes(operation))
+  return [...parameters.filter(isFilter), ...parameters.filter((each) => !isFilter(each))]
 }
 
 /** What the features add to the description that OPTIONS answers. */
 export function featureOptions(spec: CoreSpec & FeatureSpecs): Readonly<Record<string, Json>> {
   return Object.assign({}, ...inEffect(spec).map((feature) => feature.options?.(spec))) as Record<string, Json>
+}
+
+/** Whether a parameter says where a page starts or how long it is. */
+export function placesPage({ role }: QueryParameter): boolean {
+  return role === 'page' || role === 'size'
+}
+
+/** Whether a parameter filters lists by a field that the resource declares. */
+export function isFilter({ role }: QueryParameter): boolean {
+  return role === 'filter'
+}
+
+/** What documents say of an operation on account of the features of its resource, beside query parameters. */
+export function featureResponses(
+  spec: CoreSpec & FeatureSpecs,
+  described: DescribedOperation,
+): readonly ResponseParts[] {
+  return inEffect(spec).flatMap((feature) => feature.responses?.(spec, described) ?? [])
+}
+
+/** How the lists of a resource find or order rows, as far as an index can help. */
+export function indexUses(spec: CoreSpec & FeatureSpecs): readonly IndexUse[] {
+  return spec.operations.includes('list') ? FEATURES.flatMap((feature) => feature.indexes?.(spec) ?? []) : []
 }
 
 /** What the features add to the spec of a resource at a mount. */

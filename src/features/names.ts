@@ -1,3 +1,4 @@
+import type { FieldSpec } from '../config/core-spec.js'
 import { Problem } from '../problem.js'
 import { quote } from '../resource/query.js'
 
@@ -27,4 +28,9 @@ export function oneOf(names: readonly string[]): string {
 /** The type of one or several of some names. */
 export function someOf(names: readonly string[]): string {
   return `${oneOf(names)} | readonly (${oneOf(names)})[]`
+}
+
+/** The type of a value of a field. */
+export function typeOfValue({ type, options }: FieldSpec): string {
+  return type.typescriptOf?.(options) ?? type.typescript
 }

@@ -31,6 +31,7 @@ export const sparseFields: Feature<SparseFieldsSpec, SelectionPlan> = {
         name: 'fields',
         on: READS,
         description: 'The members of records to answer, in any order; all of them without it.',
+        several: true,
         schema: { type: 'array', items: { type: 'string', enum: members }, minItems: 1, uniqueItems: true },
         typescript: someOf(members),
         partial: true,

@@ -1,18 +1,17 @@
 import { type FieldSpec, type IdempotencySpec, type Operation, type ResourceSpec } from '../config/spec.js'
 import type { ListDescription } from '../dialects/dialect.js'
-import { featureParameters } from '../features/index.js'
+import { describeFilter } from '../features/filterable.js'
+import { featureParameters, featureResponses } from '../features/index.js'
 import type { ValueDescription } from '../http/operation-description.js'
 import { rejectsParameters, rejectsSelection } from '../http/middleware/parameters.js'
 import { exact } from '../lookups/exact.js'
 import { isIn } from '../lookups/in.js'
 import { VALUES } from '../lookups/operands.js'
-import type { NullsPlace } from '../pagination/paginator.js'
 import { lookupsOf, mostValuesOf, sortableBy } from '../resource/dialect-list.js'
-import { compileFilters } from '../resource/filter.js'
 import type { Resource } from '../resource/resource.js'
 import type { FieldSchemas } from './field-schema.js'
 import type { Part } from './json-part.js'
-import { filterParameter, listParameter, ONCE, queryParameter, repeated } from './query-parameters.js'
+import { queryParameter, repeated } from './query-parameters.js'
 import { headersNamed } from './responses.js'
 
 /** The operation to describe, and the resource it belongs to. */
@@ -40,69 +39,26 @@ export interface Addition {
 /** Describes what a feature adds to an operation; nothing if the resource does not have it. */
 type Feature = (subject: Subject) => Addition
 
-const filtering: Feature = ({ resource: { spec }, operation, schemas }) =>
-  operation === 'list' && !spec.dialect
-    ? {
-        parameters: [...compileFilters(spec).values()].map((filter) =>
-          filterParameter(filter, schemas, filter.field.name in spec.links),
-        ),
-        refusals: [400],
-      }
-    : {}
-
 const featured: Feature = ({ resource: { spec }, operation, partial = false }) => {
   // If a dialect has all filters in one parameter, features describe theirs as part of it.
-  if (spec.dialect && !describeDialect(spec)?.filters) return {}
-  const all = featureParameters(spec, operation)
+  const isApart = !spec.dialect || describeDialect(spec)?.filters !== undefined
+  const all = isApart ? featureParameters(spec, operation) : []
   const parameters = all.filter((each) => partial || !each.partial).map(queryParameter)
-  return { parameters, refusals: all.length > 0 ? [400] : [] }
-}
-
-const ordering: Feature = ({ resource: { spec }, operation }) => {
-  if (operation !== 'list' || spec.dialect || spec.orderable.length === 0) return {}
-  const names = spec.orderable.flatMap(({ name }) => [name, `-${name}`])
-  const standard = spec.defaultOrder.map(({ field, descending }) => (descending ? `-${field.name}` : field.name))
-  const description =
-    `The order: one or several fields, each at most once, with \`-\` for descending. ` +
-    `Without it: ${[...standard, spec.model.primaryKey.name].join(', ')}.` +
-    describeNulls(spec)
-  return { parameters: [listParameter('ordering', description, { type: 'string', enum: names }, ONCE)] }
-}
-
-/** Describes the position of nulls; empty if no orderable field is nullable. */
-function describeNulls({ orderable, nulls }: ResourceSpec): string {
-  const nullable = orderable.filter((field) => field.nullable)
-  const named = (place: NullsPlace | undefined) =>
-    nullable.filter(({ name }) => nulls[name] === place).map(({ name }) => `\`${name}\``)
-  const sentences = [
-    ['Nulls come first in either direction', named('first')],
-    ['Nulls come last in either direction', named('last')],
-    ['Nulls come last, and first where the field descends', named(undefined)],
-  ] as const
-  return sentences
-    .filter(([, names]) => names.length > 0)
-    .map(([sentence, names]) => ` ${sentence}: ${names.join(', ')}.`)
-    .join('')
-}
-
-const paging: Feature = ({ resource: { spec }, operation }) => {
-  if (operation !== 'list' || spec.dialect) return {}
-  const { style, count } = spec.pagination
-  const described = style.describe(spec.pagination)
-  const total = count === 'none' ? [] : ['X-Total-Count', ...(count === 'capped' ? ['X-Total-Count-Estimated'] : [])]
+  const parts = featureResponses(spec, { operation })
   return {
-    parameters: described.map((each) => ({ in: 'query', ...each })),
-    headers: [...(described.length > 0 ? ['Link'] : []), ...total],
+    parameters,
+    refusals: operation === 'list' || all.length > 0 ? [400] : [],
+    headers: parts.flatMap(({ headers = [] }) => headers),
   }
 }
 
 /** The list parameters of a dialect. */
-const speaking: Feature = ({ resource: { spec }, operation, schemas }) => {
+const speaking: Feature = ({ resource: { spec }, operation }) => {
   const described = operation === 'list' ? describeDialect(spec) : undefined
   if (described === undefined) return {}
   const { parameters, headers = [] } = described
   return {
-    parameters: [...parameters.map((each) => ({ in: 'query', ...each })), ...dialectFilters(spec, described, schemas)],
+    parameters: [...parameters.map((each) => ({ in: 'query', ...each })), ...dialectFilters(spec, described)],
     headers: [
       'Link',
       'X-Total-Count',
@@ -119,13 +75,13 @@ export function describeDialect(spec: ResourceSpec): ListDescription | undefined
 }
 
 /** The filters that the dialect can express and the resource offers; those for equality can be repeated. */
-function dialectFilters(spec: ResourceSpec, { filters }: ListDescription, schemas: FieldSchemas): readonly Part[] {
+function dialectFilters(spec: ResourceSpec, { filters }: ListDescription): readonly Part[] {
   if (!filters) return []
   return [...lookupsOf(spec).values()].flatMap(({ field, lookups }) =>
     filters(field.name).flatMap(({ name, lookups: meant }): readonly Part[] => {
       const lookup = meant.find((each) => lookups.has(each))
       if (lookup === undefined) return []
-      const described = filterParameter({ parameter: name, field, lookup }, schemas, field.name in spec.links)
+      const described = queryParameter(describeFilter({ name, field, lookup }, spec))
       const list = lookup === exact && lookups.has(isIn) ? VALUES.list : lookup.operand.list
       return [list ? repeated(described, list.limits(mostValuesOf(spec, field))) : described]
     }),
@@ -211,10 +167,7 @@ const database: Feature = () => ({ refusals: [503] })
 /** Everything that adds to generated operations; `featured` covers the features of resources. */
 export const FEATURES: readonly Feature[] = [
   addressing,
-  filtering,
   featured,
-  ordering,
-  paging,
   speaking,
   writing,
   versions,

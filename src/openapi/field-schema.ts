@@ -1,6 +1,6 @@
 import type { FieldSpec } from '../config/spec.js'
 import type { Json, JsonSchema } from '../json.js'
-import { comparedSchema, describedSchema, valueSchema } from '../resource/field-schema.js'
+import { comparedSchema, describedSchema, LINK, valueSchema } from '../resource/field-schema.js'
 import type { CompileSchema } from '../resource/validator.js'
 
 /** The schemas of fields, with the examples that fit them, as far as they are looked for. */
@@ -56,9 +56,6 @@ export function compileFieldSchemas(compile?: CompileSchema): FieldSchemas {
     compared: comparedSchema,
   }
 }
-
-/** The path of a related record. */
-export const LINK: JsonSchema = { type: 'string', format: 'uri-reference' }
 
 function nullable({ nullable }: FieldSpec, schema: JsonSchema): JsonSchema {
   if (!nullable) return schema

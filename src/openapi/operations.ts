@@ -1,7 +1,6 @@
-import { isReading, type Operation, type PaginationSpec } from '../config/spec.js'
+import { isReading, type Operation } from '../config/spec.js'
 import { article } from '../config/words.js'
-import { COUNT, envelopeOf, NEIGHBOUR, objectOf } from '../dialects/description.js'
-import { featureParameters } from '../features/index.js'
+import { featureParameters, featureResponses } from '../features/index.js'
 import type { Generated } from '../http/route.js'
 import { describeDialect, FEATURES, type Subject } from './features.js'
 import { type Part, reference } from './json-part.js'
@@ -141,18 +140,6 @@ function answerSchema({ resource, operation, partial }: Subject, names: SchemaNa
   if (operation !== 'list') return item
   const items = { type: 'array', items: item }
   if (spec.dialect) return describeDialect(spec)?.frame?.(items) ?? items
-  return spec.pagination.envelope === 'results' ? envelope(items, spec.pagination.count) : items
-}
-
-/** Typed as a count anyway, because generators handle always-null members badly. */
-const UNCOUNTED: Part = {
-  ...COUNT,
-  type: ['integer', 'null'],
-  description: 'Always null, because records are not counted.',
-}
-
-function envelope(results: Part, count: PaginationSpec['count']): Part {
-  const members = { next: NEIGHBOUR, previous: NEIGHBOUR, results }
-  if (count === 'none') return objectOf({ count: UNCOUNTED, ...members })
-  return (count === 'exact' ? objectOf : envelopeOf)({ count: COUNT, ...members })
+  const [wrap] = featureResponses(spec, { operation }).flatMap((parts) => parts.wrap ?? [])
+  return wrap?.(items) ?? items
 }

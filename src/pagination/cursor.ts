@@ -26,6 +26,7 @@ export const cursor: PaginationStyle = {
   name: 'cursor',
   summary: 'Pages by an opaque mark that says where another page ended: `?cursor=…&page_size=20`.',
   parameters: ['cursor', 'page_size'],
+  size: 'page_size',
   describe: (sizes) => [CURSOR, describeSize('page_size', sizes)],
   outgrows: (fields) => longest(fields) > MAX_CURSOR_LENGTH,
   read(query, order, sizes) {

@@ -6,6 +6,7 @@ export const limitOffset: PaginationStyle = {
   name: 'limit_offset',
   summary: 'A window of rows: `?limit=20&offset=40`. The links between windows carry a `cursor`, too.',
   parameters: ['limit', 'offset', 'cursor'],
+  size: 'limit',
   describe: (sizes) => [
     describeSize('limit', sizes),
     describeCount('offset', 'How many items come before the page.', 0),

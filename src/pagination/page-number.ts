@@ -6,6 +6,7 @@ export const pageNumber: PaginationStyle = {
   name: 'page_number',
   summary: 'Pages by number: `?page=2&page_size=20`. The links between pages carry a `cursor`, too.',
   parameters: ['page', 'page_size', 'cursor'],
+  size: 'page_size',
   describe: (sizes) => [
     describeCount('page', 'The number of the page. One past the end is empty.', 1),
     describeSize('page_size', sizes),

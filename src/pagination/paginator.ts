@@ -93,6 +93,8 @@ export interface PaginationStyle {
   readonly summary: string
   /** Its query parameters, which no filter can be named after. */
   readonly parameters: readonly string[]
+  /** The one of them that says how long a page is. */
+  readonly size?: string
   /** The same parameters for documents. */
   describe(sizes: PageSizes): readonly ParameterDescription[]
   /** Whether the links of a list ordered by all of these fields could exceed the maximum length. */

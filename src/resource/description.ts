@@ -2,15 +2,13 @@ import type { FieldSpec, ResourceSpec } from '../config/spec.js'
 import { featureOptions } from '../features/index.js'
 import type { Json } from '../json.js'
 import { describedSchema } from './field-schema.js'
-import { compileFilters } from './filter.js'
 
 /** Describes a resource for `OPTIONS`: its operations, its fields with their rules, and the parameters of its lists. */
 export function describeResource(spec: ResourceSpec): Json {
-  const { name, operations, model, filters, computed, orderable, pagination } = spec
+  const { name, operations, model, computed } = spec
   const { dialect, idempotency, bulk } = spec
   const stored = model.fields.filter((field) => !field.private)
   const fields = [...stored, ...computed.map(({ field }) => field)]
-  const lists = operations.includes('list') && dialect === undefined
   return {
     name,
     operations: [...operations],
@@ -21,11 +19,6 @@ export function describeResource(spec: ResourceSpec): Json {
     // A dialect has its own parameters.
     ...(dialect && { dialect: dialect.name }),
     ...featureOptions(spec),
-    ...(lists && {
-      filters: filters.length === 0 ? [] : [...compileFilters(spec).keys()],
-      ordering: orderable.map((field) => field.name),
-      pagination: [...pagination.style.parameters],
-    }),
   }
 }
 

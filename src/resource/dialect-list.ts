@@ -1,6 +1,7 @@
 import { orderBy, totalOrder } from '../config/indexes/coverage.js'
 import type { FieldSpec, OrderSpec, ResourceSpec } from '../config/spec.js'
 import type { Comparison, Dialect, Given, Sorting, Vocabulary, Window } from '../dialects/dialect.js'
+import type { LinkReader } from '../features/feature.js'
 import { type FeaturePlans, featureParameters } from '../features/index.js'
 import { exact } from '../lookups/exact.js'
 import { isIn } from '../lookups/in.js'
@@ -11,9 +12,8 @@ import { offsetPage } from '../pagination/by-offset.js'
 import type { Ordered, PageRequest, Parameters } from '../pagination/paginator.js'
 import { refused } from '../dialects/parameters.js'
 import { Problem } from '../problem.js'
-import { operandSource } from './filter.js'
+import { operandSource } from '../features/operand-source.js'
 import { keepRecent, type ListRequest, refuseLong, spellLinks } from './list.js'
-import type { LinkReader } from './links.js'
 import type { Condition } from './plan.js'
 import { type Pair, parsePairs, quote } from './query.js'
 
@@ -69,7 +69,7 @@ export function compileDialectList(
     const asked = dialect.read(given, words)
     const where = asked.comparisons.flatMap(readCondition)
     const features: FeaturePlans = {}
-    if (asked.search !== undefined) searching?.read(asked.search, features)
+    if (asked.search !== undefined) searching?.read?.(asked.search, features)
     const order = readSorting(asked.sorting)
     const ids = where.find(({ field, lookup }) => field === model.primaryKey && (lookup === isIn || lookup === exact))
     const window = asked.window ?? unpaged

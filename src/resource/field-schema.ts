@@ -1,5 +1,8 @@
-import type { FieldSpec } from '../config/spec.js'
+import type { FieldSpec } from '../config/core-spec.js'
 import type { JsonSchema } from '../json.js'
+
+/** The path of a related record. */
+export const LINK: JsonSchema = { type: 'string', format: 'uri-reference' }
 
 /** The schema of a field's values, except null. */
 export function valueSchema(field: FieldSpec): JsonSchema {

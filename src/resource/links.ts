@@ -1,5 +1,5 @@
-import type { FieldSpec, ResourceSpec } from '../config/spec.js'
-import type { Json } from '../json.js'
+import type { ResourceSpec } from '../config/spec.js'
+import type { LinkReader } from '../features/feature.js'
 
 /** What a resource needs from the route table. */
 export interface Links {
@@ -13,9 +13,6 @@ export interface Links {
 export function detailName(resource: string): string {
   return `${resource}-detail`
 }
-
-/** Parses the value of a relation given as a link; undefined if the field does not accept links or if the link leads elsewhere. */
-export type LinkReader = (field: FieldSpec, value: Json) => unknown
 
 /** Accepts relations in the form in which they are shown, so that clients can send back what they read. */
 export function acceptsLink(spec: ResourceSpec, links: Links): LinkReader {

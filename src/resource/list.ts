@@ -1,11 +1,10 @@
+import { totalOrder } from '../config/indexes/coverage.js'
 import type { ResourceSpec } from '../config/spec.js'
 import type { Listed, Window } from '../dialects/dialect.js'
-import { type FeaturePlans, featureParameters } from '../features/index.js'
+import type { LinkReader, ParameterRole, QueryParameter } from '../features/feature.js'
+import { type FeaturePlans, featureParameters, placesPage } from '../features/index.js'
 import { MAX_LINK_LENGTH, type PageLinks, type Rel } from '../pagination/paginator.js'
 import { Problem } from '../problem.js'
-import { compileFilters } from './filter.js'
-import { compileOrder } from './order.js'
-import type { LinkReader } from './links.js'
 import type { ListPage, ListPlan } from './plan.js'
 import { parseQuery, type Query, quote } from './query.js'
 
@@ -20,21 +19,18 @@ export interface ListRequest {
 
 /** Compiles the parser of list queries. It throws Problem `invalid_query`. */
 export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search: string) => ListRequest {
-  const filters = compileFilters(spec, readLink)
-  const readOrder = compileOrder(spec)
   const { style } = spec.pagination
-  const ordering = spec.orderable.length > 0 ? ['ordering'] : []
-  const featured = featureParameters(spec, 'list')
-  const own = [...style.parameters, ...ordering, ...featured.map(({ name }) => name)]
-  const known: ReadonlySet<string> = new Set([...own, ...filters.keys()])
+  const standard = totalOrder(spec.model, spec.defaultOrder)
+  const featured = featureParameters(spec, 'list', readLink)
+  const known: ReadonlySet<string> = new Set(namesInOrder(featured))
+  const paging = new Set(featured.filter(placesPage).map(({ name }) => name))
   const allowed = known.size === 0 ? 'it takes none' : `allowed are ${[...known].join(', ')}`
 
-  const isKept = (name: string) => known.has(name) && !style.parameters.includes(name)
+  const isKept = (name: string) => known.has(name) && !paging.has(name)
   const isIgnored = (name: string) => spec.unknownQuery === 'ignore' && !known.has(name)
 
-  const several = featured.filter(({ schema }) => schema['type'] === 'array')
-  const lists = new Set([...ordering, ...several.map(({ name }) => name)])
-  const isList = (name: string) => lists.has(name) || filters.get(name)?.lookup.operand.list !== undefined
+  const parameters = new Map(featured.map((parameter) => [parameter.name, parameter]))
+  const isList = (name: string) => parameters.get(name)?.several === true
 
   const read = (text: string): ListRequest => {
     const query = parseQuery(text, isIgnored, isList)
@@ -44,26 +40,21 @@ export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search:
         throw new Problem('invalid_query', `this list takes no parameter ${quote(unknown)}; ${allowed}`)
       }
     }
-    const where = [...query].flatMap(([name, text]) => filters.get(name)?.read(text) ?? [])
     const asked: FeaturePlans = {}
-    for (const parameter of featured) {
-      const text = query.get(parameter.name)
-      if (text === undefined) continue
-      const other = parameter.excludes?.find((name) => query.has(name))
+    for (const [name, value] of query) {
+      const parameter = parameters.get(name)
+      const other = parameter?.excludes?.find((each) => query.has(each))
       if (other !== undefined)
-        throw new Problem(
-          'invalid_query',
-          `the parameters \`${parameter.name}\` and \`${other}\` do not go together; give one`,
-        )
-      parameter.read(text, asked)
+        throw new Problem('invalid_query', `the parameters \`${name}\` and \`${other}\` do not go together; give one`)
+      parameter?.read?.(value, asked)
     }
-    const order = asked.order ?? readOrder(ordering.length > 0 ? query.get('ordering') : undefined)
+    const order = asked.order ?? standard
     const { start, limit, keyset, links, linkLength } = style.read(query, order, spec.pagination)
     const kept = spellKept(query, isKept)
     refuseLong(kept, linkLength)
     const plan = Object.freeze({
       ...asked,
-      where,
+      where: asked.where ?? [],
       order,
       start,
       limit,
@@ -74,6 +65,14 @@ export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search:
   }
 
   return keepRecent(read)
+}
+
+const RANKS: Readonly<Record<ParameterRole, number>> = { page: 0, size: 0, order: 1, filter: 3 }
+const rankOf = ({ role }: QueryParameter): number => (role === undefined ? 2 : RANKS[role])
+
+/** The names of parameters, those that lists in general have before the others. */
+function namesInOrder(parameters: readonly QueryParameter<FeaturePlans>[]): readonly string[] {
+  return parameters.toSorted((one, other) => rankOf(one) - rankOf(other)).map(({ name }) => name)
 }
 
 /** Memoises recent requests: most clients request the same few pages. */

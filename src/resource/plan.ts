@@ -1,8 +1,9 @@
-import type { FieldSpec, OrderSpec } from '../config/spec.js'
+import type { OrderSpec } from '../config/spec.js'
+import type { Condition } from '../features/filterable.js'
 import type { FeaturePlans } from '../features/index.js'
-import type { Lookup } from '../lookups/lookup.js'
 import type { PageEdges, PageStart } from '../pagination/paginator.js'
 
+export type { Condition } from '../features/filterable.js'
 export type { Selection } from '../features/selection.js'
 
 /** A primary key as handlers see it. */
@@ -16,13 +17,6 @@ export interface Precondition {
   /** SHA-256 of the record's document in hexadecimal; `any` matches every tag. */
   readonly tags: readonly string[] | 'any'
   readonly wanted: boolean
-}
-
-/** One comparison of a list. `value` is the parsed operand. */
-export interface Condition {
-  readonly field: FieldSpec
-  readonly lookup: Lookup
-  readonly value: unknown
 }
 
 /** The rows that a request may see and change, by table: those that meet all conditions. A table without an entry is not narrowed. */

@@ -22,7 +22,7 @@ export function compileRecordQuery(spec: ResourceSpec): ((search: string) => Sel
       throw new Problem('invalid_query', `a record takes no parameter ${quote(unknown)}; ${allowed}`)
     }
     const asked: FeaturePlans = {}
-    for (const [name, text] of query) known.get(name)?.read(text, asked)
+    for (const [name, text] of query) known.get(name)?.read?.(text, asked)
     return asked.selection
   }
 }

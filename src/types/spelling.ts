@@ -1,4 +1,5 @@
 import type { FieldSpec } from '../config/spec.js'
+import { typeOfValue } from '../features/names.js'
 
 /** A member of a type that is written. */
 export interface Member {
@@ -12,9 +13,9 @@ export interface Member {
 const JSON_TEXT = 'JsonText'
 
 /** A field's value in a record, null included. */
-export function spellValue({ type, options, nullable }: FieldSpec): string {
-  const spelled = type.typescriptOf?.(options) ?? type.typescript
-  return nullable ? `${spelled} | null` : spelled
+export function spellValue(field: FieldSpec): string {
+  const spelled = typeOfValue(field)
+  return field.nullable ? `${spelled} | null` : spelled
 }
 
 /** A value that code may give for a field: of JSON, plain values too. */

@@ -27,13 +27,14 @@ export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly
     ]
   })
 
-const ORDER: readonly Need['use'][] = ['orderable', 'default_order', 'filterable']
+/** Orders by one field, then longer ones, then filters. */
+const rankOf = ({ place, wanted }: Need): number => (wanted.order.length === 0 ? 2 : place === undefined ? 1 : 0)
 
 /** As few as serve all: what an order needs comes first, because it mostly serves a filter on the same field too. */
 const missingIndexes = (model: ModelSpec, needs: readonly Need[]): readonly Missing[] => {
   const known: TableIndex[] = [...indexesOf(model)]
   const missing: Missing[] = []
-  for (const need of ORDER.flatMap((use) => needs.filter((each) => each.use === use))) {
+  for (const need of needs.toSorted((one, other) => rankOf(one) - rankOf(other))) {
     if (known.some((index) => serves(index, need.wanted))) continue
     known.push({ columns: need.best.map((field) => field.column), unique: false })
     missing.push({ need, fields: need.best.map((field) => field.name) })
@@ -41,22 +42,16 @@ const missingIndexes = (model: ModelSpec, needs: readonly Need[]): readonly Miss
   return missing
 }
 
-const COST: Readonly<Record<Need['use'], (field: string) => string>> = {
-  orderable: (field) => `no index serves \`ordering=${field}\`: every page sorts the whole table`,
-  default_order: () => 'no index serves this order: every page sorts the whole table',
-  filterable: (field) => `no index serves the filter ${show(field)}: it reads the whole table`,
-}
-
 const missingRefusal = (document: ConfigDocument, { need, fields }: Missing, all: readonly Missing[]): Refusal => ({
   code: 'SC401',
   ...placeOf(document, need),
-  message: COST[need.use](need.field.name),
+  message: need.cost,
   help: [additionHelp(document, need.resource.model, { fields, all }), ...sizeHelp(need.best)],
 })
 
-const placeOf = (document: ConfigDocument, { resource, use, place, field }: Need): Pick<Refusal, 'path' | 'part'> => {
-  const path: Path = ['resources', resource.name, use]
-  if (use === 'default_order') return { path, part: 'value' }
+const placeOf = (document: ConfigDocument, { resource, key, place, field }: Need): Pick<Refusal, 'path' | 'part'> => {
+  const path: Path = ['resources', resource.name, key]
+  if (place === undefined) return { path, part: 'value' }
   if (Array.isArray(findValue(document.value, path))) return { path: [...path, place], part: 'value' }
   return { path: [...path, field.name], part: 'key' }
 }

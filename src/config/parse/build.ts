@@ -1,14 +1,9 @@
 import type { Build, Declared } from '../../features/feature.js'
 import type { FeatureSpecs } from '../../features/index.js'
 import { dialectOf } from '../../dialects/index.js'
-import { fail } from '../../fail.js'
-import { exact } from '../../lookups/exact.js'
-import { lookupNamed } from '../../lookups/index.js'
 import { fieldType } from '../../fields/index.js'
-import { paginationStyle } from '../../pagination/index.js'
 import { ANSWERS } from './answers-model.js'
 import { CORS_DEFAULTS } from '../schema/cors.js'
-import { orderBy } from '../indexes/coverage.js'
 import { columnOf, type Drafts, type FieldDraft, isRelation, type ModelDraft, optionsOf } from './drafts.js'
 import { type ApiPlace, buildMount } from './build-mounts.js'
 import type { FeatureBuilds } from './check-resources.js'
@@ -22,11 +17,9 @@ import {
   type CorsSpec,
   type DefaultSpec,
   type FieldSpec,
-  type FilterSpec,
   type IdempotencySpec,
   type IndexSpec,
   type ModelSpec,
-  type PaginationSpec,
   type RelationSpec,
   type ResourceSpec,
 } from '../spec.js'
@@ -38,7 +31,6 @@ import type {
   FieldYaml,
   IndexYaml,
   ModelYaml,
-  PaginationYaml,
   ResourceYaml,
 } from '../schema/yaml-shape.js'
 
@@ -185,7 +177,6 @@ const buildResource = (
   { model, api, declared, features }: ResourceContext,
 ): ResourceSpec => {
   const field = (wanted: string) => need(model.fields.find((each) => each.name === wanted))
-  const nulls = { ...yaml.nulls }
   // Each feature builds its part of them.
   const featured = Object.assign({}, ...features.map((build) => build({ ...declared, model, field }))) as FeatureSpecs
   return {
@@ -196,14 +187,6 @@ const buildResource = (
     maxBody: api.maxBody,
     path: api.prefix + yaml.path,
     operations: operationsOf(yaml),
-    filters: filtersOf(yaml, field),
-    orderable: (yaml.orderable ?? []).map(field),
-    defaultOrder: (yaml.default_order ?? []).map((term) => {
-      const name = term.replace(/^-/, '')
-      return orderBy(field(name), term.startsWith('-'), nulls[name])
-    }),
-    nulls,
-    pagination: paginationOf(yaml.pagination ?? {}),
     dialect: dialectOf(yaml.dialect ?? api.dialect),
     unknownQuery: yaml.unknown_query ?? DEFAULTS.unknown_query,
     concurrency: yaml.concurrency ?? DEFAULTS.concurrency,
@@ -248,23 +231,6 @@ const buildComputed = (
     target: undefined,
   },
 })
-
-const filtersOf = ({ filterable = [] }: ResourceYaml, field: (name: string) => FieldSpec): readonly FilterSpec[] => {
-  if (Array.isArray(filterable))
-    return (filterable as readonly string[]).map((name) => ({ field: field(name), lookups: [exact] }))
-  return Object.entries(filterable as Readonly<Record<string, readonly string[]>>).map(([name, lookups]) => ({
-    field: field(name),
-    lookups: lookups.map((each) => lookupNamed(each) ?? fail(`a lookup that was never checked: ${each}`)),
-  }))
-}
-
-const paginationOf = (given: PaginationYaml): PaginationSpec => {
-  const { style: name, page_size, max_page_size, max_offset, count, envelope } = { ...DEFAULTS.pagination, ...given }
-  const style = paginationStyle(name)
-  // The shape was checked against the same list.
-  if (style === undefined) throw new Error(`no style of pagination is named ${name}`)
-  return { style, pageSize: page_size, maxPageSize: max_page_size, maxOffset: max_offset, count, envelope }
-}
 
 /** Freezes a value and all in it but field types, pagination styles and dialects, which are not the configuration's own. */
 const freeze = <Value extends object>(value: Value): Value => {

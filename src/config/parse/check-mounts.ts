@@ -7,7 +7,7 @@ import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
 import { API_DEFAULTS } from '../schema/defaults.js'
 import { show } from '../words.js'
-import { itemsOf, membersOf } from '../schema/yaml-shape.js'
+import { itemsOf } from '../schema/yaml-shape.js'
 
 /** Reports mounts at one place, or at places whose routes would have the same names. */
 export const checkMounts = (root: Json, report: Report): void => {
@@ -27,25 +27,11 @@ export const checkMounts = (root: Json, report: Report): void => {
 }
 
 /** Reports what a resource says of its lists and its dialect says otherwise. */
-export const checkDialect = (root: Json, { path, yaml, has, given }: ResourceDraft, report: Report): void => {
-  const common = findValue(root, ['api', 'dialect']) ?? PLAIN
-  const dialect = has('dialect') ? yaml.dialect : common
-  const mounts = itemsOf(findValue(root, ['mounts'])).map((mount) => findValue(mount, ['dialect']))
-  if (typeof dialect !== 'string' || dialect === PLAIN || mounts.includes(PLAIN)) return
+export const checkDialect = ({ path, given, dialect }: ResourceDraft, report: Report): void => {
+  if (dialect === PLAIN) return
   for (const key of FEATURES.flatMap(({ keys, plainOnly }) => (plainOnly ? Object.keys(keys) : []))) {
     if ((given(key) ?? false) === false) continue
     const message = `\`${key}\` has no effect: the dialect is ${show(dialect)}`
     report.add({ code: 'SC319', path: [...path, key], part: 'key', message, help: ['remove it'] })
-  }
-  const paging = new Map(membersOf(yaml.pagination as Json | undefined))
-  const isIdle = (key: string) => paging.has(key) && (key !== 'count' || paging.get(key) === 'none')
-  for (const key of ['style', 'envelope', 'count'].filter(isIdle)) {
-    const at = [...path, 'pagination', key]
-    if (report.isSpoiled(at)) continue
-    const message =
-      key === 'count'
-        ? `records are counted all the same: answers in the dialect ${show(dialect)} say how many there are`
-        : `\`${key}\` has no effect: the dialect is ${show(dialect)}`
-    report.add({ code: 'SC319', path: at, part: 'key', message, help: ['remove it'] })
   }
 }

@@ -1,19 +1,16 @@
 import type { Json } from '../../json.js'
-import type { Build } from '../../features/feature.js'
+import type { Build, Scope } from '../../features/feature.js'
 import { FEATURES } from '../../features/index.js'
 import { checkBulk } from './check-bulk.js'
 import { checkComputed } from './check-computed.js'
 import { checkConcurrency } from './check-concurrency.js'
 import { checkIdempotency } from './check-idempotency.js'
 import { checkLinks, checkUrl } from './check-links.js'
-import { checkFilters, checkNulls, checkOrders } from './check-lists.js'
 import { checkDialect, checkMounts } from './check-mounts.js'
 import type { Drafts, FieldDraft } from './drafts.js'
 import type { Report } from './report.js'
 import { draftResources, offers, type ResourceDraft } from './resource-drafts.js'
-import { DEFAULTS } from '../schema/schema.js'
 import { show, suggest } from '../words.js'
-import { membersOf, type PaginationYaml } from '../schema/yaml-shape.js'
 
 /** How the features of each resource are built, by its name. */
 export type FeatureBuilds = ReadonlyMap<string, readonly Build<object>[]>
@@ -27,13 +24,17 @@ export const checkResources = (root: Json, models: Drafts, report: Report): Feat
   checkPaths(resources, report)
   checkWritable(resources, report)
   checkMounts(root, report)
-  const scope = { resources, models, report }
+  const scope: Scope = {
+    resources,
+    models,
+    report,
+    reserved: (resource) => new Set(FEATURES.flatMap((feature) => feature.reserves?.(resource) ?? [])),
+  }
   const builds = new Map<string, readonly Build<object>[]>()
   for (const resource of resources) {
     checkModelName(resource, models, report)
     checkOperations(resource, report)
-    checkPagination(resource, report)
-    checkDialect(root, resource, report)
+    checkDialect(resource, report)
     checkConcurrency(resource, report)
     checkIdempotency(resource, report)
     checkBulk(resource, report)
@@ -42,9 +43,6 @@ export const checkResources = (root: Json, models: Drafts, report: Report): Feat
       FEATURES.map((feature) => feature.parse(resource, scope)),
     )
     if (resource.model === undefined) continue
-    checkFilters(resource, resource.model, report)
-    checkOrders(resource, resource.model, models, report)
-    checkNulls(resource, resource.model, report)
     checkUrl(resource, resource.model, report)
     checkLinks(resource, resource.model, scope)
     checkComputed(resource, resource.model, report)
@@ -114,36 +112,4 @@ const checkWritable = (resources: readonly ResourceDraft[], report: Report): voi
       })
     }
   }
-}
-
-const SIZES = ['page_size', 'max_page_size'] as const
-/** What has no effect, by style. */
-const UNUSED: Readonly<Record<string, readonly (keyof PaginationYaml)[]>> = {
-  none: [...SIZES, 'max_offset'],
-  cursor: ['max_offset'],
-}
-
-const checkPagination = ({ path, yaml }: ResourceDraft, report: Report): void => {
-  const at = [...path, 'pagination']
-  const sound = membersOf(yaml.pagination as Json | undefined).filter(([key]) => !report.isSpoiled([...at, key]))
-  const given: PaginationYaml = Object.fromEntries(sound)
-  const { style = '' } = given
-  for (const key of UNUSED[style]?.filter((unused) => given[unused] !== undefined) ?? []) {
-    report.add({
-      code: 'SC319',
-      path: [...at, key],
-      part: 'key',
-      message: `\`${key}\` has no effect: the style is \`${style}\``,
-      help: ['choose another style, or remove it'],
-    })
-  }
-  if (style === 'none') return
-  const { page_size, max_page_size } = { ...DEFAULTS.pagination, ...given }
-  if (page_size <= max_page_size || report.isDoubtful(at)) return
-  const byDefault = (key: (typeof SIZES)[number]) => (given[key] === undefined ? ' (the default)' : '')
-  const [second = 'page_size'] = SIZES.filter((key) => given[key] !== undefined).sort(
-    (one, other) => report.offset([...at, other]) - report.offset([...at, one]),
-  )
-  const message = `\`page_size\` is ${page_size}${byDefault('page_size')}, which is more than \`max_page_size\`, ${max_page_size}${byDefault('max_page_size')}`
-  report.add({ code: 'SC304', path: [...at, second], message })
 }

@@ -1,11 +1,13 @@
 import { paginationStyle } from '../../pagination/index.js'
+import { membersOf } from '../schema/yaml-shape.js'
 import { type Drafts, type FieldDraft, optionsOf } from './drafts.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
 
 /** Tells whether the links of a resource's lists, which may hold a value of each field of the order, could become too long. */
-export const linkMeasure = ({ path, yaml }: ResourceDraft, models: Drafts, report: Report) => {
-  const style = report.isSpoiled([...path, 'pagination']) ? undefined : paginationStyle(yaml.pagination?.style ?? '')
+export const linkMeasure = ({ path, given }: ResourceDraft, models: Drafts, report: Report) => {
+  const { style: name } = Object.fromEntries(membersOf(given('pagination')))
+  const style = report.isSpoiled([...path, 'pagination']) ? undefined : paginationStyle(String(name))
   return (order: readonly FieldDraft[]): boolean => {
     const fields = [...new Set(order)].flatMap((field) => {
       const options = optionsOf(field, models)

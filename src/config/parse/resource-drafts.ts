@@ -1,10 +1,11 @@
+import { PLAIN } from '../../dialects/index.js'
 import type { Json } from '../../json.js'
 import type { Drafts, ModelDraft } from './drafts.js'
 import { findValue, type Path } from '../yaml/located.js'
 import { operationsOf } from './operations.js'
 import type { Report } from './report.js'
 import type { Operation } from '../core-spec.js'
-import { membersOf, type ResourceYaml } from '../schema/yaml-shape.js'
+import { itemsOf, membersOf, type ResourceYaml } from '../schema/yaml-shape.js'
 
 /** A resource as far as it is known. */
 export interface ResourceDraft {
@@ -14,6 +15,8 @@ export interface ResourceDraft {
   readonly yaml: ResourceYaml
   /** undefined when it is not declared, or cannot be read. */
   readonly model: ModelDraft | undefined
+  /** The dialect in which it is spoken to everywhere; `plain` where any place of it is. */
+  readonly dialect: string
   has(key: string): boolean
   /** What stands under a key of a feature; undefined when nothing does. */
   given(key: string): Json | undefined
@@ -21,19 +24,32 @@ export interface ResourceDraft {
 
 /** The declared resources, each as far as its shape allows. */
 export const draftResources = (root: Json, models: Drafts, report: Report): readonly ResourceDraft[] =>
-  membersOf(findValue(root, ['resources'])).map(([name, json]) => draft(name, json, models, report))
+  membersOf(findValue(root, ['resources'])).map(([name, json]) => draft(root, name, json, { models, report }))
 
-const draft = (name: string, json: Json, models: Drafts, report: Report): ResourceDraft => {
+const draft = (
+  root: Json,
+  name: string,
+  json: Json,
+  { models, report }: { readonly models: Drafts; readonly report: Report },
+): ResourceDraft => {
   const path = ['resources', name]
   const members = Object.fromEntries(membersOf(json))
+  const has = (key: string) => members[key] !== undefined && !report.isSpoiled([...path, key])
   return {
     name,
     path,
     yaml: members as unknown as ResourceYaml,
     model: typeof members['model'] === 'string' ? models.get(members['model']) : undefined,
     given: (key) => members[key],
-    has: (key) => members[key] !== undefined && !report.isSpoiled([...path, key]),
+    has,
+    dialect: dialectOf(root, has('dialect') ? members['dialect'] : undefined),
   }
+}
+
+const dialectOf = (root: Json, own: Json | undefined): string => {
+  const dialect = own ?? findValue(root, ['api', 'dialect']) ?? PLAIN
+  const mounts = itemsOf(findValue(root, ['mounts'])).map((mount) => findValue(mount, ['dialect']))
+  return typeof dialect !== 'string' || mounts.includes(PLAIN) ? PLAIN : dialect
 }
 
 /** Whether a resource offers an operation; undefined when what it says of operations has the wrong shape. */

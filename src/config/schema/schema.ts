@@ -1,7 +1,5 @@
 import { featureKeys } from '../../features/index.js'
-import { LOOKUPS } from '../../lookups/index.js'
 import type { JsonSchema } from '../../json.js'
-import { PAGINATION_STYLES } from '../../pagination/index.js'
 import { modelSchema } from './models.js'
 import { readingSchemas } from './reading.js'
 import { doc, flag, listOf, mapping, named, NAMED, oneOfNames } from './parts.js'
@@ -12,59 +10,14 @@ import { OPERATIONS } from '../spec.js'
 /** The values that stand where resources.yaml says nothing. */
 export const DEFAULTS = {
   api: API_DEFAULTS,
-  pagination: {
-    style: 'page_number',
-    page_size: 10,
-    max_page_size: 100,
-    max_offset: 1_000_000,
-    count: 'capped',
-    envelope: 'none',
-  },
   unknown_query: 'refuse',
   concurrency: 'optional',
   ...WRITE_DEFAULTS,
   on_delete: 'restrict',
 } as const
 
-const MAX_PAGE_SIZE = 10_000
-const MAX_OFFSET = 1_000_000_000
 const PATH_HINT = 'a path starts and ends with a slash; its segments are lower-case letters, digits, `.`, `_` and `-`'
 const PLUGIN_HINT = 'a plugin is a file relative to this one, such as `./src/books/plugin.ts`'
-
-const filterableSchema = (): JsonSchema => {
-  const lookups = listOf({ enum: LOOKUPS.map(({ name }) => name) })
-  const long = { type: 'object', additionalProperties: lookups }
-  return { type: ['array', 'object'], if: { type: 'array' }, then: listOf({}, { minItems: 0 }), else: long }
-}
-
-const paginationSchema = (): JsonSchema => {
-  const { style, page_size, max_page_size, max_offset, count, envelope } = DEFAULTS.pagination
-  const size = { type: 'integer', minimum: 1, maximum: MAX_PAGE_SIZE }
-  const styles = PAGINATION_STYLES.map(({ name, summary }) => `- \`${name}\`: ${summary}`).join('\n')
-  return mapping('the pagination', {
-    style: doc(
-      oneOfNames(
-        PAGINATION_STYLES.map(({ name }) => name),
-        style,
-      ),
-      `How lists are cut into pages.\n${styles}`,
-    ),
-    page_size: doc({ ...size, default: page_size }, 'How many records a page has when the request does not say.'),
-    max_page_size: doc({ ...size, default: max_page_size }, 'The most records that a request can ask for.'),
-    max_offset: doc(
-      { type: 'integer', minimum: 0, maximum: MAX_OFFSET, default: max_offset },
-      'How many records are passed over, at most, to find a page by its number. Pages beyond are reached by the `cursor` in links.',
-    ),
-    count: doc(
-      oneOfNames(['exact', 'capped', 'none'], count),
-      'Whether all records are counted: exactly, up to a cap, or not.',
-    ),
-    envelope: doc(
-      oneOfNames(['none', 'results'], envelope),
-      'Whether a list is a bare array or an object with `results`.',
-    ),
-  })
-}
 
 const resourceSchema = (): JsonSchema =>
   mapping(
@@ -82,37 +35,13 @@ const resourceSchema = (): JsonSchema =>
         'Where the resource is, below the prefix.',
         'path: /books/',
       ),
-      filterable: doc(
-        filterableSchema(),
-        'The fields that lists can be filtered by: names for exact matches, or each with its lookups.',
-        'filterable: [title]\nfilterable: { title: [exact, contains] }',
-      ),
-      orderable: doc(
-        listOf({}, { minItems: 0 }),
-        'The fields that lists can be ordered by.',
-        'orderable: [created_at, title]',
-      ),
-      default_order: doc(
-        listOf({}),
-        'The order of lists when a request asks for none; the primary key is always appended.',
-        'default_order: [-created_at]',
-      ),
-      nulls: doc(
-        { type: 'object', additionalProperties: { enum: ['first', 'last'] } },
-        'Where records without a value come in lists that are ordered by a nullable field, in either direction; left out, they come last, and first where the field is descending.',
-        'nulls: { published_on: last }',
-      ),
+      ...featureKeys(),
       operations: doc(
         listOf({ enum: OPERATIONS }, { default: OPERATIONS }),
         'What can be done; everything when left out.',
         'operations: [list, retrieve]',
       ),
       read_only: flag('Short for `operations: [list, retrieve]`.'),
-      pagination: doc(
-        paginationSchema(),
-        'How lists are cut into pages.',
-        'pagination: { style: page_number, page_size: 20 }',
-      ),
       unknown_query: doc(
         oneOfNames(['refuse', 'ignore'], DEFAULTS.unknown_query),
         'What happens to a query parameter that is not declared.',
@@ -123,7 +52,6 @@ const resourceSchema = (): JsonSchema =>
         'Whether changes and deletions must say, by `If-Match`, which version of the record they are meant for.',
         'concurrency: required',
       ),
-      ...featureKeys(),
       ...readingSchemas(),
       ...writeKeys(),
       url: flag('Whether each object starts with its own `url`.'),

@@ -1,6 +1,5 @@
 import type { Json } from '../../json.js'
-import type { NullsPlace } from '../../pagination/paginator.js'
-import type { BulkOperation, CountMode, Operation, RelationSpec } from '../core-spec.js'
+import type { BulkOperation, Operation, RelationSpec } from '../core-spec.js'
 
 /** What a field of the right shape is in YAML; the options of its type stand beside these. */
 export interface FieldYaml {
@@ -33,15 +32,6 @@ export interface ModelYaml {
   readonly messages?: Readonly<Record<string, string>>
 }
 
-export interface PaginationYaml {
-  readonly style?: string
-  readonly page_size?: number
-  readonly max_page_size?: number
-  readonly max_offset?: number
-  readonly count?: CountMode
-  readonly envelope?: 'none' | 'results'
-}
-
 export interface ComputedYaml {
   readonly from: readonly string[]
   readonly type: string
@@ -52,13 +42,8 @@ export interface ComputedYaml {
 export interface ResourceYaml {
   readonly model: string
   readonly path: string
-  readonly filterable?: readonly string[] | Readonly<Record<string, readonly string[]>>
-  readonly orderable?: readonly string[]
-  readonly default_order?: readonly string[]
-  readonly nulls?: Readonly<Record<string, NullsPlace>>
   readonly operations?: readonly Operation[]
   readonly read_only?: boolean
-  readonly pagination?: PaginationYaml
   readonly dialect?: string
   readonly unknown_query?: 'refuse' | 'ignore'
   readonly concurrency?: 'optional' | 'required'

@@ -1,37 +1,8 @@
-import type { FieldSpec, ResourceSpec } from '../config/spec.js'
-import { parameterOf } from '../lookups/index.js'
-import type { Lookup } from '../lookups/lookup.js'
+import type { FieldSpec } from '../config/core-spec.js'
 import { MAX_VALUES, type OperandSource } from '../lookups/operands.js'
 import { Problem } from '../problem.js'
-import type { LinkReader } from './links.js'
-import type { Condition } from './plan.js'
-import { quote } from './query.js'
-
-/** Parses a query parameter to a condition. */
-export interface Filter {
-  readonly parameter: string
-  readonly field: FieldSpec
-  readonly lookup: Lookup
-  /** @throws Problem `invalid_query` if the text is not a value of the field */
-  read(text: string): Condition
-}
-
-/** The filters of a resource, by parameter. */
-export function compileFilters(spec: ResourceSpec, readLink?: LinkReader): ReadonlyMap<string, Filter> {
-  const filters = spec.filters.flatMap(({ field, lookups }) =>
-    lookups.map((lookup): Filter => {
-      const parameter = parameterOf(field.name, lookup)
-      const source = operandSource({ parameter, field, readLink })
-      return {
-        parameter,
-        field,
-        lookup,
-        read: (text) => ({ field, lookup, value: lookup.operand.parse(text, source) }),
-      }
-    }),
-  )
-  return new Map(filters.map((filter) => [filter.parameter, filter]))
-}
+import { quote } from '../resource/query.js'
+import type { LinkReader } from './feature.js'
 
 /** The field of a comparison and the name of its parameter. */
 interface Compared {

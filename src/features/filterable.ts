@@ -1,0 +1,200 @@
+import type { CoreSpec, FieldSpec } from '../config/core-spec.js'
+import { totalOrder, uniformStart } from '../config/indexes/coverage.js'
+import type { ModelDraft } from '../config/parse/drafts.js'
+import { checkUsable, type FieldUse, type NamePlace } from '../config/parse/field-names.js'
+import type { ResourceDraft } from '../config/parse/resource-drafts.js'
+import { doc, listOf } from '../config/schema/parts.js'
+import { itemsOf, membersOf } from '../config/schema/yaml-shape.js'
+import { nameOf, show } from '../config/words.js'
+import { fail } from '../fail.js'
+import type { Json, JsonSchema } from '../json.js'
+import { exact } from '../lookups/exact.js'
+import { lookupNamed, LOOKUPS, lookupsOfType, parameterOf } from '../lookups/index.js'
+import type { Lookup } from '../lookups/lookup.js'
+import { MAX_VALUES } from '../lookups/operands.js'
+import { comparedSchema, LINK, valueSchema } from '../resource/field-schema.js'
+import type { Feature, IndexUse, QueryParameter, Scope } from './feature.js'
+import { typeOfValue } from './names.js'
+import { operandSource } from './operand-source.js'
+import type { OrderableSpec } from './orderable.js'
+
+export interface FilterableSpec {
+  readonly filters: readonly FilterSpec[]
+}
+
+interface FilterSpec {
+  readonly field: FieldSpec
+  readonly lookups: readonly Lookup[]
+}
+
+/** One comparison of a list. `value` is the parsed operand. */
+export interface Condition {
+  readonly field: FieldSpec
+  readonly lookup: Lookup
+  readonly value: unknown
+}
+
+export interface FilterPlan {
+  /** Left out where the request compares nothing. */
+  where?: readonly Condition[]
+}
+
+/** `filterable: [title]`: lists take a parameter for each lookup of these fields, and show the records of which all of them hold. */
+export const filterable: Feature<FilterableSpec, FilterPlan, OrderableSpec> = {
+  keys: {
+    filterable: doc(
+      filterableSchema(),
+      'The fields that lists can be filtered by: names for exact matches, or each with its lookups.',
+      'filterable: [title]\nfilterable: { title: [exact, contains] }',
+    ),
+  },
+
+  parse(resource, scope) {
+    if (resource.model) checkFilters(resource, resource.model, scope)
+    return ({ field }) => ({
+      filters: entriesOf(resource.given('filterable')).map(([name, lookups]) => ({
+        field: field(name),
+        lookups: lookups.map((each) => lookupNamed(each) ?? fail(`a lookup that was never checked: ${each}`)),
+      })),
+    })
+  },
+
+  parameters: (spec, readLink) =>
+    spec.dialect === undefined
+      ? filtersOf(spec).map((filter): QueryParameter<FilterPlan> => {
+          const { name, field, lookup } = filter
+          const source = operandSource({ parameter: name, field, readLink })
+          return {
+            ...describeFilter(filter, spec),
+            read(text, plan) {
+              plan.where = [...(plan.where ?? []), { field, lookup, value: lookup.operand.parse(text, source) }]
+            },
+          }
+        })
+      : [],
+
+  options: (spec) =>
+    spec.operations.includes('list') && spec.dialect === undefined
+      ? { filters: filtersOf(spec).map(({ name }) => name) }
+      : {},
+
+  indexes: (spec) => spec.filters.flatMap((filter, place) => indexesOf(spec, filter, place)),
+}
+
+function filterableSchema(): JsonSchema {
+  const lookups = listOf({ enum: LOOKUPS.map(({ name }) => name) })
+  const long = { type: 'object', additionalProperties: lookups }
+  return { type: ['array', 'object'], if: { type: 'array' }, then: listOf({}, { minItems: 0 }), else: long }
+}
+
+/** A filter as clients name it. */
+interface NamedFilter {
+  readonly name: string
+  readonly field: FieldSpec
+  readonly lookup: Lookup
+}
+
+function filtersOf({ filters }: FilterableSpec): readonly NamedFilter[] {
+  return filters.flatMap(({ field, lookups }) =>
+    lookups.map((lookup) => ({ name: parameterOf(field.name, lookup), field, lookup })),
+  )
+}
+
+/** What documents, types and pages say of a filter. */
+export function describeFilter(
+  { name, field, lookup }: NamedFilter,
+  { links }: Pick<CoreSpec, 'links'>,
+): Omit<QueryParameter, 'read'> {
+  const { operand } = lookup
+  const isLink = field.name in links
+  const compared = comparedSchema(field)
+  const schema = operand.schema(isLink ? { anyOf: [compared, LINK] } : compared)
+  const type = typeOfValue(field)
+  const choices = operand.choices ?? choicesOf(field, lookup)
+  return {
+    name,
+    on: ['list'],
+    role: 'filter',
+    description: `Only records whose \`${field.name}\` ${lookup.description}.`,
+    ...(operand.list
+      ? {
+          several: true,
+          schema: { type: 'array', items: schema, minItems: 1, ...operand.list.limits(MAX_VALUES) },
+        }
+      : { schema }),
+    typescript: operand.typescript(isLink ? `${type} | string` : type),
+    hint: operand.placeholder ?? '',
+    ...(choices && { choices }),
+    ...(lookup.proposes && { findsText: true }),
+  }
+}
+
+function choicesOf(field: FieldSpec, lookup: Lookup): readonly string[] | undefined {
+  const { type, enum: names } = valueSchema(field)
+  if (type === 'boolean') return ['true', 'false']
+  return lookup === exact && Array.isArray(names) ? names.map(String) : undefined
+}
+
+function indexesOf(
+  { model, defaultOrder }: CoreSpec & OrderableSpec,
+  { field, lookups }: FilterSpec,
+  place: number,
+): readonly IndexUse[] {
+  const help = new Set(lookups.map((lookup) => lookup.index(field)))
+  if (!help.has('needed')) return help.has('useful') ? [{ field }] : []
+  // What an index has after a range is in no order any more; after one value it is.
+  const order = lookups.includes(exact) ? uniformStart(totalOrder(model, defaultOrder)) : totalOrder(model, [])
+  const after = order.map((each) => each.field).filter((each) => each !== field)
+  const cost = `no index serves the filter ${show(field.name)}: it reads the whole table`
+  const wanted = { equal: [field], order: [] }
+  return [{ field, need: { key: 'filterable', place, cost, wanted, best: [field, ...after] } }]
+}
+
+type Entry = readonly [name: string, lookups: readonly string[]]
+
+function entriesOf(given: Json | undefined): readonly Entry[] {
+  return Array.isArray(given)
+    ? (given as readonly Json[]).map((name) => [nameOf(name), [exact.name]])
+    : membersOf(given).map(([name, lookups]) => [name, itemsOf(lookups).map(nameOf)])
+}
+
+const FILTERED: FieldUse = {
+  used: 'filtered',
+  whyNot: () => undefined,
+}
+
+/** Reports what is wrong with the filters of a resource. */
+function checkFilters(resource: ResourceDraft, model: ModelDraft, { report, reserved }: Scope): void {
+  const given = resource.given('filterable')
+  const isShort = Array.isArray(given)
+  const entries = entriesOf(given)
+  const taken = reserved(resource)
+  for (const [position, [name, lookups]] of entries.entries()) {
+    const path = [...resource.path, 'filterable', isShort ? position : name]
+    if (report.isSpoiled(path)) continue
+    const place: NamePlace = { path, ...(!isShort && { part: 'key' }) }
+    const field = checkUsable(model, name, place, { report, use: FILTERED })
+    if (field === undefined) continue
+    if (taken.has(name)) {
+      const message = `a filter cannot be called ${show(name)}: lists use that parameter`
+      report.add({ ...place, code: 'SC313', message })
+    }
+    const owner = ownerOf(name, entries)
+    if (owner !== undefined)
+      report.add({ ...place, code: 'SC313', message: `the filter ${show(name)} is also a lookup of ${show(owner)}` })
+    const offered = lookupsOfType(field.type).map((lookup) => lookup.name)
+    for (const [index, lookup] of lookups.entries()) {
+      if (offered.includes(lookup)) continue
+      const message = `the type \`${field.type.name}\` of ${show(name)} has no lookup \`${lookup}\``
+      const help = [`its lookups: ${offered.join(', ')}`]
+      report.add({ code: 'SC312', path: isShort ? path : [...path, index], message, help })
+    }
+  }
+}
+
+/** A field called `title__in` and the lookup `in` of `title` would be one parameter. */
+function ownerOf(name: string, entries: readonly Entry[]): string | undefined {
+  if (!name.includes('__')) return undefined
+  const owner = entries.find(([other, lookups]) => lookups.some((lookup) => `${other}__${lookup}` === name))
+  return owner?.[0]
+}

@@ -1,0 +1,188 @@
+import { PLAIN } from '../dialects/index.js'
+import { COUNT, envelopeOf, NEIGHBOUR, objectOf } from '../dialects/description.js'
+import type { ResourceDraft } from '../config/parse/resource-drafts.js'
+import { doc, mapping, oneOfNames } from '../config/schema/parts.js'
+import { membersOf } from '../config/schema/yaml-shape.js'
+import { show } from '../config/words.js'
+import type { Json, JsonSchema } from '../json.js'
+import { PAGINATION_STYLES, paginationStyle } from '../pagination/index.js'
+import type { PageSizes, PaginationStyle } from '../pagination/paginator.js'
+import type { Feature, Scope } from './feature.js'
+
+type CountMode = 'exact' | 'capped' | 'none'
+
+export interface PaginationSpec {
+  readonly pagination: PageSizes & {
+    readonly style: PaginationStyle
+    readonly count: CountMode
+    readonly envelope: 'none' | 'results'
+  }
+}
+
+interface PaginationYaml {
+  readonly style: string
+  readonly page_size: number
+  readonly max_page_size: number
+  readonly max_offset: number
+  readonly count: CountMode
+  readonly envelope: 'none' | 'results'
+}
+
+const DEFAULTS = {
+  style: 'page_number',
+  page_size: 10,
+  max_page_size: 100,
+  max_offset: 1_000_000,
+  count: 'capped',
+  envelope: 'none',
+} as const satisfies PaginationYaml
+
+const MAX_PAGE_SIZE = 10_000
+const MAX_OFFSET = 1_000_000_000
+
+/** `pagination: { style: page_number, page_size: 20 }`: how lists are cut into pages. */
+export const pagination: Feature<PaginationSpec> = {
+  keys: {
+    pagination: doc(
+      paginationSchema(),
+      'How lists are cut into pages.',
+      'pagination: { style: page_number, page_size: 20 }',
+    ),
+  },
+
+  parse(resource, scope) {
+    checkSizes(resource, scope)
+    checkInDialect(resource, scope)
+    return () => {
+      const given = Object.fromEntries(membersOf(resource.given('pagination'))) as Partial<PaginationYaml>
+      const { style: name, page_size, max_page_size, max_offset, count, envelope } = { ...DEFAULTS, ...given }
+      const style = paginationStyle(name)
+      // The shape was checked against the same list.
+      if (style === undefined) throw new Error(`no style of pagination is named ${name}`)
+      return {
+        pagination: { style, pageSize: page_size, maxPageSize: max_page_size, maxOffset: max_offset, count, envelope },
+      }
+    }
+  },
+
+  /** Those of every style, so that a resource can have another one later. */
+  reserves: () => PAGINATION_STYLES.flatMap(({ parameters }) => parameters),
+
+  parameters({ pagination: paging, dialect }) {
+    if (dialect !== undefined) return []
+    return paging.style.describe(paging).map(({ name, description, schema }) => ({
+      name,
+      on: ['list'],
+      role: name === paging.style.size ? 'size' : 'page',
+      description,
+      schema,
+      typescript: schema['type'] === 'integer' ? 'number' : 'string',
+    }))
+  },
+
+  options: ({ pagination: { style }, operations, dialect }) =>
+    operations.includes('list') && dialect === undefined ? { pagination: [...style.parameters] } : {},
+
+  responses({ pagination: { style, count, envelope }, dialect }, { operation }) {
+    if (operation !== 'list' || dialect !== undefined) return {}
+    const total = count === 'none' ? [] : ['X-Total-Count', ...(count === 'capped' ? ['X-Total-Count-Estimated'] : [])]
+    return {
+      headers: [...(style.parameters.length > 0 ? ['Link'] : []), ...total],
+      ...(envelope === 'results' && { wrap: (items: JsonSchema) => wrap(items, count) }),
+    }
+  },
+}
+
+function paginationSchema(): JsonSchema {
+  const size = { type: 'integer', minimum: 1, maximum: MAX_PAGE_SIZE }
+  const styles = PAGINATION_STYLES.map(({ name, summary }) => `- \`${name}\`: ${summary}`).join('\n')
+  return mapping('the pagination', {
+    style: doc(
+      oneOfNames(
+        PAGINATION_STYLES.map(({ name }) => name),
+        DEFAULTS.style,
+      ),
+      `How lists are cut into pages.\n${styles}`,
+    ),
+    page_size: doc(
+      { ...size, default: DEFAULTS.page_size },
+      'How many records a page has when the request does not say.',
+    ),
+    max_page_size: doc({ ...size, default: DEFAULTS.max_page_size }, 'The most records that a request can ask for.'),
+    max_offset: doc(
+      { type: 'integer', minimum: 0, maximum: MAX_OFFSET, default: DEFAULTS.max_offset },
+      'How many records are passed over, at most, to find a page by its number. Pages beyond are reached by the `cursor` in links.',
+    ),
+    count: doc(
+      oneOfNames(['exact', 'capped', 'none'], DEFAULTS.count),
+      'Whether all records are counted: exactly, up to a cap, or not.',
+    ),
+    envelope: doc(
+      oneOfNames(['none', 'results'], DEFAULTS.envelope),
+      'Whether a list is a bare array or an object with `results`.',
+    ),
+  })
+}
+
+const SIZES = ['page_size', 'max_page_size'] as const
+/** What has no effect, by style. */
+const UNUSED: Readonly<Record<string, readonly string[]>> = {
+  none: [...SIZES, 'max_offset'],
+  cursor: ['max_offset'],
+}
+
+/** Reports sizes that have no effect, and pages that are longer than any may be. */
+function checkSizes({ path, given: valueOf }: ResourceDraft, { report }: Scope): void {
+  const at = [...path, 'pagination']
+  const sound = membersOf(valueOf('pagination')).filter(([key]) => !report.isSpoiled([...at, key]))
+  const given: Readonly<Record<string, Json>> = Object.fromEntries(sound)
+  const style = String(given['style'])
+  for (const key of UNUSED[style]?.filter((unused) => given[unused] !== undefined) ?? []) {
+    report.add({
+      code: 'SC319',
+      path: [...at, key],
+      part: 'key',
+      message: `\`${key}\` has no effect: the style is \`${style}\``,
+      help: ['choose another style, or remove it'],
+    })
+  }
+  if (style === 'none') return
+  const { page_size, max_page_size } = { ...DEFAULTS, ...(given as Partial<PaginationYaml>) }
+  if (page_size <= max_page_size || report.isDoubtful(at)) return
+  const byDefault = (key: (typeof SIZES)[number]) => (given[key] === undefined ? ' (the default)' : '')
+  const [second = 'page_size'] = SIZES.filter((key) => given[key] !== undefined).sort(
+    (one, other) => report.offset([...at, other]) - report.offset([...at, one]),
+  )
+  const message = `\`page_size\` is ${page_size}${byDefault('page_size')}, which is more than \`max_page_size\`, ${max_page_size}${byDefault('max_page_size')}`
+  report.add({ code: 'SC304', path: [...at, second], message })
+}
+
+/** Reports what a dialect says otherwise. */
+function checkInDialect({ path, given, dialect }: ResourceDraft, { report }: Scope): void {
+  if (dialect === PLAIN) return
+  const paging = new Map(membersOf(given('pagination')))
+  const isIdle = (key: string) => paging.has(key) && (key !== 'count' || paging.get(key) === 'none')
+  for (const key of ['style', 'envelope', 'count'].filter(isIdle)) {
+    const at = [...path, 'pagination', key]
+    if (report.isSpoiled(at)) continue
+    const message =
+      key === 'count'
+        ? `records are counted all the same: answers in the dialect ${show(dialect)} say how many there are`
+        : `\`${key}\` has no effect: the dialect is ${show(dialect)}`
+    report.add({ code: 'SC319', path: at, part: 'key', message, help: ['remove it'] })
+  }
+}
+
+/** It has the type of a count all the same: generators make nothing sensible of a member that is always null. */
+const UNCOUNTED: JsonSchema = {
+  ...COUNT,
+  type: ['integer', 'null'],
+  description: 'Always null, because records are not counted.',
+}
+
+/** The object around the records of a list. */
+function wrap(results: JsonSchema, count: CountMode): JsonSchema {
+  const members = { next: NEIGHBOUR, previous: NEIGHBOUR, results }
+  if (count === 'none') return objectOf({ count: UNCOUNTED, ...members })
+  return (count === 'exact' ? objectOf : envelopeOf)({ count: COUNT, ...members })
+}
