@@ -107,12 +107,6 @@ export const isReading = (operation: Operation): boolean => (READS as readonly O
 export const BULK_OPERATIONS = ['create', 'partial_update', 'destroy'] as const satisfies readonly Operation[]
 export type BulkOperation = (typeof BULK_OPERATIONS)[number]
 
-export interface BulkSpec {
-  readonly operations: readonly BulkOperation[]
-  /** How many records one request may be about. */
-  readonly max: number
-}
-
 export interface OrderSpec extends Ordered {
   readonly field: FieldSpec
 }
@@ -137,13 +131,6 @@ export interface ExpansionSpec {
   readonly expand: readonly ExpansionSpec[]
 }
 
-export interface IdempotencySpec {
-  /** Whether there must be a key. */
-  readonly required: boolean
-  /** How long answers are kept. */
-  readonly hours: number
-}
-
 /** A field of answers that is stored nowhere. */
 export interface ComputedSpec {
   readonly field: FieldSpec
@@ -165,12 +152,6 @@ export interface CoreSpec {
   readonly unknownQuery: 'refuse' | 'ignore'
   /** undefined: lists are what `pagination` says. */
   readonly dialect: Dialect | undefined
-  /** Whether changes must name the version that they are meant for. */
-  readonly concurrency: 'optional' | 'required'
-  /** How requests with an `Idempotency-Key` are answered; undefined where the header means nothing. */
-  readonly idempotency: IdempotencySpec | undefined
-  /** What can be done to several records at once. */
-  readonly bulk: BulkSpec
   /** What answers show besides, in order; code of a plugin makes it. */
   readonly computed: readonly ComputedSpec[]
   /** Whether each object starts with its own `url`. */

@@ -1,4 +1,6 @@
+import { featureResponses } from '../features/index.js'
 import type { Context } from '../http/route.js'
+import type { Resource } from '../resource/resource.js'
 import { type Answer, ask } from './ask.js'
 import { type Exact, isMembers, type Members, printJson, readExact } from './exact-json.js'
 import { fieldInputs } from './field-input.js'
@@ -85,11 +87,16 @@ function partsOf(explored: Explored, place: Place, seen: Seen): Parts {
           method: 'POST',
           path: place.path,
           action: 'Create',
-          keyed: resource.spec.idempotency !== undefined,
+          keyed: takesHeader(resource, 'Idempotency-Key'),
           fields: fieldInputs(explored, resource, { id: 'create', method: 'POST' }),
         })
       : undefined,
   }
+}
+
+/** Whether a request that creates a record may have this header. */
+function takesHeader({ spec }: Resource, name: string): boolean {
+  return featureResponses(spec, { operation: 'create' }).some(({ requestHeaders = {} }) => name in requestHeaders)
 }
 
 /** The shape of a plugin's response is unknown: it is shown as a table or a record if it looks like one. */

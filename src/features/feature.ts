@@ -5,6 +5,7 @@ import type { Report } from '../config/parse/report.js'
 import type { ResourceDraft } from '../config/parse/resource-drafts.js'
 import type { ResourceYaml } from '../config/schema/yaml-shape.js'
 import type { Json, JsonSchema } from '../json.js'
+import type { ProblemType } from '../problem.js'
 
 /**
  * A feature of a resource, one object in one file: one key of it in resources.yaml, or a few, and everything that they mean. Documents,
@@ -70,13 +71,29 @@ export interface Declared {
 
 /** The operation that a document describes. */
 export interface DescribedOperation {
-  readonly operation: Operation
+  /** `action` is one that clients send by POST. */
+  readonly operation: Operation | 'action'
+  /** Whether it is done to several records at once. */
+  readonly bulk?: boolean | undefined
+}
+
+/** What documents say of a header. */
+export interface HeaderDescription {
+  readonly description: string
+  readonly required: boolean
+  readonly schema: JsonSchema
 }
 
 /** What a feature adds to the description of an operation. */
 export interface ResponseParts {
+  /** Headers of the request, by name. */
+  readonly requestHeaders?: Readonly<Record<string, HeaderDescription>>
   /** Names of headers of the response. */
   readonly headers?: readonly string[]
+  /** How it can be rejected. */
+  readonly problems?: readonly ProblemType[]
+  /** Responses that are neither the usual one nor rejections, by status. */
+  readonly answers?: Readonly<Record<number, { readonly description: string; readonly headers: readonly string[] }>>
   /** The schema of what holds the records of a list, for one that is no array. */
   readonly wrap?: (items: JsonSchema) => JsonSchema
 }

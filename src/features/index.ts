@@ -1,5 +1,7 @@
 import type { CoreSpec, Operation } from '../config/core-spec.js'
 import type { Json, JsonSchema } from '../json.js'
+import { bulk, type BulkSpec } from './bulk.js'
+import { concurrency, type ConcurrencySpec } from './concurrency.js'
 import { distinct, type DistinctPlan, type DistinctSpec } from './distinct.js'
 import { expand, type ExpandSpec } from './expand.js'
 import type {
@@ -12,6 +14,7 @@ import type {
   ResponseParts,
 } from './feature.js'
 import { filterable, type FilterableSpec, type FilterPlan } from './filterable.js'
+import { idempotency, type IdempotencySpec } from './idempotency.js'
 import { orderable, type OrderableSpec, type OrderPlan } from './orderable.js'
 import { pagination, type PaginationSpec } from './pagination.js'
 import { search, type SearchPlan, type SearchSpec } from './search.js'
@@ -20,6 +23,9 @@ import { sparseFields, type SparseFieldsSpec } from './sparse-fields.js'
 
 /** Every feature of resources, in the order of the reference. A new one is a file, its line here, and its types below. */
 export const FEATURES: readonly Feature[] = Object.freeze([
+  concurrency,
+  idempotency,
+  bulk,
   search,
   sparseFields,
   expand,
@@ -31,7 +37,10 @@ export const FEATURES: readonly Feature[] = Object.freeze([
 
 /** What the features add to the spec of a resource. */
 export interface FeatureSpecs
-  extends SearchSpec,
+  extends ConcurrencySpec,
+    IdempotencySpec,
+    BulkSpec,
+    SearchSpec,
     SparseFieldsSpec,
     ExpandSpec,
     DistinctSpec,

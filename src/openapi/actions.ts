@@ -1,13 +1,15 @@
 import type { FieldSpec } from '../config/spec.js'
+import { fail } from '../fail.js'
 import type { ActionDescription } from '../http/action-description.js'
 import type { OperationDescription, ResponseDescription } from '../http/operation-description.js'
 import type { Route } from '../http/route.js'
+import { featureResponses } from '../features/index.js'
 import type { JsonSchema } from '../json.js'
 import { PROBLEMS, type ProblemType } from '../problem.js'
 import type { FieldSchemas } from './field-schema.js'
-import { describeId, describeKey } from './features.js'
+import { describeId } from './features.js'
 import { reference } from './json-part.js'
-import { REPLAYED } from './responses.js'
+import { HEADERS } from './responses.js'
 import { isNeeded } from './resource-schemas.js'
 
 /**
@@ -20,10 +22,10 @@ export function describeAction(
   schemas: FieldSchemas,
   shown: string,
 ): OperationDescription {
-  const { name, model, idempotency } = resource.spec
+  const { name, model } = resource.spec
   const { primaryKey } = model
   const isAsked = method === 'GET'
-  const keyed = method === 'POST' ? idempotency : undefined
+  const parts = method === 'POST' ? featureResponses(resource.spec, { operation: 'action' }) : []
   const hasBody = !isAsked && input.length > 0
   const needed = input.filter((field) => isNeeded(field, 'create')).map((field) => field.name)
   const taken = (field: FieldSpec) => schemas.taken(field, false)
@@ -31,6 +33,10 @@ export function describeAction(
     const { description = field.label, ...schema } = taken(field)
     return [field.name, { description: String(description), schema, required: needed.includes(field.name) }] as const
   })
+  const headers: Required<OperationDescription>['headers'] = Object.assign(
+    {},
+    ...parts.map((each) => each.requestHeaders),
+  )
   const done = answers(output, schemas, shown)
   return {
     summary,
@@ -40,16 +46,19 @@ export function describeAction(
       params: { [primaryKey.name]: describeId(primaryKey, schemas) },
     }),
     ...(isAsked && { query: Object.fromEntries(query) }),
-    ...(keyed && { headers: { 'Idempotency-Key': describeKey(keyed) } }),
+    ...(Object.keys(headers).length > 0 && { headers }),
     ...(hasBody && { body: { schema: objectOf(input, taken, needed) } }),
     responses: {
-      ...(keyed ? replayed(done) : done),
+      ...withHeaders(
+        done,
+        parts.flatMap((each) => each.headers ?? []),
+      ),
       ...refusals([
         ...(isAsked && input.length === 0 ? [] : (['validation'] as const)),
         // If no body is declared, any body is rejected.
         ...(isAsked ? [] : (['body_too_large', 'unsupported_media_type'] as const)),
         ...(on === 'record' ? (['not_found'] as const) : []),
-        ...(keyed ? (['malformed_request', 'request_in_progress', 'idempotency_key_reused'] as const) : []),
+        ...parts.flatMap(({ problems = [] }) => problems),
         'unavailable',
       ]),
     },
@@ -58,9 +67,10 @@ export function describeAction(
 
 type Answers = Readonly<Record<number, ResponseDescription>>
 
-/** Responses that may be replayed for a repeated idempotency key. */
-function replayed(answers: Answers): Answers {
-  const headers = { 'Idempotency-Replayed': REPLAYED }
+/** Answers that may have these headers. */
+function withHeaders(answers: Answers, names: readonly string[]): Answers {
+  if (names.length === 0) return answers
+  const headers = Object.fromEntries(names.map((name) => [name, HEADERS[name] ?? fail(`no header is named ${name}`)]))
   return Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, { ...answer, headers }]))
 }
 

@@ -1,19 +1,14 @@
 import type { BulkOperation } from '../config/spec.js'
 import { objectOf } from '../dialects/description.js'
+import { featureResponses } from '../features/index.js'
 import { PROBLEMS } from '../problem.js'
 import type { Resource } from '../resource/resource.js'
-import { FEATURES, idempotency, type Subject } from './features.js'
+import { FEATURES, headerParameters, type Subject } from './features.js'
 import type { FieldSchemas } from './field-schema.js'
 import { type Part, reference } from './json-part.js'
 import { bodySchema, type SchemaNames } from './resource-schemas.js'
 import { refusing } from './error-responses.js'
 import { headersNamed } from './responses.js'
-
-/** Versions belong to single records. */
-const OF_VERSIONS: ReadonlySet<number> = new Set([
-  PROBLEMS.precondition_failed.status,
-  PROBLEMS.precondition_required.status,
-])
 
 /** The texts for bulk operations. */
 const SAYINGS: Readonly<Record<BulkOperation, { summary: string; description: string; answer: string }>> = {
@@ -41,11 +36,12 @@ export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): 
   const kind = operation === 'destroy' || operation === 'create' ? operation : 'partial_update'
   const saying = SAYINGS[kind]
   const answers = kind !== 'destroy' || dialect?.destroyed === 'record'
-  const keyed = idempotency(subject)
-  const parameters = kind === 'destroy' ? [idsParameter(resource, schemas)] : (keyed.parameters ?? [])
+  const parts = featureResponses(resource.spec, { operation, bulk: true })
+  const headers = parts.flatMap(({ requestHeaders = {} }) => headerParameters(requestHeaders))
+  const parameters = kind === 'destroy' ? [idsParameter(resource, schemas), ...headers] : headers
   const refused = refusing(resource)
-  const refusals = FEATURES.flatMap((feature) => feature(subject).refusals ?? [])
-  const statuses = new Set([PROBLEMS.invalid_query.status, ...refusals.filter((status) => !OF_VERSIONS.has(status))])
+  const refusals = FEATURES.flatMap((feature) => feature({ ...subject, bulk: true }).refusals ?? [])
+  const statuses = new Set([PROBLEMS.invalid_query.status, ...refusals])
   return {
     summary: `${saying.summary} ${name} records`,
     description: saying.description,
@@ -55,7 +51,7 @@ export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): 
     responses: {
       [kind === 'create' ? 201 : answers ? 200 : 204]: {
         description: saying.answer,
-        headers: headersNamed(...(keyed.headers ?? [])),
+        headers: headersNamed(...parts.flatMap((each) => each.headers ?? [])),
         ...(answers && {
           content: { 'application/json': { schema: { type: 'array', items: reference('schemas', shown) } } },
         }),

@@ -1,5 +1,6 @@
-import { type FieldSpec, type IdempotencySpec, type Operation, type ResourceSpec } from '../config/spec.js'
+import type { FieldSpec, Operation, ResourceSpec } from '../config/spec.js'
 import type { ListDescription } from '../dialects/dialect.js'
+import type { ResponseParts } from '../features/feature.js'
 import { describeFilter } from '../features/filterable.js'
 import { featureParameters, featureResponses } from '../features/index.js'
 import type { ValueDescription } from '../http/operation-description.js'
@@ -7,6 +8,7 @@ import { rejectsParameters, rejectsSelection } from '../http/middleware/paramete
 import { exact } from '../lookups/exact.js'
 import { isIn } from '../lookups/in.js'
 import { VALUES } from '../lookups/operands.js'
+import { PROBLEMS } from '../problem.js'
 import { lookupsOf, mostValuesOf, sortableBy } from '../resource/dialect-list.js'
 import type { Resource } from '../resource/resource.js'
 import type { FieldSchemas } from './field-schema.js'
@@ -23,6 +25,8 @@ export interface Subject {
   readonly canConflict: boolean
   /** Whether it returns parts of records. */
   readonly partial?: boolean | undefined
+  /** Whether it is done to several records at once. */
+  readonly bulk?: boolean | undefined
 }
 
 /** What a feature adds to the description of an operation. */
@@ -39,17 +43,33 @@ export interface Addition {
 /** Describes what a feature adds to an operation; nothing if the resource does not have it. */
 type Feature = (subject: Subject) => Addition
 
-const featured: Feature = ({ resource: { spec }, operation, partial = false }) => {
+const featured: Feature = ({ resource: { spec }, operation, partial = false, bulk }) => {
   // If a dialect has all filters in one parameter, features describe theirs as part of it.
   const isApart = !spec.dialect || describeDialect(spec)?.filters !== undefined
   const all = isApart ? featureParameters(spec, operation) : []
   const parameters = all.filter((each) => partial || !each.partial).map(queryParameter)
-  const parts = featureResponses(spec, { operation })
+  const parts = featureResponses(spec, { operation, bulk })
   return {
-    parameters,
-    refusals: operation === 'list' || all.length > 0 ? [400] : [],
+    parameters: [...parameters, ...parts.flatMap(({ requestHeaders = {} }) => headerParameters(requestHeaders))],
+    refusals: [
+      ...(operation === 'list' || all.length > 0 ? [400] : []),
+      ...parts.flatMap(({ problems = [] }) => problems.map((type) => PROBLEMS[type].status)),
+    ],
     headers: parts.flatMap(({ headers = [] }) => headers),
+    answers: Object.fromEntries(
+      parts.flatMap(({ answers = {} }) =>
+        Object.entries(answers).map(([status, { description, headers }]) => [
+          status,
+          { description, headers: headersNamed(...headers) },
+        ]),
+      ),
+    ),
   }
+}
+
+/** The headers of a request. */
+export function headerParameters(headers: NonNullable<ResponseParts['requestHeaders']>): readonly Part[] {
+  return Object.entries(headers).map(([name, described]) => ({ name, in: 'header', ...described }))
 }
 
 /** The list parameters of a dialect. */
@@ -101,42 +121,6 @@ const addressing: Feature = ({ resource: { spec }, operation, schemas }) => {
 
 const writing: Feature = ({ operation }) => (isWriting(operation) ? { refusals: [400, 413, 415] } : {})
 
-const versions: Feature = ({ resource: { spec }, operation }) => {
-  if (operation === 'list') return {}
-  if (operation === 'create') return { headers: ['ETag'] }
-  if (operation === 'retrieve') {
-    const known = versionsParameter(
-      'If-None-Match',
-      'Versions that the client has; if the record has one of them, the status is 304.',
-    )
-    const answers = { 304: { description: 'The client has this version.', headers: headersNamed('ETag') } }
-    return { parameters: [known], headers: ['ETag'], answers }
-  }
-  const isRequired = spec.concurrency === 'required'
-  return {
-    parameters: [
-      versionsParameter('If-Match', 'The versions that the change is meant for, or `*` for any.', isRequired),
-      versionsParameter('If-None-Match', 'The versions that the change is not meant for.'),
-    ],
-    headers: operation === 'destroy' ? [] : ['ETag'],
-    refusals: isRequired ? [412, 428] : [412],
-  }
-}
-
-function versionsParameter(name: string, description: string, required = false): Part {
-  return { name, in: 'header', description, required, schema: { type: 'string' } }
-}
-
-/** Describes `Idempotency-Key` for creates. */
-export const idempotency: Feature = ({ resource: { spec }, operation }) => {
-  if (operation !== 'create' || !spec.idempotency) return {}
-  return {
-    parameters: [{ name: 'Idempotency-Key', in: 'header', ...describeKey(spec.idempotency) }],
-    headers: ['Idempotency-Replayed'],
-    refusals: [400, 409, 422],
-  }
-}
-
 /** Describes the path parameter with the id. */
 export function describeId(primaryKey: FieldSpec, schemas: FieldSchemas): ValueDescription {
   const example = schemas.example(primaryKey)
@@ -145,13 +129,6 @@ export function describeId(primaryKey: FieldSpec, schemas: FieldSchemas): ValueD
     required: true,
     schema: { ...schemas.compared(primaryKey), ...(example !== undefined && { examples: [example] }) },
   }
-}
-
-/** Describes the header `Idempotency-Key`. */
-export function describeKey({ required, hours }: IdempotencySpec): ValueDescription {
-  const description = `A random key for the request. If the request is repeated with it within ${hours} hours, it returns the stored response and has no further effect.`
-  const schema = { type: 'string', minLength: 1, maxLength: 257, examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'] }
-  return { description, required, schema }
 }
 
 const bare: Feature = ({ resource, operation }) =>
@@ -170,8 +147,6 @@ export const FEATURES: readonly Feature[] = [
   featured,
   speaking,
   writing,
-  versions,
-  idempotency,
   bare,
   acceptance,
   constraints,

@@ -10,14 +10,8 @@ export const UNDECLARED: readonly number[] = [400, 408, 417, 431, 500, 501, 504]
 
 const REQUEST_ID = 'X-Request-Id'
 
-/** The header of replayed responses. */
-export const REPLAYED: ValueDescription = {
-  description: 'Present if a request with this `Idempotency-Key` has succeeded before; this is its stored response.',
-  schema: { type: 'string', enum: ['true'] },
-}
-
 /** Headers of several responses, by name. */
-export const HEADERS: Readonly<Record<string, Part>> = {
+export const HEADERS: Readonly<Record<string, ValueDescription>> = {
   [REQUEST_ID]: {
     description: 'Identifies the request in the log. The client’s own ID is used if it has 8 to 64 plain characters.',
     required: true,
@@ -56,7 +50,10 @@ export const HEADERS: Readonly<Record<string, Part>> = {
   Accept: { description: 'The media types for replacing a record.', schema: { type: 'string' } },
   'Accept-Post': { description: 'The media types for creating a record.', schema: { type: 'string' } },
   'Accept-Patch': { description: 'The media types for changing a record (RFC 5789).', schema: { type: 'string' } },
-  'Idempotency-Replayed': { ...REPLAYED },
+  'Idempotency-Replayed': {
+    description: 'Present if a request with this `Idempotency-Key` has succeeded before; this is its stored response.',
+    schema: { type: 'string', enum: ['true'] },
+  },
   Location: {
     description: 'The URL of the new record.',
     required: true,

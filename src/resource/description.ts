@@ -5,8 +5,7 @@ import { describedSchema } from './field-schema.js'
 
 /** Describes a resource for `OPTIONS`: its operations, its fields with their rules, and the parameters of its lists. */
 export function describeResource(spec: ResourceSpec): Json {
-  const { name, operations, model, computed } = spec
-  const { dialect, idempotency, bulk } = spec
+  const { name, operations, model, computed, dialect } = spec
   const stored = model.fields.filter((field) => !field.private)
   const fields = [...stored, ...computed.map(({ field }) => field)]
   return {
@@ -14,8 +13,6 @@ export function describeResource(spec: ResourceSpec): Json {
     operations: [...operations],
     primary_key: model.primaryKey.name,
     fields: Object.fromEntries(fields.map((field) => [field.name, describeField(field, spec)])),
-    ...(idempotency && { idempotency: idempotency.required ? 'required' : 'optional' }),
-    ...(bulk.operations.length > 0 && { bulk: [...bulk.operations], bulk_max: bulk.max }),
     // A dialect has its own parameters.
     ...(dialect && { dialect: dialect.name }),
     ...featureOptions(spec),

@@ -12,12 +12,10 @@ import { DEFAULTS } from '../schema/schema.js'
 import {
   type ApiSpec,
   type AppSpec,
-  BULK_OPERATIONS,
   type ComputedSpec,
   type CorsSpec,
   type DefaultSpec,
   type FieldSpec,
-  type IdempotencySpec,
   type IndexSpec,
   type ModelSpec,
   type RelationSpec,
@@ -189,21 +187,10 @@ const buildResource = (
     operations: operationsOf(yaml),
     dialect: dialectOf(yaml.dialect ?? api.dialect),
     unknownQuery: yaml.unknown_query ?? DEFAULTS.unknown_query,
-    concurrency: yaml.concurrency ?? DEFAULTS.concurrency,
-    idempotency: idempotencyOf(yaml),
-    bulk: {
-      operations: BULK_OPERATIONS.filter((operation) => yaml.bulk?.includes(operation)),
-      max: yaml.bulk_max ?? DEFAULTS.bulk_max,
-    },
     computed: Object.entries(yaml.computed ?? {}).map(([computed, given]) => buildComputed(computed, given, field)),
     url: yaml.url ?? false,
     links: { ...yaml.links },
   }
-}
-
-const idempotencyOf = (yaml: ResourceYaml): IdempotencySpec | undefined => {
-  const { idempotency, idempotency_hours } = { ...DEFAULTS, ...yaml }
-  return idempotency === 'none' ? undefined : { required: idempotency === 'required', hours: idempotency_hours }
 }
 
 const buildComputed = (

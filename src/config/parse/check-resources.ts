@@ -1,10 +1,7 @@
 import type { Json } from '../../json.js'
 import type { Build, Scope } from '../../features/feature.js'
 import { FEATURES } from '../../features/index.js'
-import { checkBulk } from './check-bulk.js'
 import { checkComputed } from './check-computed.js'
-import { checkConcurrency } from './check-concurrency.js'
-import { checkIdempotency } from './check-idempotency.js'
 import { checkLinks, checkUrl } from './check-links.js'
 import { checkDialect, checkMounts } from './check-mounts.js'
 import type { Drafts, FieldDraft } from './drafts.js'
@@ -35,9 +32,6 @@ export const checkResources = (root: Json, models: Drafts, report: Report): Feat
     checkModelName(resource, models, report)
     checkOperations(resource, report)
     checkDialect(resource, report)
-    checkConcurrency(resource, report)
-    checkIdempotency(resource, report)
-    checkBulk(resource, report)
     builds.set(
       resource.name,
       FEATURES.map((feature) => feature.parse(resource, scope)),

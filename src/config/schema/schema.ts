@@ -4,15 +4,12 @@ import { modelSchema } from './models.js'
 import { readingSchemas } from './reading.js'
 import { doc, flag, listOf, mapping, named, NAMED, oneOfNames } from './parts.js'
 import { API_DEFAULTS, apiSchema, dialectSchema, mountSchema, SEGMENT } from './defaults.js'
-import { writeKeys, WRITE_DEFAULTS } from './writes.js'
 import { OPERATIONS } from '../spec.js'
 
 /** The values that stand where resources.yaml says nothing. */
 export const DEFAULTS = {
   api: API_DEFAULTS,
   unknown_query: 'refuse',
-  concurrency: 'optional',
-  ...WRITE_DEFAULTS,
   on_delete: 'restrict',
 } as const
 
@@ -47,13 +44,7 @@ const resourceSchema = (): JsonSchema =>
         'What happens to a query parameter that is not declared.',
       ),
       dialect: dialectSchema('How clients speak to the resource; as under `api` when left out.'),
-      concurrency: doc(
-        oneOfNames(['optional', 'required'], DEFAULTS.concurrency),
-        'Whether changes and deletions must say, by `If-Match`, which version of the record they are meant for.',
-        'concurrency: required',
-      ),
       ...readingSchemas(),
-      ...writeKeys(),
       url: flag('Whether each object starts with its own `url`.'),
       links: doc(
         { type: 'object', additionalProperties: { type: 'string' } },

@@ -1,5 +1,5 @@
 import type { Json } from '../../json.js'
-import type { BulkOperation, Operation, RelationSpec } from '../core-spec.js'
+import type { Operation, RelationSpec } from '../core-spec.js'
 
 /** What a field of the right shape is in YAML; the options of its type stand beside these. */
 export interface FieldYaml {
@@ -46,11 +46,7 @@ export interface ResourceYaml {
   readonly read_only?: boolean
   readonly dialect?: string
   readonly unknown_query?: 'refuse' | 'ignore'
-  readonly concurrency?: 'optional' | 'required'
   readonly idempotency?: 'none' | 'optional' | 'required'
-  readonly idempotency_hours?: number
-  readonly bulk?: readonly BulkOperation[]
-  readonly bulk_max?: number
   readonly computed?: Readonly<Record<string, ComputedYaml>>
   readonly url?: boolean
   readonly links?: Readonly<Record<string, string>>

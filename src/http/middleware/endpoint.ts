@@ -1,4 +1,4 @@
-import type { IdempotencySpec } from '../../config/spec.js'
+import type { Idempotency } from '../../features/idempotency.js'
 import type { TransactionOptions } from '../../db/database.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Hooks } from '../hooks.js'
@@ -17,7 +17,7 @@ export interface Endpoint {
   /** Rejects unknown query parameters; undefined if any are accepted. */
   readonly checkQuery: ((search: string) => void) | undefined
   /** Set if requests with `Idempotency-Key` are deduplicated. */
-  readonly idempotency: IdempotencySpec | undefined
+  readonly idempotency: Idempotency | undefined
   /** The code of a plugin that runs in place of the operation. */
   readonly replacement: AnyReplacement | undefined
   /** The transaction that the operation or its hooks need; undefined if they need none. */

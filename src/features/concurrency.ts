@@ -1,0 +1,71 @@
+import type { Operation } from '../config/core-spec.js'
+import { offers, type ResourceDraft } from '../config/parse/resource-drafts.js'
+import { doc, oneOfNames } from '../config/schema/parts.js'
+import type { Feature, HeaderDescription, Scope } from './feature.js'
+
+export interface ConcurrencySpec {
+  /** Whether changes must name the version that they are meant for. */
+  readonly concurrency: Concurrency
+}
+
+type Concurrency = 'optional' | 'required'
+
+const DEFAULT: Concurrency = 'optional'
+const CHANGES: readonly Operation[] = ['update', 'partial_update', 'destroy']
+
+/** `concurrency: required`: changes say, by `If-Match`, which version of a record they are meant for. */
+export const concurrency: Feature<ConcurrencySpec> = {
+  keys: {
+    concurrency: doc(
+      oneOfNames(['optional', 'required'], DEFAULT),
+      'Whether changes and deletions must say, by `If-Match`, which version of the record they are meant for.',
+      'concurrency: required',
+    ),
+  },
+
+  parse(resource, scope) {
+    checkNeeded(resource, scope)
+    return () => ({ concurrency: (resource.given('concurrency') as Concurrency | undefined) ?? DEFAULT })
+  },
+
+  responses({ concurrency: mode }, { operation, bulk }) {
+    // A version is that of one record.
+    if (bulk || operation === 'list' || operation === 'action') return {}
+    if (operation === 'create') return { headers: ['ETag'] }
+    if (operation === 'retrieve')
+      return {
+        requestHeaders: {
+          'If-None-Match': versions('Versions that the client has; if the record has one of them, the status is 304.'),
+        },
+        headers: ['ETag'],
+        answers: { 304: { description: 'The client has this version.', headers: ['ETag'] } },
+      }
+    const isRequired = mode === 'required'
+    return {
+      requestHeaders: {
+        'If-Match': versions('The versions that the change is meant for, or `*` for any.', isRequired),
+        'If-None-Match': versions('The versions that the change is not meant for.'),
+      },
+      headers: operation === 'destroy' ? [] : ['ETag'],
+      problems: isRequired ? ['precondition_failed', 'precondition_required'] : ['precondition_failed'],
+    }
+  },
+}
+
+function versions(description: string, required = false): HeaderDescription {
+  return { description, required, schema: { type: 'string' } }
+}
+
+/** Reports versions that are asked for where nothing changes, or where no client could learn them. */
+function checkNeeded(resource: ResourceDraft, { report }: Scope): void {
+  if (!resource.has('concurrency') || resource.given('concurrency') !== 'required') return
+  const at = { path: [...resource.path, 'concurrency'], part: 'key' } as const
+  if (CHANGES.every((operation) => offers(resource, operation, report) === false)) {
+    const message = '`concurrency` has no effect: the resource neither changes nor deletes records'
+    report.add({ ...at, code: 'SC319', message, help: ['remove it'] })
+  } else if (offers(resource, 'retrieve', report) === false) {
+    const message =
+      '`concurrency: required` needs the operation `retrieve`: clients learn there which version a record has'
+    report.add({ ...at, code: 'SC320', message })
+  }
+}

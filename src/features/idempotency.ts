@@ -1,0 +1,62 @@
+import { doc, oneOfNames } from '../config/schema/parts.js'
+import type { Feature, HeaderDescription } from './feature.js'
+
+export interface IdempotencySpec {
+  /** How requests with an `Idempotency-Key` are answered; undefined where the header means nothing. */
+  readonly idempotency: Idempotency | undefined
+}
+
+export interface Idempotency {
+  /** Whether there must be a key. */
+  readonly required: boolean
+  /** How long answers are kept. */
+  readonly hours: number
+}
+
+const DEFAULTS = { idempotency: 'none', idempotency_hours: 24 } as const
+/** A year. */
+const MAX_HOURS = 8_784
+
+/** `idempotency: optional`: a `POST` with an `Idempotency-Key` is done once, however often it is sent. */
+export const idempotency: Feature<IdempotencySpec> = {
+  keys: {
+    idempotency: doc(
+      oneOfNames(['none', 'optional', 'required'], DEFAULTS.idempotency),
+      'Whether a `POST` may, or must, have an `Idempotency-Key`, so that sending it again does nothing twice.',
+      'idempotency: optional',
+    ),
+    idempotency_hours: doc(
+      { type: 'integer', minimum: 1, maximum: MAX_HOURS, default: DEFAULTS.idempotency_hours },
+      'How many hours answers are kept for requests that are sent again with their key.',
+    ),
+  },
+
+  parse({ path, given, has }, { report }) {
+    const mode = given('idempotency') ?? DEFAULTS.idempotency
+    if (has('idempotency_hours') && mode === 'none') {
+      const message = '`idempotency_hours` has no effect: no answers are kept'
+      const help = ['add `idempotency: optional`, or remove it']
+      report.add({ code: 'SC319', path: [...path, 'idempotency_hours'], part: 'key', message, help })
+    }
+    const hours = (given('idempotency_hours') as number | undefined) ?? DEFAULTS.idempotency_hours
+    return () => ({ idempotency: mode === 'none' ? undefined : { required: mode === 'required', hours } })
+  },
+
+  options: ({ idempotency: kept }): Readonly<Record<string, string>> =>
+    kept ? { idempotency: kept.required ? 'required' : 'optional' } : {},
+
+  responses({ idempotency: kept }, { operation }) {
+    if (!kept || (operation !== 'create' && operation !== 'action')) return {}
+    return {
+      requestHeaders: { 'Idempotency-Key': describeKey(kept) },
+      headers: ['Idempotency-Replayed'],
+      problems: ['malformed_request', 'request_in_progress', 'idempotency_key_reused'],
+    }
+  },
+}
+
+function describeKey({ required, hours }: Idempotency): HeaderDescription {
+  const description = `A random key for the request. If the request is repeated with it within ${hours} hours, it returns the stored response and has no further effect.`
+  const schema = { type: 'string', minLength: 1, maxLength: 257, examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'] }
+  return { description, required, schema }
+}
