@@ -152,8 +152,6 @@ export interface CoreSpec {
   readonly unknownQuery: 'refuse' | 'ignore'
   /** undefined: lists are what `pagination` says. */
   readonly dialect: Dialect | undefined
-  /** What answers show besides, in order; code of a plugin makes it. */
-  readonly computed: readonly ComputedSpec[]
   /** Whether each object starts with its own `url`. */
   readonly url: boolean
   /** Relation fields shown as links: field name to route name. */

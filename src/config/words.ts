@@ -10,6 +10,9 @@ export const show = (text: string): string => {
   return `\`${cut.replace(/[\u0000-\u001f]/g, (control) => JSON.stringify(control).slice(1, -1))}\``
 }
 
+/** What a field is called where nobody says: its name, capitalised. */
+export const labelOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
+
 /** A value that should be a name, as text; `String` would fail on a mapping, which has no prototype. */
 export const nameOf = (json: Json): string => (typeof json === 'string' ? json : JSON.stringify(json))
 

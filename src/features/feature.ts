@@ -30,6 +30,8 @@ export interface Feature<Spec extends object = object, Plan extends object = obj
   parameters?(spec: CoreSpec & Spec & Others, readLink?: LinkReader): readonly QueryParameter<Plan>[]
   /** The spec of the same resource at a mount, where it and the others have other names. */
   mount?(spec: Spec, at: MountNames): Spec
+  /** The fields of answers besides those that are stored. */
+  shows?(spec: CoreSpec & Spec & Others): readonly FieldSpec[]
   /** The members of the description that OPTIONS answers. */
   options?(spec: CoreSpec & Spec & Others): Readonly<Record<string, Json>>
   /** What documents say of an operation on account of the feature, beside its query parameters. */

@@ -1,6 +1,7 @@
-import type { CoreSpec, Operation } from '../config/core-spec.js'
+import type { CoreSpec, FieldSpec, Operation } from '../config/core-spec.js'
 import type { Json, JsonSchema } from '../json.js'
 import { bulk, type BulkSpec } from './bulk.js'
+import { computed, type ComputedFields } from './computed.js'
 import { concurrency, type ConcurrencySpec } from './concurrency.js'
 import { distinct, type DistinctPlan, type DistinctSpec } from './distinct.js'
 import { expand, type ExpandSpec } from './expand.js'
@@ -23,6 +24,7 @@ import { sparseFields, type SparseFieldsSpec } from './sparse-fields.js'
 
 /** Every feature of resources, in the order of the reference. A new one is a file, its line here, and its types below. */
 export const FEATURES: readonly Feature[] = Object.freeze([
+  computed,
   concurrency,
   idempotency,
   bulk,
@@ -37,7 +39,8 @@ export const FEATURES: readonly Feature[] = Object.freeze([
 
 /** What the features add to the spec of a resource. */
 export interface FeatureSpecs
-  extends ConcurrencySpec,
+  extends ComputedFields,
+    ConcurrencySpec,
     IdempotencySpec,
     BulkSpec,
     SearchSpec,
@@ -66,6 +69,11 @@ export function featureParameters(
     .flatMap((feature) => feature.parameters?.(spec, readLink) ?? [])
     .filter(({ on }) => on.includes(operation))
   return [...parameters.filter(isFilter), ...parameters.filter((each) => !isFilter(each))]
+}
+
+/** The fields that answers show besides those that are stored. */
+export function featureFields(spec: CoreSpec & FeatureSpecs): readonly FieldSpec[] {
+  return FEATURES.flatMap((feature) => feature.shows?.(spec) ?? [])
 }
 
 /** What the features add to the description that OPTIONS answers. */

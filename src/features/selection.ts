@@ -1,4 +1,5 @@
 import { type CoreSpec, type ExpansionSpec, isShown } from '../config/core-spec.js'
+import type { ComputedFields } from './computed.js'
 
 export interface SelectionPlan {
   /** Left out where records are shown whole. Rows always are. */
@@ -28,7 +29,11 @@ export function pathsOf(expansions: readonly ExpansionSpec[]): readonly string[]
 }
 
 /** The names of all that answers show of a record, in order; related records are beside them. */
-export function membersOf({ url, model, computed }: Pick<CoreSpec, 'url' | 'model' | 'computed'>): readonly string[] {
+export function membersOf({
+  url,
+  model,
+  computed,
+}: Pick<CoreSpec, 'url' | 'model'> & ComputedFields): readonly string[] {
   const fields = [...model.fields.filter(isShown), ...computed.map(({ field }) => field)]
   return [...(url ? ['url'] : []), ...fields.map(({ name }) => name)]
 }

@@ -1,5 +1,6 @@
 import { READS } from '../config/core-spec.js'
 import { flag } from '../config/schema/parts.js'
+import type { ComputedFields } from './computed.js'
 import type { Feature } from './feature.js'
 import { readNames, someOf } from './names.js'
 import { membersOf, select, type SelectionPlan } from './selection.js'
@@ -10,7 +11,7 @@ export interface SparseFieldsSpec {
 }
 
 /** `sparse_fields: true`: lists and single records are shown with the members that `fields` names. */
-export const sparseFields: Feature<SparseFieldsSpec, SelectionPlan> = {
+export const sparseFields: Feature<SparseFieldsSpec, SelectionPlan, ComputedFields> = {
   plainOnly: true,
 
   keys: {

@@ -1,4 +1,5 @@
 import { EXPANDED, type ExpansionSpec, type FieldSpec } from '../config/spec.js'
+import { featureFields } from '../features/index.js'
 import type { BodyMode } from '../resource/body.js'
 import type { Resource } from '../resource/resource.js'
 import type { FieldSchemas } from './field-schema.js'
@@ -35,7 +36,7 @@ export function nameSchemas(resource: string, unique: (wanted: string) => string
 
 /** A record in responses. */
 export function shownSchema({ spec, shown }: Resource, schemas: FieldSchemas): Part {
-  const fields = [...shown, ...spec.computed.map(({ field }) => field)]
+  const fields = [...shown, ...featureFields(spec)]
   const properties = recordProperties({ ...spec, fields }, schemas)
   return { type: 'object', properties, required: Object.keys(properties) }
 }
@@ -119,11 +120,12 @@ export function isNeeded(field: FieldSpec, mode: DocumentedMode): boolean {
 }
 
 /** Members of responses that are ignored in bodies. */
-function namesIgnored({ spec: { model, url, expand, computed } }: Resource): readonly string[] {
+function namesIgnored({ spec }: Resource): readonly string[] {
+  const { model, url, expand } = spec
   return [
     ...(url ? ['url'] : []),
     ...model.fields.filter((field) => field.readOnly && !field.private).map(({ name }) => name),
-    ...computed.map(({ field }) => field.name),
+    ...featureFields(spec).map(({ name }) => name),
     ...(expand.length > 0 ? [EXPANDED] : []),
   ]
 }

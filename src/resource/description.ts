@@ -1,13 +1,13 @@
 import type { FieldSpec, ResourceSpec } from '../config/spec.js'
-import { featureOptions } from '../features/index.js'
+import { featureFields, featureOptions } from '../features/index.js'
 import type { Json } from '../json.js'
 import { describedSchema } from './field-schema.js'
 
 /** Describes a resource for `OPTIONS`: its operations, its fields with their rules, and the parameters of its lists. */
 export function describeResource(spec: ResourceSpec): Json {
-  const { name, operations, model, computed, dialect } = spec
+  const { name, operations, model, dialect } = spec
   const stored = model.fields.filter((field) => !field.private)
-  const fields = [...stored, ...computed.map(({ field }) => field)]
+  const fields = [...stored, ...featureFields(spec)]
   return {
     name,
     operations: [...operations],

@@ -1,18 +1,17 @@
 import type { Build, Declared } from '../../features/feature.js'
 import type { FeatureSpecs } from '../../features/index.js'
 import { dialectOf } from '../../dialects/index.js'
-import { fieldType } from '../../fields/index.js'
 import { ANSWERS } from './answers-model.js'
 import { CORS_DEFAULTS } from '../schema/cors.js'
 import { columnOf, type Drafts, type FieldDraft, isRelation, type ModelDraft, optionsOf } from './drafts.js'
 import { type ApiPlace, buildMount } from './build-mounts.js'
 import type { FeatureBuilds } from './check-resources.js'
 import { operationsOf } from './operations.js'
+import { labelOf } from '../words.js'
 import { DEFAULTS } from '../schema/schema.js'
 import {
   type ApiSpec,
   type AppSpec,
-  type ComputedSpec,
   type CorsSpec,
   type DefaultSpec,
   type FieldSpec,
@@ -23,7 +22,6 @@ import {
 } from '../spec.js'
 import type {
   ApiYaml,
-  ComputedYaml,
   ConfigYaml,
   CorsYaml,
   FieldYaml,
@@ -147,8 +145,6 @@ const buildField = (draft: FieldDraft, context: ModelContext): FieldSpec => {
   }
 }
 
-const labelOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
-
 const defaultOf = ({ default: given }: FieldYaml): DefaultSpec | undefined => {
   if (given === undefined) return undefined
   const call = given as { readonly function?: 'now' | 'uuid' } | null
@@ -187,37 +183,10 @@ const buildResource = (
     operations: operationsOf(yaml),
     dialect: dialectOf(yaml.dialect ?? api.dialect),
     unknownQuery: yaml.unknown_query ?? DEFAULTS.unknown_query,
-    computed: Object.entries(yaml.computed ?? {}).map(([computed, given]) => buildComputed(computed, given, field)),
     url: yaml.url ?? false,
     links: { ...yaml.links },
   }
 }
-
-const buildComputed = (
-  name: string,
-  { from, type, nullable = false, label }: ComputedYaml,
-  field: (name: string) => FieldSpec,
-): ComputedSpec => ({
-  from: from.map(field),
-  field: {
-    name,
-    column: name,
-    renamedFrom: undefined,
-    label: label ?? labelOf(name),
-    type: need(fieldType(type)),
-    options: {},
-    primaryKey: false,
-    nullable,
-    unique: false,
-    default: undefined,
-    auto: undefined,
-    readOnly: true,
-    writeOnly: false,
-    private: false,
-    message: undefined,
-    target: undefined,
-  },
-})
 
 /** Freezes a value and all in it but field types, pagination styles and dialects, which are not the configuration's own. */
 const freeze = <Value extends object>(value: Value): Value => {

@@ -1,7 +1,6 @@
 import type { Json } from '../../json.js'
 import type { Build, Scope } from '../../features/feature.js'
 import { FEATURES } from '../../features/index.js'
-import { checkComputed } from './check-computed.js'
 import { checkLinks, checkUrl } from './check-links.js'
 import { checkDialect, checkMounts } from './check-mounts.js'
 import type { Drafts, FieldDraft } from './drafts.js'
@@ -39,7 +38,6 @@ export const checkResources = (root: Json, models: Drafts, report: Report): Feat
     if (resource.model === undefined) continue
     checkUrl(resource, resource.model, report)
     checkLinks(resource, resource.model, scope)
-    checkComputed(resource, resource.model, report)
   }
   return builds
 }

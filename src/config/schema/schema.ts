@@ -1,7 +1,6 @@
 import { featureKeys } from '../../features/index.js'
 import type { JsonSchema } from '../../json.js'
 import { modelSchema } from './models.js'
-import { readingSchemas } from './reading.js'
 import { doc, flag, listOf, mapping, named, NAMED, oneOfNames } from './parts.js'
 import { API_DEFAULTS, apiSchema, dialectSchema, mountSchema, SEGMENT } from './defaults.js'
 import { OPERATIONS } from '../spec.js'
@@ -44,7 +43,6 @@ const resourceSchema = (): JsonSchema =>
         'What happens to a query parameter that is not declared.',
       ),
       dialect: dialectSchema('How clients speak to the resource; as under `api` when left out.'),
-      ...readingSchemas(),
       url: flag('Whether each object starts with its own `url`.'),
       links: doc(
         { type: 'object', additionalProperties: { type: 'string' } },

@@ -32,13 +32,6 @@ export interface ModelYaml {
   readonly messages?: Readonly<Record<string, string>>
 }
 
-export interface ComputedYaml {
-  readonly from: readonly string[]
-  readonly type: string
-  readonly nullable?: boolean
-  readonly label?: string
-}
-
 export interface ResourceYaml {
   readonly model: string
   readonly path: string
@@ -47,7 +40,6 @@ export interface ResourceYaml {
   readonly dialect?: string
   readonly unknown_query?: 'refuse' | 'ignore'
   readonly idempotency?: 'none' | 'optional' | 'required'
-  readonly computed?: Readonly<Record<string, ComputedYaml>>
   readonly url?: boolean
   readonly links?: Readonly<Record<string, string>>
 }

@@ -1,0 +1,115 @@
+import { type ComputedSpec, EXPANDED } from '../config/core-spec.js'
+import type { ModelDraft } from '../config/parse/drafts.js'
+import { checkFieldName } from '../config/parse/field-names.js'
+import type { ResourceDraft } from '../config/parse/resource-drafts.js'
+import { doc, flag, listOf, mapping, named } from '../config/schema/parts.js'
+import { itemsOf, membersOf } from '../config/schema/yaml-shape.js'
+import { labelOf, show } from '../config/words.js'
+import { fail } from '../fail.js'
+import { fieldType, FIELD_TYPES } from '../fields/index.js'
+import type { JsonSchema } from '../json.js'
+import type { Declared, Feature, Scope } from './feature.js'
+
+export interface ComputedFields {
+  /** What answers show besides, in order; code of a plugin makes it. */
+  readonly computed: readonly ComputedSpec[]
+}
+
+interface ComputedYaml {
+  readonly from: readonly string[]
+  readonly type: string
+  readonly nullable?: boolean
+  readonly label?: string
+}
+
+const MAX_COMPUTED = 50
+/** Types of which a value is one word of JSON, and that mean something without options. */
+const COMPUTED_TYPES = FIELD_TYPES.filter(({ orderable, required = [] }) => orderable && required.length === 0)
+
+const TAKEN: ReadonlyMap<string, string> = new Map([
+  ['url', 'records have that member where they show their own address'],
+  [EXPANDED, 'records have that member where they show related ones'],
+])
+
+/** `computed: { full_title: { from: [title], type: string } }`: fields of answers that a plugin makes of stored ones. */
+export const computed: Feature<ComputedFields> = {
+  keys: {
+    computed: doc(
+      named(computedSchema(), { maxProperties: MAX_COMPUTED }),
+      'Fields of answers that a plugin makes of stored ones, by `app.compute`.',
+      'computed:\n  full_title: { from: [title, isbn], type: string }',
+    ),
+  },
+
+  parse(resource, scope) {
+    if (resource.model) checkComputed(resource, resource.model, scope)
+    const given = membersOf(resource.given('computed'))
+    return (declared) => ({
+      computed: given.map(([name, yaml]) => build(name, yaml as unknown as ComputedYaml, declared)),
+    })
+  },
+
+  shows: ({ computed: fields }) => fields.map(({ field }) => field),
+}
+
+function computedSchema(): JsonSchema {
+  return mapping(
+    'a computed field',
+    {
+      from: doc(listOf({}), 'The stored fields that it is made of; answers need not show them.', 'from: [title, isbn]'),
+      type: doc({ enum: COMPUTED_TYPES.map(({ name }) => name) }, 'The type of the field.'),
+      nullable: flag('Whether it may be null.'),
+      label: doc(
+        { type: 'string', minLength: 1, maxLength: 100 },
+        'How it is called; its name, capitalised, when left out.',
+      ),
+    },
+    ['from', 'type'],
+  )
+}
+
+/** Reports computed fields whose name is taken, or that are made of what is not there. */
+function checkComputed({ path, given }: ResourceDraft, model: ModelDraft, { report }: Scope): void {
+  for (const [name, yaml] of membersOf(given('computed'))) {
+    const at = [...path, 'computed', name]
+    if (report.isSpoiled(at)) continue
+    const owner = model.fields.has(name) ? `the model ${show(model.name)} has a field of that name` : TAKEN.get(name)
+    if (owner !== undefined) {
+      const message = `a computed field cannot be called ${show(name)}: ${owner}`
+      report.add({ code: 'SC304', path: at, part: 'key', message })
+    }
+    const { from } = Object.fromEntries(membersOf(yaml))
+    for (const [index, stored] of itemsOf(from).entries()) {
+      const place = [...at, 'from', index]
+      if (!report.isSpoiled(place)) checkFieldName(model, String(stored), { path: place }, report)
+    }
+  }
+}
+
+function build(
+  name: string,
+  { from, type, nullable = false, label = labelOf(name) }: ComputedYaml,
+  { field }: Declared,
+): ComputedSpec {
+  return {
+    from: from.map(field),
+    field: {
+      name,
+      column: name,
+      renamedFrom: undefined,
+      label,
+      type: fieldType(type) ?? fail(`a type that was never checked: ${type}`),
+      options: {},
+      primaryKey: false,
+      nullable,
+      unique: false,
+      default: undefined,
+      auto: undefined,
+      readOnly: true,
+      writeOnly: false,
+      private: false,
+      message: undefined,
+      target: undefined,
+    },
+  }
+}
