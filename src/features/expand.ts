@@ -26,6 +26,7 @@ const RELATIONS_HINT = 'an expansion is a relation, or up to three between dots,
 /** `expand: [author]`: records are shown with those that they refer to, where a request asks for them. */
 export const expand: Feature<ExpandSpec, SelectionPlan> = {
   plainOnly: true,
+  selects: ['expand'],
 
   keys: {
     expand: doc(

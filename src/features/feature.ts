@@ -28,6 +28,10 @@ export interface Feature<Spec extends object = object, Plan extends object = obj
   reserves?(resource: ResourceDraft): readonly string[]
   /** The query parameters that the resource takes on account of the feature. */
   parameters?(spec: CoreSpec & Spec & Others, readLink?: LinkReader): readonly QueryParameter<Plan>[]
+  /** The parameters by which records are asked for in part, or with related ones. In a dialect no resource has them. */
+  readonly selects?: readonly string[]
+  /** The parameters of a plan that no index can serve, beside its conditions. */
+  unserved?(plan: Readonly<Plan>): readonly string[]
   /** The spec of the same resource at a mount, where it and the others have other names. */
   mount?(spec: Spec, at: MountNames): Spec
   /** The fields of answers besides those that are stored. */

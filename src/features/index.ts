@@ -104,6 +104,14 @@ export function indexUses(spec: CoreSpec & FeatureSpecs): readonly IndexUse[] {
   return spec.operations.includes('list') ? FEATURES.flatMap((feature) => feature.indexes?.(spec) ?? []) : []
 }
 
+/** The parameters by which resources that are in no dialect are asked for parts of records, or for related ones. */
+export const SELECTION: readonly string[] = FEATURES.flatMap(({ selects = [] }) => selects)
+
+/** The parameters of a list that no index can serve, beside its conditions. */
+export function unservedParameters(plan: Readonly<FeaturePlans>): readonly string[] {
+  return FEATURES.flatMap((feature) => feature.unserved?.(plan) ?? [])
+}
+
 /** What the features add to the spec of a resource at a mount. */
 export function featuresAtMount(spec: FeatureSpecs, at: MountNames): FeatureSpecs {
   return Object.assign({}, ...FEATURES.map((feature) => feature.mount?.(spec, at))) as FeatureSpecs

@@ -84,6 +84,8 @@ export const search: Feature<SearchSpec, SearchPlan> = {
     ]
   },
 
+  unserved: ({ search: asked }) => (asked ? ['search'] : []),
+
   options: ({ search: fields, operations, dialect }) =>
     fields.length > 0 && operations.includes('list') && dialect === undefined
       ? { search: fields.map(({ name }) => name) }

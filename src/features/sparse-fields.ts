@@ -13,6 +13,7 @@ export interface SparseFieldsSpec {
 /** `sparse_fields: true`: lists and single records are shown with the members that `fields` names. */
 export const sparseFields: Feature<SparseFieldsSpec, SelectionPlan, ComputedFields> = {
   plainOnly: true,
+  selects: ['fields'],
 
   keys: {
     sparse_fields: flag('Whether `fields` asks for some of the members of records, in lists and of one record.'),

@@ -1,5 +1,6 @@
 import { isCovered, uniformStart } from '../config/indexes/coverage.js'
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
+import { type FeaturePlans, unservedParameters } from '../features/index.js'
 import { parameterOf } from '../lookups/index.js'
 import { exact } from '../lookups/exact.js'
 import type { ListPlan } from './plan.js'
@@ -17,8 +18,9 @@ export interface IndexAdvice {
 /** Advises an index that finds the first row of a list immediately: the fields compared for equality, then a range or the order. */
 export function adviseIndex(
   model: ModelSpec,
-  { where, search, order }: Pick<ListPlan, 'where' | 'search' | 'order'>,
+  plan: Readonly<FeaturePlans> & Pick<ListPlan, 'where' | 'order'>,
 ): IndexAdvice {
+  const { where, order } = plan
   const helped = where.filter(({ field, lookup }) => lookup.index(field) === 'needed')
   const equal = [...new Set(helped.filter(({ lookup }) => lookup === exact).map(({ field }) => field))]
   const range = helped.find(({ lookup }) => lookup !== exact)?.field
@@ -30,6 +32,6 @@ export function adviseIndex(
   return {
     served,
     fields: served ? [] : fields.map(({ name }) => name),
-    unserved: [...unserved.map(({ field, lookup }) => parameterOf(field.name, lookup)), ...(search ? ['search'] : [])],
+    unserved: [...unserved.map(({ field, lookup }) => parameterOf(field.name, lookup)), ...unservedParameters(plan)],
   }
 }

@@ -1,4 +1,5 @@
 import type { Operation, ResourceSpec } from '../../config/spec.js'
+import { SELECTION } from '../../features/index.js'
 import { Problem } from '../../problem.js'
 import { parsePairs, parseQuery, quote } from '../../resource/query.js'
 import type { Resource } from '../../resource/resource.js'
@@ -26,8 +27,6 @@ export function rejectsParameters(
 export function rejectsSelection({ spec }: Pick<Resource, 'spec'>, operation: Operation): boolean {
   return spec.dialect !== undefined && spec.unknownQuery === 'refuse' && operation !== 'list'
 }
-
-const SELECTION: readonly string[] = ['fields', 'expand']
 
 /** @throws Problem `invalid_query` if the request selects parts of records */
 export function rejectSelection(search: string): void {
