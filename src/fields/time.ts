@@ -7,7 +7,9 @@ const TIME = new RegExp(PATTERN)
 
 /** As PostgreSQL prints it: without zeros at the end of the fraction. */
 function canonical(text: string): string {
-  return text.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')
+  const [whole = '', fraction = ''] = text.split('.')
+  const digits = fraction.replace(/0{1,6}$/, '')
+  return digits === '' ? whole : `${whole}.${digits}`
 }
 
 /** The canonical form of a time; undefined when the text is not one. No body can have midnight at the end of the day, but others can store it. */
