@@ -18,7 +18,7 @@ interface Amount {
 }
 
 /** Files of the suite, which needs databases of its own; tests that open sessions on purpose are not among them. */
-const SUITE = ['spec-set', 'list-parameters', 'body-values', 'page-cursors', 'counts.test', 'related-records'].concat([
+const SUITE = ['spec-set', 'list-parameters', 'body-values', 'page-cursors', 'counts.test', 'scoped-models'].concat([
   'json-merge-patch',
   'second-application',
   'handlers-and-records',
