@@ -118,8 +118,10 @@ describeWithSessions('when the connection to the database breaks', () => {
   const committing = async () => {
     while ((await sql(asleep)).rows.length === 0);
   }
+  // The change is visible once its transaction has no id any more, which is some time after its trigger has slept.
+  const open = `select 1 from pg_stat_activity where backend_xid is not null and datname = current_database()`
   const committed = async () => {
-    while ((await sql(asleep)).rows.length > 0);
+    while ((await sql(open)).rows.length > 0);
   }
   const UNKNOWN = [504, 'outcome-unknown', null]
   const UNDONE = [503, 'unavailable', '1']
