@@ -8,7 +8,7 @@ import { type Projection, projectionFor } from './projections.js'
 import { mergedInto } from './merge-patch.js'
 import { meets } from './preconditions.js'
 import { narrowing, scopeChecks, scopeClause } from './scope.js'
-import type { Rendered, PreparedStatements } from './prepared-statements.js'
+import { createTextCache, type PreparedStatements, type Rendered } from './prepared-statements.js'
 import { type Parameters, parameters } from './where.js'
 import type { WriteColumns } from './write-columns.js'
 
@@ -38,6 +38,8 @@ type Kind = Rendered['kind']
 const QUICK: Kind = { retry: true, quick: true }
 const LOCK: Kind = { retry: true, quick: false, locks: true }
 const WRITE: Kind = { retry: false, quick: false }
+/** Texts of updates that are remembered. */
+const MAX_UPDATES = 200
 const ANYWAY: readonly Precondition[] = Object.freeze([])
 
 /** Compiles the statements about one record; each call of the result returns them within some scopes. */
@@ -54,6 +56,8 @@ function recordStatements(
   const key = identifier(model.primaryKey.column)
   const selected = projection.select.join(', ')
   const plain = `select ${selected} from ${table} where ${key} = $1`
+  const updating = (changes: string): string => `update ${table} set ${changes} returning ${selected}`
+  const cachedUpdating = createTextCache(updating, MAX_UPDATES)
 
   /** Selects the record if it meets the preconditions and is in the scope. */
   const found = (only: readonly Precondition[], params: Parameters): string =>
@@ -68,7 +72,7 @@ function recordStatements(
     const text = `delete from ${table} where ${found(only, params)}${returning}`
     return { text, values: params.values, kind: WRITE, record: id }
   }
-  const change = (id: string, row: Row, only: readonly Precondition[]): Rendered => {
+  const change = (id: string, row: Row, only: readonly Precondition[], render: typeof updating): Rendered => {
     const params = parameters(id)
     const columns = writeColumns.columnsOf(row)
     const changes = columns.map(({ field, column }) => {
@@ -77,10 +81,9 @@ function recordStatements(
       return `${column} = ${mergedInto(`${table}.${column}`, value, (part) => params.add(part))}`
     })
     const set = [...changes, ...writeColumns.touched].join(', ')
-    const where = found(only, params)
     const fields = columns.map(({ field }) => field)
-    const returning = `${selected}${scopeChecks(model, fields, scopes, params)}`
-    const text = `update ${table} set ${set} where ${where} returning ${returning}`
+    const update = render(`${set} where ${found(only, params)}`)
+    const text = `${update}${scopeChecks(model, fields, scopes, params)}`
     return { text, values: params.values, kind: WRITE, record: id }
   }
 
@@ -105,8 +108,8 @@ function recordStatements(
     update(id, row, only = ANYWAY) {
       // The SQL depends on the patch, so no other request would reuse it.
       const isPatch = Object.values(row).some((value) => value instanceof JsonMergePatch)
-      const rendered = change(id, row, only)
-      return isPatch ? prepared.once(rendered) : prepared.serve(rendered)
+      if (isPatch) return prepared.once(change(id, row, only, updating))
+      return prepared.serve(change(id, row, only, cachedUpdating))
     },
     destroy: (id, only = ANYWAY) => prepared.serve(removal(id, only, '')),
     take: (id, only = ANYWAY) => prepared.serve(removal(id, only, ` returning ${selected}`)),

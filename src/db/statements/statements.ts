@@ -8,7 +8,12 @@ import type { Projection } from './projections.js'
 import { compileListStatements, type ListStatements } from './list-statements.js'
 import { compileRecordStatements, type RecordStatements } from './record-statements.js'
 import { filledByScope, scopeChecks } from './scope.js'
-import { createPreparedStatements, type Rendered, type StatementCounts } from './prepared-statements.js'
+import {
+  createPreparedStatements,
+  createTextCache,
+  type Rendered,
+  type StatementCounts,
+} from './prepared-statements.js'
 import { parameters } from './where.js'
 import { type WriteColumns, writeColumnsOf } from './write-columns.js'
 
@@ -33,13 +38,17 @@ export function compileStatements(
   const selected = projection.select.join(', ')
   const writeColumns = writeColumnsOf(model)
   const parts = { model, projection, prepared, partial, writeColumns }
+  const key = identifier(model.primaryKey.column)
+  const head = `insert into ${identifier(model.table)} `
+  const tail = ` returning ${key}::text, ${selected}`
+  const inserting = createTextCache((values) => `${head}${values}${tail}`, MAX_TEXTS)
   const lists = compileListStatements(parts)
   const records = compileRecordStatements(parts)
   const within = (scopes: Scopes | undefined): Statements => ({
     ...lists(scopes),
     ...records(scopes),
     ...compileBulkStatements(model, selected, scopes),
-    create: (row) => prepared.serve(renderCreation({ model, selected, writeColumns, scopes }, row)),
+    create: (row) => prepared.serve(renderCreation({ model, inserting, writeColumns, scopes }, row)),
   })
   const unscoped = within(undefined)
   return (scopes) => (scopes === undefined ? unscoped : within(scopes))
@@ -47,12 +56,13 @@ export function compileStatements(
 
 interface Created {
   readonly model: ModelSpec
-  readonly selected: string
+  /** The text of a statement that inserts these columns and values. */
+  readonly inserting: (values: string) => string
   readonly writeColumns: WriteColumns
   readonly scopes: Scopes | undefined
 }
 
-function renderCreation({ model, selected, writeColumns, scopes }: Created, given: Row): Rendered {
+function renderCreation({ model, inserting, writeColumns, scopes }: Created, given: Row): Rendered {
   const params = parameters()
   const row = filledByScope(model, given, scopes)
   const columns = writeColumns.columnsOf(row)
@@ -60,7 +70,6 @@ function renderCreation({ model, selected, writeColumns, scopes }: Created, give
   const places = columns.map(({ field }) => params.add(writeCell(field, row[field.name]))).join(', ')
   const values = columns.length === 0 ? 'default values' : `(${names}) values (${places})`
   const fields = columns.map(({ field }) => field)
-  const returning = `${identifier(model.primaryKey.column)}::text, ${selected}${scopeChecks(model, fields, scopes, params)}`
-  const text = `insert into ${identifier(model.table)} ${values} returning ${returning}`
+  const text = `${inserting(values)}${scopeChecks(model, fields, scopes, params)}`
   return { text, values: params.values, kind: { retry: false, quick: false } }
 }
