@@ -39,7 +39,15 @@ const DECLARED: readonly string[] = [
 
 /** Imports run from a later line to an earlier one. Names on one line do not know each other, unless the line is a part by itself. */
 const LAYERS: readonly (readonly string[])[] = [
-  ['src/problem.ts', 'src/fail.ts', 'src/json.ts', 'src/json-body.ts', 'src/json-scanner.ts', 'src/remember.ts'],
+  [
+    'src/problem.ts',
+    'src/fail.ts',
+    'src/json.ts',
+    'src/json-body.ts',
+    'src/json-scanner.ts',
+    'src/linked-list.ts',
+    'src/remember.ts',
+  ],
   ['src/fields/'],
   ['src/lookups/'],
   ['src/pagination/'],

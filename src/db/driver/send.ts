@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { cancelStatement } from './cancel.js'
 import { type Answer, CellQuery, type Sending } from './cell-query.js'
+import { append, createLinkedList, type ListNode, remove, valuesOf } from '../../linked-list.js'
 import type { Statement } from '../database.js'
 import { isBroken } from './errors.js'
 import { NOT_REPLICATED, SILENCE } from './outcome.js'
@@ -34,11 +35,11 @@ interface Sent {
  */
 export function createSend(sending: Sending): Send {
   const { patience } = sending
-  const underWay = new Set<Sent>()
+  const underWay = createLinkedList<Sent>()
   let interval: NodeJS.Timeout | undefined
 
   const giveUp = (now: number): void => {
-    for (const sent of underWay) {
+    for (const sent of valuesOf(underWay)) {
       const { client, query, due, canceled } = sent
       if (due > now) continue
       if (canceled) {
@@ -54,10 +55,10 @@ export function createSend(sending: Sending): Send {
   const check = (): void => {
     const now = performance.now()
     let isDue = false
-    for (const { due } of underWay) isDue ||= due <= now
+    for (const { due } of valuesOf(underWay)) isDue ||= due <= now
     // A process that was suspended or busy runs its timers before it reads the answers that have arrived.
     if (isDue) setImmediate(giveUp, now)
-    if (underWay.size > 0) return
+    if (underWay.length > 0) return
     clearInterval(interval)
     interval = undefined
   }
@@ -66,15 +67,16 @@ export function createSend(sending: Sending): Send {
     const query = new CellQuery(statement, sending, (error, answer) => {
       if (isSettled) return
       isSettled = true
-      underWay.delete(sent)
+      place = remove(place)
       const failure = error ?? (isUnreplicated(client) ? new Error(NOT_REPLICATED) : null)
       settle(failure, answer, sent.canceled || (error !== null && isBroken(error)))
     })
     let isSettled = false
+    let place: ListNode<Sent> | undefined
     const sent: Sent = { client, query, due: Infinity, canceled: false }
     if (patience !== undefined) {
       sent.due = performance.now() + patience
-      underWay.add(sent)
+      place = append(underWay, sent)
       interval ??= setInterval(check, CHECK_INTERVAL_MS).unref()
     }
     client.query(query)

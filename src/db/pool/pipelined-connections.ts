@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { append, createLinkedList, type LinkedList, type ListNode, remove, valuesOf } from '../../linked-list.js'
 import { createAdmission } from './admission.js'
 import { type Answer, CellQuery, type Sending } from '../driver/cell-query.js'
 import type { Statement } from '../database.js'
@@ -63,7 +64,7 @@ interface Pipelined {
   readonly client: pg.Client
   readonly ready: Promise<unknown>
   isReady: boolean
-  readonly pending: Set<Pending>
+  readonly pending: LinkedList<Pending>
   /** Statements in progress, including those that wait for the connection to open, and the milliseconds that they are expected to take in all. */
   statements: number
   backlog: number
@@ -105,7 +106,7 @@ export function openPipelined({
     const client = new RowClient({ ...config, pipeline: true })
     const ready = client.connect().then(() => prepare(client))
     const state = { isReady: false, statements: 0, backlog: 0, answered: 0, isBlocked: false }
-    const connection: Pipelined = { client, ready, pending: new Set(), ...state }
+    const connection: Pipelined = { client, ready, pending: createLinkedList(), ...state }
     connections.add(connection)
     // Without a listener a dropped connection would end the process.
     client.on('error', () => discard(connection))
@@ -143,7 +144,7 @@ export function openPipelined({
   function check(): void {
     let isBusy = false
     for (const connection of connections) {
-      const [first, ...behind] = connection.pending
+      const [first, ...behind] = valuesOf(connection.pending)
       if (!first) continue
       isBusy = true
       // A process that was suspended runs its timers before it reads the answers that have arrived.
@@ -159,7 +160,7 @@ export function openPipelined({
   }
 
   function cutIfSilent({ client, pending }: Pipelined, first: Pending): void {
-    if (!pending.has(first)) return
+    if (pending.first?.value !== first) return
     first.query.callback(new Error(SILENCE), first.query.answer)
     cutStream(client)
   }
@@ -169,16 +170,15 @@ export function openPipelined({
     return new Promise((resolve, reject) => {
       const sent = performance.now()
       const query = new CellQuery(statement, sending, (error, answer) => {
-        connection.pending.delete(pending)
-        connection.isBlocked &&= connection.pending.size > 0
+        place = remove(place)
+        connection.isBlocked &&= connection.pending.length > 0
         const since = Math.max(sent, connection.answered)
         connection.answered = performance.now()
         if (error) reject(error)
         else resolve({ ...answer, time: connection.answered - since })
       })
       const giveUp = () => reject(new HeadOfLineBlocked('a statement before it takes long', true))
-      const pending: Pending = { query, sent, giveUp, checks: 0 }
-      connection.pending.add(pending)
+      let place: ListNode<Pending> | undefined = append(connection.pending, { query, sent, giveUp, checks: 0 })
       connection.client.query(query)
     })
   }

@@ -1,4 +1,4 @@
-import { type LinkedList, createLinkedList, type ListNode } from './linked-list.js'
+import { type LinkedList, createLinkedList, type ListNode } from '../../linked-list.js'
 import type { QueueKey } from '../database.js'
 import type { Problem } from '../../problem.js'
 

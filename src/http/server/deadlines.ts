@@ -1,4 +1,5 @@
-import { type Exchange, isSettled } from './exchange.js'
+import { append, createLinkedList, remove, valuesOf } from '../../linked-list.js'
+import { type Exchange, isSettled, type Watched } from './exchange.js'
 
 /** Watches exchanges that are not answered immediately. */
 export interface Deadlines {
@@ -20,57 +21,60 @@ const CHECKS = 40
  * each would cost more than the rest of a small request.
  */
 export function createDeadlines(timeout: number, expire: (exchange: Exchange) => void): Deadlines {
-  const startTimes = new Map<Exchange, number>()
+  // In a Map, exchanges that were removed would survive minor garbage collections, because each of its tables keeps the next one alive.
+  const watched = createLinkedList<Watched>()
   let interval: NodeJS.Timeout | undefined
 
-  const isLate = (exchange: Exchange, now: number): boolean => {
+  const isLate = ({ exchange, since }: Watched, now: number): boolean => {
     // While the body arrives, the request timeout applies instead.
     if (exchange.failBody && !isSettled(exchange)) return false
-    return now >= Math.max(startTimes.get(exchange) ?? Infinity, exchange.bodyEnded) + timeout
+    return now >= Math.max(since, exchange.bodyEnded) + timeout
+  }
+
+  const forget = (exchange: Exchange): void => {
+    exchange.watched = remove(exchange.watched)
   }
 
   const check = () => {
     const now = performance.now()
     let late = false
-    for (const exchange of startTimes.keys()) {
-      if (isOver(exchange)) startTimes.delete(exchange)
-      else late ||= isLate(exchange, now)
+    for (const each of valuesOf(watched)) {
+      if (isOver(each.exchange)) forget(each.exchange)
+      else late ||= isLate(each, now)
     }
     // After a pause, timers fire before the input that arrived meanwhile is read.
-    if (late) setImmediate(() => expireLate(startTimes.keys(), now))
-    if (startTimes.size > 0) return
+    if (late) setImmediate(() => valuesOf(watched).forEach((each) => expireLate(each, now)))
+    if (watched.length > 0) return
     clearInterval(interval)
     interval = undefined
   }
 
-  const expireLate = (exchanges: Iterable<Exchange>, now: number) => {
-    for (const exchange of exchanges) {
-      if (!isLate(exchange, now) || isOver(exchange)) continue
-      exchange.overdue = true
-      // A response during a commit could contradict its outcome.
-      if (exchange.writes > 0) continue
-      startTimes.delete(exchange)
-      exchange.expired = true
-      expire(exchange)
-    }
+  const expireLate = (each: Watched, now: number) => {
+    const { exchange } = each
+    if (!isLate(each, now) || isOver(exchange)) return
+    exchange.overdue = true
+    // A response during a commit could contradict its outcome.
+    if (exchange.writes > 0) return
+    forget(exchange)
+    exchange.expired = true
+    expire(exchange)
   }
 
   const start = (exchange: Exchange) => {
-    startTimes.set(exchange, performance.now())
+    forget(exchange)
+    exchange.watched = append(watched, { exchange, since: performance.now() })
     interval ??= setInterval(check, timeout / CHECKS).unref()
   }
   return {
     start,
     watch: (exchange) => {
-      if (!startTimes.has(exchange)) start(exchange)
+      if (!exchange.watched) start(exchange)
     },
-    enforce: (exchange) => {
-      if (!startTimes.has(exchange)) return
-      const now = performance.now()
-      if (isLate(exchange, now)) expireLate([exchange], now)
+    enforce: ({ watched }) => {
+      if (watched) expireLate(watched.value, performance.now())
     },
     stop: (exchange) => {
-      if (exchange.transactions === 0) startTimes.delete(exchange)
+      if (exchange.transactions === 0) forget(exchange)
     },
   }
 }

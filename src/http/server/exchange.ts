@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ListNode } from '../../linked-list.js'
 import type { Problem } from '../../problem.js'
 import type { Context, FindPlace, Place, ProblemRenderer, Route } from '../route.js'
 import type { Span } from './spans.js'
@@ -30,6 +31,8 @@ export interface Exchange {
   bodyEnded: number
   /** Bytes of the response that the client has not read yet. */
   unread: number
+  /** Its place among the exchanges with a deadline. */
+  watched: ListNode<Watched> | undefined
   /** Whether the request timed out: it can commit nothing any more. */
   expired: boolean
   /** Whether the deadline has passed during a write: no other write may start. */
@@ -48,6 +51,12 @@ export interface Exchange {
   statements: Set<{ readonly text: string }> | undefined
   /** The plugin code that is running inside a generated operation. */
   code: PluginCode | undefined
+}
+
+/** An exchange with a deadline, and the `performance.now()` at which its time started. */
+export interface Watched {
+  readonly exchange: Exchange
+  readonly since: number
 }
 
 /** Plugin code as shown in the log. */

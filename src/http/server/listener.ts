@@ -123,6 +123,7 @@ export function createListener(parts: ListenerParts): {
       failBody: undefined,
       bodyEnded: 0,
       unread: 0,
+      watched: undefined,
       expired: false,
       overdue: false,
       transactions: 0,

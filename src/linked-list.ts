@@ -27,7 +27,11 @@ export function append<Value>(list: LinkedList<Value>, value: Value): ListNode<V
   return node
 }
 
-/** Removes a node from its list. Returns undefined, to be assigned to the variable that held the node. */
+/**
+ * Removes a node from its list. Returns undefined, to be assigned to the variable that held the node.
+ *
+ * It unlinks the node in both directions: a removed node in the old generation would keep all later ones from minor garbage collections.
+ */
 export function remove<Value>(node: ListNode<Value> | undefined): undefined {
   if (!node) return
   const { list, before, after } = node
@@ -36,4 +40,12 @@ export function remove<Value>(node: ListNode<Value> | undefined): undefined {
   if (after) after.before = before
   else list.last = before
   list.length -= 1
+  node.before = undefined
+  node.after = undefined
+}
+
+export function valuesOf<Value>(list: LinkedList<Value>): readonly Value[] {
+  const values: Value[] = []
+  for (let node = list.first; node; node = node.after) values.push(node.value)
+  return values
 }
