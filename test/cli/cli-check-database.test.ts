@@ -92,49 +92,49 @@ describe('check --database', () => {
 
   test.each([
     [
-      'a declared one',
+      'a declared index',
       'drop index books_title_id_idx',
       '15:9 `(title, id)`',
       'create index concurrently "books_title_id_idx" on "books" ("title", "id")',
     ],
     [
-      'that of a relation',
+      'the index of a relation',
       'drop index books_author_id_idx',
       '12:7 `(author_id)`',
       'create index concurrently "books_author_id_idx" on "books" ("author_id")',
     ],
     [
-      'a unique one',
+      'a unique index',
       'alter table books drop constraint books_isbn_key',
       '11:7 `(isbn)`',
       'alter table "books" add constraint "books_isbn_key" unique ("isbn")',
     ],
     [
-      'one in whose place is another',
+      'an index on other columns instead',
       'drop index books_title_id_idx; create index mine on books (title, pages)',
       '15:9 `(title, id)`',
       'create index',
     ],
     [
-      'one of some rows',
+      'a partial index instead',
       'drop index books_title_id_idx; create index mine on books (title, id) where id > 5',
       '15:9 `(title, id)`',
       'create index',
     ],
     [
-      'one in another order',
+      'an index in another order instead',
       'drop index books_title_id_idx; create index mine on books (title, id desc)',
       '15:9 `(title, id)`',
       'create index',
     ],
     [
-      'one with nulls in another place',
+      'an index with another position for nulls instead',
       'drop index books_title_id_idx; create index mine on books (title nulls first, id nulls first)',
       '15:9 `(title, id)`',
       'create index',
     ],
     [
-      'one of another collation',
+      'an index with another collation instead',
       'drop index books_title_id_idx; create index mine on books (title collate "und-x-icu", id)',
       '15:9 `(title, id)`',
       'create index',
@@ -149,9 +149,9 @@ describe('check --database', () => {
   })
 
   test.each([
-    ['read backwards', 'create index mine on books (title desc, id desc)'],
+    ['in reverse order', 'create index mine on books (title desc, id desc)'],
     ['with more columns', 'create index mine on books (title, id, pages)'],
-  ])('accepts another index instead of the missing one: %s', async (_name, statement) => {
+  ])('accepts another index that serves the same lists: %s', async (_name, statement) => {
     await prepare('drop index books_title_id_idx', statement)
     expect(await warnings()).toEqual([])
   })
@@ -169,21 +169,21 @@ describe('check --database', () => {
 
   test.each([
     [
-      'that no list reads by',
+      'no list uses it',
       'create index mine on books (pages)',
       'nothing uses the index `mine` of the database: no list reads by `pages`',
     ],
     [
-      'that another one starts with',
+      'another index starts with its columns',
       'create index mine on books (title)',
       '`books_title_id_idx` starts with the same columns',
     ],
     [
-      'that is there twice',
+      'another index has the same columns',
       'create index mine on books (title, id)',
       '`books_title_id_idx` starts with the same columns',
     ],
-    ['on a field that is unique', 'create index mine on books (isbn)', '`books_isbn_key` starts with the same columns'],
+    ['its field is unique', 'create index mine on books (isbn)', '`books_isbn_key` starts with the same columns'],
   ])('names an unneeded index of the database: %s', async (_name, statement, message) => {
     await prepare(statement)
     expect(await warnings()).toMatchObject([
@@ -198,8 +198,8 @@ describe('check --database', () => {
   test.each([
     ['is unique', 'create unique index mine on books (pages, title)'],
     ['is over an expression', 'create index mine on books (lower(title))'],
-    ['is of another kind', 'create index mine on books using hash (pages)'],
-    ['a list reads by', 'create index mine on books (title, pages)'],
+    ['is not a B-tree', 'create index mine on books using hash (pages)'],
+    ['a list uses', 'create index mine on books (title, pages)'],
   ])('does not report an index of the database that %s', async (_name, statement) => {
     await prepare(statement)
     expect(await warnings()).toEqual([])

@@ -28,7 +28,7 @@ const COMMANDS = [
 const ESCAPE = '\u001b['
 
 describe('the command line', () => {
-  test.each(COMMANDS)('has help with examples for %s %s', async (...command) => {
+  test.each(COMMANDS)('prints help with examples for %s %s', async (...command) => {
     const { code, stdout, stderr } = await runCli([...command.filter(Boolean), '--help'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain(`Usage: snippetctl ${command.filter(Boolean).join(' ')}`)

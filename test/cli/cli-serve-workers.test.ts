@@ -244,7 +244,7 @@ onServer('serve --workers', () => {
   test.each([
     { what: 'a database that does not exist', path: '/there_is_none', plugin: PLUGIN, says: 'error: .*there_is_none' },
     { what: 'a plugin that fails', path: undefined, plugin: 'throw new Error("not today")', says: 'not today' },
-  ])('reports an error of all workers once: $what', async ({ path, plugin, says }) => {
+  ])('reports an error once although every worker has it: $what', async ({ path, plugin, says }) => {
     await project.write('plugin.mjs', plugin)
     const url = new URL(database.url ?? '')
     url.pathname = path ?? url.pathname

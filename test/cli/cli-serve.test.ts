@@ -191,7 +191,7 @@ describe('serve rejects', () => {
     { url: 'mysql://app:hunter2@db/app', says: 'malformed' },
     { url: '', says: 'malformed' },
     { url: 'postgres://app:hunter2@db:port/app', says: 'malformed' },
-  ])('the URL $url, without showing its password', async ({ url, says }) => {
+  ])('the URL $url without showing its password', async ({ url, says }) => {
     const outcome = await runCli(['serve', '--port', '0'], { cwd: project.folder, env: { DATABASE_URL: url } })
     expect(outcome.code).toBe(2)
     expect(outcome.stderr).toContain(says)

@@ -33,7 +33,7 @@ onServer('db copy', () => {
   const onTarget = (...args: readonly string[]) =>
     runCli(args, { cwd: source.project.folder, env: { DATABASE_URL: target.url ?? '' } })
 
-  test('keeps nothing if a row is changed on the way', async () => {
+  test('copies nothing if a row changes during the copy', async () => {
     expect((await onTarget('migrate', 'up')).code).toBe(0)
     await target.query({
       text: `create function spoil() returns trigger language plpgsql as $$
@@ -135,7 +135,7 @@ onServer('db copy of a project whose migration makes rows', () => {
   const titles = async () =>
     (await target.query({ text: 'select title from books order by id', values: [] })).rows.flat()
 
-  test('rejects rows that somebody else has added to them', async () => {
+  test('rejects a target in which rows were added to those of migrations', async () => {
     expect((await migrate({ DATABASE_URL: target.url ?? '' })).code).toBe(0)
     await target.query({ text: `update books set title = 'Mine' where id = 2`, values: [] })
     expect(await copy()).toMatchObject({
@@ -145,7 +145,7 @@ onServer('db copy of a project whose migration makes rows', () => {
     expect(await titles()).toEqual(['Emma', 'Mine'])
   })
 
-  test('replaces the rows of migrations, and says so', async () => {
+  test('replaces the rows that migrations created, and reports it', async () => {
     await target.query({ text: 'drop table books, snippetctl_migrations', values: [] })
     expect(await copy()).toMatchObject({
       code: 0,
@@ -177,7 +177,7 @@ onServer('db copy to a target whose rows a later migration wrote again', () => {
       users: `insert into books (title) values ('Mine')`,
       again: 'alter table books alter token type uuid using token::text::uuid',
     },
-  ])('rejects rows that users $change, and loses none', async ({ users, again }) => {
+  ])('rejects rows of migrations that users $change, and keeps them', async ({ users, again }) => {
     await query('drop table if exists books, snippetctl_migrations')
     const { folder, write, remove } = await makeProject({
       'resources.yaml': STAMPED,

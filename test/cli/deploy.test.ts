@@ -30,9 +30,9 @@ const unitCommand = (key: string): readonly string[] => (unit.get(key)?.[0] ?? '
 /** Every place where the program is started: who says it, and with which arguments. */
 const COMMANDS: readonly (readonly [who: string, args: readonly string[]])[] = [
   ['the image', execForm('CMD')],
-  ['the migration of compose', listOf(compose['migrate']?.['command'])],
+  ['the migrate service of compose', listOf(compose['migrate']?.['command'])],
   ['the service of compose', listOf(compose['service']?.['command'])],
-  ['the first command of the unit', unitCommand('ExecStartPre')],
+  ['ExecStartPre of the unit', unitCommand('ExecStartPre')],
   ['the unit', unitCommand('ExecStart')],
   ['the Job', listOf(containerOf('Job')['args'])],
   ['the Deployment', listOf(containerOf('Deployment')['args'])],
@@ -63,7 +63,7 @@ describe('the documented start commands', () => {
     expect(flags.filter((flag) => !new RegExp(`^ +${flag} `, 'm').test(text))).toEqual([])
   })
 
-  test.each(PATIENCE)('%s allows the drain delay and 15 s to stop', (_, seconds, args) => {
+  test.each(PATIENCE)('%s allows 15 s to stop after the drain delay', (_, seconds, args) => {
     const at = args.indexOf('--drain-delay')
     const delay = at < 0 ? CUSTOMARY_DELAY : Number(args[at + 1]) / 1000
     expect(seconds).toBeGreaterThan(delay + STOPPING)

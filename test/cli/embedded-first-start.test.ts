@@ -13,7 +13,7 @@ afterEach(() => project.remove())
 
 const kept = () => readdirSync(join(project.folder, '.snippetctl')).sort()
 
-test('a first start that is killed halfway is repeated by the next one, which leaves nothing of it', async () => {
+test('the next start cleans up after a first start that was killed halfway', async () => {
   const serving = spawnServe([], { cwd: project.folder })
   let running = true
   const ended = serving.ended.finally(() => (running = false))

@@ -38,9 +38,9 @@ describe('the command in development', () => {
     ['a value', 'SNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
     ['a value with a comment, after other lines', '# ours\n\nA=1\nSNIPPETCTL_CONFIG = other.yaml # mine', 'other.yaml'],
     ['quotes, spaces and Windows line ends', 'SNIPPETCTL_CONFIG="two words.yaml"\r\nB=2\r\n', 'two words.yaml'],
-    ['what a shell would take', "export SNIPPETCTL_CONFIG='other.yaml'\n", 'other.yaml'],
-    ['a value of several lines before it', 'A="one\n# two\n"\nSNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
-    ['nothing', '', 'resources.yaml'],
+    ['shell syntax', "export SNIPPETCTL_CONFIG='other.yaml'\n", 'other.yaml'],
+    ['a value after a multi-line value', 'A="one\n# two\n"\nSNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
+    ['an empty file', '', 'resources.yaml'],
   ])('parses %s in .env', async (_, text, configuration) => {
     const outcome = await run(text, ['check'])
     expect(configurationOf(outcome)).toBe(configuration)

@@ -184,7 +184,7 @@ const WHO = `export default (app) => {
 /** `openssl passwd -apr1`: correct horse. */
 const ACCOUNT = 'alice:$apr1$Vb1eGuOF$/o1D61p0OEXvPuvqwh0Tm.\n'
 
-;(hasNginx ? describe : describe.skip)('a proxy that asks who it is', () => {
+;(hasNginx ? describe : describe.skip)('a proxy that authenticates users', () => {
   let serving: Serving
   let gate: Server
   const proxies = new Map<string, Nginx>()
@@ -244,7 +244,7 @@ const ACCOUNT = 'alice:$apr1$Vb1eGuOF$/o1D61p0OEXvPuvqwh0Tm.\n'
 
   const send = (who: string, path: string, init: RequestInit = {}) => fetch(`${proxies.get(who)?.url}${path}`, init)
 
-  test.each(CREDENTIALS)('by %s: rejects everybody else, for reading and writing', async (who, _headers) => {
+  test.each(CREDENTIALS)('by %s: rejects reads and writes without valid credentials', async (who, _headers) => {
     for (const headers of [{}, WRONG[who]])
       for (const [path, method] of [
         ['/api/books/', 'GET'],
@@ -255,7 +255,7 @@ const ACCOUNT = 'alice:$apr1$Vb1eGuOF$/o1D61p0OEXvPuvqwh0Tm.\n'
         expect((await send(who, path ?? '', { headers, ...(method && { method }) })).status).toBe(401)
   })
 
-  test.each(CREDENTIALS)('by %s: forwards requests, and responses as they come', async (who, headers) => {
+  test.each(CREDENTIALS)('by %s: forwards requests, and streams responses', async (who, headers) => {
     const json = { ...headers, 'content-type': 'application/json' }
     const made = await send(who, '/api/books/', { method: 'POST', headers: json, body: '{"title":"Emma"}' })
     expect(made.status).toBe(201)

@@ -63,18 +63,18 @@ const PERCENT = 'it contains a % that is not followed by two hexadecimal digits'
 
 test.each([
   ['a percent sign in the password', `user:${SECRET}%@host/books`, PERCENT],
-  ['half a percent sequence in the password', `user:${SECRET}%4@host/books`, PERCENT],
-  ['a percent sequence that is none', `user:%zz${SECRET}@host/books`, PERCENT],
-  ['another one, behind one that is right', `user:%40${SECRET}%4g@host/books`, PERCENT],
+  ['an incomplete percent sequence in the password', `user:${SECRET}%4@host/books`, PERCENT],
+  ['an invalid percent sequence', `user:%zz${SECRET}@host/books`, PERCENT],
+  ['an invalid percent sequence after a valid one', `user:%40${SECRET}%4g@host/books`, PERCENT],
   ['bytes that are not UTF-8', `user:%ff${SECRET}@host/books`, 'it cannot be parsed as a URL'],
   ['an unknown sslmode', `user:${SECRET}@host/books?sslmode=${SECRET}`, SSLMODES],
-  ['no sslmode', `user:${SECRET}@host/books?sslmode=`, SSLMODES],
+  ['an empty sslmode', `user:${SECRET}@host/books?sslmode=`, SSLMODES],
   ['an sslmode in capitals', `user:${SECRET}@host/books?sslmode=REQUIRE`, SSLMODES],
-  ['two of them', `user:${SECRET}@host/books?sslmode=${SECRET}&sslmode=require`, SSLMODES],
-  ['an encoded one', `user:${SECRET}@host/books?sslmod%65=${SECRET}`, SSLMODES],
-  ['an unknown ssl', `user:${SECRET}@host/books?ssl=false`, 'ssl must be one of true, 1, 0, no-verify'],
+  ['two sslmodes', `user:${SECRET}@host/books?sslmode=${SECRET}&sslmode=require`, SSLMODES],
+  ['an encoded sslmode', `user:${SECRET}@host/books?sslmod%65=${SECRET}`, SSLMODES],
+  ['an invalid ssl', `user:${SECRET}@host/books?ssl=false`, 'ssl must be one of true, 1, 0, no-verify'],
   ['an unknown parameter', `user:${SECRET}@host/books?${SECRET}=require`, 'it has an unknown parameter'],
-])('a URL is rejected that has %s', async (_what, rest, reason) => {
+])('a URL with %s is rejected', async (_what, rest, reason) => {
   const shown = await shownOf(`postgres://${rest}`, 'DATABASE_URL')
   expect(shown).toContain(`DATABASE_URL is malformed: ${reason}; it is not shown`)
   expect(shown).not.toContain(SECRET)

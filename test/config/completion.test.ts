@@ -116,7 +116,7 @@ describe('the suggestions', () => {
       ['bash', 'zsh', 'fish'],
     ],
     [['nowhere', ''], []],
-  ])('after %j are %j', async (words, expected) => {
+  ])('after %j, the suggestions are %j', async (words, expected) => {
     expect((await offered(...words)).sort()).toEqual([...expected].sort())
   })
 })

@@ -168,7 +168,7 @@ describe('an unknown name', () => {
     ['sparse_fieldsets', ['sparse_fields']],
     ['url_path', ['path']],
     ['actions', ['operations']],
-  ])('is %s in another tool, and its name here is suggested', (given, meant) => {
+  ])('is %s in other tools, and our name is suggested', (given, meant) => {
     for (const name of meant) expect(nearest(given, ['zzzzzzzzzzzz', name])).toBe(name)
     expect(nearest(given, meant)).toBe(meant[0])
     expect(nearest(given, ['zzzzzzzzzzzz'])).toBeUndefined()
@@ -227,7 +227,7 @@ describe('a diagnostic', () => {
   const [diagnostic] = diagnosticsOf(text)
   const lines = text.split('\n')
 
-  test('shows the lines around it, with carets below the error', () => {
+  test('shows the lines around it, with carets under the error', () => {
     expect(
       renderDiagnostic(diagnostic as Diagnostic, lines),
     ).toBe(`error[SC201]: \`primary_kye\` is not a key of a \`bigint\` field
@@ -248,7 +248,7 @@ describe('a diagnostic', () => {
     expect(styled.replace(/<\/?\w+>/g, '')).toBe(plain)
   })
 
-  test('shows tabs and control characters, with the caret below its column', () => {
+  test('shows tabs and control characters, with the caret under its column', () => {
     const [tab] = diagnosticsOf('a:\n\tb: 1\n')
     expect(renderDiagnostic(tab as Diagnostic, ['a:', '\tb\u001b[31m: 1', ''])).toContain('2 | →b␛[31m: 1\n  | ^')
   })
@@ -321,7 +321,7 @@ describe('a diagnostic for people', () => {
   test.each<[what: string, diagnostic: Partial<Diagnostic>, lines: readonly string[], frame: readonly string[]]>([
     ['the only line', {}, ['abc'], ['error[SC201]: no', ' --> a.yaml:1:1', '  |', '1 | abc', '  | ^']],
     [
-      'a label and help, of a warning',
+      'a warning with a label and help',
       { severity: 'warning', range: at(2, 2, 4), label: 'he\tre', help: ['one\u0007', 'two'] },
       ['a', 'bcde', ''],
       [
@@ -338,13 +338,13 @@ describe('a diagnostic for people', () => {
       ],
     ],
     [
-      'line 9, before one with two digits',
+      'line 9 before line 10',
       { range: at(9, 1) },
       [...'abcdefghij'],
       ['error[SC201]: no', '  --> a.yaml:9:1', '   |', ' 8 | h', ' 9 | i', '   | ^', '10 | j'],
     ],
     [
-      'a range that ends lines below, which is marked to the end of its first',
+      'a range of several lines, marked on its first line',
       { range: at(1, 3, 2, 3) },
       ['ab cd  ', 'e', 'f'],
       ['error[SC201]: no', ' --> a.yaml:1:3', '  |', '1 | ab cd', '  |   ^^^', '2 | e'],
@@ -356,19 +356,19 @@ describe('a diagnostic for people', () => {
       ['error[SC201]: no', ' --> a.yaml:1:2', '  |', '1 | abc', '  |  ^^'],
     ],
     [
-      'a place behind its line, and a line that is not there',
+      'a position after the end of the file',
       { range: at(2, 4) },
       ['abc'],
       ['error[SC201]: no', ' --> a.yaml:2:4', '  |', '1 | abc', '2 |', '  |    ^'],
     ],
     [
-      'what nobody could see',
+      'invisible characters',
       { message: 'a\u001b\u200b\u202e\ufeff\u0085b' },
       ['\tx\u0000y\u007f'],
       ['error[SC201]: a␛����b', ' --> a.yaml:1:1', '  |', '1 | →x␀y�', '  | ^'],
     ],
     [
-      'a line of 120 characters, whole',
+      'a whole line of 120 characters',
       { range: at(1, 120) },
       ['😀'.repeat(120)],
       ['error[SC201]: no', ' --> a.yaml:1:120', '  |', `1 | ${'😀'.repeat(120)}`, `  | ${' '.repeat(119)}^`],
@@ -380,7 +380,7 @@ describe('a diagnostic for people', () => {
       ['error[SC201]: no', ' --> a.yaml:1:61', '  |', `1 | ${'a'.repeat(120)}…`, `  | ${' '.repeat(60)}^`],
     ],
     [
-      'the middle of a long line, with the start of the one after',
+      'the middle of a long line and the start of the next one',
       { range: at(1, 162, 164) },
       [`${'a'.repeat(160)}bcde${'f'.repeat(160)}`, 'g'.repeat(130)],
       [

@@ -26,34 +26,34 @@ const withResource = (lines: string): string =>
     `resources:\n  book:\n    model: book\n    path: /books/\n${lines}`,
   )
 
-describe('text that is not a configuration', () => {
+describe('a file', () => {
   test.each<[string, string | Uint8Array, string[]]>([
     ['nothing', '', ['1:1 SC208']],
     ['only comments', '# none\n', ['1:1 SC208']],
-    ['only a document mark', '---\n', ['1:1 SC208']],
+    ['only a document marker', '---\n', ['1:1 SC208']],
     ['a scalar', 'hello\n', ['1:1 SC208']],
     ['a list', '- a\n', ['1:1 SC208']],
-    ['more than a mebibyte', '#'.repeat(1024 * 1024 + 1), ['1:1 SC101']],
+    ['more than 1 MiB', '#'.repeat(1024 * 1024 + 1), ['1:1 SC101']],
     ['invalid UTF-8', bytes('version: 1\nx-a: ', [0xff], '\n'), ['2:6 SC102']],
-    ['UTF-8 that breaks off at the end', bytes('x-a: ', [0xe2, 0x82]), ['1:6 SC102']],
+    ['UTF-8 that ends within a character', bytes('x-a: ', [0xe2, 0x82]), ['1:6 SC102']],
     ['invalid UTF-8 after a byte order mark', bytes([0xef, 0xbb, 0xbf], 'x-a: ', [0xc0, 0x80]), ['1:6 SC102']],
     ['UTF-16', utf16('version: 1\n'), ['1:1 SC103']],
     ['UTF-16, big-endian', bytes([0xfe, 0xff, 0, 0x61]), ['1:1 SC103']],
     ['a NUL', 'version: 1\nx-a: "b\u0000"\n', ['2:8 SC104']],
     ['another control character', 'version: 1\nx-a: b\u001b\n', ['2:7 SC104']],
     ['a tab as indentation', 'version: 1\nmodels:\n\tbook: {}\n', ['3:1 SC114']],
-    ['a key twice', 'version: 1\nversion: 1\n', ['2:1 SC111']],
-    ['a key twice in different quotes', 'version: 1\n"version": 1\n', ['2:1 SC111']],
+    ['a duplicate key', 'version: 1\nversion: 1\n', ['2:1 SC111']],
+    ['a duplicate key in different quotes', 'version: 1\n"version": 1\n', ['2:1 SC111']],
     [
-      'a key that is no ASCII',
+      'a key that is not ASCII',
       'version: 1\nmodels:\n  caf\u0065\u0301: 1\n  caf\u00e9: 1\n',
       ['3:3 SC206', '4:3 SC206'],
     ],
     ['an alias', 'version: 1\nx-a: &a 1\nx-b: *a\n', ['2:6 SC106', '3:6 SC106']],
-    ['an alias of nothing', 'x-a: *nothing\n', ['1:6 SC106']],
+    ['an alias without an anchor', 'x-a: *nothing\n', ['1:6 SC106']],
     ['an alias of itself', 'x-a: &a [*a]\n', ['1:6 SC106', '1:10 SC106']],
     ['a tag', 'x-a: !!js/function "x"\n', ['1:6 SC107']],
-    ['a tag of its own', 'x-a: !foo x\n', ['1:6 SC107']],
+    ['a custom tag', 'x-a: !foo x\n', ['1:6 SC107']],
     ['a standard tag', 'x-a: !!set {a}\n', ['1:6 SC107']],
     ['a merge key', 'x-a:\n  <<: {b: 1}\n', ['2:3 SC110']],
     ['a directive', '%YAML 1.1\n---\nx-a: yes\n', ['1:1 SC108']],
@@ -68,26 +68,26 @@ describe('text that is not a configuration', () => {
     ['not a number', 'x-a: .nan\n', ['1:6 SC115']],
     ['infinity', 'x-a: -.inf\n', ['1:6 SC115']],
     ['a colon without a space', 'version:1\nmodels: {}\n', ['1:1 SC114']],
-    ['an open quote', 'version: 1\nx-a: "b\n', ['2:6 SC114']],
-    ['an indentation that is off by one', 'models:\n  book: 1\n   author: 2\n', ['2:9 SC114']],
-    ['a bracket that closes nothing', 'x-a: ]\n', ['1:6 SC114']],
-    ['a comma after nothing', 'x-a: [,]\n', ['1:7 SC114']],
-    ['more values than any configuration', 'x-a: [' + '1,'.repeat(400_000) + ']', ['1:400003 SC117']],
-    ['500 lists in each other', `x-a: ${'['.repeat(500)}`, ['1:25 SC105']],
-    ['5,000 lists in each other', `x-a: ${'['.repeat(5000)}${']'.repeat(5000)}`, ['1:25 SC105']],
+    ['an unclosed quote', 'version: 1\nx-a: "b\n', ['2:6 SC114']],
+    ['an indentation with one space too many', 'models:\n  book: 1\n   author: 2\n', ['2:9 SC114']],
+    ['an unmatched closing bracket', 'x-a: ]\n', ['1:6 SC114']],
+    ['a comma without a value', 'x-a: [,]\n', ['1:7 SC114']],
+    ['too many values', 'x-a: [' + '1,'.repeat(400_000) + ']', ['1:400003 SC117']],
+    ['500 nested lists', `x-a: ${'['.repeat(500)}`, ['1:25 SC105']],
+    ['5,000 nested lists', `x-a: ${'['.repeat(5000)}${']'.repeat(5000)}`, ['1:25 SC105']],
     [
-      '1,000 mappings in each other',
+      '1,000 nested mappings',
       Array.from({ length: 1000 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join(''),
       ['21:22 SC105'],
     ],
-    ['21 lists in each other on one line', `${'- '.repeat(21)}a\n`, ['1:41 SC105']],
+    ['21 nested lists on one line', `${'- '.repeat(21)}a\n`, ['1:41 SC105']],
   ])('%s is rejected', (_name, text, expected) => {
     const found = mistakesOf(text)
     expect(found.filter((mistake) => expected.includes(mistake))).toEqual(expected)
     if (/SC1/.test(expected[0] ?? '')) expect(found).toEqual(expected)
   })
 
-  test('a file of errors is read up to the thousandth', () => {
+  test('at most 1000 syntax errors are reported', () => {
     expect(mistakesOf('x-a: [' + '*a, '.repeat(1200) + ']\n')).toHaveLength(1000)
   })
 
@@ -97,13 +97,13 @@ describe('text that is not a configuration', () => {
     ['lone CR', 'version: 1\rmodels: {}\r'],
     ['trailing spaces', 'version: 1   \nmodels: {}   \n'],
     ['an octal number in a note', 'version: 1\nx-note: 0o17\n'],
-    ['a document mark at the start', '---\nversion: 1\n'],
+    ['a document marker at the start', '---\nversion: 1\n'],
     ['20 levels', `version: 1\nx-note: ${'['.repeat(19)}${']'.repeat(19)}\n`],
   ])('%s is accepted', (_name, text) => {
     expect(mistakesOf(text)).toEqual([])
   })
 
-  test('a position after lone CRs counts lines', () => {
+  test('lone CRs count as line ends in positions', () => {
     expect(mistakesOf('version: 1\rx-a: *b\r')).toEqual(['2:6 SC106'])
   })
 
@@ -119,18 +119,18 @@ describe('text that is not a configuration', () => {
     ['UTF-32', bytes([0xff, 0xfe, 0, 0, 0x61]), '1:1 to 1:1', 'the file is encoded as UTF-32 (little-endian)', UTF8],
     ['UTF-32BE', bytes([0, 0, 0xfe, 0xff, 0]), '1:1 to 1:1', 'the file is encoded as UTF-32 (big-endian)', UTF8],
     [
-      'one byte too many',
+      'one byte above the limit',
       bytes('#'.repeat(1024 * 1024 + 1)),
       '1:1 to 1:1',
       'the file has more than 1048576 bytes',
       ['1 MiB is the limit'],
     ],
     ['Latin-1', bytes('a: caf', [0xe9], ' # b\n'), '1:7 to 1:8', invalid('e9', 6), UTF8],
-    ['Latin-1 behind longer characters', bytes('a: é€😀', [0xe9], '\n'), '1:7 to 1:8', invalid('e9', 12), UTF8],
-    ['Latin-1 behind a mark', bytes([0xef, 0xbb, 0xbf], 'a: ', [0xe9]), '1:4 to 1:5', invalid('e9', 6), UTF8],
-    ['a byte that stands alone', bytes('a\nb', [0x80]), '2:2 to 2:3', invalid('80', 3), UTF8],
-    ['a small byte where more belongs', bytes([0xc3, 0x09]), '1:1 to 1:2', invalid('c3', 0), UTF8],
-    ['half a character at the end', bytes('ab', [0xf0, 0x9f]), '1:3 to 1:4', invalid('f0', 2), UTF8],
+    ['Latin-1 after multi-byte characters', bytes('a: é€😀', [0xe9], '\n'), '1:7 to 1:8', invalid('e9', 12), UTF8],
+    ['Latin-1 after a byte order mark', bytes([0xef, 0xbb, 0xbf], 'a: ', [0xe9]), '1:4 to 1:5', invalid('e9', 6), UTF8],
+    ['a lone continuation byte', bytes('a\nb', [0x80]), '2:2 to 2:3', invalid('80', 3), UTF8],
+    ['an ASCII byte instead of a continuation byte', bytes([0xc3, 0x09]), '1:1 to 1:2', invalid('c3', 0), UTF8],
+    ['an incomplete character at the end', bytes('ab', [0xf0, 0x9f]), '1:3 to 1:4', invalid('f0', 2), UTF8],
     ['NUL', bytes('a: "b\u0000"'), '1:6 to 1:7', hidden('0000'), ESCAPE],
     ['BEL', bytes('\u0008'), '1:1 to 1:2', hidden('0008'), ESCAPE],
     ['VT', bytes('a\n\u000b'), '2:1 to 2:2', hidden('000B'), ESCAPE],
@@ -141,9 +141,9 @@ describe('text that is not a configuration', () => {
     ['IND', bytes('\u0084'), '1:1 to 1:2', hidden('0084'), ESCAPE],
     ['SSA', bytes('\u0086'), '1:1 to 1:2', hidden('0086'), ESCAPE],
     ['APC', bytes('\u009f'), '1:1 to 1:2', hidden('009F'), ESCAPE],
-    ['a mark inside the text', bytes('a\ufeff'), '1:2 to 1:3', hidden('FEFF'), ESCAPE],
-    ['no character', bytes('\uffff'), '1:1 to 1:2', hidden('FFFF'), ESCAPE],
-  ])('%s is named at its position', (_what, text, place, message, help) => {
+    ['a byte order mark inside the text', bytes('a\ufeff'), '1:2 to 1:3', hidden('FEFF'), ESCAPE],
+    ['a noncharacter', bytes('\uffff'), '1:1 to 1:2', hidden('FFFF'), ESCAPE],
+  ])('%s is reported at its position', (_what, text, place, message, help) => {
     const [found, ...others] = checkText(text) as Diagnostic[]
     const at = ({ line, column }: { readonly line: number; readonly column: number }) => `${line}:${column}`
     expect(others).toEqual([])
@@ -152,10 +152,10 @@ describe('text that is not a configuration', () => {
   })
 
   test.each([
-    ['NEL and a space that does not break', '# a\u0085\u00a0b'],
-    ['as many bytes as there may be', '#'.repeat(1024 * 1024 - 11)],
-    ['a mark at the start', '\ufeff# a'],
-  ])('%s is text', (_what, text) => {
+    ['NEL and a no-break space', '# a\u0085\u00a0b'],
+    ['the maximum number of bytes', '#'.repeat(1024 * 1024 - 11)],
+    ['a byte order mark at the start', '\ufeff# a'],
+  ])('%s is valid', (_what, text) => {
     expect(mistakesOf(`${text}\nversion: 1`)).toEqual([])
   })
 
@@ -171,8 +171,8 @@ describe('a field', () => {
     ['of an unknown type', 'type: strng', ['6:18 SC205']],
     ['with text for a boolean', 'type: string, nullable: no', ['6:36 SC203']],
     ['with text for a number', 'type: string, max: "100"', ['6:31 SC203']],
-    ['with a number in the style of Python', 'type: string, max: 1_000', ['6:31 SC203']],
-    ['with a number that is not whole', 'type: string, max: 1.5', ['6:31 SC203']],
+    ['with underscores in a number', 'type: string, max: 1_000', ['6:31 SC203']],
+    ['with a fraction for an integer', 'type: string, max: 1.5', ['6:31 SC203']],
     ['with a negative length', 'type: string, max: -1', ['6:31 SC207']],
     ['with a minimum above the maximum', 'type: string, min: 5, max: 4', ['6:39 SC304']],
     ['with a maximum below the minimum', 'type: string, max: 4, min: 5', ['6:39 SC304']],
@@ -182,21 +182,25 @@ describe('a field', () => {
     ['read-only and write-only', 'type: string, read_only: true, write_only: true', ['6:43 SC304']],
     ['private and read-only', 'type: string, private: true, read_only: true', ['6:41 SC304']],
     ['automatic with a default', 'type: timestamp, auto: on_create, default: { function: now }', ['6:46 SC304']],
-    ['automatic without being a time', 'type: string, auto: on_create', ['6:26 SC315']],
+    ['automatic although it is not a timestamp', 'type: string, auto: on_create', ['6:26 SC315']],
     ['with a default of another type', 'type: integer, default: many', ['6:36 SC314']],
     ['with a default that is too long', 'type: string, max: 3, default: many', ['6:43 SC314']],
     ['with a default out of range', 'type: integer, default: 3000000000', ['6:36 SC314']],
-    ['with SQL as a default of a time', 'type: timestamp, default: now(); drop', ['6:38 SC314']],
+    ['with SQL as the default of a timestamp', 'type: timestamp, default: now(); drop', ['6:38 SC314']],
     ['with an unknown function', 'type: timestamp, default: { function: today }', ['6:50 SC204']],
-    ['with the function of another type', 'type: string, default: { function: now }', ['6:47 SC315']],
-    ['with null as a default', 'type: string, default: null', ['6:26 SC314']],
+    ['with a function for another type', 'type: string, default: { function: now }', ['6:47 SC315']],
+    ['with null as the default', 'type: string, default: null', ['6:26 SC314']],
     ['with an invalid pattern', 'type: string, pattern: "("', ['6:35 SC304']],
     ['with a pattern of catastrophic cost', 'type: string, pattern: "(a+)+$"', ['6:35 SC304']],
     ['with a pattern of 10 kB', `type: string, pattern: "${'a'.repeat(10_000)}"`, ['6:35 SC207']],
     ['with no choices', 'type: choice, choices: []', ['6:35 SC207']],
-    ['with a choice twice', 'type: choice, choices: [a, b, a]', ['6:42 SC207']],
+    ['with a duplicate choice', 'type: choice, choices: [a, b, a]', ['6:42 SC207']],
     ['related to a missing model', 'type: belongs_to, model: boook', ['6:37 SC306']],
-    ['set to null that is not nullable', 'type: belongs_to, model: book, on_delete: set_null', ['6:54 SC304']],
+    [
+      'with `set_null` although it is not nullable',
+      'type: belongs_to, model: book, on_delete: set_null',
+      ['6:54 SC304'],
+    ],
   ])('%s is rejected', (_name, options, expected) => {
     expect(mistakesOf(withField(options))).toEqual(expected)
   })
@@ -207,13 +211,13 @@ describe('a field', () => {
       `type: choice, choices: [${Array.from({ length: 10_000 }, (_, index) => `c${index}`).join(', ')}]`,
     ],
     ['a relation to its own model', 'type: belongs_to, model: book'],
-    ['null as a default of a nullable field', 'type: string, nullable: true, default: null'],
-    ['text that looks like a function as a default', 'type: string, default: now()'],
+    ['null as the default of a nullable field', 'type: string, nullable: true, default: null'],
+    ['text that looks like a function as the default', 'type: string, default: now()'],
   ])('%s is accepted', (_name, options) => {
     expect(mistakesOf(withField(options))).toEqual([])
   })
 
-  test('with an empty body is rejected at its name', () => {
+  test('without a body is rejected at its name', () => {
     expect(mistakesOf(withFields('f:'))).toEqual(['6:7 SC203'])
   })
 
@@ -286,38 +290,42 @@ describe('a model', () => {
       ['5:16 SC305'],
     ],
     [
-      'with an index twice',
+      'with a duplicate index',
       '  a:\n    fields: { id: { type: bigint, primary_key: true } }\n    indexes: [[id], [id]]\n',
       ['5:21 SC316'],
     ],
     [
-      'with the table of another',
+      'with the table of another model',
       '  a: { fields: { id: { type: bigint, primary_key: true } } }\n  b: { table: a, fields: { id: { type: bigint, primary_key: true } } }\n',
       ['4:15 SC308'],
     ],
     [
-      'with the table of the journal',
+      'with the journal as its table',
       `  a: { table: ${JOURNAL}, fields: { id: { type: bigint, primary_key: true } } }\n`,
       ['3:15 SC308'],
     ],
-    ['named as the journal', `  ${JOURNAL}: { fields: { id: { type: bigint, primary_key: true } } }\n`, ['3:3 SC308']],
     [
-      'with a table named as the index of the journal',
+      'named like the journal',
+      `  ${JOURNAL}: { fields: { id: { type: bigint, primary_key: true } } }\n`,
+      ['3:3 SC308'],
+    ],
+    [
+      'with a table named like the index of the journal',
       `  a: { table: ${JOURNAL}_pkey, fields: { id: { type: bigint, primary_key: true } } }\n`,
       ['3:15 SC308'],
     ],
     [
-      'with a former table that is there',
+      'with a former table that still exists',
       '  a: { renamed_from: b, fields: { id: { type: bigint, primary_key: true } } }\n  b: { fields: { id: { type: bigint, primary_key: true } } }\n',
       ['3:22 SC304'],
     ],
     [
-      'with a former field that is there',
+      'with a former field that still exists',
       '  a: { dropped: [b], fields: { id: { type: bigint, primary_key: true }, b: { type: date } } }\n',
       ['3:18 SC304'],
     ],
     [
-      'with a former field twice',
+      'with a former field named twice',
       '  a: { fields: { id: { type: bigint, primary_key: true }, b: { type: date, renamed_from: c } }, dropped: [c] }\n',
       ['3:107 SC316'],
     ],
@@ -340,40 +348,48 @@ describe('a model', () => {
 describe('a resource', () => {
   test.each([
     ['an unknown model', '    x-a: 1\n  other: { model: boook, path: /other/ }\n', '13:19 SC306'],
-    ['the path of another', '  other: { model: book, path: /books/ }\n', '12:31 SC309'],
+    ['the path of another resource', '  other: { model: book, path: /books/ }\n', '12:31 SC309'],
     ['a filter on a missing field', '    filterable: [titel]\n', '12:18 SC305'],
     ['a filter on a private field', '    filterable: { secret: [exact] }\n', '12:19 SC311'],
     ['an unknown lookup', '    filterable: { title: [exactly] }\n', '12:27 SC204'],
-    ['a lookup that the type does not have', '    filterable: { title: [gt] }\n', '12:27 SC312'],
-    ['an order by a private field', '    orderable: [secret]\n', '12:17 SC311'],
-    ['its own order by a private field', '    default_order: [-secret]\n', '12:21 SC311'],
-    ['an order by a field twice', '    default_order: [title, -title]\n', '12:28 SC316'],
+    ['a lookup that the field type does not have', '    filterable: { title: [gt] }\n', '12:27 SC312'],
+    ['ordering by a private field', '    orderable: [secret]\n', '12:17 SC311'],
+    ['a default order by a private field', '    default_order: [-secret]\n', '12:21 SC311'],
+    ['a default order that names a field twice', '    default_order: [title, -title]\n', '12:28 SC316'],
     ['an unknown operation', '    operations: [lst]\n', '12:18 SC204'],
     ['no operations', '    operations: []\n', '12:17 SC207'],
     ['`read_only` with `operations`', '    read_only: true\n    operations: [list]\n', '13:5 SC304'],
     ['a page size above its maximum', '    pagination: { max_page_size: 5 }\n', '12:34 SC304'],
     ['a page size of 0', '    pagination: { page_size: 0 }\n', '12:30 SC207'],
-    ['a page size without pages', '    pagination: { style: none, page_size: 5 }\n', '12:32 SC319'],
-    ['an unknown style', '    pagination: { style: pages }\n', '12:26 SC204'],
-    ['a link that is no relation', '    links: { title: book-detail }\n', '12:14 SC311'],
-    ['its own address without `retrieve`', '    operations: [list]\n    url: true\n', '13:5 SC320'],
-    ['versions where nothing changes', '    read_only: true\n    concurrency: required\n', '13:5 SC319'],
-    ['versions that nobody is told', '    operations: [create, destroy]\n    concurrency: required\n', '13:5 SC320'],
-    ['a time for answers that are not kept', '    idempotency_hours: 4\n', '12:5 SC319'],
-    ['a time that no answer is kept', '    idempotency: optional\n    idempotency_hours: 0\n', '13:24 SC207'],
-    ['a key that is not known', '    filterble: [title]\n', '12:5 SC201'],
+    ['a page size without pagination', '    pagination: { style: none, page_size: 5 }\n', '12:32 SC319'],
+    ['an unknown pagination style', '    pagination: { style: pages }\n', '12:26 SC204'],
+    ['a link for a field that is not a relation', '    links: { title: book-detail }\n', '12:14 SC311'],
+    ['`url` without `retrieve`', '    operations: [list]\n    url: true\n', '13:5 SC320'],
+    ['`concurrency` on a read-only resource', '    read_only: true\n    concurrency: required\n', '13:5 SC319'],
+    [
+      '`concurrency` without an operation that returns an ETag',
+      '    operations: [create, destroy]\n    concurrency: required\n',
+      '13:5 SC320',
+    ],
+    ['`idempotency_hours` without `idempotency`', '    idempotency_hours: 4\n', '12:5 SC319'],
+    ['`idempotency_hours` of 0', '    idempotency: optional\n    idempotency_hours: 0\n', '13:24 SC207'],
+    ['an unknown key', '    filterble: [title]\n', '12:5 SC201'],
     ['an unknown dialect', '    dialect: jsonserver\n', '12:14 SC204'],
-    ['a style that its dialect replaces', '    dialect: crud\n    pagination: { style: cursor }\n', '13:19 SC319'],
-    ['no count where its dialect has one', '    dialect: page\n    pagination: { count: none }\n', '13:19 SC319'],
-    ['an unknown treatment of parameters', '    unknown_query: allow\n', '12:20 SC204'],
+    [
+      'a pagination style that its dialect overrides',
+      '    dialect: crud\n    pagination: { style: cursor }\n',
+      '13:19 SC319',
+    ],
+    ['no count although its dialect has one', '    dialect: page\n    pagination: { count: none }\n', '13:19 SC319'],
+    ['an unknown value of `unknown_query`', '    unknown_query: allow\n', '12:20 SC204'],
   ])('with %s is rejected', (_name, lines, expected) => {
     expect(mistakesOf(withResource(lines))).toEqual([expected])
   })
 
   test.each([
-    ['the dialect of all', 'api: { dialect: crud }\n', ['13:19 SC319']],
-    ['no dialect at a mount', 'mounts: [{ path: /a, dialect: plain }]\napi: { dialect: crud }\n', []],
-  ])('may set a style unless a dialect replaces it: %s', (_name, lines, expected) => {
+    ['a dialect for all resources', 'api: { dialect: crud }\n', ['13:19 SC319']],
+    ['the plain dialect at a mount', 'mounts: [{ path: /a, dialect: plain }]\napi: { dialect: crud }\n', []],
+  ])('may set a pagination style unless a dialect overrides it: %s', (_name, lines, expected) => {
     const text = withResource('    pagination: { style: limit_offset }\n')
     expect(mistakesOf(text.replace('version: 1\n', `version: 1\n${lines}`))).toEqual(expected)
   })
@@ -397,7 +413,7 @@ describe('a resource', () => {
     },
   )
 
-  test('that creates records without a required field is rejected at the field', () => {
+  test('that creates records is rejected at a required field that bodies cannot set', () => {
     const text = withFields(
       'secret: { type: string, private: true }',
       'resources:\n  book: { model: book, path: /books/ }\n',
@@ -406,7 +422,7 @@ describe('a resource', () => {
     expect(mistakesOf(text.replace('/books/', '/books/, read_only: true'))).toEqual([])
   })
 
-  test('can only link to a resource with single records', () => {
+  test('can only link to a resource that retrieves records', () => {
     const text = (links: string) =>
       withFields(
         'parent: { type: belongs_to, model: book }',
@@ -438,23 +454,23 @@ describe('other origins', () => {
   )
 
   test.each([
-    ['no list', 'credentials: true', '3:3 SC202'],
-    ['an empty list', 'origins: []', '3:20 SC207'],
-    ['a host alone', 'origins: [app.example]', '3:21 SC206'],
-    ['a slash at the end', 'origins: ["https://app.example/"]', '3:21 SC206'],
-    ['upper case', 'origins: ["https://App.example"]', '3:21 SC206'],
-    ["the scheme's own port", 'origins: ["https://app.example:443"]', '3:21 SC206'],
+    ['no origins', 'credentials: true', '3:3 SC202'],
+    ['an empty list of origins', 'origins: []', '3:20 SC207'],
+    ['a host without a scheme', 'origins: [app.example]', '3:21 SC206'],
+    ['a trailing slash', 'origins: ["https://app.example/"]', '3:21 SC206'],
+    ['uppercase letters', 'origins: ["https://App.example"]', '3:21 SC206'],
+    ['the default port of the scheme', 'origins: ["https://app.example:443"]', '3:21 SC206'],
     ['a pattern', 'origins: ["https://*.example"]', '3:21 SC206'],
     ['`null`', 'origins: ["null"]', '3:21 SC206'],
-    ['everybody with credentials', 'origins: ["*"], credentials: true', '3:21 SC304'],
-    ['everybody and somebody', 'origins: ["https://app.example", "*"]', '3:44 SC319'],
-    ['a header that is none', 'origins: ["*"], headers: ["X: 1"]', '3:37 SC206'],
+    ['every origin with credentials', 'origins: ["*"], credentials: true', '3:21 SC304'],
+    ['both every origin and a listed one', 'origins: ["https://app.example", "*"]', '3:44 SC319'],
+    ['an invalid header name', 'origins: ["*"], headers: ["X: 1"]', '3:37 SC206'],
   ])('with %s is rejected', (_name, members, expected) => {
     expect(mistakesOf(withCors(members))).toEqual([expected])
   })
 })
 
-describe('a text that is nested too deeply', () => {
+describe('a file that is nested too deeply', () => {
   let project: Project | undefined
 
   afterEach(async () => {
@@ -484,12 +500,12 @@ describe('a mount', () => {
 
   test.each([
     ['without a path', '[{ dialect: crud }]', ['2:10 SC202']],
-    ['with a slash at the end', '[{ path: /a/ }]', ['2:18 SC206']],
+    ['with a trailing slash', '[{ path: /a/ }]', ['2:18 SC206']],
     ['at the root', '[{ path: "" }]', ['2:18 SC206']],
     ['with an unknown dialect', '[{ path: /a, dialect: rest }]', ['2:31 SC204']],
     ['at the prefix', '[{ path: /api }]', ['2:18 SC309']],
-    ['at another', '[{ path: /a }, { path: /a, dialect: crud }]', ['2:32 SC309']],
-    ['whose routes would be called as those of another', '[{ path: /a/b }, { path: /a-b }]', ['2:34 SC309']],
+    ['at the path of another mount', '[{ path: /a }, { path: /a, dialect: crud }]', ['2:32 SC309']],
+    ['whose route names clash with those of another mount', '[{ path: /a/b }, { path: /a-b }]', ['2:34 SC309']],
   ])('%s is rejected', (_name, items, expected) => {
     expect(mistakesOf(mounts(items))).toEqual(expected)
   })

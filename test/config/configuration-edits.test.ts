@@ -84,16 +84,19 @@ describe('a field for a column that is only in the database', () => {
     ['text', 'now()'],
     ['integer', "'1'::text"],
     ['integer', '1.5'],
-  ])('of the type %s with the default %s has no words, because its field could not have it', (type, sql) => {
-    expect(declareField(before, FILE, { ...column, type, default: sql })).toBeUndefined()
-  })
+  ])(
+    'of the type %s with the default %s cannot be expressed, because its field could not have this default',
+    (type, sql) => {
+      expect(declareField(before, FILE, { ...column, type, default: sql })).toBeUndefined()
+    },
+  )
 
   test.each<[type: string, labels: readonly string[] | null, spelled: string]>([
     ['smallint', null, 'type: integer, minimum: -32768, maximum: 32767'],
     ['real', null, 'type: float'],
     ['timestamp(6) with time zone', null, 'type: timestamp'],
     ['mood', ['sad', 'so so'], 'type: choice, choices: [sad, "so so"]'],
-  ])('of the type %s is written as introspection writes it', (type, labels, spelled) => {
+  ])('of the type %s is written as by introspection', (type, labels, spelled) => {
     const written = declareField(before, FILE, { ...column, type, labels })
     expect(written).toBe(`${before}      tmp: { ${spelled}, nullable: true, private: true }\n`)
     expect(isRight(written)).toBe(true)
@@ -138,27 +141,27 @@ describe('a field for a column that is only in the database', () => {
 
   test.each<[what: string, before: string, after: string]>([
     [
-      'behind the last field and its comment',
+      'after the last field and its comment',
       `version: 1\nmodels:\n  other:\n    fields:\n${KEY}  book:\n    fields:\n${KEY}      at: { type: date } # when\n\n  # more\nplugins: []\n`,
       `version: 1\nmodels:\n  other:\n    fields:\n${KEY}  book:\n    fields:\n${KEY}      at: { type: date } # when\n      ${added}\n\n  # more\nplugins: []\n`,
     ],
     [
-      'behind a field of several lines',
+      'after a field on several lines',
       `version: 1\nmodels:\n  book:\n    fields:\n${KEY}      at:\n        type: date\n\n    indexes: [[at]]\n`,
       `version: 1\nmodels:\n  book:\n    fields:\n${KEY}      at:\n        type: date\n      ${added}\n\n    indexes: [[at]]\n`,
     ],
     [
-      'at the end of a file without a last line end',
+      'at the end of a file without a final line break',
       `version: 1\nmodels:\n  book:\n    fields:\n${KEY}`.trimEnd(),
       `version: 1\nmodels:\n  book:\n    fields:\n${KEY}      ${added}`,
     ],
     [
-      'within braces',
+      'inside braces',
       `version: 1\nmodels:\n  book: { fields: { id: { type: bigint, primary_key: true } } } # all\n`,
       `version: 1\nmodels:\n  book: { fields: { id: { type: bigint, primary_key: true }, ${added} } } # all\n`,
     ],
     [
-      'to the model of the table, whatever that is called',
+      'to the model of the table, whatever its name',
       `version: 1\nmodels:\n  other:\n    fields:\n${KEY}  tome:\n    table: book\n    fields:\n${KEY}`,
       `version: 1\nmodels:\n  other:\n    fields:\n${KEY}  tome:\n    table: book\n    fields:\n${KEY}      ${added}\n`,
     ],
@@ -184,7 +187,7 @@ describe('a resource', () => {
   const resource = (indent: string) => spellResource(author).resources.replace(/^/gm, indent)
   const BOOK = `  book:\n    fields:\n${KEY}`
 
-  test('is written in lines that start at the margin', () => {
+  test('is written without indentation', () => {
     expect(spellResource(author)).toEqual({
       models: `author:\n  table: authors\n  fields:\n    id: { type: bigint, primary_key: true }\n    born: { type: date, nullable: true }`,
       resources: `author:\n  model: author\n  path: /authors/`,
@@ -193,22 +196,22 @@ describe('a resource', () => {
 
   test.each<[what: string, before: string, after: string]>([
     [
-      'at the ends of both mappings',
+      'at the end of both mappings',
       `version: 1\nmodels:\n${BOOK}\nresources:\n  book: { model: book, path: /books/ } # all\n`,
       `version: 1\nmodels:\n${BOOK}\n${model('  ')}\n\nresources:\n  book: { model: book, path: /books/ } # all\n\n${resource('  ')}\n`,
     ],
     [
-      'as the first of either',
+      'as the first model and the first resource',
       'version: 1\n\n\n',
       `version: 1\n\nmodels:\n${model('  ')}\n\nresources:\n${resource('  ')}\n`,
     ],
     [
-      'into a file of nothing but comments',
+      'into a file with only comments',
       '# ours\n',
       `# ours\n\nmodels:\n${model('  ')}\n\nresources:\n${resource('  ')}\n`,
     ],
     [
-      'with the indentation of the others',
+      'with the indentation of the other resources',
       `version: 1\nmodels:\n    book:\n        fields:\n    ${KEY}resources:\n    book: { model: book, path: /books/ }`,
       `version: 1\nmodels:\n    book:\n        fields:\n    ${KEY}\n${model('    ')}\nresources:\n    book: { model: book, path: /books/ }\n\n${resource('    ')}\n`,
     ],
@@ -226,16 +229,16 @@ describe('a resource', () => {
   })
 
   test.each<[what: string, text: string]>([
-    ['cannot be read', `version: 1\nmodels:\n${BOOK}  - x\n`],
+    ['cannot be parsed', `version: 1\nmodels:\n${BOOK}  - x\n`],
     ['has a model of that name', `version: 1\nmodels:\n${BOOK.replace('book', 'author')}`],
     ['has a resource of that name', `version: 1\nresources:\n  author: { model: book, path: /x/ }\n`],
     [
       'has its models on one line',
       'version: 1\nmodels: { book: { fields: { id: { type: bigint, primary_key: true } } } }\n',
     ],
-    ['has its models behind a bracket', 'version: 1\nmodels: {\n  book: { fields: { id: { type: bigint } } } }\n'],
+    ['has its models inside braces', 'version: 1\nmodels: {\n  book: { fields: { id: { type: bigint } } } }\n'],
     ['has its resources on one line', `version: 1\nresources: { book: { model: book, path: /books/ } }\n`],
-    ['has no models in its models', 'version: 1\nmodels: {}\n'],
+    ['has an empty mapping of models', 'version: 1\nmodels: {}\n'],
   ])('is not written into a file that %s', (_what, text) => {
     expect(declareResource(text, FILE, author)).toBeUndefined()
   })
@@ -246,19 +249,19 @@ describe('a former name', () => {
 
   test.each<[what: string, rename: string, before: string, after: string]>([
     [
-      'of a field within braces',
+      'of a field inside braces',
       'books.size:pages',
       `  book:\n    table: books\n    fields:\n${KEY}      pages:   { type: integer,  minimum: 1 }   # how many\n`,
       `  book:\n    table: books\n    fields:\n${KEY}      pages:   { renamed_from: size, type: integer,  minimum: 1 }   # how many\n`,
     ],
     [
-      'of a field within braces of several lines',
+      'of a field inside braces on several lines',
       'book.size:pages',
       `  book:\n    fields:\n${KEY}      pages: {\n        type: integer }\n`,
       `  book:\n    fields:\n${KEY}      pages: {\n        renamed_from: size, type: integer }\n`,
     ],
     [
-      'of a field on a line of its own',
+      'of a field in block style',
       'book.size:pages',
       `  book:\n    fields:\n${KEY}      pages: # many\n        # what it is\n        type: integer # whole\n`,
       `  book:\n    fields:\n${KEY}      pages: # many\n        # what it is\n        renamed_from: size\n        type: integer # whole\n`,
@@ -270,13 +273,13 @@ describe('a former name', () => {
       `  book: # all\n    renamed_from: tomes\n    table: books # here\n    fields:\n${KEY}`,
     ],
     [
-      'of a table that is called like its model',
+      'of a table with the name of its model',
       'tomes:book',
       `  book:\r\n    fields: { id: { type: bigint, primary_key: true } }\r\n`,
       `  book:\r\n    renamed_from: tomes\r\n    fields: { id: { type: bigint, primary_key: true } }\r\n`,
     ],
     [
-      'of a table whose model is within braces',
+      'of a table whose model is inside braces',
       'tomes:book',
       '  book: { fields: { id: { type: bigint, primary_key: true } } }\n',
       '  book: { renamed_from: tomes, fields: { id: { type: bigint, primary_key: true } } }\n',

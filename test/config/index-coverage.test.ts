@@ -58,27 +58,32 @@ describe('a missing index is reported', () => {
     ],
     ['for an order', '', 'orderable: [pages]', ['indexes: [[pages, id]]']],
     ['for a default order', '', 'default_order: [-pages, -title]', ['indexes: [[pages, title, id]]']],
-    ['for the part of a default order that runs one way', '', 'default_order: [-pages, title]', ['indexes: [[pages]]']],
-    ['for a range', '', 'filterable: { pages: [gte, lt] }', ['indexes: [[pages, id]]']],
-    ['for one of several values', '', 'filterable: { pages: [in] }', ['indexes: [[pages, id]]']],
-    ['for the beginning of a text', '', 'filterable: { title: [startswith] }', ['indexes: [[title, id]]']],
-    ['for a choice of many', '', 'filterable: [year]', ['indexes: [[year, id]]']],
-    ['for the order of a relation', '', 'orderable: [author]', ['indexes: [[author, id]]']],
-    ['for an order in which nulls are many', '', 'orderable: [code]', ['indexes: [[code, id]]']],
     [
-      'for the order of a cursor',
+      'for the part of a default order that has one direction',
+      '',
+      'default_order: [-pages, title]',
+      ['indexes: [[pages]]'],
+    ],
+    ['for a range', '', 'filterable: { pages: [gte, lt] }', ['indexes: [[pages, id]]']],
+    ['for a filter on several values', '', 'filterable: { pages: [in] }', ['indexes: [[pages, id]]']],
+    ['for a filter on the start of a text', '', 'filterable: { title: [startswith] }', ['indexes: [[title, id]]']],
+    ['for a choice with many values', '', 'filterable: [year]', ['indexes: [[year, id]]']],
+    ['for the order of a relation', '', 'orderable: [author]', ['indexes: [[author, id]]']],
+    ['for an order by a nullable unique field', '', 'orderable: [code]', ['indexes: [[code, id]]']],
+    [
+      'for the order of a cursor list',
       '',
       'orderable: [read_on], pagination: { style: cursor }',
       ['indexes: [[read_on, id]]'],
     ],
     [
-      'for the filter of a list that is not paged',
+      'for a filter of an unpaged list',
       '',
       'filterable: [pages], pagination: { style: none }',
       ['indexes: [[pages, id]]'],
     ],
     [
-      'where the one there is starts with another field',
+      'where the existing index starts with another field',
       '[[pages, title, id]]',
       'orderable: [pages], filterable: [title]',
       [
@@ -86,9 +91,9 @@ describe('a missing index is reported', () => {
         'indexes: [[pages, title, id], [pages, id], [title, id]]',
       ],
     ],
-    ['beside those below each other', '\n      - [title, id]', 'orderable: [title, pages]', ['- [pages, id]']],
+    ['next to indexes on separate lines', '\n      - [title, id]', 'orderable: [title, pages]', ['- [pages, id]']],
     [
-      'beside a unique one',
+      'next to a unique index',
       '[{ fields: [author, title], unique: true }]',
       'orderable: [pages]',
       ['indexes: [{ fields: [author, title], unique: true }, [pages, id]]'],
@@ -97,7 +102,7 @@ describe('a missing index is reported', () => {
     expect(await additions(indexes, resource)).toEqual(lines)
   })
 
-  test('once for an order, a default order and a filter that it serves together', async () => {
+  test('once for an order, a default order and a filter that it would serve', async () => {
     const warnings = await warningsOf(config('', 'filterable: [title], orderable: [title], default_order: [title]'))
     expect(warnings.map(({ message }) => message)).toEqual([
       'no index serves `ordering=title`: every page sorts the whole table',
@@ -113,7 +118,7 @@ describe('a missing index is reported', () => {
     ])
   })
 
-  test('if long values do not fit in it', async () => {
+  test('with advice to limit a field whose values may be too long for an index', async () => {
     const [warning] = await warningsOf(config('', 'orderable: [notes]'))
     expect(warning?.help).toEqual([
       'add under `models.book`: `indexes: [[notes, id]]`',
@@ -130,8 +135,8 @@ describe('nothing is reported for', () => {
     ['a filter on few values', '', 'filterable: { state: [exact, in], lendable: [exact] }'],
     ['a filter on null', '', 'filterable: { pages: [isnull] }'],
     ['a filter that no index serves', '', 'filterable: { title: [contains, icontains], name: [startswith] }'],
-    ['an index that starts with the field of a filter', '[[pages, title]]', 'filterable: [pages]'],
-    ['the order of a list that is not paged', '', 'orderable: [pages], pagination: { style: none }'],
+    ['a filter whose field is the first of an index', '[[pages, title]]', 'filterable: [pages]'],
+    ['the order of an unpaged list', '', 'orderable: [pages], pagination: { style: none }'],
     ['a resource without a list', '', 'operations: [create, retrieve], filterable: [pages]'],
     ['an index that a filter on few values uses', '[[state, id]]', 'filterable: [state]'],
     ['an index that a filter on null uses', '[[pages]]', 'filterable: { pages: [isnull] }'],
@@ -144,12 +149,17 @@ describe('nothing is reported for', () => {
 
 describe('an unneeded index is reported', () => {
   test.each([
-    ['that no list reads by', '[[pages, id]]', 'filterable: [title, isbn], orderable: [title]', '[pages, id]'],
-    ['whose lookups are others', '[[name]]', 'filterable: { name: [contains] }', '[name]'],
+    ['that no list uses', '[[pages, id]]', 'filterable: [title, isbn], orderable: [title]', '[pages, id]'],
+    ['that does not serve the lookups of the list', '[[name]]', 'filterable: { name: [contains] }', '[name]'],
     ['of a resource without a list', '[[pages]]', 'operations: [retrieve], orderable: [pages]', '[pages]'],
-    ['that is the start of another', '[[pages, id], [pages]]', 'orderable: [pages]', '[pages]'],
-    ['on a field that is unique', '[[isbn]]', 'filterable: [isbn]', '[isbn]'],
-    ['that a unique one starts with', '[[author], { fields: [author, title], unique: true }]', '', '[author]'],
+    ['whose fields another index starts with', '[[pages, id], [pages]]', 'orderable: [pages]', '[pages]'],
+    ['on a unique field', '[[isbn]]', 'filterable: [isbn]', '[isbn]'],
+    [
+      'whose fields a unique index starts with',
+      '[[author], { fields: [author, title], unique: true }]',
+      '',
+      '[author]',
+    ],
   ])('%s', async (_name, indexes, resource, index) => {
     const warnings = (await warningsOf(config(indexes, resource))).filter(({ code }) => code === 'SC402')
     expect(warnings.map(({ message }) => /`(\[.*?\])`/.exec(message)?.[1])).toEqual([index])

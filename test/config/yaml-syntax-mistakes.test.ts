@@ -30,33 +30,28 @@ const saidOf = (text: string): readonly string[] => {
   return diagnostics.map(({ range: { start }, message }) => `${start.line}:${start.column} ${message}`)
 }
 
-test('the file below is valid', () => {
+test('the file without mistakes is valid', () => {
   expect(saidOf(LINES.join('\n'))).toEqual([])
 })
 
 test.each([
-  ['a brace that is never closed', 10, '      title: { type: string, max: 100', '10:14 this `{` is never closed'],
+  ['an unclosed brace', 10, '      title: { type: string, max: 100', '10:14 this `{` is never closed'],
   [
-    'a brace that is never closed at the end of a mapping',
+    'an unclosed brace at the end of a mapping',
     18,
     '  authors: { model: author, path: /authors/',
     '18:12 this `{` is never closed',
   ],
+  ['an unclosed brace in the last line', 22, '    filterable: { title: [exact]', '22:17 this `{` is never closed'],
+  ['an unclosed bracket', 16, '      - [title, id', '16:9 this `[` is never closed'],
+  ['a bracket closed by a brace', 16, '      - [title, id}', '16:19 `}` does not close the `[` before it'],
   [
-    'a brace that is never closed in the last line',
-    22,
-    '    filterable: { title: [exact]',
-    '22:17 this `{` is never closed',
-  ],
-  ['a bracket that is never closed', 16, '      - [title, id', '16:9 this `[` is never closed'],
-  ['a bracket that a brace closes', 16, '      - [title, id}', '16:19 `}` does not close the `[` before it'],
-  [
-    'a brace that a bracket closes',
+    'a brace closed by a bracket',
     10,
     '      title: { type: string, max: 100 ]',
     '10:39 `]` does not close the `{` before it',
   ],
-  ['a brace too many', 10, '      title: { type: string, max: 100 }}', '10:40 this bracket closes nothing'],
+  ['an unmatched closing brace', 10, '      title: { type: string, max: 100 }}', '10:40 this bracket closes nothing'],
   [
     'an unquoted brace inside text',
     6,
@@ -71,37 +66,32 @@ test.each([
     '13:23 this follows a value that has ended',
   ],
   ['a tab', 12, '\t\ttype: string', '12:1 a tab cannot indent'],
-  ['no colon', 7, '  book', '7:3 this is neither a key nor a value'],
-  ['no space after a colon', 12, '        type:string', '12:9 this is neither a key nor a value'],
-  ['no comma', 10, '      title: { type: string max: 100 }', '10:22 a key follows a value without a comma'],
+  ['a missing colon', 7, '  book', '7:3 this is neither a key nor a value'],
+  ['a missing space after a colon', 12, '        type:string', '12:9 this is neither a key nor a value'],
+  ['a missing comma', 10, '      title: { type: string max: 100 }', '10:22 a key follows a value without a comma'],
   ['two commas', 10, '      title: { type: string,, max: 100 }', '10:29 nothing stands before this comma'],
   [
-    'a line that is indented by one too many',
+    'a line indented by one space too many',
     12,
     '       type: string',
     '12:14 a key cannot follow a value in the same place',
   ],
-  ['a line that is indented by one too few', 13, '       max: 13', '13:1 the indentation does not fit what is above'],
-  ['a key that is indented like its mapping', 8, '  fields:', '15:1 the indentation does not fit what is above'],
-  [
-    'a double quote that is never closed',
-    10,
-    '      title: { type: string, label: "Title }',
-    '10:37 this quote is never closed',
-  ],
-  ['a single quote that is never closed', 13, "        label: 'Title", '13:16 this quote is never closed'],
+  ['a line indented by one space too few', 13, '       max: 13', '13:1 the indentation does not fit what is above'],
+  ['a key indented like its mapping', 8, '  fields:', '15:1 the indentation does not fit what is above'],
+  ['an unclosed double quote', 10, '      title: { type: string, label: "Title }', '10:37 this quote is never closed'],
+  ['an unclosed single quote', 13, "        label: 'Title", '13:16 this quote is never closed'],
   ['an apostrophe in single quotes', 13, "        label: 'It's'", '13:20 this follows a value that has ended'],
   ['a colon in text', 13, '        label: Note: it is', '13:16 a key cannot follow a value in the same place'],
-  ['a sign that is reserved', 13, '        label: @a', '13:16 text cannot start with this character'],
+  ['a reserved character', 13, '        label: @a', '13:16 text cannot start with this character'],
   ['a backslash in double quotes', 13, '        pattern: "^\\d+$"', '13:20 this is not an escape of double quotes'],
   [
-    'an equals sign in place of a colon',
+    'an equals sign instead of a colon',
     6,
     '      name = { type: string, max: 100 }',
     '6:22 a key cannot follow a value in the same place',
   ],
-  ['two keys in one line', 12, '        type: string max: 13', '12:15 a key cannot follow a value in the same place'],
-  ['a mark of a conflict', 6, '<<<<<<< HEAD', '6:1 this is neither a key nor a value'],
+  ['two keys on one line', 12, '        type: string max: 13', '12:15 a key cannot follow a value in the same place'],
+  ['a merge conflict marker', 6, '<<<<<<< HEAD', '6:1 this is neither a key nor a value'],
 ])('%s is reported once, at its position', (_slip, line, text, said) => {
   expect(saidOf(LINES.with(line - 1, text).join('\n'))).toEqual([said])
 })
@@ -111,7 +101,7 @@ test('tabs in every line are reported once', () => {
   expect(saidOf(tabs.join('\n'))).toEqual(['3:1 a tab cannot indent'])
 })
 
-test('a bracket in text between other brackets is one error, however long the file', () => {
+test('a stray bracket between valid brackets is one error, however long the file is', () => {
   const fields = Array.from({ length: 100 }, (_, at) => `      f${at}: { type: string, label: a {b }`)
   expect(saidOf([...LINES.slice(0, 5), ...fields].join('\n'))).toEqual(['6:36 `{` follows text that is not quoted'])
 })

@@ -102,7 +102,7 @@ describe('seed', () => {
 
   test.each([
     {
-      what: 'every broken rule, with its line and field',
+      what: 'every violated rule, with its line and field',
       file: 'bad.yaml',
       text: 'author:\n  - { id: 7, name: "" }\n  - { id: 8, name: Eve, nmae: x }\n  - 9\n',
       says: [
@@ -113,7 +113,7 @@ describe('seed', () => {
       ],
     },
     {
-      what: 'what the database refuses, with the line of the record',
+      what: 'records that the database rejects, with their lines',
       file: 'author.ndjson',
       text: '{"id":70,"name":"Ok"}\n{"id":71,"name":"George"}\n{"id":72,"name":"Lost","mentor":999}\n',
       says: [
@@ -122,13 +122,13 @@ describe('seed', () => {
       ],
     },
     {
-      what: 'a record that stands twice',
+      what: 'a duplicate record',
       file: 'author.json',
       text: '{"author": [\n {"id": 80, "name": "A"},\n {"id": 80, "name": "B"}\n]}',
       says: ['author.json:3: `id` is that of line 2, too; each record may appear only once'],
     },
     {
-      what: 'a record that stands twice, far apart',
+      what: 'a duplicate record far from the first',
       file: 'author.csv',
       text: `id,name\n${Array.from({ length: 600 }, (_, index) => `${1000 + (index % 599)},n${index}\n`).join('')}`,
       says: ['author.csv:601: this record appears in the file twice; each record may appear only once'],
@@ -140,50 +140,50 @@ describe('seed', () => {
       says: ['author.jsonl:1: id: Id identifies existing records and is required'],
     },
     {
-      what: 'a key of two records',
+      what: 'a key that is not unique',
       file: 'unkeyed.yaml',
       text: 'resource: book\nkey: title\nrecords:\n  - { title: A }\n',
       says: ['unkeyed.yaml:1: several records may have the same title; a key is one of: id | isbn | shelf, title'],
     },
     {
-      what: 'a resource that is none',
+      what: 'an unknown resource',
       file: 'autor.csv',
       text: 'id\n1\n',
       says: ['autor.csv:1: no resource or model is named "autor"; a resource with a similar name exists: `author`'],
     },
     {
-      what: 'a broken cell',
+      what: 'an invalid cell',
       file: 'author.csv',
       text: 'id,name\none,x\n',
       says: ['author.csv:2: id: Id must be an integer'],
     },
     {
-      what: 'a broken row',
+      what: 'a row with too few cells',
       file: 'author.csv',
       text: 'id,name\n1\n',
       says: ['author.csv:2: the row has 1 cells, and the first row 2'],
     },
     {
-      what: 'a quote that is never closed',
+      what: 'an unclosed quote',
       file: 'author.csv',
       text: 'id,name\n1,"x\n',
       says: ['author.csv:3: the quoted cell'],
     },
     {
-      what: 'a broken line',
+      what: 'an invalid line',
       file: 'author.ndjson',
       text: '{"id":1,\n',
       says: ['author.ndjson:1: the record is not valid JSON'],
     },
-    { what: 'broken YAML', file: 'x.yaml', text: 'author: [\n', says: ['x.yaml:'] },
+    { what: 'invalid YAML', file: 'x.yaml', text: 'author: [\n', says: ['x.yaml:'] },
     {
-      what: 'broken JSON',
+      what: 'invalid JSON',
       file: 'x.json',
       text: '{\n"author": [}',
       says: ['x.json:2: the file is not valid JSON from here on'],
     },
     {
-      what: 'a format that is none',
+      what: 'an unknown format',
       file: 'x.xml',
       text: '<a/>',
       says: ['known are .yaml, .yml, .json, .ndjson, .jsonl, .csv'],

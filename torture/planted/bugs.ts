@@ -202,7 +202,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/records/copy.ts',
     search: "'where xmin::text not in (select xmin::text from snippetctl_migrations)'",
     replace: "''",
-    caughtBy: { file: 'test/cli/db-copy', test: 'replaces the rows of migrations', database: 'local' },
+    caughtBy: { file: 'test/cli/db-copy', test: 'replaces the rows that migrations created', database: 'local' },
   },
   {
     name: 'an error of a plugin has no line',
@@ -323,7 +323,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/config/yaml/document.ts',
     search: "return words.code !== 'SC114' && refused < MAX_REFUSED_TOKENS",
     replace: 'return refused < MAX_REFUSED_TOKENS',
-    caughtBy: { file: 'test/config/yaml-syntax-mistakes', test: 'is never closed', database: 'local' },
+    caughtBy: { file: 'test/config/yaml-syntax-mistakes', test: 'an unclosed', database: 'local' },
   },
   {
     name: 'a malformed URL of the database is shown',
