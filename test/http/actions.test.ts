@@ -108,18 +108,13 @@ describe('an action', () => {
 
   test.each([
     [
-      'a body that breaks rules',
+      'a body with invalid values',
       { reader: 'Annabel', days: 0 },
       400,
       { reader: expect.any(String), days: expect.any(String) },
     ],
-    ['a body without what is required', {}, 400, { reader: 'Reader is required' }],
-    [
-      'a member that is not declared',
-      { reader: 'Ann', weeks: 1 },
-      400,
-      { weeks: expect.stringContaining('reader, days') },
-    ],
+    ['a body without a required field', {}, 400, { reader: 'Reader is required' }],
+    ['an undeclared member', { reader: 'Ann', weeks: 1 }, 400, { weeks: expect.stringContaining('reader, days') }],
   ])('rejects %s', async (_case, body, status, errors) => {
     const response = await api.send('POST', '/books/1/lend/', body)
     expect([response.status, await response.json()]).toMatchObject([status, { errors }])
@@ -128,9 +123,9 @@ describe('an action', () => {
 
   test.each([
     ['a body without a Content-Type', Buffer.from('{}'), {}],
-    ['a body of nothing', '{}', JSON_TYPE],
+    ['an empty object', '{}', JSON_TYPE],
     ['a Content-Type without a body', undefined, JSON_TYPE],
-    ['no body', undefined, {}],
+    ['neither a body nor a Content-Type', undefined, {}],
   ])('accepts %s for an action without input', async (_case, body, headers: Readonly<Record<string, string>>) => {
     const sent = { method: 'POST', headers, ...(body !== undefined && { body }) }
     expect((await api.fetch('/books/clear/', sent)).status).toBe(204)
@@ -139,9 +134,9 @@ describe('an action', () => {
   test.each([
     ['members', '{"all":true}', JSON_TYPE, 400, '`all` is not a field here; nothing can be sent'],
     ['a list', '[1]', JSON_TYPE, 400, 'the body must be a JSON object'],
-    ['no JSON', '{', JSON_TYPE, 400, 'not valid JSON'],
+    ['invalid JSON', '{', JSON_TYPE, 400, 'not valid JSON'],
     ['another media type', 'all=true', { 'content-type': 'application/x-www-form-urlencoded' }, 415, 'Content-Type'],
-  ])('rejects a body of %s for an action without input', async (_case, body, headers, status, says) => {
+  ])('rejects %s as the body of an action without input', async (_case, body, headers, status, says) => {
     called = []
     const response = await api.fetch('/books/clear/', { method: 'POST', body, headers })
     expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(says)])
@@ -154,13 +149,13 @@ describe('an action', () => {
   })
 
   test.each([
-    ['no record', 'POST', '/books/7/lend/', '{"reader":"Ann"}', 404],
-    ['what is no id', 'POST', '/books/07/lend/', '{"reader":"Ann"}', 404],
-    ['a body that is no JSON', 'POST', '/books/1/lend/', '{', 400],
+    ['a missing record', 'POST', '/books/7/lend/', '{"reader":"Ann"}', 404],
+    ['an invalid id', 'POST', '/books/07/lend/', '{"reader":"Ann"}', 404],
+    ['a body that is not JSON', 'POST', '/books/1/lend/', '{', 400],
     ['another method', 'DELETE', '/books/1/lend/', undefined, 405],
-    ['a query that is not declared', 'GET', '/books/1/cover/?height=1', undefined, 400],
-    ['a query of another type', 'GET', '/books/1/cover/?width=wide', undefined, 400],
-    ['a query that breaks a rule', 'GET', '/books/1/cover/?width=10', undefined, 400],
+    ['an undeclared query parameter', 'GET', '/books/1/cover/?height=1', undefined, 400],
+    ['a query parameter of another type', 'GET', '/books/1/cover/?width=wide', undefined, 400],
+    ['a query parameter that violates a rule', 'GET', '/books/1/cover/?width=10', undefined, 400],
   ])('rejects %s', async (_case, method, path, body, status) => {
     const response = await api.fetch(path, { method, ...(body && { body, headers: JSON_TYPE }) })
     expect(response.status).toBe(status)
@@ -182,7 +177,7 @@ describe('an action', () => {
   test.each([
     ['/books/1/cover/', 'Dune null'],
     ['/books/1/cover/?width=7', 'Dune 7'],
-  ])('with GET reads its input from the query: %s', async (path, text) => {
+  ])('with GET takes its input from the query: %s', async (path, text) => {
     expect(await (await api.fetch(path)).json()).toEqual({ text })
   })
 
@@ -223,7 +218,7 @@ test.each([
     'the action `book-answer` returned a value that does not match its output: Count must be between 0 and 9223372036854775807',
   ],
   ['/books/1/lose/', undefined, 'the action `book-lose` destroyed the record that it must return'],
-])('an invalid result of %s is a failure that the log explains: %p', async (path, given, message) => {
+])('an invalid result of %s is a 500, and the log explains it: %p', async (path, given, message) => {
   answer = given
   expect((await api.fetch(path, { method: 'POST' })).status).toBe(500)
   expect(api.logged.findLast(({ event }) => event === 'failure')).toMatchObject({ cause: { message } })
@@ -256,7 +251,7 @@ describe('a replaced operation', () => {
     ['PATCH', '/books/1/', { title: 'Emma' }, 'application/merge-patch+json', 200],
     ['GET', '/books/?color=red', undefined, undefined, 400],
     ['GET', '/books/?title=Dune', undefined, undefined, 200],
-  ])('is validated like the generated one: %s %s %p %s is %d', async (method, path, body, type, status) => {
+  ])('validates requests like the generated one: %s %s %p %s is %d', async (method, path, body, type, status) => {
     const response = await api.fetch(path, {
       method,
       ...(body && { body: JSON.stringify(body), headers: { 'content-type': type ?? 'application/json' } }),

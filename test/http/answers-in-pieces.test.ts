@@ -77,7 +77,7 @@ describeOverNetwork.each([3, 7, 4_099])('where answers come in pieces of %i byte
     await admin.close()
   })
 
-  test('lists, records and errors are the same in pieces as in one piece', async () => {
+  test('lists, records and errors are the same whether they are sent in chunks or at once', async () => {
     const texts = [null, '', 'ä😀 "\\'.repeat(300), 'x'.repeat(9_000), '\u2028']
     const books = texts.map((text, index) => ({ id: index + 1, title: `book ${index}`, text }))
     const create = async (title: string, text: string | null) =>

@@ -122,13 +122,17 @@ describe('POST of an array', () => {
   })
 
   test.each([
-    ['nothing', '[]', 'the array must not be empty'],
-    ['too many', '[{}, {}, {}]', 'the body has more than 2 items'],
-    ['what is no object', '[{"title":"x"}, 5]', 'item 1 of the body must be a JSON object'],
-    ['an array', '[[{}]]', 'item 0 of the body must be a JSON object'],
-    ['what never ends', '[{"title":"x"},', 'the body is not valid JSON at line 1, column 16'],
-    ['what goes on behind it', '[{"title":"x"}] 1', 'the body is not valid JSON at line 1, column 17'],
-    ['a key twice', '[{"title":"x"},{"title":"x","title":"y"}]', 'the body has the key `title` twice in one object'],
+    ['an empty array', '[]', 'the array must not be empty'],
+    ['too many items', '[{}, {}, {}]', 'the body has more than 2 items'],
+    ['an item that is not an object', '[{"title":"x"}, 5]', 'item 1 of the body must be a JSON object'],
+    ['a nested array', '[[{}]]', 'item 0 of the body must be a JSON object'],
+    ['an unclosed array', '[{"title":"x"},', 'the body is not valid JSON at line 1, column 16'],
+    ['text after the array', '[{"title":"x"}] 1', 'the body is not valid JSON at line 1, column 17'],
+    [
+      'a duplicate key',
+      '[{"title":"x"},{"title":"x","title":"y"}]',
+      'the body has the key `title` twice in one object',
+    ],
   ])('is rejected for %s', async (_, body, detail) => {
     const answer = await api.fetch('/api/few/', {
       method: 'POST',
@@ -139,7 +143,7 @@ describe('POST of an array', () => {
     expect(await titles()).toEqual(UNTOUCHED)
   })
 
-  test('of an object still creates one', async () => {
+  test('creates one record if the body is an object', async () => {
     const answer = await api.send('POST', '/api/books/', { title: 'x' })
     expect([answer.status, answer.headers.get('location')]).toEqual([201, '/api/books/4/'])
   })
@@ -189,9 +193,9 @@ describe('POST of an array to the bulk path', () => {
   })
 
   test.each([
-    ['one object', '/api/few/bulk/', { title: 'x' }, 'the body must be an array of JSON objects'],
-    ['too many', '/api/few/bulk/', [{}, {}, {}], 'the body has more than 2 items'],
-    ['a parameter', '/api/few/bulk/?dry=1', [{ title: 'x' }], expect.stringContaining('`dry`')],
+    ['a single object', '/api/few/bulk/', { title: 'x' }, 'the body must be an array of JSON objects'],
+    ['too many items', '/api/few/bulk/', [{}, {}, {}], 'the body has more than 2 items'],
+    ['a query parameter', '/api/few/bulk/?dry=1', [{ title: 'x' }], expect.stringContaining('`dry`')],
   ])('is rejected for %s', async (_, path, body, detail) => {
     expect((await problemOf(await make(path, body))).slice(0, 2)).toEqual([400, detail])
     expect(await titles()).toEqual(UNTOUCHED)
@@ -245,13 +249,13 @@ describe('PATCH of an array', () => {
   })
 
   test.each([
-    ['no id', [{ pages: 1 }], { '0.id': 'Id is required' }],
+    ['an item without an id', [{ pages: 1 }], { '0.id': 'Id is required' }],
     [
-      'another id',
+      'an id of another type',
       [{ id: 'x', pages: 'y' }],
       { '0.id': 'Id must be an integer', '0.pages': 'Pages must be an integer' },
     ],
-    ['an id twice', [{ id: 1 }, { id: 2 }, { id: 1 }], { '2.id': 'Id is the same as in item 0' }],
+    ['a duplicate id', [{ id: 1 }, { id: 2 }, { id: 1 }], { '2.id': 'Id is the same as in item 0' }],
   ])('is rejected for %s', async (_, body, errors) => {
     const [status, , found] = await problemOf(await change(body))
     expect([status, found]).toEqual([400, errors])
@@ -259,9 +263,9 @@ describe('PATCH of an array', () => {
   })
 
   test.each([
-    ['one object', { id: 1 }, {}, 'the body must be an array of JSON objects'],
+    ['a single object', { id: 1 }, {}, 'the body must be an array of JSON objects'],
     [
-      'the version of one record',
+      'If-Match',
       [{ id: 1 }],
       { 'if-match': '*' },
       'If-Match applies to a single record, but this request names several',
@@ -299,7 +303,7 @@ describe('DELETE with ids', () => {
       `?ids=${Array.from({ length: 121 }, (_, index) => index).join()}`,
       'the parameter ids names 121 records; it may name 120',
     ],
-  ])('%# is rejected', async (search, detail) => {
+  ])('is rejected for the query %j', async (search, detail) => {
     expect((await problemOf(await destroy(search))).slice(0, 2)).toEqual([400, detail])
     expect(await titles()).toEqual(UNTOUCHED)
   })
@@ -316,7 +320,7 @@ describe('DELETE with ids', () => {
 })
 
 describe('hooks run for each record', () => {
-  test('of a create, and change what is stored', async () => {
+  test('of a create, and can change the stored values', async () => {
     hooks.beforeCreate.mockImplementation(({ values }) => ({ title: `${values.title}!` }))
     hooks.afterCreate.mockImplementation(async ({ context, id }) => {
       await context.store(resourceOf()).update(id, { pages: 2 })
@@ -348,14 +352,14 @@ describe('hooks run for each record', () => {
   })
 
   test.each([
-    ['makes what breaks a rule', () => ({ title: 'x'.repeat(101) })],
+    ['returns an invalid value', () => ({ title: 'x'.repeat(101) })],
     [
-      'refuses it',
+      'throws a problem',
       () => {
         throw new Problem('validation', undefined, { faults: [{ field: 'title', message: 'Title is odd' }] })
       },
     ],
-  ])('and errors have the index of the record, when one %s', async (_what, act) => {
+  ])('errors have the index of the record if a hook %s', async (_what, act) => {
     const second = ({ values }: { readonly values: Partial<Book> }) => (values.title === 'y' ? act() : undefined)
     hooks.beforeCreate.mockImplementation(second)
     const created = await api.send('POST', '/api/watched/', [{ title: 'x' }, { title: 'y' }])
@@ -371,7 +375,7 @@ describe('hooks run for each record', () => {
     expect(await titles()).toEqual(UNTOUCHED)
   })
 
-  test('and an error in one rolls everything back', async () => {
+  test('an error in a hook rolls everything back', async () => {
     hooks.afterCreate.mockImplementation(({ record }) => {
       if (record.title === 'y') throw new Error('broken')
     })
@@ -413,15 +417,15 @@ test('OPTIONS and the document describe it', async () => {
 const RESOURCE = `${MODELS}resources:\n  book:\n    model: book\n    path: /books/\n`
 
 test.each([
-  ['a number of nothing', '    bulk_max: 5\n', '16:5 SC319'],
-  ['what is none of the operations', '    operations: [list, create]\n    bulk: [create, destroy]\n', '17:20 SC320'],
+  ['`bulk_max` without `bulk`', '    bulk_max: 5\n', '16:5 SC319'],
   [
-    'versions that several records cannot have',
-    '    concurrency: required\n    bulk: [create, destroy]\n',
-    '17:20 SC304',
+    'an operation that the resource does not have',
+    '    operations: [list, create]\n    bulk: [create, destroy]\n',
+    '17:20 SC320',
   ],
-  ['an operation that has no such form', '    bulk: [list]\n', '16:12 SC204'],
-  ['too many', '    bulk: [create]\n    bulk_max: 1001\n', '17:15 SC207'],
+  ['`bulk` with required versions', '    concurrency: required\n    bulk: [create, destroy]\n', '17:20 SC304'],
+  ['an operation without a bulk form', '    bulk: [list]\n', '16:12 SC204'],
+  ['a `bulk_max` above 1000', '    bulk: [create]\n    bulk_max: 1001\n', '17:15 SC207'],
 ])('the file cannot declare %s', (_, keys, mistake) => {
   expect(mistakesOf(RESOURCE + keys)).toEqual([mistake])
 })

@@ -72,7 +72,7 @@ describe('a capped count', () => {
     '/window/?limit=100&offset=12450',
     '/cursor/',
     '/wrapped/',
-  ])('is an estimate above: %s says so, and has no link to the last page', async (path) => {
+  ])('is an estimate above 10,000 records: %s is marked as one, and has no link to the last page', async (path) => {
     const page = await list(path)
     expect([page.estimated, Object.keys(page.links)]).toEqual(['true', expect.not.arrayContaining(['last'])])
     expect(page.total).toBeGreaterThan(CAP)
@@ -84,7 +84,7 @@ describe('a capped count', () => {
     ['/drf/', '/drf/?shelf=few', 'count'],
     ['/crud/?limit=2', '/crud/?limit=2&s={"shelf":"few"}', 'total'],
     ['/server/?_per_page=2', '/server/?_per_page=2&shelf=few', 'items'],
-  ])('is marked as an estimate in the body, and only then: %s', async (path, exact, member) => {
+  ])('is marked in the body if it is an estimate, and only then: %s', async (path, exact, member) => {
     const estimated = (await list(path)).body as Readonly<Record<string, unknown>>
     expect(estimated[`${member}_estimated`]).toBe(true)
     expect(estimated[member]).toBeGreaterThan(CAP)

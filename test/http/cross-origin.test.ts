@@ -55,9 +55,9 @@ describe('with listed origins', () => {
   afterAll(() => api.close())
 
   test.each([
-    ['an answer', '/api/books/', 200],
-    ['a refusal', '/api/books/?nothing=1', 400],
-    ['a path where nothing is', '/nowhere/', 404],
+    ['a response', '/api/books/', 200],
+    ['an error', '/api/books/?nothing=1', 400],
+    ['an unknown path', '/nowhere/', 404],
   ])('%s can be read by a listed origin', async (_, path, status) => {
     const answer = await ask(api, APP, path)
     expect(answer.status).toBe(status)

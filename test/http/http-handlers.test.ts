@@ -60,11 +60,11 @@ describe('a response', () => {
     ['text with emoji', { status: 200, text: '"😀"' }, '"😀"'],
     ['a large integer', { status: 200, body: { id: 9007199254740993n } }, '{"id":9007199254740993}'],
     [
-      'large integers further in',
+      'nested large integers',
       { status: 200, body: { a: [{ b: 2n ** 63n }, -1n], c: 'd', e: undefined, f: [undefined], 'g"': new Date(0) } },
       '{"a":[{"b":9223372036854775808},-1],"c":"d","f":[null],"g\\"":"1970-01-01T00:00:00.000Z"}',
     ],
-    ['no body', { status: 202 }, ''],
+    ['a response without a body', { status: 202 }, ''],
     ['a stream', { status: 200, stream: pieces('[', '1,', '2', ']') }, '[1,2]'],
     ['an empty stream', { status: 200, stream: pieces() }, ''],
   ])('is sent: %s', async (_what, reply, body) => {
@@ -88,7 +88,7 @@ describe('a response', () => {
   test.each<[string, () => unknown]>([
     ['is undefined', () => undefined],
     ['is null', () => null],
-    ['is text alone', () => 'done'],
+    ['is only text', () => 'done'],
     ['is circular', () => ({ status: 200, body: circular() })],
     ['is circular with a large integer', () => ({ status: 200, body: { a: 1n, b: circular() } })],
     ['has an undefined body', () => ({ status: 200, body: undefined })],
@@ -97,10 +97,10 @@ describe('a response', () => {
     ['has the status 100', () => ({ status: 100 })],
     ['has no status', () => ({ body: 1 })],
     ['has a body with 204', () => ({ status: 204, body: 1 })],
-    ['splits a header', () => ({ status: 200, body: 1, headers: { Link: 'a\r\nSet-Cookie: b' } })],
-    ['has a header with an impossible name', () => ({ status: 200, body: 1, headers: { 'a b': 'c' } })],
-    ['says its own length', () => ({ status: 200, body: 1, headers: { 'Content-Length': '5' } })],
-    ['is a stream that fails at once', () => ({ status: 200, stream: pieces(new Error('canary')) })],
+    ['splits a header with a line break', () => ({ status: 200, body: 1, headers: { Link: 'a\r\nSet-Cookie: b' } })],
+    ['has a header with an invalid name', () => ({ status: 200, body: 1, headers: { 'a b': 'c' } })],
+    ['sets Content-Length', () => ({ status: 200, body: 1, headers: { 'Content-Length': '5' } })],
+    ['is a stream that fails immediately', () => ({ status: 200, stream: pieces(new Error('canary')) })],
     [
       'is a stream that fails before its first chunk is full',
       () => ({ status: 200, stream: pieces('[1,', new Error('canary')) }),
@@ -143,7 +143,7 @@ describe('a response', () => {
     expect(await get(`${url}/api/books/`)).toMatchObject({ status: 200 })
   })
 
-  test('to a problem has its headers and its errors', async () => {
+  test('for a problem has its headers and its errors', async () => {
     const faults = [
       { field: 'title', message: 'Title is required' },
       { field: '__proto__', message: 'no such field' },
@@ -260,9 +260,9 @@ describe('a stream', () => {
 
 describe('the handler timeout', () => {
   test.each<[string, Handler]>([
-    ['that never answers', never],
-    ['whose stream never begins', () => ({ status: 200, stream: { [Symbol.asyncIterator]: () => ({ next: never }) } })],
-  ])('ends one %s', async (_what, handle) => {
+    ['that never returns', never],
+    ['whose stream never starts', () => ({ status: 200, stream: { [Symbol.asyncIterator]: () => ({ next: never }) } })],
+  ])('ends a handler %s', async (_what, handle) => {
     const { url, errors } = await serveHandler(handle, { handlerTimeout: 30 })
     const answer = await get(`${url}/api/test/`)
     expect(answer.status).toBe(504)
@@ -270,7 +270,7 @@ describe('the handler timeout', () => {
     expect(errors).toMatchObject([{ event: 'failure', type: 'timeout' }])
   })
 
-  test('drops everything that comes after it', async () => {
+  test('drops everything that the handler does afterwards', async () => {
     let answerLate = (_reply: Reply) => {}
     const { url } = await serveHandler(() => new Promise<Reply>((resolve) => (answerLate = resolve)), {
       handlerTimeout: 30,
@@ -297,7 +297,7 @@ describe('the handler timeout', () => {
   })
 })
 
-describe('requests without a route', () => {
+describe('requests that no route matches', () => {
   const mounts = (): readonly Mount[] => {
     const router = express.Router()
     router.get('/hello', (_request, response) => void response.send('hello'))
@@ -332,7 +332,7 @@ describe('requests without a route', () => {
     ['/docs/refuses', 409, undefined],
     ['/docs/never', 504, undefined],
     ['/docs/%zz', 400, undefined],
-  ])('go to the mounts: %s', async (path, status, body) => {
+  ])('go to mounted applications: %s', async (path, status, body) => {
     const { url } = await serve({ mounts: mounts(), limits: { handlerTimeout: 200 } })
     const answer = await get(url + path)
     expect(answer).toMatchObject(body === undefined ? { status } : { status, body })

@@ -128,37 +128,45 @@ describe('paths and methods', () => {
   })
 })
 
-describe('heads', () => {
+describe('request heads', () => {
   const raw = (lines: string, body = '') => `${lines.replaceAll('\n', '\r\n')}\r\n\r\n${body}`
   const many = (count: number) => Array.from({ length: count }, (_, index) => `X-${index}: 1`)
 
   test.each([
     ['no Host', raw('GET /api/books/ HTTP/1.1'), 400],
     ['no Host in HTTP/1.0', raw('GET /api/books/ HTTP/1.0'), 200],
-    ['two Hosts', raw('GET /api/books/ HTTP/1.1\nHost: a\nHost: a'), 400],
-    ['two Hosts, one in capitals', raw('GET /api/books/ HTTP/1.1\nHost: a\nHOST: b'), 400],
+    ['two Host headers', raw('GET /api/books/ HTTP/1.1\nHost: a\nHost: a'), 400],
+    ['two Host headers, one in capitals', raw('GET /api/books/ HTTP/1.1\nHost: a\nHOST: b'), 400],
     ['an empty Host', raw('GET /api/books/ HTTP/1.1\nHost:'), 400],
     ['a Host with a space', raw('GET /api/books/ HTTP/1.1\nHost: a b'), 400],
-    ['half an address as Host', raw('GET /api/books/ HTTP/1.1\nHost: [::1'), 400],
-    ['a whole address as Host', raw('GET /api/books/ HTTP/1.1\nHost: [::1]:80\nConnection: close'), 200],
+    ['an incomplete address as Host', raw('GET /api/books/ HTTP/1.1\nHost: [::1'), 400],
+    ['an IPv6 address as Host', raw('GET /api/books/ HTTP/1.1\nHost: [::1]:80\nConnection: close'), 200],
     ['100 headers', request('GET', '/api/books/', many(98)), 200],
     ['101 headers', request('GET', '/api/books/', many(99)), 431],
     ['1,500 headers', request('GET', '/api/books/', many(1_500)), 431],
     ['a head of 20 kB', request('GET', '/api/books/', [`X-Long: ${'a'.repeat(20_000)}`]), 431],
     ['headers named like prototypes', request('GET', '/api/books/', ['__proto__: x', 'constructor: y']), 200],
     ['a NUL', request('GET', '/api/books/', ['X-A: a\0b']), 400],
-    ['a terminal code in the request id', request('GET', '/api/books/', ['X-Request-Id: \x1b[31mred-alert']), 400],
+    ['an escape sequence in the request id', request('GET', '/api/books/', ['X-Request-Id: \x1b[31mred-alert']), 400],
     ['a bare CR', request('GET', '/api/books/', ['X-A: a\rb']), 400],
     ['a folded header', request('GET', '/api/books/', ['X-A: a\r\n b']), 400],
     ['a space before the colon', request('GET', '/api/books/', ['X-A : a']), 400],
-    ['a length and a coding', post(['Transfer-Encoding: chunked', JSON_TYPE]), 400],
-    ['two lengths', post(['Content-Length: 5', JSON_TYPE]), 400],
-    ['a length with a sign', request('POST', '/api/books/', ['Content-Length: +5', JSON_TYPE], '12345'), 400],
-    ['a list of lengths', request('POST', '/api/books/', ['Content-Length: 5,5', JSON_TYPE], '12345'), 400],
-    ['a negative length', request('POST', '/api/books/', ['Content-Length: -1', JSON_TYPE]), 400],
-    ['a length of 2^64', request('POST', '/api/books/', ['Content-Length: 18446744073709551616', JSON_TYPE]), 400],
-    ['an expectation', request('GET', '/api/books/', ['Expect: 200-maybe']), 417],
-    ['a mixed expectation', post(['Expect: 100-continue, more', JSON_TYPE]), 417],
+    ['Content-Length and Transfer-Encoding', post(['Transfer-Encoding: chunked', JSON_TYPE]), 400],
+    ['two Content-Length headers', post(['Content-Length: 5', JSON_TYPE]), 400],
+    ['a Content-Length with a sign', request('POST', '/api/books/', ['Content-Length: +5', JSON_TYPE], '12345'), 400],
+    [
+      'a Content-Length that is a list',
+      request('POST', '/api/books/', ['Content-Length: 5,5', JSON_TYPE], '12345'),
+      400,
+    ],
+    ['a negative Content-Length', request('POST', '/api/books/', ['Content-Length: -1', JSON_TYPE]), 400],
+    [
+      'a Content-Length of 2^64',
+      request('POST', '/api/books/', ['Content-Length: 18446744073709551616', JSON_TYPE]),
+      400,
+    ],
+    ['an unknown expectation', request('GET', '/api/books/', ['Expect: 200-maybe']), 417],
+    ['a known and an unknown expectation', post(['Expect: 100-continue, more', JSON_TYPE]), 417],
     ['a WebSocket upgrade', request('GET', '/api/books/', ['Upgrade: websocket']), 200],
     ['a range', request('GET', '/api/books/', ['Range: bytes=0-10']), 200],
     ['a foreign origin', request('GET', '/api/books/', ['Origin: http://attacker.example']), 200],
@@ -187,13 +195,13 @@ describe('heads', () => {
   )
 
   test.each([
-    ['of 9 characters', 'request-1', true],
-    ['with every kind of character', 'A.b_c-12345', true],
-    ['of 5 characters', 'short', false],
-    ['of 65 characters', 'a'.repeat(65), false],
-    ['with a space', 'with space', false],
-    ['of 10 kB', 'a'.repeat(10_000), false],
-  ])('validates a request id %s before using it', async (_what, id, taken) => {
+    ['9 characters', 'request-1', true],
+    ['every kind of character', 'A.b_c-12345', true],
+    ['5 characters', 'short', false],
+    ['65 characters', 'a'.repeat(65), false],
+    ['a space', 'with space', false],
+    ['10 kB', 'a'.repeat(10_000), false],
+  ])('accepts a request id only if it is valid: %s', async (_what, id, taken) => {
     const { headers } = await answerTo(request('GET', '/api/books/', [`X-Request-Id: ${id}`]))
     expect(headers['x-request-id'] === id).toBe(taken)
     expect(books.logged.at(-1)).toMatchObject({
@@ -256,15 +264,15 @@ describe('bodies', () => {
 
   test.each([
     ['no Content-Type', post([]), 415],
-    ['two Content-Types', post([JSON_TYPE, 'Content-Type: text/plain']), 415],
+    ['two Content-Type headers', post([JSON_TYPE, 'Content-Type: text/plain']), 415],
     ['no Content-Type where none is needed', post([], OK_BODY, '/api/plain/').replace('POST', 'PUT'), 200],
     ['gzip', post([JSON_TYPE, 'Content-Encoding: gzip']), 415],
-    ['two codings', post([JSON_TYPE, 'Content-Encoding: identity, gzip']), 415],
-    ['the coding identity', post([JSON_TYPE, 'Content-Encoding: identity']), 201],
+    ['two content codings', post([JSON_TYPE, 'Content-Encoding: identity, gzip']), 415],
+    ['the identity coding', post([JSON_TYPE, 'Content-Encoding: identity']), 201],
     ['an empty body', post([JSON_TYPE], ''), 400],
     ['no body', request('POST', '/api/books/', [JSON_TYPE]), 400],
-    ['a body of the limit', post([JSON_TYPE], OK_BODY.padEnd(LIMIT)), 201],
-    ['a body of one byte more', post([JSON_TYPE], OK_BODY.padEnd(LIMIT + 1)), 413],
+    ['a body of the maximum size', post([JSON_TYPE], OK_BODY.padEnd(LIMIT)), 201],
+    ['a body one byte above the limit', post([JSON_TYPE], OK_BODY.padEnd(LIMIT + 1)), 413],
     ['a body announced as 10 MB', request('POST', '/api/books/', ['Content-Length: 10485760', JSON_TYPE]), 413],
     [
       'chunks',
@@ -276,15 +284,15 @@ describe('bodies', () => {
       ),
       201,
     ],
-    ['a bad chunk size', request('POST', '/api/books/', ['Transfer-Encoding: chunked', JSON_TYPE], 'ZZ\r\n'), 400],
+    ['an invalid chunk size', request('POST', '/api/books/', ['Transfer-Encoding: chunked', JSON_TYPE], 'ZZ\r\n'), 400],
     [
-      'a chunk that never comes',
+      'a chunk that never arrives',
       request('POST', '/api/books/', ['Transfer-Encoding: chunked', JSON_TYPE], '6\r\n{"titl\r\n'),
       408,
     ],
-    ['a body that never ends', request('POST', '/api/books/', ['Content-Length: 100', JSON_TYPE], '1234'), 408],
-    ['a head that never ends', 'GET /api/books/ HTTP/1.1\r\nHost: a\r\n', 408],
-    ['a word and then nothing', 'GET /', 408],
+    ['a body that never completes', request('POST', '/api/books/', ['Content-Length: 100', JSON_TYPE], '1234'), 408],
+    ['a head that never completes', 'GET /api/books/ HTTP/1.1\r\nHost: a\r\n', 408],
+    ['an incomplete request line', 'GET /', 408],
   ])('answers %s', async (_what, bytes, status) => {
     expect(await answerTo(bytes)).toMatchObject({ status })
   })
@@ -302,7 +310,7 @@ describe('bodies', () => {
     expect(answer).toMatchObject({ status: 413, headers: { connection: 'close' } })
   })
 
-  test('asks for an expected body unless it will be rejected', async () => {
+  test('sends 100 Continue unless it will reject the request', async () => {
     const expecting = (length: number) =>
       request('POST', '/api/books/', [`Content-Length: ${length}`, JSON_TYPE, 'Expect: 100-continue'])
     const asked = await talk(books.url, expecting(OK_BODY.length) + OK_BODY)
@@ -337,10 +345,10 @@ describe('bodies', () => {
 describe('bytes that are not a request', () => {
   test.each([
     ['a header without a colon', 'GET /api/plain/ HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n', 400],
-    ['a bad version', 'GET /api/plain HTTP/7.5\r\n\r\n', 400],
-    ['an address with a host', 'GET http://books.example/api/plain/?a=b HTTP/1.1\r\nno colon\r\n\r\n', 400],
+    ['an unknown version', 'GET /api/plain HTTP/7.5\r\n\r\n', 400],
+    ['a request target with a host', 'GET http://books.example/api/plain/?a=b HTTP/1.1\r\nno colon\r\n\r\n', 400],
     ['a head that is too large', request('GET', '/api/plain/', [`X-Pad: ${'a'.repeat(20_000)}`]), 431],
-    ['two lengths', request('PUT', '/api/plain/', ['Content-Length: 1', 'Content-Length: 2'], '1'), 400],
+    ['two Content-Length headers', request('PUT', '/api/plain/', ['Content-Length: 1', 'Content-Length: 2'], '1'), 400],
   ])('are rejected in the format of their path: %s', async (_what, bytes, status) => {
     const plain = await answerTo(bytes)
     expect(plain).toMatchObject({ status, headers: { 'content-type': 'application/json' } })
@@ -350,15 +358,12 @@ describe('bytes that are not a request', () => {
   })
 
   test.each([
-    ['nothing that looks like a path', 'BAD\r\n\r\n', 400],
-    ['a head that never ends', 'GET /api/plain/ HTTP/1.1\r\nHost: a\r\n', 408],
-  ])(
-    'is refused as a problem document where nothing says where it was meant to go: %s',
-    async (_what, bytes, status) => {
-      const { status: given, headers } = await answerTo(bytes)
-      expect([given, headers['content-type']]).toEqual([status, 'application/problem+json'])
-    },
-  )
+    ['a request line without a path', 'BAD\r\n\r\n', 400],
+    ['a head that never completes', 'GET /api/plain/ HTTP/1.1\r\nHost: a\r\n', 408],
+  ])('are rejected with a problem document if their path is unknown: %s', async (_what, bytes, status) => {
+    const { status: given, headers } = await answerTo(bytes)
+    expect([given, headers['content-type']]).toEqual([status, 'application/problem+json'])
+  })
 })
 
 describe('connections', () => {

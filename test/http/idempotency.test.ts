@@ -133,13 +133,13 @@ describe('a create that is repeated with its key', () => {
 
 describe('a key', () => {
   test.each([
-    ['nothing', ''],
-    ['a blank', 'a b'],
-    ['two keys', 'a, b'],
-    ['half of its quotes', '"a'],
+    ['no characters', ''],
+    ['a space inside', 'a b'],
+    ['a comma', 'a, b'],
+    ['an unclosed quote', '"a'],
     ['characters beyond ASCII', 'ü'],
-    ['a character too many', 'x'.repeat(256)],
-  ])('of %s is rejected by name', async (_, key) => {
+    ['256 characters', 'x'.repeat(256)],
+  ])('is rejected by name if it has %s', async (_, key) => {
     const [status, type, detail] = await problemOf(await post({ title: 'One' }, { 'idempotency-key': key }))
     expect([status, type]).toEqual([400, 'malformed-request'])
     expect(detail).toMatch(/^Idempotency-Key must be one key of 1 to 255 visible ASCII characters/)
@@ -166,22 +166,19 @@ describe('a key', () => {
 })
 
 test.each([
-  ['of one', { title: 1 }, 'title'],
-  ['of several', [{ title: 'Two' }, { title: 1 }], '1.title'],
-])(
-  'a body %s is judged before its key: what breaks a rule is told so, though another body has the key',
-  async (_, body, field) => {
-    expect((await post({ title: 'One' })).status).toBe(201)
-    const answer = await post(body)
-    expect(answer.status).toBe(400)
-    expect(await answer.json()).toHaveProperty(['errors', field])
-  },
-)
+  ['of one record', { title: 1 }, 'title'],
+  ['of several records', [{ title: 'Two' }, { title: 1 }], '1.title'],
+])('an invalid body %s is reported before a reused key', async (_, body, field) => {
+  expect((await post({ title: 'One' })).status).toBe(201)
+  const answer = await post(body)
+  expect(answer.status).toBe(400)
+  expect(await answer.json()).toHaveProperty(['errors', field])
+})
 
 describe('nothing is stored for a request', () => {
   test.each([
-    ['whose body breaks a rule', { title: 1 }, 400],
-    ['whose value is taken', { title: 'Taken' }, 409],
+    ['whose body is invalid', { title: 1 }, 400],
+    ['that conflicts with another record', { title: 'Taken' }, 409],
   ])('%s', async (_, body, status) => {
     await post({ title: 'Taken' }, {})
     expect((await post(body)).status).toBe(status)
@@ -222,20 +219,20 @@ describe('nothing is stored for a request', () => {
   })
 })
 
-describe('time', () => {
+describe('the lifetime of a key', () => {
   const expire = () =>
     api.database.query({ text: `update snippetctl_answers set expires_at = now() - interval '1 second'`, values: [] })
 
   test.each([
     ['/api/books/', 24],
     ['/api/strict/', 1],
-  ])('keeps responses for the hours of the resource at %s', async (path, hours) => {
+  ])('is the number of hours that the resource sets: %s', async (path, hours) => {
     await post({ title: 'One' }, KEY, path)
     const text = 'select round(extract(epoch from expires_at - now()) / 3600)::text from snippetctl_answers'
     expect((await api.database.query({ text, values: [] })).rows).toEqual([[String(hours)]])
   })
 
-  test('makes a key usable again', async () => {
+  test('ends, after which the key can be used again', async () => {
     await post({ title: 'One' })
     await expire()
     const again = await post({ title: 'Two' })
@@ -243,7 +240,7 @@ describe('time', () => {
     expect(await counts()).toEqual([2, 1])
   })
 
-  test('deletes expired responses a few at a time, whenever another is stored', async () => {
+  test('ends with the deletion of responses, a few whenever another is stored', async () => {
     const many = `insert into snippetctl_answers (key, request, expires_at) select n::text, '', now() from generate_series(1, 15) n`
     await api.database.query({ text: many, values: [] })
     await expire()
@@ -265,7 +262,7 @@ describe('an action', () => {
     expect((await post({ by: 5 }, KEY, '/api/books/2/grow/')).status).toBe(422)
   })
 
-  test('without a response body repeats that', async () => {
+  test('without a response body repeats its empty response', async () => {
     await post({ title: 'One' }, {})
     const touch = () => api.fetch('/api/books/1/touch/', { method: 'POST', headers: KEY })
     expect([(await touch()).status, (await touch()).status]).toEqual([204, 204])
@@ -300,7 +297,7 @@ test('the document and OPTIONS describe the keys', async () => {
   })
 })
 
-describe('the table', () => {
+describe('the table of responses', () => {
   const kept = (resources: string) => specOf(`${MODELS}resources:\n${resources}`).models.map(({ table }) => table)
 
   test('exists if a resource needs it', () => {
@@ -318,11 +315,11 @@ describe('the table', () => {
       '  a: { table: snippetctl_answers, fields: { id: { type: bigint, primary_key: true } } }\n',
       '10:15 SC308',
     ],
-  ])('is not a model of the file, by %s', (_, model, mistake) => {
+  ])('cannot be declared in the file by %s', (_, model, mistake) => {
     expect(mistakesOf(MODELS + model)).toEqual([mistake])
   })
 
-  test('that is altered affects only requests with keys', async () => {
+  test('affects only requests with keys if it was altered', async () => {
     const spec = specOf(CONFIG)
     const database = await openTestDatabase(ddlOf(spec))
     const broken = await startApi(CONFIG, { plugin, database })

@@ -26,19 +26,19 @@ function keys(count: number, prefix = 'k'): string {
 describe('a body', () => {
   test.each([
     ['an ordinary object', '{"title":"t","size":1.5,"read":true,"note":null}'],
-    ['space everywhere', ' \t\r\n{ "a" :\n[ 1 , { } , [ ] ] , "b" : "c" } \n'],
+    ['whitespace everywhere', ' \t\r\n{ "a" :\n[ 1 , { } , [ ] ] , "b" : "c" } \n'],
     ['an empty object', '{}'],
     ['an empty key', '{"":1}'],
-    ['keys of the prototype that are harmless', '{"toString":1,"hasOwnProperty":2}'],
+    ['harmless keys of the prototype', '{"toString":1,"hasOwnProperty":2}'],
     ['every escape', String.raw`{"a":"\"\\\/\b\f\n\r\tA😀"}`],
-    ['emoji as they are', '{"a":"😀"}'],
+    ['unescaped emoji', '{"a":"😀"}'],
     ['a line separator', '{"a":"\u2028"}'],
-    ['a lone surrogate as escape', String.raw`{"a":"\ud83d"}`],
-    ['numbers of all forms', '{"a":[0,-0,1,-1,10,0.5,1e3,1E+3,1e-3,1.25e10]}'],
-    ['a number beyond every float', '{"a":1e400}'],
+    ['an escaped lone surrogate', String.raw`{"a":"\ud83d"}`],
+    ['numbers in every notation', '{"a":[0,-0,1,-1,10,0.5,1e3,1E+3,1e-3,1.25e10]}'],
+    ['a number beyond the range of a float', '{"a":1e400}'],
     ['numeric keys', '{"2":0,"1":0}'],
-    ['the deepest nesting', nested(32)],
-    ['as many keys as are allowed', `{${keys(1_000)}}`],
+    ['the maximum depth', nested(32)],
+    ['the maximum number of keys', `{${keys(1_000)}}`],
     ['a key of 100,000 characters', `{"${'k'.repeat(100_000)}":1}`],
   ])('is accepted: %s', (_what, text) => {
     const body = readJsonBody(Buffer.from(text))
@@ -66,45 +66,45 @@ describe('a body', () => {
     },
   )
 
-  test('loses its byte order mark', () => {
+  test('may start with a byte order mark', () => {
     expect(readJsonBody(Buffer.from('\ufeff{"a":1}')).keys).toEqual(['a'])
     expect(refusal('\ufeff\ufeff{"a":1}')).toBe('the body is not valid JSON at line 1, column 1')
   })
 
   test.each([
     ['nothing', '', 'the body is empty and must be a JSON object'],
-    ['only space', ' \n ', 'the body is empty and must be a JSON object'],
+    ['only whitespace', ' \n ', 'the body is empty and must be a JSON object'],
     ['a string', '"x"', 'the body must be a JSON object'],
     ['a number', '1', 'the body must be a JSON object'],
     ['a boolean', 'true', 'the body must be a JSON object'],
     ['null', 'null', 'the body must be a JSON object'],
     ['an array', '[]', 'the body must be a JSON object'],
     ['an array of objects', '[{"title":"t"}]', 'the body must be a JSON object'],
-    ['half an object', '{"title":', 'the body is not valid JSON at line 1, column 10'],
+    ['an incomplete object', '{"title":', 'the body is not valid JSON at line 1, column 10'],
     ['a word', 'hello', 'the body is not valid JSON at line 1, column 1'],
-    ['two texts', '{}{}', 'the body is not valid JSON at line 1, column 3'],
-    ['a mistake further down', '{\n  "a": 1,\n  "b": x\n}', 'the body is not valid JSON at line 3, column 8'],
-    ['a key twice', '{"title":"a","title":"b"}', 'the body has the key `title` twice in one object'],
+    ['two JSON texts', '{}{}', 'the body is not valid JSON at line 1, column 3'],
+    ['a mistake on a later line', '{\n  "a": 1,\n  "b": x\n}', 'the body is not valid JSON at line 3, column 8'],
+    ['a duplicate key', '{"title":"a","title":"b"}', 'the body has the key `title` twice in one object'],
     [
-      'a key twice by an escape',
+      'a duplicate key that is escaped',
       String.raw`{"title":1,"\u0074itle":2}`,
       'the body has the key `title` twice in one object',
     ],
-    ['a key twice further in', '{"a":[{"b":1,"b":2}]}', 'the body has the key `b` twice in one object'],
+    ['a nested duplicate key', '{"a":[{"b":1,"b":2}]}', 'the body has the key `b` twice in one object'],
     ['__proto__', '{"__proto__":{"a":1}}', 'the body has the key `__proto__`, which no object may have'],
     [
-      'constructor further in',
+      'a nested constructor',
       '{"a":[{"constructor":1}]}',
       'the body has the key `constructor`, which no object may have',
     ],
     [
-      'prototype by an escape',
+      'an escaped prototype',
       String.raw`{"\u0070rototype":1}`,
       'the body has the key `prototype`, which no object may have',
     ],
     ['33 levels', nested(33), 'the body is nested deeper than 32 levels'],
     ['40,000 levels', nested(40_000), 'the body is nested deeper than 32 levels'],
-    ['100,000 levels that do not end', '{"a":'.repeat(100_000), 'the body is nested deeper than 32 levels'],
+    ['100,000 unclosed levels', '{"a":'.repeat(100_000), 'the body is nested deeper than 32 levels'],
     ['1,001 keys', `{${keys(1_001)}}`, 'the body has more than 1000 keys in one object'],
     ['100,001 keys', `{${keys(100_001)}}`, 'the body has more than 1000 keys in one object'],
     ['10,001 keys in all', `{"a":[${Array(11).fill(`{${keys(1_000)}}`)}]}`, 'the body has more than 10000 keys'],
@@ -119,10 +119,10 @@ describe('a body', () => {
   })
 
   test.each([
-    ['bytes of UTF-16', [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
-    ['a stray byte in a string', [0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]],
-    ['an overlong slash', [0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d]],
-    ['a surrogate as three bytes', [0x7b, 0x22, 0xed, 0xa0, 0xbd, 0x22, 0x3a, 0x31, 0x7d]],
+    ['UTF-16', [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
+    ['an invalid byte in a string', [0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]],
+    ['an overlong encoding of a slash', [0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d]],
+    ['a surrogate encoded as three bytes', [0x7b, 0x22, 0xed, 0xa0, 0xbd, 0x22, 0x3a, 0x31, 0x7d]],
   ])('is rejected: %s', (_what, bytes) => {
     expect(refusal(Uint8Array.from(bytes))).toBe('the body is not valid UTF-8')
   })
@@ -216,13 +216,13 @@ describe('the grammar', () => {
   })
 })
 
-describe('the cost', () => {
+describe('the cost of parsing', () => {
   test.each([
     ['strings', `{"a":"${'a'.repeat(1_000_000)}"}`],
     ['escapes', `{"a":"${'\\u0041'.repeat(150_000)}"}`],
     ['digits', `{"a":${'9'.repeat(1_000_000)}}`],
-    ['a string without an end', `{"a":"${'a'.repeat(1_000_000)}`],
-    ['lines before a mistake', `${'\n'.repeat(1_000_000)}x`],
+    ['an unclosed string', `{"a":"${'a'.repeat(1_000_000)}`],
+    ['line breaks before a mistake', `${'\n'.repeat(1_000_000)}x`],
     ['numbers', `{"a":[${'1,'.repeat(500_000)}1]}`],
   ])('of a megabyte of %s is linear in its length', (_what, text) => {
     // Anything worse would outlast the time for a test.

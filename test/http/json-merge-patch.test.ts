@@ -90,7 +90,7 @@ describe('a PATCH merges an object into a stored JSON value (RFC 7396)', () => {
     }
   })
 
-  test('with many members, and deeply', async () => {
+  test('with many nested members', async () => {
     const members = Object.fromEntries(
       Array.from({ length: 120 }, (_, at) => [`k${at}`, { [`n${at}`]: at, gone: null }]),
     )

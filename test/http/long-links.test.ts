@@ -46,24 +46,24 @@ const follow = async (start: string, rel: string): Promise<readonly string[]> =>
   return titles
 }
 
-describe('links can be requested', () => {
+describe('clients can follow links', () => {
   test.each([
     ['a cursor', '/cursor/?ordering=title', TITLES],
     ['a cursor backwards', '/cursor/?ordering=-title', TITLES.toReversed()],
     ['a cursor with a filter', `/cursor/?ordering=title&blurb=${BLURB}`, TITLES],
     ['a page with a filter', `/page/?blurb=${BLURB}`, TITLES],
     ['a window with a filter', `/window/?blurb=${BLURB}`, TITLES],
-  ])('even with long values: %s', async (_what, path, titles) => {
+  ])('with long values: %s', async (_what, path, titles) => {
     expect(await follow(path, 'next')).toEqual(titles)
   })
 
-  test('backwards too', async () => {
+  test('backwards', async () => {
     const first = await api.fetch(`/cursor/?ordering=-title&blurb=${BLURB}`)
     const second = await api.fetch(linksOf(first)['next'] ?? '')
     expect(await follow(linksOf(second)['prev'] ?? '', 'next')).toEqual(TITLES.toReversed())
   })
 
-  test('and a query whose links would be too long is rejected, naming the limit', async () => {
+  test('a query whose links would be too long is rejected, naming the limit', async () => {
     for (const path of ['cursor', 'page', 'window']) {
       const response = await api.fetch(`/${path}/?blurb=${"'".repeat(2400)}`)
       const detail = expect.stringMatching(/^the query takes 72\d\d characters in a link, and may take \d+/)
@@ -72,7 +72,7 @@ describe('links can be requested', () => {
     expect((await api.fetch(`/whole/?blurb=${"'".repeat(2400)}`)).status).toBe(200)
   })
 
-  test('and the first and the last page are left out if four links would be too long', async () => {
+  test('links to the first and last page are omitted if four links would be too long', async () => {
     const relations = async (path: string) => Object.keys(linksOf(await api.fetch(path)))
     expect(await relations(`/page/?page=2&blurb=${BLURB}`)).toEqual(['first', 'prev', 'next', 'last'])
     const many = Array.from({ length: 90 }, () => 'x'.repeat(50)).join()
@@ -80,7 +80,7 @@ describe('links can be requested', () => {
   })
 })
 
-describe('a cursor list can be ordered by fields whose values fit in a link', () => {
+describe('cursor lists can be ordered only by fields whose values fit in a link', () => {
   const cursors = (fields: string, orderable: string, style = 'cursor') => `version: 1
 models:
   book:
@@ -96,7 +96,7 @@ resources:
     ['a string without a length', '      a: { type: string, nullable: true }', 'id, a', ['8:55 SC311']],
     ['a string that is too long', '      a: { type: string, max: 700 }', 'a', ['8:51 SC311']],
     [
-      'strings that fit one by one',
+      'strings that fit only separately',
       '      a: { type: string, max: 400 }\n      b: { type: string, max: 400 }',
       'a, b',
       [],
@@ -108,12 +108,12 @@ resources:
     expect(mistakesOf(cursors(fields, orderable, 'page_number'))).toEqual([])
   })
 
-  test('also in an order of its own', () => {
+  test('the default order, too', () => {
     const text = cursors('      a: { type: text }', 'id').replace('orderable: [id]', 'default_order: [-a]')
     expect(mistakesOf(text)).toEqual(['8:55 SC311'])
   })
 
-  test('or by fields that are too long together, which is rejected for clients, too', async () => {
+  test('an order by fields that are too long together is rejected in the configuration and in requests', async () => {
     const text = cursors('      a: { type: string, max: 400 }\n      b: { type: string, max: 400 }', 'a, b')
     expect(mistakesOf(text.replace('orderable: [a, b]', 'default_order: [a, -b]'))).toEqual(['9:58 SC311'])
     const lists = await startApi(text)

@@ -99,13 +99,13 @@ describe('an unknown host', () => {
       expect([host, await hosted(listed, host)]).toEqual([host, 421])
   })
 
-  test('is accepted if it is the one of the public URL', async () => {
+  test('is accepted if the public URL has it', async () => {
     const listed = await serve(', hosts: [other.example], public_url: "https://API.example:8443/v1"')
     expect(await hosted(listed, 'api.example')).toBe(200)
     expect(await hosted(listed, 'evil.example')).toBe(421)
   })
 
-  test('is the one in the request target, if that has one', async () => {
+  test('is read from the request target if that has one', async () => {
     const server = await serve()
     const answer = async (target: string, host: string) => {
       const { answers } = await talk(server.url, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`, { answers: 1 })
@@ -191,7 +191,7 @@ describe('a page of another site', () => {
     expect(await statusesOf('/login/', 2)).toEqual([100, 200])
   })
 
-  test('gets no URL of ours, and our own pages send their origin with forms', async () => {
+  test('gets no URL of ours as a referrer, but our own forms send their origin', async () => {
     const server = await serve()
     // Under `no-referrer`, browsers send `Origin: null` with the forms of a page, even to its own site.
     expect((await server.fetch('/pages/')).headers.get('referrer-policy')).toBe('same-origin')
@@ -236,8 +236,8 @@ describe('a page of another site', () => {
 })
 
 test.each([
-  ['nothing is mounted', []],
-  ['something is mounted', [{ path: '/pages/', listener: mounted }]],
+  ['no application is mounted', []],
+  ['an application is mounted', [{ path: '/pages/', listener: mounted }]],
 ])('a server that mounts the service keeps its own paths, where %s', async (_where, mounts) => {
   const books = makeBookServer({ mounts, hosts: { admits: ({ headers }) => headers.host !== 'evil.example' } })
   const outer = createServer((request, response) => {

@@ -107,9 +107,9 @@ describe('a client that sends many requests at once', () => {
   })
 
   test.each([
-    ['after whole requests', 'nonsense\r\n\r\n', 10],
+    ['after complete requests', 'nonsense\r\n\r\n', 10],
     [
-      'in the body of the last',
+      'in the body of the last request',
       `${post('/api/books/', '').replace('Content-Length: 0', 'Transfer-Encoding: chunked')}zz\r\n`,
       10,
     ],
@@ -174,7 +174,7 @@ describe('a client that sends many requests at once', () => {
   })
 })
 
-test('many clients together have sixty-four requests in progress besides the first of each', async () => {
+test('clients together have sixty-four requests in progress besides the first of each client', async () => {
   const { routes, open, begun, most } = gate()
   const server = await serve(routes)
   const answers = Array.from({ length: 40 }, () => {

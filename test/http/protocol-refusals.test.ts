@@ -57,15 +57,15 @@ const chunked = (coding: string) => request('POST', '/api/books/', [`Transfer-En
 
 describe('a rejected request gets an explanation', () => {
   test.each<[what: string, bytes: string, type: string, detail: string, headers?: Readonly<Record<string, string>>]>([
-    ['no Host', raw('GET /api/books/ HTTP/1.1'), 'malformed-request', 'the request has no Host header'],
+    ['no Host header', raw('GET /api/books/ HTTP/1.1'), 'malformed-request', 'the request has no Host header'],
     [
-      'two Hosts',
+      'two Host headers',
       raw('GET /api/books/ HTTP/1.1', 'Host: a', 'HOST: b'),
       'malformed-request',
       'the request has more than one Host header',
     ],
     [
-      'a Host that is none',
+      'an invalid Host',
       raw('GET /api/books/ HTTP/1.1', 'Host: a/b'),
       'malformed-request',
       'the Host header is not a host name with an optional port',
@@ -93,13 +93,13 @@ describe('a rejected request gets an explanation', () => {
       'the versions of HTTP that are understood are 1.1 and 1.0',
     ],
     [
-      'a Host before an address',
+      'an invalid Host next to an absolute request target',
       raw('GET /api/books/ HTTP/1.1', 'Host: a[::1]:80'),
       'malformed-request',
       'the Host header is not a host name with an optional port',
     ],
     [
-      'a Host with a long port',
+      'a Host whose port is too long',
       raw('GET /api/books/ HTTP/1.1', 'Host: a:123456'),
       'malformed-request',
       'the Host header is not a host name with an optional port',
@@ -120,7 +120,7 @@ describe('a rejected request gets an explanation', () => {
       'headers-too-large',
       'the head of the request is too large',
     ],
-    ['what is for a proxy', request('CONNECT', 'b.example:80'), 'malformed-request', 'this server is not a proxy'],
+    ['CONNECT', request('CONNECT', 'b.example:80'), 'malformed-request', 'this server is not a proxy'],
     [
       'an expectation',
       request('GET', '/api/books/', ['Expect: more']),
@@ -133,29 +133,29 @@ describe('a rejected request gets an explanation', () => {
       'unsupported-transfer',
       'the only transfer coding that is understood is chunked',
     ],
-    ['what is no HTTP', 'NOTHING\r\n\r\n', 'malformed-request', 'the request is not valid HTTP/1.1'],
+    ['a request that is not HTTP', 'NOTHING\r\n\r\n', 'malformed-request', 'the request is not valid HTTP/1.1'],
     [
-      'a head that never ends',
+      'a head that never completes',
       'GET /api/books/ HTTP/1.1\r\nHost: a\r\n',
       'request-timeout',
       'the request did not arrive in time',
     ],
     [
-      'a body that never ends',
+      'a body that never completes',
       request('POST', '/api/books/', ['Content-Length: 9', JSON_TYPE], '{'),
       'request-timeout',
       'the request did not arrive in time',
     ],
     ['an unknown path', request('GET', '/x/'), 'not-found', 'nothing is at this path'],
-    ['no path', request('OPTIONS', '*'), 'not-found', 'nothing is at this path'],
+    ['OPTIONS *', request('OPTIONS', '*'), 'not-found', 'nothing is at this path'],
     [
-      'an address with a letter that is not ASCII',
+      'a path with a letter that is not ASCII',
       'GET /api/books/?search=caf\xe9 HTTP/1.1\r\nHost: localhost\r\n\r\n',
       'malformed-request',
       'the address of the request has a character that must be percent-encoded: only visible ASCII is allowed, so `é` is written %C3%A9',
     ],
     [
-      'a request line behind something else',
+      'a request line with a prefix',
       '1GET /api/plain/ HTTP/1.1\r\n\r\n',
       'malformed-request',
       'the request is not valid HTTP/1.1',
@@ -174,30 +174,36 @@ describe('a rejected request gets an explanation', () => {
       'this path takes GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
       { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
     ],
-    ['a body of no type', sending('POST', '{}'), 'unsupported-media-type', noType(), { 'accept-post': TYPE }],
-    ['a PUT of no type', sending('PUT', '{}'), 'unsupported-media-type', noType(), { accept: TYPE }],
     [
-      'a PATCH of no type',
+      'a POST without a Content-Type',
+      sending('POST', '{}'),
+      'unsupported-media-type',
+      noType(),
+      { 'accept-post': TYPE },
+    ],
+    ['a PUT without a Content-Type', sending('PUT', '{}'), 'unsupported-media-type', noType(), { accept: TYPE }],
+    [
+      'a PATCH without a Content-Type',
       sending('PATCH', '{}'),
       'unsupported-media-type',
       noType(' or application/merge-patch+json'),
       { 'accept-patch': `${TYPE}, application/merge-patch+json` },
     ],
     [
-      'a body of another type',
+      'another Content-Type',
       sending('POST', '{}', 'Content-Type: text/plain'),
       'unsupported-media-type',
       'Content-Type must be application/json, without parameters other than charset=utf-8',
       { 'accept-post': TYPE },
     ],
     [
-      'a body of two types',
+      'two Content-Type headers',
       sending('POST', '{}', JSON_TYPE, 'content-type: text/plain'),
       'unsupported-media-type',
       'the request has more than one Content-Type',
     ],
     [
-      'a body in a coding',
+      'a content coding',
       sending('POST', '{}', JSON_TYPE, 'Content-Encoding: gzip'),
       'unsupported-media-type',
       'the body must be sent without Content-Encoding',
@@ -209,7 +215,7 @@ describe('a rejected request gets an explanation', () => {
       `the body must be at most ${LIMIT} bytes`,
     ],
     [
-      'chunks that are too large together',
+      'chunks that are too large in total',
       request(
         'POST',
         '/api/books/',
@@ -220,7 +226,7 @@ describe('a rejected request gets an explanation', () => {
       `the body must be at most ${LIMIT} bytes`,
     ],
     [
-      'chunks with too much beside them',
+      'chunk extensions that are too large',
       request(
         'POST',
         '/api/books/',
@@ -247,7 +253,7 @@ test.each([['http://other.example'], ['http://other.example/'], ['HTTPS://other.
   },
 )
 
-describe('an invalid response of a handler is a failure that the log explains', () => {
+describe('an invalid response of a handler is a 500, and the log explains it', () => {
   test.each([
     ['low', 'a handler returned the status 199; it must be between 200 and 599'],
     ['high', 'a handler returned the status 600; it must be between 200 and 599'],
@@ -285,7 +291,7 @@ describe('counted requests', () => {
     [10_000, 12],
     [10_001, 13],
     [99_999, 13],
-  ])('of %d ms are in class %d', (milliseconds, place) => {
+  ])('of %d ms are in bucket %d', (milliseconds, place) => {
     const counted = createTraffic().of(undefined)
     counted.count(204, milliseconds)
     const durations = Array<number>(DURATIONS.length + 1).fill(0)
@@ -312,7 +318,7 @@ describe('counted requests', () => {
   })
 })
 
-test('the headers that scripts of other origins may send and read', () => {
+test('scripts of other origins may send and read these headers', () => {
   const cors = compileCors({ origins: ['https://a.example'], credentials: true, maxAge: 5, headers: ['X-Tenant'] })
   const asking = (origin: string | undefined) =>
     ({ headers: { origin, 'access-control-request-method': 'PUT' } }) as unknown as Parameters<typeof cors.preflight>[0]

@@ -76,8 +76,8 @@ describe('links to other pages', () => {
   }
 
   test.each([
-    ['where nothing says under which URL', PLAIN],
-    ['of a proxy that is not listed', BESIDE],
+    ['without a configured URL', PLAIN],
+    ['from a proxy that is not listed', BESIDE],
   ])('are paths, whatever a client sends: %s', async (_case, text) => {
     expect(await ask(text, '/api/authors/', spoofed)).toEqual(both(''))
   })

@@ -259,7 +259,7 @@ describe('a handler that writes without a pause', () => {
     clearTimeout(late)
   })
 
-  test('in a transaction after a commit is ended too, and rolled back', async () => {
+  test('in a transaction after a commit is ended and rolled back, too', async () => {
     const over = new Promise<unknown>((resolve) => ended.mockImplementation(resolve))
     expect((await api.send('POST', '/api/after/', {})).status).toBe(204)
     expect(await over).toMatchObject({ type: 'timeout' })

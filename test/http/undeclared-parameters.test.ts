@@ -35,7 +35,7 @@ const send = async (method: string, path: string, body?: unknown, headers?: Read
 }
 const titles = async () => (await send('GET', '/api/books/')).text
 
-describe('an operation without query parameters rejects any, before it does anything', () => {
+describe('an operation without query parameters rejects any before it does anything', () => {
   test.each<[method: string, path: string, body: unknown]>([
     ['GET', '/api/books/1/?x=1', undefined],
     ['HEAD', '/api/books/1/?x=1', undefined],
@@ -60,7 +60,7 @@ describe('an operation without query parameters rejects any, before it does anyt
     expect(await titles()).toBe(before)
   })
 
-  test('and stores no response for the key of such a request', async () => {
+  test('stores no response for the key of a rejected request', async () => {
     const key = { 'idempotency-key': 'once' }
     expect((await send('POST', '/api/books/?x=1', { title: 'Kept' }, key)).status).toBe(400)
     expect((await send('POST', '/api/books/', { title: 'Kept' }, key)).status).toBe(201)
@@ -69,7 +69,7 @@ describe('an operation without query parameters rejects any, before it does anyt
   test.each([
     ['=1', 'a query parameter has no name'],
     ['%ff=1', 'is not percent-encoded UTF-8'],
-  ])('and invalid parameters: %s', async (search, says) => {
+  ])('rejects invalid parameters: %s', async (search, says) => {
     const { status, text } = await send('GET', `/api/books/1/?${search}`)
     expect([status, text]).toEqual([400, expect.stringContaining(says)])
   })
@@ -92,11 +92,11 @@ test.each([
 })
 
 test.each([
-  ['nothing behind the question mark', '/api/books/1/?', '"title":"One"'],
-  ['separators alone', '/api/books/1/?&&', '"title":"One"'],
+  ['an empty query', '/api/books/1/?', '"title":"One"'],
+  ['a query of separators', '/api/books/1/?&&', '"title":"One"'],
   ['a resource that ignores unknown parameters', '/api/lax/1/?x=1', '"title":"One"'],
-  ['a dialect, whose clients send parameters to any address', '/api/panel/1/?x=1', '"title":"One"'],
-])('it ignores %s', async (_what, path, shows) => {
+  ['a dialect, whose clients send parameters to every path', '/api/panel/1/?x=1', '"title":"One"'],
+])('no parameter is reported for %s', async (_what, path, shows) => {
   const { status, text } = await send('GET', path)
   expect([status, text]).toEqual([200, expect.stringContaining(shows)])
 })

@@ -132,7 +132,7 @@ describe('a JSON value in a row', () => {
     ['list', '[]', []],
     ['no', 'false', false],
     ['record', '{"text":"1"}', { text: '1' }],
-  ])('is written plain and read with its text and its value: %s', async (path, text, value) => {
+  ])('is written as a plain value, and read as text and value: %s', async (path, text, value) => {
     const answer = await (await api.fetch(`/json-${path}/`)).json()
     const spaced = (answer as { text: string }).text.replaceAll(/([:,]) /g, '$1')
     expect([spaced, answer]).toEqual([

@@ -247,7 +247,7 @@ describe('values changed by a hook are validated', () => {
     ],
     [{ shelf: 'too long' }, 'the model `book`: Shelf must'],
     ['text', "a hook of `book` returned 'text'; it must return the values to change, or nothing"],
-  ])('%p is an error of the hook, and is only logged', async (change, message) => {
+  ])('%p is an error of the hook, which is only logged', async (change, message) => {
     hooks = { beforeCreate: () => change as never }
     const response = await create({ title: 'Dune' })
     expect([response.status, await response.json()]).toEqual([
@@ -258,7 +258,7 @@ describe('values changed by a hook are validated', () => {
     expect(cause.message).toContain(message)
   })
 
-  test('every kind of value arrives exactly', async () => {
+  test('values of every kind arrive exactly', async () => {
     const values = {
       pages: 2n ** 63n - 1n,
       price: '123456789012345678.90',
@@ -279,7 +279,7 @@ describe('values changed by a hook are validated', () => {
     expect(kept.rows).toEqual([['A1']])
   })
 
-  test('an object in a PATCH is merged, whatever hooks change besides', async () => {
+  test('an object in a PATCH is merged, whatever else hooks change', async () => {
     await create({ title: 'Dune', notes: { a: 1 } })
     hooks = { beforeUpdate: ({ values }) => ({ ...values, slug: 'x' }) }
     const response = await api.send('PATCH', '/books/1/', { notes: { b: 2 } })

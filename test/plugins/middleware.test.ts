@@ -96,7 +96,7 @@ describe('a middleware for every route', () => {
     }
   })
 
-  test('can respond itself, and nothing behind it runs', async () => {
+  test('can respond itself, and nothing after it runs', async () => {
     everywhere = () => {
       throw new Problem('too_many_requests', 'One request a minute', { headers: { 'Retry-After': '60' } })
     }

@@ -59,12 +59,12 @@ const write = (text: string) => writeFile(join(project.folder, 'plugin.ts'), tex
 describe('an error inside a plugin names its line', () => {
   test.each([
     [
-      'that fails while it registers',
+      'that throws during registration',
       FAILS,
       'plugin.ts:9:50: the plugin `./plugin.ts`: Cannot read properties of undefined',
     ],
     [
-      'that registers what makes no sense',
+      'with an invalid registration',
       MISUSES,
       "plugin.ts:9:7: the plugin `./plugin.ts`: the path of the route `shelf` is 'shelf'",
     ],
@@ -76,7 +76,7 @@ describe('an error inside a plugin names its line', () => {
     expect(stdout).toContain('resources.yaml: 1 error\n')
   })
 
-  test('while a request is answered', async () => {
+  test('during a request', async () => {
     await write(THROWS)
     database = await openOnlyOnServer()
     const serving = await startServe(['--migrate'], { cwd: project.folder, env: envOf(database) })

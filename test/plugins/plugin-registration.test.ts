@@ -22,46 +22,42 @@ const anything = (value: unknown) => value as never
 
 describe('a plugin is rejected by name', () => {
   test.each<[string, (app: PluginApp) => unknown, string]>([
-    [
-      'a function that is async',
-      async (app) => app.route('GET', '/a/', 'a', handle),
-      'its function returned a promise',
-    ],
-    ['an async function that fails', () => Promise.reject(new Error('later')), 'its function returned a promise'],
+    ['an async function', async (app) => app.route('GET', '/a/', 'a', handle), 'its function returned a promise'],
+    ['an async function that throws', () => Promise.reject(new Error('later')), 'its function returned a promise'],
     ['a thenable', () => ({ then: () => {} }), 'its function returned a promise'],
     [
-      'no handler',
+      'a route without a handler',
       (app) => app.route('GET', '/a/', 'a', anything(undefined)),
       'the handler of the route `a` is undefined; it must be a function',
     ],
     [
-      'an object for a handler',
+      'an object instead of a handler',
       (app) => app.route('GET', '/a/', 'a', anything({ status: 200 })),
       'the handler of the route `a` is { status: 200 }; it must be a function',
     ],
     [
-      'no function for the end',
+      'onClose without a function',
       (app) => app.onClose(anything('bye')),
       "what onClose() runs is 'bye'; it must be a function",
     ],
     [
-      'options of a route that are none',
+      'an unknown option of a route',
       (app) => app.route('POST', '/a/', 'a', handle, undefined, anything({ crossite: true })),
       'the options of the route `a` have the member `crossite`; a member with a similar name exists: `crossSite`',
     ],
     [
-      'an option of a mount that is a text',
+      'an option of a mount that is not a boolean',
       (app) => app.mount('/a/', handle, { crossSite: anything('yes') }),
       "the options of mount('/a/'): `crossSite` is 'yes'; it must be true or false",
     ],
     [
-      'no name',
+      'a route without a name',
       (app) => app.route('GET', '/a/', anything(undefined), handle),
       "the name of the route 'GET' '/a/' is undefined; it must be a text",
     ],
-    ['an empty name', (app) => app.route('GET', '/a/', '', handle), "is ''; it must be a text"],
+    ['an empty name of a route', (app) => app.route('GET', '/a/', '', handle), "is ''; it must be a text"],
     [
-      'no path',
+      'a route without a path',
       (app) => app.route('GET', anything(undefined), 'a', handle),
       'the path of the route `a` is undefined; it must start and end with a slash',
     ],
@@ -71,7 +67,7 @@ describe('a plugin is rejected by name', () => {
       "the action 'lend' of `book`: `summary` is undefined; it must be a text",
     ],
     [
-      'an action of no method',
+      'an action with an unknown method',
       (app) => app.action('book', 'lend', { summary: 'a', method: anything('post'), handle }),
       "`method` is 'post'; it must be one of GET, POST",
     ],
@@ -81,44 +77,48 @@ describe('a plugin is rejected by name', () => {
       'has the member `ouput`; a member with a similar name exists: `output`',
     ],
     [
-      'an action that is called like no path',
+      'an action whose name is not a valid path',
       (app) => app.action('book', 'Lend It', { summary: 'a', handle }),
       "the action 'Lend It' of `book` needs a name of lower-case letters",
     ],
     [
-      'an action whose input is wrong',
+      'an action with invalid input',
       (app) => app.action('book', 'lend', { summary: 'a', input: { days: { type: 'integr' } }, handle }),
       'the input of the action `book-lend`: ',
     ],
     [
-      'an action whose input belongs to a table',
+      'an action whose input has options of a column',
       (app) => app.action('book', 'lend', { summary: 'a', input: { days: { type: 'integer', unique: true } }, handle }),
       'the field `days` has an option that means nothing outside of a table',
     ],
     [
-      'an action that has no record to answer',
+      'an action of the collection that returns a record',
       (app) => app.action('book', 'lend', { summary: 'a', on: 'collection', output: 'record', handle }),
       'the action `book-lend` runs on the collection',
     ],
     [
-      'an operation that there is not',
+      'a replacement of an unknown operation',
       (app) => app.replace('book', anything('delete'), handle),
       'the resource `book` has no operation `delete` to replace',
     ],
     [
-      'no replacement',
+      'a replacement that is not a function',
       (app) => app.replace('book', 'list', anything({})),
       'what replaces `list` of `book` is {}; it must be a function',
     ],
-    ['hooks of no resource', (app) => app.hooks('bok', {}), 'no resource is named `bok`'],
-    ['no hooks', (app) => app.hooks('book', anything(null)), 'the hooks of `book` are null; they must be an object'],
+    ['hooks of an unknown resource', (app) => app.hooks('bok', {}), 'no resource is named `bok`'],
     [
-      'a hook of another name',
+      'hooks that are not an object',
+      (app) => app.hooks('book', anything(null)),
+      'the hooks of `book` are null; they must be an object',
+    ],
+    [
+      'an unknown hook',
       (app) => app.hooks('book', anything({ beforeCraete: handle })),
       'the hooks of `book` have the member `beforeCraete`; a hook with a similar name exists: `beforeCreate`',
     ],
     [
-      'a hook that is no function',
+      'a hook that is not a function',
       (app) => app.hooks('book', { afterCommit: anything('log') }),
       "the hooks of `book`: `afterCommit` is 'log'; it must be a function",
     ],
@@ -128,22 +128,22 @@ describe('a plugin is rejected by name', () => {
       (app) => app.route('GET', '/a', 'a', handle),
       "is '/a'; it must start and end",
     ],
-    ['a doubled slash', (app) => app.route('GET', '//', 'a', handle), "is '//'; it must start"],
-    ['a doubled slash inside', (app) => app.route('GET', '/a//b/', 'a', handle), "is '/a//b/'; it must start"],
+    ['a double slash', (app) => app.route('GET', '//', 'a', handle), "is '//'; it must start"],
+    ['a double slash inside', (app) => app.route('GET', '/a//b/', 'a', handle), "is '/a//b/'; it must start"],
     ['a dot', (app) => app.route('GET', '/./', 'a', handle), "is '/./'; it must start"],
     ['two dots', (app) => app.mount('/a/../', () => {}), "the path of mount() is '/a/../'; it must start"],
     [
-      'a mount of nothing',
+      'a mount without a listener',
       (app) => app.mount('/a/', anything(null)),
       'what is mounted at /a/ is null; it must be a function',
     ],
     [
-      'problems without a form',
+      'a problem renderer that is not a function',
       (app) => app.problems('/a/', anything({})),
       'what renders the problems at /a/ is {}; it must be a function',
     ],
     [
-      'a method that is none',
+      'an unknown method',
       (app) => app.route(anything('FETCH'), '/a/', 'a', handle),
       'the route `a` has the method FETCH',
     ],
@@ -153,31 +153,31 @@ describe('a plugin is rejected by name', () => {
       'the name of a setting is undefined; it must be a text',
     ],
     [
-      'a default that does not fit',
+      'an invalid default',
       (app) => app.setting('size', { type: 'integer', minimum: 1 }, 0),
       'the default of the setting `size` is 0: by its own schema {"type":"integer","minimum":1} it must be >= 1',
     ],
-    ['a schema that is none', (app) => app.setting('size', { type: 'intger' }, 0), 'schema is invalid'],
-    ['a resource that is not there', (app) => app.resource('bok'), 'no resource is named `bok`'],
+    ['an invalid schema', (app) => app.setting('size', { type: 'intger' }, 0), 'schema is invalid'],
+    ['an unknown resource', (app) => app.resource('bok'), 'no resource is named `bok`'],
     [
       'a middleware that is not a function',
       (app) => app.use(anything({ handle })),
       'the first argument of use() is { handle: [Function: handle] }; it must be a middleware, a path, or a resource',
     ],
     [
-      'a middleware for a path that is not a function',
+      'a path with a middleware that is not a function',
       (app) => app.use('/books/', anything(undefined)),
       "the middleware of use('/books/') is undefined; it must be a function",
     ],
     ['a middleware for a path without a slash', (app) => app.use('/books', handle), 'the path of use() is'],
     [
-      'a middleware for a resource that does not exist',
+      'a middleware for an unknown resource',
       (app) => app.use({ resource: 'bok' }, handle),
       'no resource is named `bok`',
     ],
     ['a middleware for a path without routes', (app) => app.use('/boks/', handle), 'boks/, where no route is'],
     [
-      'a middleware with a problem that does not exist',
+      'a middleware with an unknown problem',
       (app) => app.use(handle, { problems: [anything('too_many_request')] }),
       "names 'too_many_request'; a problem type with a similar name exists: `too_many_requests`",
     ],
@@ -194,7 +194,7 @@ describe('a plugin is rejected by name', () => {
     expect(faults[0]).toContain(says)
   })
 
-  test('if it registers something after its function has returned', async () => {
+  test('for registering after its function has returned', async () => {
     let late = (): void => {}
     const faults = await faultsOf((app) => {
       late = () => app.route('GET', '/a/', 'a', handle)
@@ -206,6 +206,6 @@ describe('a plugin is rejected by name', () => {
   })
 })
 
-test.each(['/', '/a/', '/a/{id}/', '/.a/b..c/'])('a plugin may have the path %s', async (path) => {
+test.each(['/', '/a/', '/a/{id}/', '/.a/b..c/'])('a plugin may register the path %s', async (path) => {
   expect(await faultsOf((app) => app.route('GET', path, 'a', handle))).toEqual([])
 })

@@ -260,8 +260,8 @@ describe('onClose', () => {
   })
 
   test.each([
-    ['the configuration is refused', { NODE_ENV: 'production' }],
-    ['the database is refused', { DATABASE_URL: 'nonsense' }],
+    ['the configuration is invalid', { NODE_ENV: 'production' }],
+    ['the database is rejected', { DATABASE_URL: 'nonsense' }],
   ])('runs if `serve` does not start because %s', async (_, env) => {
     await project.write(
       'serve/plugin.mjs',

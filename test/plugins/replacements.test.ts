@@ -59,18 +59,18 @@ describe('a replacement changes what the generated operation receives', () => {
     expect({ status, body }).toEqual({ status: 201, body: { id: 1, title: 'many', copies: 100 } })
   })
 
-  test('values of a change, before the hooks', async () => {
+  test('values of an update, before the hooks', async () => {
     await api.send('POST', '/books/', { title: 'a' })
     const { status, body } = await send('PATCH', '/books/1/', { title: 'Dune' })
     expect({ status, body }).toEqual({ status: 200, body: { id: 1, title: 'Dune!', copies: 5 } })
   })
 
-  test('and nothing when it passes no change', async () => {
+  test('no values if it passes none', async () => {
     const { body } = await send('POST', '/books/', { title: 'plain' })
     expect(body).toEqual({ id: 1, title: 'plain', copies: 1 })
   })
 
-  test('but an invalid value is rejected, and nothing is stored', async () => {
+  test('no invalid value, which is rejected', async () => {
     const { status, body } = await send('POST', '/books/', { title: 'wrong' })
     expect(status).toBe(400)
     expect(body).toMatchObject({ errors: { copies: expect.anything() } })

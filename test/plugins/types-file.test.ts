@@ -135,7 +135,7 @@ describe('the types of a model', () => {
     })
   })
 
-  test('require only what has no other value', () => {
+  test('require only fields without a default', () => {
     expect(membersOf('LoanInsert')).toEqual({
       reader: 'string',
       'note?': 'string | null',
@@ -148,7 +148,7 @@ describe('the types of a model', () => {
     expect(text).toContain('export type LoanChange = Partial<LoanInsert>')
   })
 
-  test('contain in bodies what clients may send', () => {
+  test('contain in bodies the writable fields', () => {
     expect(membersOf('LoanCreate')).toEqual({
       reader: 'string',
       'note?': 'string | null',

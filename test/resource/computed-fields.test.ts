@@ -111,10 +111,10 @@ describe('computed fields are at the end', () => {
       '/api/books/?ordering=-title',
       `,"full_title":"\\"Two\\" no. 2","sheets":null,"letters":6},{"id":1`,
     ],
-    ['of a record that is hooked', '/api/hooked/1/', ',"full_title":"\\"One\\" no. 1"}'],
-    ['when they are asked for', '/api/books/1/?fields=letters,title', '{"title":"One","letters":6}'],
-    ['alone, when nothing else is asked for', '/api/books/1/?fields=full_title', '{"full_title":"\\"One\\" no. 1"}'],
-    ['of a list of which nothing else is asked for', '/api/books/?fields=letters', '[{"letters":6},{"letters":6}]'],
+    ['of a record with hooks', '/api/hooked/1/', ',"full_title":"\\"One\\" no. 1"}'],
+    ['if they are selected', '/api/books/1/?fields=letters,title', '{"title":"One","letters":6}'],
+    ['alone if no other field is selected', '/api/books/1/?fields=full_title', '{"full_title":"\\"One\\" no. 1"}'],
+    ['of a list from which no other field is selected', '/api/books/?fields=letters', '[{"letters":6},{"letters":6}]'],
     ['after related records', '/api/books/1/?expand=author', `"expanded":{"author":{"id":1,"name":"Ada"}},${ONE}`],
   ])('%s', async (_what, path, text) => {
     const answer = await get(path)
@@ -173,11 +173,11 @@ describe('a function that fails', () => {
   test.each([
     ['throws', 'broken', 'the computed field `full_title` of `book` (plugin ./plugin.mjs): the binding is broken'],
     [
-      'answers no value of the type',
+      'returns a value of another type',
       'odd',
       'the computed field `full_title` of `book` (plugin ./plugin.mjs): it returned {}, which is not a valid string',
     ],
-  ])('because it %s is a logged 500 without details, and nothing is written', async (_what, title, message) => {
+  ])('because it %s causes a logged 500 without details, and writes nothing', async (_what, title, message) => {
     const rows = await rowsIn('books')
     const from = api.logged.length
     const made = await api.send('POST', '/api/books/', { title })
@@ -199,7 +199,7 @@ describe('a function that fails', () => {
     expect([await rowsIn('books'), (await get('/api/plain/1/')).text]).toEqual([rows, expect.stringContaining('"One"')])
   })
 
-  test('keeps a record whose deletion must return it', async () => {
+  test('keeps a record if its deletion would return it', async () => {
     const made = await api.send('POST', '/api/plain/', { title: 'broken' })
     const { id } = (await made.json()) as { id: number }
     expect((await api.fetch(`/api/panel/${id}`, { method: 'DELETE' })).status).toBe(500)
@@ -215,7 +215,7 @@ describe('a function that fails', () => {
   })
 })
 
-test('bulk responses and replayed responses have them', async () => {
+test('bulk responses and replayed responses have computed fields', async () => {
   const key = { 'idempotency-key': 'one-that-was-made-for-this' }
   const [first, second] = [
     await api.send('POST', '/api/several/', [{ title: 'A' }, { title: 'B' }], key),
@@ -226,7 +226,7 @@ test('bulk responses and replayed responses have them', async () => {
   expect([second.status, await second.text()]).toEqual([201, text])
 })
 
-test('OPTIONS describes them', async () => {
+test('OPTIONS describes computed fields', async () => {
   const options = await api.fetch('/api/books/', { method: 'OPTIONS' })
   expect(await options.json()).toMatchObject({
     fields: { letters: { type: 'integer', label: 'Letters of the secret', read_only: true, required: false } },
@@ -237,14 +237,14 @@ describe('the configuration', () => {
   const withComputed = (computed: string) => YAML.replace(/ {4}computed:\n(?: {6}.*\n)+/, `    computed: ${computed}\n`)
 
   test.each([
-    ['a name that a field has', '{ pages: { from: [id], type: string } }', '28:17 SC304'],
-    ['the name of the related records', '{ expanded: { from: [id], type: string } }', '28:17 SC304'],
-    ['a field that is not there', '{ a: { from: [titel], type: string } }', '28:29 SC305'],
-    ['a type that is none', '{ a: { from: [title], type: str } }', '28:43 SC204'],
+    ['the name of a field', '{ pages: { from: [id], type: string } }', '28:17 SC304'],
+    ['the name `expanded`', '{ expanded: { from: [id], type: string } }', '28:17 SC304'],
+    ['an unknown field', '{ a: { from: [titel], type: string } }', '28:29 SC305'],
+    ['an unknown type', '{ a: { from: [title], type: str } }', '28:43 SC204'],
     ['a type that needs options', '{ a: { from: [title], type: choice } }', '28:43 SC204'],
-    ['a type that is not one word', '{ a: { from: [title], type: json } }', '28:43 SC204'],
-    ['no fields that it is made of', '{ a: { from: [], type: string } }', '28:28 SC207'],
-    ['no type', '{ a: { from: [title] } }', '28:17 SC202'],
+    ['a type that is not a single value', '{ a: { from: [title], type: json } }', '28:43 SC204'],
+    ['no source fields', '{ a: { from: [], type: string } }', '28:28 SC207'],
+    ['a missing type', '{ a: { from: [title] } }', '28:17 SC202'],
   ])('rejects %s', (_what, computed, mistake) => {
     expect(mistakesOf(withComputed(computed))).toEqual([mistake])
   })
@@ -261,7 +261,7 @@ describe('an application', () => {
       : loaded.diagnostics.map(({ code, message, range }) => `${range.start.line} ${code} ${message}`)
   }
 
-  test('does not start without a function for each of them', async () => {
+  test('does not start unless plugins compute each of them', async () => {
     const some: Plugin = (app) => app.compute('book', 'sheets', () => null)
     expect(await load(some)).toEqual([
       '29 SC355 no plugin computes `full_title` of `book`',
@@ -274,7 +274,7 @@ describe('an application', () => {
 
   test.each<[what: string, register: Plugin, message: string]>([
     [
-      'a field that is not declared',
+      'an undeclared field',
       (app) => app.compute('book', 'sheet', () => 1),
       'declares no computed field `sheet`; a computed field with a similar name exists: `sheets`',
     ],
@@ -284,12 +284,12 @@ describe('an application', () => {
       'no resource is named `boook`',
     ],
     [
-      'a field twice',
+      'a field that is computed already',
       (app) => [1, 2].forEach(() => app.compute('book', 'sheets', () => 1)),
       '`sheets` of `book` is computed already',
     ],
     [
-      'a field by no function',
+      'a field with a value that is not a function',
       (app) => app.compute('book', 'sheets', 5 as never),
       'what computes `sheets` of `book` is 5; it must be a function',
     ],

@@ -107,7 +107,7 @@ describe('distinct= lists', () => {
       '[{"language":"ada"},{"language":"go"}]',
       '4',
     ],
-    ['no value as one of them', '/books/?distinct=language&page=2', '[{"language":"rust"},{"language":null}]', '4'],
+    ['null as one of the values', '/books/?distinct=language&page=2', '[{"language":"rust"},{"language":null}]', '4'],
     [
       'the values of records that match filters',
       '/books/?distinct=language&author=1',
@@ -116,32 +116,32 @@ describe('distinct= lists', () => {
     ],
     ['the values of records that match a search', '/books/?distinct=language&search=thr', '[{"language":"go"}]', '1'],
     [
-      'values by a filter on the field itself',
+      'the values of a filter on the field itself',
       '/books/?distinct=language&language__isnull=true',
       '[{"language":null}]',
       '1',
     ],
     [
-      'relations as records show them',
+      'relations in the form that records have',
       '/books/?distinct=author',
       '[{"author":"/api/authors/1/"},{"author":"/api/authors/2/"}]',
       '2',
     ],
-    ['nothing where no record matches', '/books/?distinct=language&search=zz', '[]', '0'],
+    ['nothing if no record matches', '/books/?distinct=language&search=zz', '[]', '0'],
     [
-      'the same on the path of parts',
+      'the same values on the path of partial records',
       '/books/partial/?distinct=language&author=1',
       '[{"language":"go"},{"language":"rust"}]',
       '2',
     ],
     [
-      'all values in a list that is not paged',
+      'all values in an unpaged list',
       '/small/?distinct=language',
       '[{"language":"ada"},{"language":"go"},{"language":"rust"},{"language":null}]',
       '4',
     ],
     [
-      'nulls where the resource has them',
+      'nulls in the position that the resource configures',
       '/marked/?distinct=language&page_size=2',
       '[{"language":null},{"language":"ada"}]',
       '4',
@@ -163,7 +163,7 @@ describe('distinct= lists', () => {
 
   test.each([
     [
-      'by number',
+      'by page number',
       '/api/books/?distinct=language',
       [
         ['ada', 'go'],
@@ -199,7 +199,7 @@ describe('distinct= lists', () => {
 describe('distinct= is rejected', () => {
   test.each([
     [
-      'for a field that is not declared',
+      'for an undeclared field',
       '/books/?distinct=title',
       'the parameter `distinct` must be one of: language, author; got `title`',
     ],
@@ -210,22 +210,22 @@ describe('distinct= is rejected', () => {
     ],
     ['without a field', '/books/?distinct=', 'the parameter `distinct` must be one of: language, author; got ``'],
     [
-      'with an order',
+      'together with `ordering`',
       '/books/?distinct=language&ordering=title',
       'the parameters `distinct` and `ordering` do not go together; give one',
     ],
     [
-      'with members',
+      'together with `fields`',
       '/marked/?distinct=language&fields=id',
       'the parameters `distinct` and `fields` do not go together; give one',
     ],
     [
-      'with related records',
+      'together with `expand`',
       '/marked/?distinct=language&expand=author',
       'the parameters `distinct` and `expand` do not go together; give one',
     ],
     [
-      'where no field is declared',
+      'for a resource that declares no field',
       '/plain/?distinct=language',
       'this list takes no parameter `distinct`; allowed are page, page_size, cursor',
     ],

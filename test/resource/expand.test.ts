@@ -98,7 +98,7 @@ const get = async (path: string, headers: Readonly<Record<string, string>> = {})
 describe('expand= returns related records', () => {
   test.each<[what: string, path: string, parts: readonly string[]]>([
     [
-      'beside the key, as their resource shows them',
+      'next to the key, as their resource shows them',
       '/api/books/1/?expand=author',
       [
         `{"id":1,"title":"One","author":${BIG},"editor":2,"sequel":null,"expanded":{${AUTHOR},"country":"/api/countries/`,
@@ -106,34 +106,38 @@ describe('expand= returns related records', () => {
       ],
     ],
     [
-      'with the fields that are declared, in the order of the resource',
+      'with the declared fields, in the order of the resource',
       '/api/books/1/?expand=editor',
       ['"expanded":{"editor":{"id":2,"name":"Bob"}}}'],
     ],
     [
-      'which may be none',
+      'with no fields if none are declared',
       '/api/books/2/?expand=editor,author',
       ['"expanded":{"author":{', '"Bob"', ',"editor":null}}'],
     ],
     [
-      'of related records',
+      'of related records, too',
       '/api/books/1/?expand=author.country',
       [`{${AUTHOR}`, '"fee":"9.50","expanded":{"country":{"id":"', '"name":"Utopia"}}}}}'],
     ],
-    ['of a record without one', '/api/books/2/?expand=author.country', ['"name":"Bob"', '"expanded":{"country":null}']],
     [
-      'of the same model, at any depth that is declared',
+      'as null for a record without one',
+      '/api/books/2/?expand=author.country',
+      ['"name":"Bob"', '"expanded":{"country":null}'],
+    ],
+    [
+      'of the same model, at every declared depth',
       '/api/books/4/?expand=sequel.sequel',
       ['"expanded":{"sequel":{"id":3,"title":"Three"', '"expanded":{"sequel":{"id":2,"title":"Two"'],
     ],
     [
-      'with a part of the record',
+      'with a partial record',
       '/api/books/1/?fields=title&expand=editor',
       ['{"title":"One","expanded":{"editor":{"id":2,"name":"Bob"}}}'],
     ],
-    ['of a list that is filtered', '/api/books/?title=Four&expand=author', [`[{"id":4,`, AUTHOR]],
+    ['of a filtered list', '/api/books/?title=Four&expand=author', [`[{"id":4,`, AUTHOR]],
     [
-      'of resources at a mount, as it has them',
+      'of resources at a mount, in the form of the mount',
       '/other/books/1/?expand=author',
       [`"url":"/other/authors/${BIG}/"`, '"country":"/other/countries/'],
     ],
@@ -179,14 +183,14 @@ describe('expand= returns related records', () => {
 describe('expand= rejects', () => {
   const KNOWN = 'known are author, author.country, editor, sequel, sequel.sequel'
   test.each([
-    ['a relation that is none', 'expand=autor', `\`autor\`; ${KNOWN}`],
-    ['a field that is none', 'expand=title', `\`title\`; ${KNOWN}`],
-    ['a relation that is not declared', 'expand=editor.country', `\`editor.country\`; ${KNOWN}`],
-    ['to go on', 'expand=sequel.sequel.sequel', `\`sequel.sequel.sequel\`; ${KNOWN}`],
-    ['no relation', 'expand=', `\`\`; ${KNOWN}`],
-    ['a relation twice', 'expand=author,author', '`expand` names a field twice'],
-    ['to be given twice', 'expand=author&expand=editor', 'is given twice'],
-    ['what related records do not show', 'expand=author.secret', '`author.secret`'],
+    ['an unknown relation', 'expand=autor', `\`autor\`; ${KNOWN}`],
+    ['a field that is not a relation', 'expand=title', `\`title\`; ${KNOWN}`],
+    ['an undeclared relation', 'expand=editor.country', `\`editor.country\`; ${KNOWN}`],
+    ['an undeclared depth', 'expand=sequel.sequel.sequel', `\`sequel.sequel.sequel\`; ${KNOWN}`],
+    ['an empty value', 'expand=', `\`\`; ${KNOWN}`],
+    ['a duplicate relation', 'expand=author,author', '`expand` names a field twice'],
+    ['a duplicate parameter', 'expand=author&expand=editor', 'is given twice'],
+    ['a private relation of a related record', 'expand=author.secret', '`author.secret`'],
   ])('%s', async (_what, query, words) => {
     for (const path of ['/api/books/', '/api/books/1/']) {
       const { status, text } = await get(`${path}?${query}`)
@@ -209,7 +213,7 @@ describe('expand= rejects', () => {
   })
 })
 
-test('a response can be sent back as a body', async () => {
+test('a response with related records can be sent back as a body', async () => {
   const { text } = await get('/api/books/1/?expand=author,editor')
   const answer = await api.send('PUT', '/api/books/1/', JSON.parse(text.replaceAll(BIG, '2')))
   expect([answer.status, await answer.text()]).toEqual([200, expect.not.stringContaining('expanded')])
@@ -242,18 +246,18 @@ describe('the configuration rejects an expansion', () => {
   const declared = (expand: string) => YAML.replace(/ {4}expand:\n(?: {6}.*\n)+/, `    expand: ${expand}\n`)
 
   test.each([
-    ['a field that is not there', '[autor]', '40:14 SC305'],
-    ['what is no relation', '[title]', '40:14 SC311'],
-    ['a relation of which several resources show the record', '[author]', '40:14 SC321'],
-    ['a resource that is not there', '{ author: { resource: autor } }', '40:35 SC321'],
+    ['an unknown field', '[autor]', '40:14 SC305'],
+    ['a field that is not a relation', '[title]', '40:14 SC311'],
+    ['a relation whose records several resources expose', '[author]', '40:14 SC321'],
+    ['an unknown resource', '{ author: { resource: autor } }', '40:35 SC321'],
     ['a resource of another model', '{ author: { resource: country } }', '40:35 SC321'],
-    ['what is not declared to lead there', '{ author.country: {} }', '40:15 SC321'],
-    ['a relation of a relation that is none', '{ editor: { resource: writer }, editor.name: {} }', '40:45 SC311'],
-    ['a field of it that is not there', '{ author: { resource: author, fields: [nam] } }', '40:52 SC305'],
-    ['a private field of it', '{ author: { resource: author, fields: [secret] } }', '40:52 SC311'],
-    ['more than three relations in a row', '[sequel.sequel.sequel.sequel]', '40:14 SC206'],
+    ['a path whose first relation is not declared', '{ author.country: {} }', '40:15 SC321'],
+    ['a path whose second field is not a relation', '{ editor: { resource: writer }, editor.name: {} }', '40:45 SC311'],
+    ['an unknown field of the related record', '{ author: { resource: author, fields: [nam] } }', '40:52 SC305'],
+    ['a private field of the related record', '{ author: { resource: author, fields: [secret] } }', '40:52 SC311'],
+    ['a path of more than three relations', '[sequel.sequel.sequel.sequel]', '40:14 SC206'],
     ['nothing', '[]', '40:13 SC207'],
-    ['a key that is not known', '{ author: { resource: author, only: [id] } }', '40:43 SC201'],
+    ['an unknown key', '{ author: { resource: author, only: [id] } }', '40:43 SC201'],
   ])('%s', (_what, expand, mistake) => {
     expect(mistakesOf(declared(expand))).toEqual([mistake])
   })
@@ -266,13 +270,13 @@ describe('the configuration rejects an expansion', () => {
       ['41:7 SC311', '42:7 SC311', '50:15 SC311'],
     ],
     [
-      'beside a field of that name',
+      'next to a field named `expanded`',
       'title: { type: string, max: 50 }',
       'title: { type: string, max: 50 }\n      expanded: { type: string, nullable: true }',
       ['42:7 SC304', '43:7 SC304', '44:7 SC304', '45:7 SC304', '46:7 SC304', '51:15 SC304'],
     ],
     [
-      'what no resource shows',
+      'a relation whose records no resource exposes',
       'country: { model: country, path: /countries/ }',
       'country: { model: country, path: /countries/, operations: [create] }',
       ['32:23 SC307', '42:7 SC321'],

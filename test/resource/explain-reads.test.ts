@@ -104,7 +104,7 @@ describe('an explanation', () => {
     expect({ text: sql, values }).toEqual({ text: seen[0]?.text, values: seen[0]?.values })
   })
 
-  test('uses the statement of GET for one record', async () => {
+  test('uses the statement of GET', async () => {
     seen.splice(0)
     await api.fetch('/books/7/')
     const read = { id: 7n }
@@ -119,7 +119,7 @@ describe('an explanation', () => {
     })
   })
 
-  test('distinguishes the index of related records from that of a count', async () => {
+  test('distinguishes the index of related records from the index of a count', async () => {
     const { accesses } = await explainList('shown', 'expand=author&page_size=3')
     expect(accesses.map(({ table, counts }) => ({ table, counts }))).toEqual([
       { table: 'books', counts: true },

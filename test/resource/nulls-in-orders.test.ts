@@ -202,8 +202,8 @@ describe('a position for nulls', () => {
   test.each([
     ['an unknown field', 'read_in: last', `14:${column + 11} SC305`],
     ['a field that is never null', 'id: last', `14:${column + 11} SC322`],
-    ['a field that no list is ordered by', 'lent_on: last', `14:${column + 11} SC322`],
-    ['a place that is none', 'read_on: end', `14:${column + 20} SC204`],
+    ['a field that no list orders by', 'lent_on: last', `14:${column + 11} SC322`],
+    ['an unknown position', 'read_on: end', `14:${column + 20} SC204`],
   ])('of %s is rejected', (_name, nulls, expected) => {
     const more = '      lent_on: { type: date, nullable: true }\n    indexes:'
     const lines = mistakesOf(withNulls(nulls).replace('    indexes:', more))
@@ -219,7 +219,7 @@ describe('a position for nulls', () => {
     ])
   })
 
-  test('may be given for a field of the default order only', () => {
+  test('is accepted only for a field of the default order', () => {
     const text = BOOKS.replace('orderable: [read_on]', 'default_order: [-read_on], nulls: { read_on: last }')
     expect(mistakesOf(text)).toEqual([])
   })

@@ -73,7 +73,7 @@ describe('the links of a numbered list', () => {
     ])
   })
 
-  test('skip nothing if records are deleted meanwhile', async () => {
+  test('skip no record while others are deleted', async () => {
     const first = await read('/page/?shelf=shelf+2')
     await api.database.query({ text: 'delete from books where id = $1', values: [String(first.ids[0])] })
     const second = await read(first.links['next'] ?? '')
@@ -124,7 +124,10 @@ describe('a page number beyond max_offset', () => {
     ])
   })
 
-  test.each(['/page/?page=5', '/window/?offset=30'])('%s is the last one that can be found', async (path) => {
-    expect((await read(path)).ids).toHaveLength(7)
-  })
+  test.each(['/page/?page=5', '/window/?offset=30'])(
+    '%s is the last page that can be requested by number',
+    async (path) => {
+      expect((await read(path)).ids).toHaveLength(7)
+    },
+  )
 })

@@ -227,7 +227,7 @@ describe('with positions for nulls, pages', () => {
     ['placed_windows', 'limit', (page: number, count: number) => `limit=${count}&offset=${page * count}`],
     ['placed_cursors', 'page_size', undefined],
   ])(
-    'of %s hold each record once, by links and by numbers, forwards and backwards, filtered too',
+    'of %s contain each record once, by links and by numbers, forwards and backwards, with filters and without',
     async (name, size, numbered) => {
       const filter = fc.constantFrom('', '&size__gt=-2', '&size__isnull=true', '&note__ne=a', '&day=2000-01-01')
       const property = fc.asyncProperty(

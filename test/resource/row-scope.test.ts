@@ -151,14 +151,14 @@ const BEFORE = ['1 7 One', '2 7 Two', '3 7 Three', '4 8 Theirs', '5 8 Secret']
 describe('within `tenant = 7`', () => {
   test.each([
     ['a list', '/api/books/', [1, 2, 3]],
-    ['a list by a filter', '/api/books/?title=Theirs', []],
-    ['a list in an order', '/api/books/?ordering=-title', [2, 3, 1]],
+    ['a filtered list', '/api/books/?title=Theirs', []],
+    ['an ordered list', '/api/books/?ordering=-title', [2, 3, 1]],
     ['a search', '/api/books/?search=e', [1, 3]],
-    ['a page behind others', '/api/books/?page=1&page_size=2', [1, 2]],
+    ['a later page', '/api/books/?page=1&page_size=2', [1, 2]],
     ['a list of another resource of the model', '/api/estimated/', [1, 2]],
-    ['a list by cursors', '/api/walk/?ordering=title', [1, 3]],
+    ['a cursor list', '/api/walk/?ordering=title', [1, 3]],
     ['a list in a dialect', '/api/json/', [1, 2, 3]],
-    ['records that a dialect names', '/api/json/?id=1&id=4', [1]],
+    ['the records of a dialect by id', '/api/json/?id=1&id=4', [1]],
   ])('%s returns the rows of the scope', async (_, path, ids) => {
     const answer = await ask('GET', path)
     const body = answer.json()
@@ -243,7 +243,7 @@ describe('within `tenant = 7`', () => {
     expect((await ask(method, path, { title: 'New', [name ?? '']: 1 })).status).toBe(method === 'POST' ? 201 : 200)
   })
 
-  test('an existing relation to a record outside may stay', async () => {
+  test('an existing relation to a record outside may remain', async () => {
     expect((await ask('PATCH', '/api/books/2/', { title: 'Still' })).status).toBe(200)
   })
 

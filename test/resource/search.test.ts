@@ -69,19 +69,19 @@ const query = (search: string) => new URLSearchParams({ search }).toString()
 
 describe('a search finds the records', () => {
   test.each<[what: string, search: string, ids: readonly number[]]>([
-    ['in which a word stands, in any of the fields', 'go', [1, 2, 4]],
-    ['whatever the case', 'TOUR', [1, 3]],
-    ['in which all words stand, in whatever order', 'tour go', [1]],
-    ['in which words stand in different fields', 'practical tour', [3]],
-    ['in which a word is a part of another', 'actic', [2, 3]],
-    ['with a percent sign as it is', '100%', [1]],
-    ['with an underscore as it is', 'a_b', [3]],
-    ['with a backslash as it is', 'c:\\t', [3]],
-    ['with a quote as it is', "'go'", []],
-    ['of words between any white space', '\tgo \u00a0 tour\n', [1]],
-    ['of a word twice', 'rust rust', [3]],
-    ['all of them, when it has no word', ' ', [1, 2, 3, 4]],
-    ['none by fields that answers do not show', 'hidden', []],
+    ['with the word in any of the fields', 'go', [1, 2, 4]],
+    ['whatever the case of the word', 'TOUR', [1, 3]],
+    ['with all words in any order', 'tour go', [1]],
+    ['with the words in different fields', 'practical tour', [3]],
+    ['with a word that contains the searched one', 'actic', [2, 3]],
+    ['with a literal percent sign', '100%', [1]],
+    ['with a literal underscore', 'a_b', [3]],
+    ['with a literal backslash', 'c:\\t', [3]],
+    ['with a literal quote', "'go'", []],
+    ['for words separated by any whitespace', '\tgo \u00a0 tour\n', [1]],
+    ['for a repeated word', 'rust rust', [3]],
+    ['for an empty search, which finds all', ' ', [1, 2, 3, 4]],
+    ['but not by values of hidden fields', 'hidden', []],
   ])('%s', async (_what, search, ids) => {
     const { status, headers, body } = await get(`/api/books/?page_size=9&${query(search)}`)
     expect([status, (body as { id: number }[]).map(({ id }) => id)]).toEqual([200, ids])
@@ -96,24 +96,24 @@ describe('a search finds the records', () => {
     expect((await get(next)).body).toMatchObject([{ id: 4 }])
   })
 
-  test('that a filter finds, too', async () => {
+  test('that match the filters, too', async () => {
     expect((await get('/api/books/?search=go&title=azb')).body).toMatchObject([{ id: 4 }])
   })
 })
 
 describe('a search is rejected', () => {
   test.each([
-    ['of more than 200 characters', `search=${'😀'.repeat(201)}`, '`search` takes at most 200 characters'],
-    ['of more than 10 words', `search=${'a+b+c+d+e+f+g+h+i+j+k'}`, '`search` takes at most 10 words'],
+    ['with more than 200 characters', `search=${'😀'.repeat(201)}`, '`search` takes at most 200 characters'],
+    ['with more than 10 words', `search=${'a+b+c+d+e+f+g+h+i+j+k'}`, '`search` takes at most 10 words'],
     ['with U+0000', 'search=a%00', 'the value of `search` is no text that a field could hold'],
-    ['that is not UTF-8', 'search=%ff', 'is not percent-encoded UTF-8'],
-    ['that is given twice', 'search=a&search=b', 'the parameter `search` is given twice; give it once'],
+    ['with invalid UTF-8', 'search=%ff', 'is not percent-encoded UTF-8'],
+    ['with a duplicate parameter', 'search=a&search=b', 'the parameter `search` is given twice; give it once'],
   ])('%s', async (_what, search, detail) => {
     const { status, body } = await get(`/api/books/?${search}`)
     expect([status, body]).toMatchObject([400, { detail: expect.stringContaining(detail) }])
   })
 
-  test('where the resource declares none', async () => {
+  test('for a resource that declares none', async () => {
     const { status, body } = await get('/api/plain/?search=go')
     expect([status, body]).toMatchObject([
       400,
@@ -121,7 +121,7 @@ describe('a search is rejected', () => {
     ])
   })
 
-  test('with 200 characters and 10 words it is accepted', async () => {
+  test('only above 200 characters and 10 words', async () => {
     expect((await get(`/api/books/?search=${'😀'.repeat(200)}`)).status).toBe(200)
     expect((await get('/api/books/?search=+a+b+c+d+e+f+g+h+i+j+a+')).status).toBe(200)
   })
@@ -151,7 +151,7 @@ describe('dialects search', () => {
     [`/simple-rest/plain/?filter=${encodeURIComponent('{"q":"go"}')}`, '`filter.q`'],
     [`/simple-rest/books/?filter=${encodeURIComponent('{"q":["go"]}')}`, '`filter.q` must be text'],
     [`/json-server/books/?q=${'a'.repeat(201)}`, '`q` takes at most 200 characters'],
-  ])('only if it is declared and possible: %s', async (path, words) => {
+  ])('only if the resource declares it and the dialect supports it: %s', async (path, words) => {
     const { status, body } = await get(path, mounted)
     expect(status).toBe(400)
     expect(JSON.stringify(body)).toContain(words)
@@ -183,11 +183,11 @@ describe('the configuration rejects a search', () => {
 
   test.each([
     ['by a private field', '[secret]', '17:14 SC311'],
-    ['by a field that is only written', '[title, pin]', '17:21 SC311'],
+    ['by a write-only field', '[title, pin]', '17:21 SC311'],
     ['by a number', '[pages]', '17:14 SC311'],
-    ['by a field that is not there', '[titel]', '17:14 SC305'],
-    ['by a field twice', '[title, title]', '17:21 SC207'],
-    ['by nothing', '[]', '17:13 SC207'],
+    ['by an unknown field', '[titel]', '17:14 SC305'],
+    ['by a duplicate field', '[title, title]', '17:21 SC207'],
+    ['by no fields', '[]', '17:13 SC207'],
   ])('%s', (_what, search, mistake) => {
     expect(mistakesOf(withSearch(search))).toEqual([mistake])
   })

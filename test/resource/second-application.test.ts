@@ -93,7 +93,7 @@ describe('a read-only resource', () => {
   })
 })
 
-describe('a resource with some of the operations', () => {
+describe('a resource with only some operations', () => {
   test.each([
     ['GET', `${REVIEWS}0190163d-8694-739b-aea5-966c26f8ad91/`, 'DELETE, OPTIONS'],
     ['PATCH', REVIEWS, 'GET, HEAD, POST, OPTIONS'],
@@ -145,24 +145,24 @@ describe('links', () => {
   test.each([
     ['another resource', `${USERS}1/`],
     ['the list', AUTHORS],
-    ['no route', '/library/nobody/1/'],
+    ['a path without a route', '/library/nobody/1/'],
     ['another host', `http://example.org${AUTHORS}1/`],
     ['a relative path', `library/authors/1/`],
-    ['something before the path', `x${AUTHORS}1/`],
-    ['an id that is none', `${AUTHORS}abc/`],
-    ['an id in another spelling', `${AUTHORS}01/`],
+    ['a prefix before the path', `x${AUTHORS}1/`],
+    ['an invalid id', `${AUTHORS}abc/`],
+    ['an id with a leading zero', `${AUTHORS}01/`],
     ['an encoded id', `${AUTHORS}%31/`],
-    ['a query behind', `${AUTHORS}1/?x=1`],
-    ['a fragment behind', `${AUTHORS}1/#x`],
-    ['a doubled slash', `/library//authors/1/`],
-    ['upper case', `/library/AUTHORS/1/`],
-    ['a step up', `${AUTHORS}../authors/1/`],
-    ['an id as text', '1'],
+    ['a query after the path', `${AUTHORS}1/?x=1`],
+    ['a fragment after the path', `${AUTHORS}1/#x`],
+    ['a double slash', `/library//authors/1/`],
+    ['uppercase letters', `/library/AUTHORS/1/`],
+    ['a parent directory', `${AUTHORS}../authors/1/`],
+    ['a number as text', '1'],
     ['nothing', ''],
-    ['no link', {}],
+    ['an object', {}],
     ['null', null],
     ['true', true],
-    ['half an id', 1.5],
+    ['a fraction', 1.5],
   ])('to %s are rejected', async (_name, author) => {
     const answer = await ask('POST', BOOKS, { author, title: 'A book' })
     expect([answer.status, errorsOf(answer)]).toEqual([400, { author: 'Author must be the id of an existing author' }])
@@ -423,7 +423,7 @@ describe('an envelope without a count', () => {
   })
 })
 
-describe('a list that is not paged', () => {
+describe('an unpaged list', () => {
   test('contains everything, its total, and no links', async () => {
     const { url } = await create({})
     await sql(`insert into reviews (book_id, rating) select 1, 1 + n % 5 from generate_series(1, 150) n`)
@@ -490,7 +490,7 @@ describe('deleting a record that is referenced', () => {
     expect((await ask('DELETE', anna)).status).toBe(204)
   })
 
-  test('is rejected for a record of the same model, too, without naming a field', async () => {
+  test('is rejected without naming a field if the other record has the same model', async () => {
     expect((await ask('POST', SUBJECTS, { name: 'a', parent: null })).status).toBe(201)
     expect((await ask('POST', SUBJECTS, { name: 'b', parent: 1 })).status).toBe(201)
     const answer = await ask('DELETE', `${SUBJECTS}1/`)
@@ -498,7 +498,7 @@ describe('deleting a record that is referenced', () => {
     expect(answer.body).toMatchObject({ detail: 'A record of subject still refers to it, by parent' })
   })
 
-  test('deletes the others for `cascade`', async () => {
+  test('deletes the referencing records for `cascade`', async () => {
     const { url } = await create({})
     for (const rating of [1, 2]) await ask('POST', REVIEWS, { book: url, rating })
     expect((await ask('DELETE', url)).status).toBe(204)
@@ -513,7 +513,7 @@ describe('deleting a record that is referenced', () => {
 })
 
 describe('server-set fields', () => {
-  test('are set at each update, or once, and never by a body', async () => {
+  test('are set at creation or at every update, and never by a body', async () => {
     const { url } = await create({})
     await sql(`update books set created_at = '2001-01-01T00:00:00Z', updated_at = '2001-01-01T00:00:00Z'`)
     const old = '2001-01-01T00:00:00.000000Z'

@@ -73,13 +73,13 @@ const get = async (path: string, headers: Readonly<Record<string, string>> = {})
 describe('fields= returns', () => {
   test.each([
     ['of one record, in the order of the resource', '/books/1/?fields=title,id', '{"id":1,"title":"One"}'],
-    ['of one record, its own address too', '/books/1/?fields=url', '{"url":"/api/books/1/"}'],
-    ['of one record, a link', '/books/1/?fields=author', '{"author":"/api/authors/1/"}'],
+    ['of one record, with its URL', '/books/1/?fields=url', '{"url":"/api/books/1/"}'],
+    ['of one record, with a link', '/books/1/?fields=author', '{"author":"/api/authors/1/"}'],
     ['of a list', '/books/?fields=id&title=Two', '[{"id":2}]'],
     ['of a list in an envelope', '/lax/?fields=pages&page_size=1', '"results":[{"pages":null}]'],
     ['of all members', '/lax/1/?fields=id,title,blurb,author,pages', '"author":1,"pages":null}'],
-    ['of names that are escaped', '/books/1/?fields=id%2Ctitle', '{"id":1,"title":"One"}'],
-    ['beside what is ignored', '/lax/1/?fields=id&x=1&x=2', '{"id":1}'],
+    ['for percent-encoded names', '/books/1/?fields=id%2Ctitle', '{"id":1,"title":"One"}'],
+    ['next to ignored parameters', '/lax/1/?fields=id&x=1&x=2', '{"id":1}'],
   ])('exactly these members: %s', async (_what, path, text) => {
     const answer = await get(`/api${path}`)
     expect([answer.status, answer.text]).toEqual([200, expect.stringContaining(text)])
@@ -107,11 +107,11 @@ describe('fields= returns', () => {
   })
 })
 
-describe('a path of its own for parts of records', () => {
+describe('the path of partial records', () => {
   test.each([
     ['one record', '/books/1/partial/?fields=title,id', '{"id":1,"title":"One"}'],
     ['a list', '/books/partial/?fields=id&title=Two', '[{"id":2}]'],
-    ['a whole record, where no members are named', '/lax/1/partial/', '"author":1,"pages":null}'],
+    ['a whole record if no members are named', '/lax/1/partial/', '"author":1,"pages":null}'],
   ])('returns %s', async (_what, path, text) => {
     const answer = await get(`/api${path}`)
     expect([answer.status, answer.text]).toEqual([200, expect.stringContaining(text)])
@@ -153,16 +153,16 @@ describe('a path of its own for parts of records', () => {
 
 describe('fields= rejects', () => {
   test.each([
-    ['a name that is none', 'fields=titel', '`titel`; known are url, id, title, blurb, author, pages'],
+    ['an unknown name', 'fields=titel', '`titel`; known are url, id, title, blurb, author, pages'],
     ['a private field', 'fields=id,secret', '`secret`; known are url, id, title, blurb, author, pages'],
-    ['a field that is only written', 'fields=pin', '`pin`; known are'],
-    ['no name', 'fields=', '``; known are'],
+    ['a write-only field', 'fields=pin', '`pin`; known are'],
+    ['an empty name', 'fields=', '``; known are'],
     ['a name in another case', 'fields=Title', '`Title`'],
-    ['a name with white space', 'fields=id,%20title', 'known are'],
-    ['a member of every object', 'fields=__proto__', '`__proto__`'],
-    ['a name twice', 'fields=id,title,id', 'names a field twice'],
-    ['more names than there are', `fields=${'id,'.repeat(5000)}`, 'the parameter `fields`'],
-    ['to be given twice', 'fields=id&fields=title', 'is given twice'],
+    ['a name with whitespace', 'fields=id,%20title', 'known are'],
+    ['a name that every object has', 'fields=__proto__', '`__proto__`'],
+    ['a duplicate name', 'fields=id,title,id', 'names a field twice'],
+    ['more names than the resource has fields', `fields=${'id,'.repeat(5000)}`, 'the parameter `fields`'],
+    ['a duplicate parameter', 'fields=id&fields=title', 'is given twice'],
   ])('%s', async (_what, query, words) => {
     for (const path of ['/api/books/', '/api/books/1/', '/api/books/none/']) {
       const { status, text } = await get(`${path}?${query}`)
@@ -185,7 +185,7 @@ describe('fields= rejects', () => {
 
 describe('the tag of a partial record', () => {
   test.each(['fields=id,title', 'fields=url,id,title,blurb,author,pages'])(
-    'differs from the tag of the whole: %s',
+    'differs from the tag of the whole record: %s',
     async (query) => {
       const whole = (await get('/api/books/1/')).headers.get('etag') ?? ''
       const part = (await get(`/api/books/1/?${query}`)).headers.get('etag') ?? ''
@@ -200,7 +200,7 @@ describe('the tag of a partial record', () => {
   )
 })
 
-test('a bounded number of selections is prepared on connections', async () => {
+test('connections prepare statements for a bounded number of selections', async () => {
   const names = ['id', 'title', 'blurb', 'author', 'pages', 'url']
   const from = sent.length
   for (let bits = 1; bits < 2 ** names.length; bits++) {
@@ -220,7 +220,7 @@ test('OPTIONS describes selections', async () => {
 })
 
 describe('the configuration', () => {
-  test('rejects a filter with this name', () => {
+  test('rejects a filter named `fields`', () => {
     const text = YAML.replaceAll('title', 'fields')
     expect(mistakesOf(text)).toEqual(['24:18 SC313'])
   })
@@ -228,7 +228,7 @@ describe('the configuration', () => {
   test.each([
     ['api: { dialect: crud }', ['27:5 SC319', '30:19 SC319', '34:5 SC319', '36:19 SC319']],
     ['mounts: [{ path: /crud, dialect: crud }]', []],
-  ])('rejects it for a dialect: %s', (line, mistakes) => {
+  ])('rejects `sparse_fields` for a dialect: %s', (line, mistakes) => {
     expect(mistakesOf(YAML.replace('version: 1', `version: 1\n${line}`))).toEqual(mistakes)
   })
 })

@@ -447,7 +447,7 @@ export const BUGS: readonly PlantedBug[] = [
     replace: 'nulls === undefined ? descending : descending',
     caughtBy: {
       file: 'test/resource/properties',
-      test: 'hold each record once, by links and by numbers',
+      test: 'contain each record once, by links and by numbers',
       database: 'embedded',
     },
   },
