@@ -351,7 +351,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'a request is answered 504 while its write goes on',
     file: 'src/http/server/deadlines.ts',
-    search: '      if (exchange.writes > 0) continue\n',
+    search: '    if (exchange.writes > 0) return\n',
     replace: '',
     caughtBy: { file: 'test/http/request-deadlines', test: 'only statement', database: 'local' },
   },
