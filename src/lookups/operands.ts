@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../json.js'
+import type { Json, JsonSchema } from '../json.js'
 import { isStorable } from '../fields/formats.js'
 
 /** The most values that one list takes. */
@@ -14,10 +14,24 @@ export interface OperandSource {
   problem(fault: string): Error
 }
 
+/** How values that code sets are checked. */
+export interface CodeSource {
+  /** The value as the field's type reads it; undefined for any other value, and for null. */
+  value(given: unknown): unknown
+  /** `of the type \`integer\``. */
+  readonly ofType: string
+  /** The error of a wrong value: `needs a list`. */
+  needs(wanted: string): Error
+}
+
 /** The right side of a comparison: how it is parsed, and how documents and forms describe it. */
 export interface Operand<Value = unknown> {
   /** @throws Problem `invalid_query` */
   parse(text: string, source: OperandSource): Value
+  /** Checks what code sets, as in a scope. @throws Error for a value of the wrong type */
+  check(given: unknown, source: CodeSource): Value
+  /** As JSON, each value of the field by `write`: equal operands are written equally. */
+  write(value: Value, write: (item: unknown) => Json): Json
   /** For operands of several values. */
   readonly list?: {
     limits(maxValues: number): { readonly minItems?: number; readonly maxItems: number }
@@ -36,6 +50,12 @@ export interface Operand<Value = unknown> {
 /** A value of the field. */
 export const VALUE: Operand = {
   parse: (text, source) => source.value(text),
+  check(given, source) {
+    const value = source.value(given)
+    if (value === undefined) throw source.needs(`a value ${source.ofType}`)
+    return value
+  },
+  write: (value, write) => write(value),
   schema: (value) => value,
   typescript: (value) => value,
 }
@@ -46,6 +66,11 @@ export const TEXT: Operand<string> = {
     if (!isStorable(text)) throw source.problem('must not contain U+0000 or an unpaired surrogate')
     return text
   },
+  check(given, { needs }) {
+    if (typeof given !== 'string') throw needs('a text')
+    return given
+  },
+  write: (text) => text,
   schema: () => ({ type: 'string' }),
   typescript: () => 'string',
 }
@@ -56,6 +81,11 @@ export const FLAG: Operand<boolean> = {
     if (text !== 'true' && text !== 'false') throw source.problem('takes true or false')
     return text === 'true'
   },
+  check(given, { needs }) {
+    if (typeof given !== 'boolean') throw needs('true or false')
+    return given
+  },
+  write: (flag) => flag,
   schema: () => ({ type: 'boolean' }),
   typescript: () => 'boolean',
   choices: ['true', 'false'],
@@ -65,6 +95,11 @@ export const FLAG: Operand<boolean> = {
 export const VALUES: Operand<readonly unknown[]> = {
   parse: (text, source) => parseValues(splitList(text), source),
   list: { limits: (maxItems) => ({ maxItems }), parse: (texts, source) => parseValues([...new Set(texts)], source) },
+  check(given, source) {
+    if (!Array.isArray(given)) throw source.needs('a list')
+    return checkValues(given, source)
+  },
+  write: (values, write) => values.map(write),
   schema: (value) => value,
   typescript: (value) => `readonly (${value})[]`,
   placeholder: 'one, another',
@@ -74,6 +109,15 @@ export const VALUES: Operand<readonly unknown[]> = {
 export function parseValues(texts: readonly string[], source: OperandSource): readonly unknown[] {
   if (texts.length > source.maxValues) throw source.problem(`takes at most ${source.maxValues} values`)
   return texts.map((text) => source.value(text))
+}
+
+/** Checks each value that code sets. @throws Error */
+export function checkValues(given: readonly unknown[], source: CodeSource): readonly unknown[] {
+  return given.map((item) => {
+    const value = source.value(item)
+    if (value === undefined) throw source.needs(`only values ${source.ofType}`)
+    return value
+  })
 }
 
 /** Values between commas; a comma inside a value is written `\,` and a backslash `\\`. */

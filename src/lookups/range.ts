@@ -1,6 +1,6 @@
 import { writeCell } from '../fields/cell.js'
 import type { Lookup } from './lookup.js'
-import { type Operand, type OperandSource, parseValues, splitList } from './operands.js'
+import { checkValues, type Operand, type OperandSource, parseValues, splitList } from './operands.js'
 
 type Pair = readonly [first: unknown, last: unknown]
 
@@ -8,6 +8,12 @@ type Pair = readonly [first: unknown, last: unknown]
 const PAIR: Operand<Pair> = {
   parse: (text, source) => parsePair(splitList(text), source),
   list: { limits: () => ({ minItems: 2, maxItems: 2 }), parse: parsePair },
+  check(given, source) {
+    if (!Array.isArray(given) || given.length !== 2) throw source.needs('a list of two values, the first and the last,')
+    const [first, last] = checkValues(given, source)
+    return [first, last]
+  },
+  write: (pair, write) => pair.map(write),
   schema: (value) => value,
   typescript: (value) => `readonly [${value}, ${value}]`,
   placeholder: 'first, last',

@@ -2,7 +2,6 @@ import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { suggest } from '../config/words.js'
 import { exact } from '../lookups/exact.js'
 import { lookupsOfType } from '../lookups/index.js'
-import { FLAG, TEXT, VALUE, VALUES } from '../lookups/operands.js'
 import type { Condition, Scopes } from './plan.js'
 
 /** One condition of a scope: a field, a lookup (`exact` by default), and a value. */
@@ -37,17 +36,13 @@ function readCondition(model: ModelSpec, given: ScopeCondition): Condition {
   throw new Error(`the scope of \`${model.name}\` cannot compare \`${name}\` by \`${wanted}\`; ${known}`)
 }
 
-function readValue(model: ModelSpec, { field, lookup, value }: Condition): unknown {
-  const reject = (wanted: string): never => {
-    throw new Error(`the scope of \`${model.name}\` needs ${wanted} to compare \`${field.name}\` by \`${lookup.name}\``)
-  }
-  if (lookup.operand === FLAG) return typeof value === 'boolean' ? value : reject('true or false')
-  if (lookup.operand === TEXT) return typeof value === 'string' ? value : reject('a text')
-  const wanted = `of the type \`${field.type.name}\``
-  if (lookup.operand === VALUE) return valueOf(field, value) ?? reject(`a value ${wanted}`)
-  if (lookup.operand !== VALUES) return reject('another lookup')
-  if (!Array.isArray(value)) return reject('a list')
-  return value.map((item) => valueOf(field, item) ?? reject(`only values ${wanted}`))
+function readValue({ name: model }: ModelSpec, { field, lookup, value }: Condition): unknown {
+  return lookup.operand.check(value, {
+    value: (given) => valueOf(field, given),
+    ofType: `of the type \`${field.type.name}\``,
+    needs: (wanted) =>
+      new Error(`the scope of \`${model}\` needs ${wanted} to compare \`${field.name}\` by \`${lookup.name}\``),
+  })
 }
 
 /** Normalises a value of the type. Undefined for any other value, including null, because comparisons with null are never true. */
@@ -71,9 +66,7 @@ export function spellScopes(scopes: Scopes): string {
 }
 
 function textOf({ field: { name, type, options }, lookup, value }: Condition): string {
-  const isPlain = lookup.operand === FLAG || lookup.operand === TEXT
-  const texts = [value].flat().map((each) => (isPlain ? each : type.write(each, options)))
-  return JSON.stringify([name, lookup.name, texts])
+  return JSON.stringify([name, lookup.name, lookup.operand.write(value, (item) => type.write(item, options))])
 }
 
 function unknownField({ name, fields }: ModelSpec, field: string): never {
