@@ -65,9 +65,9 @@ export function createProgram(context: CliContext): Command {
 const EXIT_CODES = `
 Exit codes:
   0  done
-  1  ran, and the answer is no: errors in the configuration or in data, an unknown route name, pending migrations
-  2  could not run: a bad flag, a missing file, a port that is taken, a database that refuses
-  3  refused: it needs a confirmation, and there was no terminal to ask`
+  1  negative result: errors in the configuration or in data, an unknown route name, pending migrations
+  2  could not run: an invalid flag, a missing file, a port in use, an unavailable database
+  3  confirmation needed, but there is no terminal`
 
 function* everyCommand(command: Command): Generator<Command> {
   yield command

@@ -73,11 +73,11 @@ type Format = keyof typeof FORMATS
 export function addCheck(program: Command, context: CliContext): void {
   program
     .command('check')
-    .description('find everything that is wrong with the configuration, and the indexes that it lacks or does not need')
-    .option('--all', `print everything, not only the first ${MAX_SHOWN}`)
-    .option('--database', 'compare with the indexes and constraints of the database, too; changes nothing there')
+    .description('report all mistakes in the configuration, and missing or unused indexes')
+    .option('--all', `print all of them, not only the first ${MAX_SHOWN}`)
+    .option('--database', 'also compare the indexes and constraints of the database, without changing it')
     .option('--json', 'print one JSON document; the same as --format json')
-    .addOption(new Option('--format <format>', 'how it is printed').choices(Object.keys(FORMATS)).default('text'))
+    .addOption(new Option('--format <format>', 'output format').choices(Object.keys(FORMATS)).default('text'))
     .addHelpText('after', EXAMPLES)
     .action(async (options: CheckOptions) => context.finish(await check(context, options)))
 }

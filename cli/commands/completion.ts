@@ -9,7 +9,7 @@ Examples:
   $ source <(snippetctl completion zsh)                                       in ~/.zshrc, after compinit
   $ snippetctl completion fish > ~/.config/fish/completions/snippetctl.fish
 
-The script asks the program that is being completed, so it stays right when that is updated.`
+The script gets its completions from the program, so an update needs no new script.`
 
 /** `completion`: prints the script for a shell. The script calls `__complete`, a hidden command. */
 export function addCompletion(program: Command, context: CliContext): void {

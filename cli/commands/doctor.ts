@@ -14,13 +14,13 @@ Examples:
   $ snippetctl doctor
   $ snippetctl doctor --json           for a report of a problem; it holds no password
 
-Exits with 1 when something fails; a warning is no failure. Nothing is changed.`
+Exits with 1 if a check fails; warnings do not count. Changes nothing.`
 
 /** `doctor`: checks whether a project can be served on this machine, one line for each check. */
 export function addDoctor(program: Command, context: CliContext): void {
   program
     .command('doctor')
-    .description('look whether everything that a project takes is there, and say how to repair what is not')
+    .description('check what a project needs, and print how to fix each problem')
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async (options: DoctorOptions) => context.finish(await examine(context, options)))

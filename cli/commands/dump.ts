@@ -23,12 +23,12 @@ Examples:
 export function addDump(program: Command, context: CliContext): void {
   program
     .command('dump')
-    .description(
-      'write all records of a resource, private fields too, as they are at one moment, in the order of their keys',
-    )
+    .description('write a snapshot of all records of a resource, with private fields, in the order of their keys')
     .argument('<resource>', 'the name of a resource or a model')
-    .addOption(new Option('--format <format>', 'else the extension of the output says it').choices(DUMP_FORMATS))
-    .option('--output <file>', 'write it there, once it is complete, and not to stdout')
+    .addOption(
+      new Option('--format <format>', 'format; by default that of the extension of --output').choices(DUMP_FORMATS),
+    )
+    .option('--output <file>', 'write to this file instead of stdout, once it is complete')
     .addHelpText('after', EXAMPLES)
     .action(async (name: string, options: DumpOptions) => context.finish(await dump(context, name, options)))
 }

@@ -44,14 +44,9 @@ The statement of a route runs in a transaction that only reads, on the database 
 export function addExplain(program: Command, context: CliContext): void {
   program
     .command('explain')
-    .description(
-      'show the SQL of a request, its plan, the index it uses, and the rows that were estimated and read; or what a code or a key means',
-    )
+    .description('show the SQL of a request, its plan, indexes and rows; or explain a code or a key')
     .argument('<name>', 'the name of a generated route, as `snippetctl routes` lists it; a code; or the path of a key')
-    .argument(
-      '[parameters...]',
-      'a key=value for each parameter of its path; and the query string, of a list or of what records show',
-    )
+    .argument('[parameters...]', 'key=value for each parameter of the path; and the query string')
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async (name: string, given: readonly string[], options: ExplainOptions) =>

@@ -25,12 +25,12 @@ Examples:
 export function addIntrospect(program: Command, context: CliContext): void {
   program
     .command('introspect')
-    .description('write models and a first migration for the tables of a database that is there')
+    .description('write models and a first migration for existing tables')
     .option('--tables <names>', 'models for these tables only, separated by commas', parseTables)
-    .option('--resources', 'also show each new model, to be read only')
+    .option('--resources', 'also add a read-only resource for each new model')
     .option('--print', 'print the configuration, and write nothing')
     .addOption(scratchOption())
-    .option('--force', 'write the configuration anew instead of adding to it')
+    .option('--force', 'rewrite the configuration instead of adding to it')
     .addHelpText('after', EXAMPLES)
     .action(async (options: IntrospectOptions) => context.finish(await run(context, options)))
 }

@@ -20,7 +20,7 @@ interface DownOptions extends CommonOptions, ConsentOptions {
 export function addMigrate(program: Command, context: CliContext): void {
   const migrate = program
     .command('migrate')
-    .description('bring the schema of the database to what the configuration describes')
+    .description('change the schema of the database to match the configuration')
     .helpCommand(false)
     .addHelpText('after', '\nExamples:\n  $ snippetctl migrate plan --write add_language\n  $ snippetctl migrate up')
   addPlan(migrate, context)
@@ -33,18 +33,18 @@ export function addMigrate(program: Command, context: CliContext): void {
 function addPlan(migrate: Command, context: CliContext): void {
   migrate
     .command('plan')
-    .description('show what the migrations lack to make the schema of the configuration; changes no database')
-    .option('--write [name]', 'write it as the next migration, by this name or one that is made for it')
-    .option('--concurrently', 'build indexes while others write, by a file of their own')
+    .description('show the schema changes that no migration makes yet, without changing the database')
+    .option('--write [name]', 'write the next migration, with this name or a generated one')
+    .option('--concurrently', 'build indexes without blocking writes, in a separate file')
     .option('--sql', 'print the SQL')
     .option('--json', 'print one JSON document')
-    .option('--exit-code', 'exit with 1 when there is something to migrate')
-    .option('--measure', 'make the plan on a copy, and print what it locks and rewrites, and how long it takes')
+    .option('--exit-code', 'exit with 1 if there is something to migrate')
+    .option('--measure', 'run the plan on a copy, and print its locks, rewrites and times')
     .addOption(scratchOption())
     .option('--on <url>', 'measure on this PostgreSQL database instead, in a transaction that is rolled back')
     .option(
       '--rename <old:new>',
-      'first write into the configuration that new was called old: table.old:new, or old:new for a table',
+      'first write into the configuration that a column (table.old:new) or table (old:new) was renamed',
     )
     .addHelpText(
       'after',
@@ -91,7 +91,7 @@ function addStatus(migrate: Command, context: CliContext): void {
 function addAdopt(migrate: Command, context: CliContext): void {
   migrate
     .command('adopt')
-    .description('take something over that exists only in the database: a column, constraint or index with its table')
+    .description('adopt a column, constraint or index that exists only in the database')
     .argument('<object>', 'table.column, as `migrate status` names it')
     .addOption(scratchOption())
     .addHelpText('after', '\nExamples:\n  $ snippetctl migrate adopt books.tmp')

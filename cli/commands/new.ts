@@ -24,7 +24,7 @@ export function addNew(program: Command, context: CliContext): void {
   program
     .command('new')
     .description('write the files of a new project')
-    .argument('<name>', 'the folder to make; its last part is the name of the project')
+    .argument('<name>', 'the new folder; its last part is the name of the project')
     .option('--empty', 'without the example resource')
     .option('--js', 'the plugin in JavaScript')
     .addHelpText('after', EXAMPLES)

@@ -21,11 +21,11 @@ export function addOpenApi(program: Command, context: CliContext): void {
     .command('openapi')
     .description('print the OpenAPI document of every route, hand-written ones too')
     .addOption(
-      new Option('--version <version>', 'of OpenAPI; 3.0 is for tools that read no 3.1')
+      new Option('--version <version>', 'of OpenAPI; 3.0 is for tools that cannot read 3.1')
         .choices(OPENAPI_VERSIONS)
         .default('3.1'),
     )
-    .option('--check <file>', 'print nothing, and exit with 1 when the file holds another document')
+    .option('--check <file>', 'print nothing, and exit with 1 if the file differs')
     .addHelpText('after', EXAMPLES)
     .action(async (options: OpenApiOptions) => context.finish(await printOpenApi(context, options)))
 }

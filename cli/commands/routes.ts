@@ -21,7 +21,7 @@ Examples:
 export function addRoutes(program: Command, context: CliContext): void {
   program
     .command('routes')
-    .description('list every route: its name, method, path and who made it')
+    .description('list every route: its name, method, path and origin')
     .option('-g, --grep <text>', 'only routes with this text in any column')
     .option('--method <method>', 'only routes of this method')
     .option('--json', 'print one JSON document')

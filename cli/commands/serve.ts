@@ -12,18 +12,18 @@ Examples:
   $ DATABASE_URL=postgres://app@db/app snippetctl serve --workers 4
   $ snippetctl serve --admin-port 9000                     curl -s http://127.0.0.1:9000/readyz
 
-Without DATABASE_URL the database is an embedded one, in .snippetctl/pg beside the configuration.`
+Without DATABASE_URL, it uses the embedded database in .snippetctl/pg next to the configuration.`
 
 /** `serve`: serves requests until a signal stops it. */
 export function addServe(program: Command, context: CliContext): void {
   program
     .command('serve')
     .description('serve the API')
-    .addOption(new Option('--port <number>', '0 is any free one').env('PORT').default(8000).argParser(parsePort))
+    .addOption(new Option('--port <number>', 'port; 0 is any free one').env('PORT').default(8000).argParser(parsePort))
     .addOption(new Option('--host <address>', 'the address to listen on').env('HOST').default('127.0.0.1'))
-    .option('--workers <number>', 'serve from so many processes that share the port', parseWorkers)
+    .option('--workers <number>', 'number of processes that share the port', parseWorkers)
     .addOption(
-      new Option('--admin-port <number>', 'answer /livez, /readyz and /metrics on a port of their own')
+      new Option('--admin-port <number>', 'port for /livez, /readyz and /metrics')
         .env('SNIPPETCTL_ADMIN_PORT')
         .argParser(parsePort),
     )
@@ -35,16 +35,16 @@ export function addServe(program: Command, context: CliContext): void {
     .addOption(
       new Option(
         '--drain-delay <milliseconds>',
-        'how long requests are still taken when the server is told to stop (500 with an admin port, else 0)',
+        'time for which a stopping server still accepts requests (500 with an admin port, else 0)',
       )
         .env('SNIPPETCTL_DRAIN_DELAY')
         .argParser(parseDelay),
     )
     .option('--migrate', 'apply pending migrations first')
-    .option('--no-reload', 'do not follow the files; nor is that done with --workers, or NODE_ENV=production')
+    .option('--no-reload', 'do not follow the files; implied by --workers and NODE_ENV=production')
     .option('--json', 'log JSON at a terminal too')
     .addOption(
-      new Option('--access-log <which>', 'the requests that are logged: failures are those answered 5xx or cut')
+      new Option('--access-log <which>', 'requests to log; failures are 5xx or cut off')
         .env('SNIPPETCTL_ACCESS_LOG')
         .choices(Object.keys(ACCESS_LOGS))
         .default('all'),

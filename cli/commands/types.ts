@@ -24,8 +24,8 @@ export function addTypes(program: Command, context: CliContext): void {
   program
     .command('types')
     .description('write the TypeScript types of records, bodies, lists and routes, for plugins')
-    .option('--check', 'write nothing, and exit with 1 when the file says something else')
-    .option('--out <file>', 'the file; .snippetctl/types.d.ts beside the configuration when left out')
+    .option('--check', 'write nothing, and exit with 1 if the file is stale')
+    .option('--out <file>', 'the file; by default .snippetctl/types.d.ts next to the configuration')
     .addHelpText('after', EXAMPLES)
     .action(async (options: TypesOptions) => context.finish(await printTypes(context, options)))
 }

@@ -16,8 +16,8 @@ interface RestoreOptions extends CommonOptions {
 /** `db backup`: writes the embedded database to one file. */
 export function addDbBackup(db: Command, context: CliContext): void {
   db.command('backup')
-    .description('write the embedded database into one file, also while a server has it')
-    .argument('<file>', 'a file that is not there yet')
+    .description('write the embedded database into one file, even while a server uses it')
+    .argument('<file>', 'a file that does not exist yet')
     .addHelpText('after', '\nExamples:\n  $ snippetctl db backup before.tar.gz')
     .action(async (file: string, options: CommonOptions) => context.finish(await backup(context, file, options)))
 }
@@ -25,9 +25,9 @@ export function addDbBackup(db: Command, context: CliContext): void {
 /** `db restore`: replaces the embedded database by a backup. */
 export function addDbRestore(db: Command, context: CliContext): void {
   db.command('restore')
-    .description('make the embedded database what a backup holds; the one that is there is put aside')
-    .argument('<file>', 'what `snippetctl db backup` has written')
-    .option('--yes <name>', 'the name of the database that is replaced, so that no other is meant')
+    .description('replace the embedded database by a backup; the old one is kept aside')
+    .argument('<file>', 'a file of `snippetctl db backup`')
+    .option('--yes <name>', 'confirmation: the name of the database that is replaced')
     .addHelpText(
       'after',
       '\nExamples:\n  $ snippetctl db restore before.tar.gz\n  $ snippetctl db restore before.tar.gz --yes .snippetctl/pg',

@@ -23,10 +23,8 @@ interface CopyOptions extends CommonOptions {
 /** `db copy`: copies the embedded database to a server. */
 export function addDbCopy(db: Command, context: CliContext): void {
   db.command('copy')
-    .description(
-      'copy the embedded database to a PostgreSQL server, and compare row by row; the tables there must be empty',
-    )
-    .requiredOption('--to <url>', 'the server, as DATABASE_URL would name it')
+    .description('copy the embedded database to a PostgreSQL server with empty tables, and compare each row')
+    .requiredOption('--to <url>', 'the server, as in DATABASE_URL')
     .addHelpText('after', '\nExamples:\n  $ snippetctl db copy --to postgres://app@db/app')
     .action(async (options: CopyOptions) => context.finish(await copy(context, options)))
 }

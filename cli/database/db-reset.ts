@@ -12,8 +12,8 @@ interface ResetOptions extends CommonOptions {
 /** `db reset`: empties the embedded database. */
 export function addDbReset(db: Command, context: CliContext): void {
   db.command('reset')
-    .description('start again with an empty embedded database; the old one is put aside')
-    .option('--name <name>', 'the name of the database, so that no other is meant')
+    .description('replace the embedded database by an empty one; the old one is kept aside')
+    .option('--name <name>', 'confirmation: the name of the database')
     .addHelpText('after', '\nExamples:\n  $ snippetctl db reset\n  $ snippetctl db reset --name .snippetctl/pg')
     .action(async (options: ResetOptions) => context.finish(await reset(context, options)))
 }

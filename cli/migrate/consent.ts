@@ -9,7 +9,7 @@ export interface ConsentOptions {
 }
 
 export const CONSENT_FLAG = '--allow-destructive <names>'
-export const CONSENT_TEXT = 'destroy exactly these, as table or table.column, separated by commas'
+export const CONSENT_TEXT = 'destroy the data of exactly these: table or table.column, separated by commas'
 
 /** @throws InvalidArgumentError if a name is not a table or table.column */
 export function parseConsent(text: string, before: readonly string[] = []): readonly string[] {

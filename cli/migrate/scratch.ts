@@ -8,7 +8,7 @@ const VARIABLE = 'DATABASE_SCRATCH_URL'
 export function scratchOption(): Option {
   return new Option(
     '--scratch <url>',
-    'try the migrations in this empty PostgreSQL database, for extensions that the embedded one does not have',
+    'test the migrations in this empty PostgreSQL database, for extensions that the embedded one lacks',
   ).env(VARIABLE)
 }
 

@@ -32,17 +32,17 @@ Examples:
   $ snippetctl add resource book title:string! author:belongs_to=author! state:choice=draft,printed
   $ snippetctl add resource book title:string! --dry-run
 
-A field is NAME:TYPE. A mark of exclamation makes it required; without one it may be null. What its type needs follows \`=\`:
+A field is NAME:TYPE; \`!\` makes it required, otherwise it may be null. Options of the type follow \`=\`:
 the model of belongs_to, the choices of choice, precision and scale of decimal.`
 
 /** `add resource`: appends a model and its resource to the configuration, and keeps comments and order. */
 export function addAddResource(add: Command, context: CliContext): void {
   add
     .command('resource')
-    .description('write a model and its resource into the configuration; every other character stays')
-    .argument('<name>', 'the name of both: one thing, in lower case')
-    .argument('[name:type...]', 'a field each, besides `id`')
-    .option('--path <path>', 'where it is, below the prefix; made of the name when left out')
+    .description('add a model and its resource to the configuration')
+    .argument('<name>', 'the name of both: singular, in lower case')
+    .argument('[name:type...]', 'a field; `id` is always there')
+    .option('--path <path>', 'its path, below the prefix; by default made of the name')
     .option('--dry-run', 'print the lines, and write nothing')
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
