@@ -1,5 +1,4 @@
 import { configSchema, FIELD_TYPES, type Json, type JsonSchema } from '../../src/internal.js'
-import { lookupsOfType } from '../../src/lookups/index.js'
 import { ANY, type Example, type ExampleField, flow, readExample, type Step } from './example.js'
 import { code, codeBlock, table } from './markdown.js'
 
@@ -95,7 +94,8 @@ export function configKeys(): string {
 function meaningOf(schema: JsonSchema): string {
   const [description = ''] = String(schema['description']).split('\n')
   const names = (schema['enum'] ?? at(schema, 'items')['enum']) as readonly (string | boolean)[] | undefined
-  if (names !== undefined) return `${description} ${names.map((name) => code(String(name))).join(', ')}.`
+  const choice = schema['enum'] === undefined ? 'Any of' : 'One of'
+  if (names !== undefined) return `${description} ${choice} ${names.map((name) => code(String(name))).join(', ')}.`
   const { minimum, maximum } = schema
   return minimum === undefined ? description : `${description} From ${String(minimum)} to ${String(maximum)}.`
 }
@@ -121,25 +121,26 @@ function exampleOfType({ fields }: Example, { name }: FieldType): ExampleField {
 
 const columnOf = ({ spec }: ExampleField): string => spec.type.column(spec.options)
 
-/** A value as it is sent and as it is answered, both as JSON. */
-function wireOf({ examples, typescript }: FieldType): readonly [sent: string, answered: string] {
+/** A value in a response, as JSON. */
+function wireOf({ examples, typescript }: FieldType): string {
   const shown = examples.find(({ wire }) => wire !== undefined) ??
     examples.find(({ source }) => typescript === 'bigint' && source !== undefined) ??
     examples[0] ?? { json: 1 }
-  const sent = ('source' in shown ? shown.source : undefined) ?? JSON.stringify(shown.json)
-  return [sent, 'wire' in shown && shown.wire !== undefined ? JSON.stringify(shown.wire) : sent]
+  if ('wire' in shown && shown.wire !== undefined) return JSON.stringify(shown.wire)
+  return ('source' in shown ? shown.source : undefined) ?? JSON.stringify(shown.json)
 }
 
 export function fieldTypesAtAGlance(): string {
   const example = readExample()
   const rows = FIELD_TYPES.map((type) => [
     `[${code(type.name)}](#${type.name})`,
-    code(wireOf(type)[1]),
+    code(wireOf(type)),
     code(columnOf(exampleOfType(example, type))),
+    code(type.typescript),
     type.orderable ? 'yes' : 'no',
     type.key ? 'yes' : 'no',
   ])
-  return table(['Type', 'In JSON', 'In PostgreSQL', 'Ordering', 'Primary key'], rows)
+  return table(['Type', 'In JSON', 'In PostgreSQL', 'In handlers', 'Ordering', 'Primary key'], rows)
 }
 
 export function fieldTypes(): string {
@@ -147,14 +148,6 @@ export function fieldTypes(): string {
   const schemas = fieldSchemas()
   return FIELD_TYPES.map((type, index) => {
     const field = exampleOfType(example, type)
-    const [sent, answered] = wireOf(type)
-    const facts = [
-      `Example: ${code(flow(field.yaml))}, kept as ${code(columnOf(field))}`,
-      `In JSON: ${code(sent)}${sent === answered ? '' : `, answered as ${code(answered)}`}; in handlers: ${code(type.typescript)}`,
-      `Lookups: ${lookupsOfType(type)
-        .map(({ name }) => code(name))
-        .join(', ')}`,
-    ]
     const options = Object.keys(type.options).map((option) => [
       code(option),
       meaningOf(at(schemas[index] ?? {}, 'properties', option)),
@@ -163,7 +156,7 @@ export function fieldTypes(): string {
     return [
       `### ${type.name}`,
       type.summary,
-      facts.map((fact) => `- ${fact}`).join('\n'),
+      `Example: ${code(flow(field.yaml))}`,
       ...(options.length > 0 ? [table(['Option', 'Meaning', ''], options)] : []),
     ].join('\n\n')
   }).join('\n\n')

@@ -41,8 +41,7 @@ const OPERATORS: ReadonlyMap<string, readonly Lookup[]> = new Map([
 
 export const crud: Dialect = {
   name: 'crud',
-  summary:
-    'Conditions in `s`, pages by `limit` and `page` in an object with `data` and `total`, as @nestjsx/crud has them.',
+  summary: 'Conditions in `s`, pages by `limit` and `page` in an object with `data` and `total`, as in @nestjsx/crud.',
   paging: PAGING,
   unpaged: 'everything',
   parameters: OWN,

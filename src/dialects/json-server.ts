@@ -31,8 +31,7 @@ const SUFFIXES: LookupWords = new Map([
 
 export const jsonServer: Dialect = {
   name: 'json-server',
-  summary:
-    'Bare arrays, cut by `_start` and `_end` or by `_page` and `_limit`, with `X-Total-Count`, as json-server has them.',
+  summary: 'Arrays by `_start` and `_end` or by `_page` and `_limit`, with `X-Total-Count`, as in json-server.',
   paging: PAGING,
   unpaged: 'everything',
   parameters: SORTING,

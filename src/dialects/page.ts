@@ -11,7 +11,7 @@ const SEARCH = 'search'
 
 export const page: Dialect = {
   name: 'page',
-  summary: 'Numbered pages in an object with `count` and `results`, as Django REST framework has them.',
+  summary: 'Numbered pages in an object with `count` and `results`, as in Django REST framework.',
   paging: PAGING,
   unpaged: 'first page',
   parameters: ['ordering'],

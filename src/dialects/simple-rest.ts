@@ -12,8 +12,7 @@ const COUNT = /^(?:0|[1-9][0-9]{0,30})$/
 
 export const simpleRest: Dialect = {
   name: 'simple-rest',
-  summary:
-    'Bare arrays, cut by `range=[0,9]`, with `Content-Range`, as the simple REST client of react-admin has them.',
+  summary: 'Arrays by `range=[0,9]`, with `Content-Range`, as in the simple REST client of react-admin.',
   paging: PAGING,
   unpaged: 'everything',
   parameters: ['sort', 'filter'],

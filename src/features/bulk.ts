@@ -22,12 +22,12 @@ export const bulk: Feature<BulkSpec> = {
   keys: {
     bulk: doc(
       listOf({ enum: BULK_OPERATIONS }, { minItems: 0, default: DEFAULTS.bulk }),
-      'What can be done to several records with one request to the path of the resource, all of it or nothing; nothing when left out.',
+      'Operations that accept several records in one request, in one transaction.',
       'bulk: [create, partial_update, destroy]',
     ),
     bulk_max: doc(
       { type: 'integer', minimum: 1, maximum: MAX_AT_ONCE, default: DEFAULTS.bulk_max },
-      'How many records such a request may be about.',
+      'The maximum number of records in such a request.',
     ),
   },
 

@@ -36,7 +36,7 @@ export const computed: Feature<ComputedFields> = {
   keys: {
     computed: doc(
       named(computedSchema(), { maxProperties: MAX_COMPUTED }),
-      'Fields of answers that a plugin makes of stored ones, by `app.compute`.',
+      'Fields of responses that a plugin computes from stored fields, by `app.compute`.',
       'computed:\n  full_title: { from: [title, isbn], type: string }',
     ),
   },
@@ -56,12 +56,16 @@ function computedSchema(): JsonSchema {
   return mapping(
     'a computed field',
     {
-      from: doc(listOf({}), 'The stored fields that it is made of; answers need not show them.', 'from: [title, isbn]'),
+      from: doc(
+        listOf({}),
+        'The stored fields that it depends on; they may be hidden from responses.',
+        'from: [title, isbn]',
+      ),
       type: doc({ enum: COMPUTED_TYPES.map(({ name }) => name) }, 'The type of the field.'),
-      nullable: flag('Whether it may be null.'),
+      nullable: flag('Whether the result may be null.'),
       label: doc(
         { type: 'string', minLength: 1, maxLength: 100 },
-        'How it is called; its name, capitalised, when left out.',
+        'The label of the field; by default its name, capitalised.',
       ),
     },
     ['from', 'type'],

@@ -18,7 +18,7 @@ export const concurrency: Feature<ConcurrencySpec> = {
   keys: {
     concurrency: doc(
       oneOfNames(['optional', 'required'], DEFAULT),
-      'Whether changes and deletions must say, by `If-Match`, which version of the record they are meant for.',
+      'Whether changes and deletions must have `If-Match` with the version of the record.',
       'concurrency: required',
     ),
   },

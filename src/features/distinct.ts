@@ -34,7 +34,7 @@ export const distinct: Feature<DistinctSpec, DistinctPlan, OrderableSpec> = {
   keys: {
     distinct: doc(
       listOf({}, { maxItems: MAX_FIELDS }),
-      'The fields whose distinct values `distinct` lists, among the records that match the filters.',
+      'The fields whose distinct values `?distinct=` can list.',
       'distinct: [language, author]',
     ),
   },

@@ -31,7 +31,7 @@ export const expand: Feature<ExpandSpec, SelectionPlan> = {
   keys: {
     expand: doc(
       expandSchema(),
-      'The related records that `expand` puts beside their keys: relations, of which dots lead further, or each with what is shown of it.',
+      'Relations that `?expand=` can include: names, joined by dots for relations of relations, or a mapping with the form of each.',
       'expand: [author]\nexpand: { author: { resource: author, fields: [id, name] } }',
     ),
   },
@@ -89,10 +89,10 @@ function expandSchema(): JsonSchema {
   const long = mapping('an expansion', {
     resource: doc(
       { type: 'string' },
-      'The resource as which the related record is shown; the only one of its model when left out.',
+      'The resource that has the form of the related record; by default the only one of its model.',
       'resource: author',
     ),
-    fields: doc(listOf({}), 'What is shown of the related record; what its resource shows when left out.'),
+    fields: doc(listOf({}), 'The fields of the related record; by default those of its resource.'),
   })
   const mapped = { type: 'object', propertyNames: path, additionalProperties: long, maxProperties: MAX_EXPANSIONS }
   return {

@@ -44,7 +44,7 @@ export const filterable: Feature<FilterableSpec, FilterPlan, OrderableSpec> = {
   keys: {
     filterable: doc(
       filterableSchema(),
-      'The fields that lists can be filtered by: names for exact matches, or each with its lookups.',
+      'The fields that lists can be filtered by: names for exact matches, or a mapping with the lookups of each.',
       'filterable: [title]\nfilterable: { title: [exact, contains] }',
     ),
   },

@@ -22,12 +22,12 @@ export const idempotency: Feature<IdempotencySpec> = {
   keys: {
     idempotency: doc(
       oneOfNames(['none', 'optional', 'required'], DEFAULTS.idempotency),
-      'Whether a `POST` may, or must, have an `Idempotency-Key`, so that sending it again does nothing twice.',
+      'Whether a `POST` may, or must, have an `Idempotency-Key`, which makes it safe to repeat.',
       'idempotency: optional',
     ),
     idempotency_hours: doc(
       { type: 'integer', minimum: 1, maximum: MAX_HOURS, default: DEFAULTS.idempotency_hours },
-      'How many hours answers are kept for requests that are sent again with their key.',
+      'Hours for which responses are stored for repeated requests.',
     ),
   },
 

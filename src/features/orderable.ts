@@ -42,12 +42,12 @@ export const orderable: Feature<OrderableSpec, OrderPlan, PaginationSpec> = {
     ),
     default_order: doc(
       listOf({}),
-      'The order of lists when a request asks for none; the primary key is always appended.',
+      'The order of lists without `?ordering=`; the primary key is always appended.',
       'default_order: [-created_at]',
     ),
     nulls: doc(
       { type: 'object', additionalProperties: { enum: ['first', 'last'] } },
-      'Where records without a value come in lists that are ordered by a nullable field, in either direction; left out, they come last, and first where the field is descending.',
+      'Where nulls come in an ordering by a nullable field: `first` or `last`, in both directions. By default they come last, and first in descending order.',
       'nulls: { published_on: last }',
     ),
   },

@@ -45,7 +45,7 @@ export const pagination: Feature<PaginationSpec> = {
   keys: {
     pagination: doc(
       paginationSchema(),
-      'How lists are cut into pages.',
+      'How lists are divided into pages.',
       'pagination: { style: page_number, page_size: 20 }',
     ),
   },
@@ -102,20 +102,20 @@ function paginationSchema(): JsonSchema {
         PAGINATION_STYLES.map(({ name }) => name),
         DEFAULTS.style,
       ),
-      `How lists are cut into pages.\n${styles}`,
+      `How lists are divided into pages.\n${styles}`,
     ),
     page_size: doc(
       { ...size, default: DEFAULTS.page_size },
-      'How many records a page has when the request does not say.',
+      'The number of records on a page if the request has no size.',
     ),
-    max_page_size: doc({ ...size, default: DEFAULTS.max_page_size }, 'The most records that a request can ask for.'),
+    max_page_size: doc({ ...size, default: DEFAULTS.max_page_size }, 'The maximum size of a page.'),
     max_offset: doc(
       { type: 'integer', minimum: 0, maximum: MAX_OFFSET, default: DEFAULTS.max_offset },
-      'How many records are passed over, at most, to find a page by its number. Pages beyond are reached by the `cursor` in links.',
+      'The maximum number of rows before a page that is requested by number. The `cursor` in links reaches further.',
     ),
     count: doc(
       oneOfNames(['exact', 'capped', 'none'], DEFAULTS.count),
-      'Whether all records are counted: exactly, up to a cap, or not.',
+      'Whether all records are counted: exactly, up to 10000, or not.',
     ),
     envelope: doc(
       oneOfNames(['none', 'results'], DEFAULTS.envelope),

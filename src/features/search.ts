@@ -47,7 +47,7 @@ export const search: Feature<SearchSpec, SearchPlan> = {
   keys: {
     search: doc(
       listOf({}, { maxItems: MAX_FIELDS }),
-      'The fields of text in which `search` looks for words.',
+      'The text fields in which `?search=` finds words.',
       'search: [title, blurb]',
     ),
   },

@@ -16,7 +16,7 @@ export const sparseFields: Feature<SparseFieldsSpec, SelectionPlan, ComputedFiel
   selects: ['fields'],
 
   keys: {
-    sparse_fields: flag('Whether `fields` asks for some of the members of records, in lists and of one record.'),
+    sparse_fields: flag('Whether `?fields=` selects members of records.'),
   },
 
   parse:

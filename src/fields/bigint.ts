@@ -7,7 +7,7 @@ const LIMITS = { minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n }
 export const bigint: FieldType<bigint, IntegerOptions> = {
   ...integerType('bigint', LIMITS),
   name: 'bigint',
-  summary: 'A whole number of 64 bits, sent and kept with every digit, also above 2^53.',
+  summary: 'A 64-bit integer with every digit, also above 2^53.',
   documented: () => ({ format: 'int64' }),
   typescript: 'bigint',
   examples: [

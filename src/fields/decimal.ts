@@ -50,8 +50,8 @@ const boundConflict = (option: 'minimum' | 'maximum', value: string | undefined)
 export const decimal: FieldType<string, DecimalOptions> = {
   name: 'decimal',
   summary:
-    'An exact decimal number, such as an amount of money; a string in JSON. `precision` counts all digits, `scale` those after ' +
-    'the point; the answer always has all of the latter: "12.5" comes back as "12.50".',
+    'An exact decimal number, such as an amount of money; a string in JSON. `precision` counts all digits, `scale` the digits after ' +
+    'the point. Responses have all of them: "12.5" is returned as "12.50".',
   options: {
     precision: { type: 'integer', minimum: 1, maximum: 1000 },
     scale: { type: 'integer', minimum: 0, maximum: 1000 },

@@ -13,7 +13,7 @@ export const email: FieldType<string> = {
   }),
   name: 'email',
   summary:
-    'An email address, as `<input type="email">` of the HTML standard takes it: ASCII, at most 254 characters. It comes back as it was sent.',
+    'An email address that `<input type="email">` accepts: ASCII, at most 254 characters. It is returned unchanged.',
   input: 'email',
   examples: [
     { json: 'ada@example.com', text: 'ada@example.com', value: 'ada@example.com' },

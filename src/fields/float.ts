@@ -39,7 +39,7 @@ const rangeOf = ({ minimum, maximum }: FloatOptions) => {
 export const float: FieldType<number, FloatOptions> = {
   name: 'float',
   summary:
-    'A floating-point number (IEEE 754, 64 bits): a measurement. A number of more than 15 digits is rounded to the nearest one of 64 bits; ' +
+    'A floating-point number (IEEE 754, 64 bits), such as a measurement. Numbers of more than 15 digits may be rounded; ' +
     '`decimal` and `bigint` keep every digit.',
   options: { minimum: { type: 'number' }, maximum: { type: 'number' } },
   documented: () => ({ format: 'double' }),

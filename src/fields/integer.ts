@@ -10,7 +10,7 @@ const SHARED = integerType('integer', LIMITS)
 export const integer: FieldType<number, IntegerOptions> = {
   ...SHARED,
   name: 'integer',
-  summary: 'A whole number from -2147483648 to 2147483647.',
+  summary: 'An integer from -2147483648 to 2147483647.',
   documented: () => ({ format: 'int32' }),
   typescript: 'number',
   examples: [

@@ -19,8 +19,8 @@ function literal(text: string): Json | undefined {
 export const json: FieldType<JsonText> = {
   name: 'json',
   summary:
-    'Any JSON value but a bare null, stored as jsonb: equal values come back, numbers with every digit, the order of keys and the ' +
-    'spelling of numbers being PostgreSQL’s.',
+    'Any JSON value but a bare null, stored as jsonb: numbers keep every digit; the order of keys and the ' +
+    'spelling of numbers are those of PostgreSQL.',
   options: {},
   typescript: 'JsonText',
   comparisons: [],

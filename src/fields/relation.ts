@@ -9,7 +9,7 @@ export interface RelationOptions {
 /** A reference to a record of another model: in every form the value of that record's primary key. */
 export const belongsTo: FieldType<unknown, RelationOptions> = {
   name: 'belongs_to',
-  summary: 'The primary key of a record of another model, held by a foreign key.',
+  summary: 'The primary key of a record of another model, with a foreign key.',
   options: {
     model: { type: 'string', minLength: 1 },
     on_delete: { enum: ['restrict', 'cascade', 'set_null'], default: 'restrict' },

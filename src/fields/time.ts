@@ -22,8 +22,8 @@ export const time: FieldType<string> = {
   name: 'time',
   summary:
     'A time of day without a date or an offset, to the microsecond: the `partial-time` of RFC 3339 (09:30:00, 09:30:00.25), from 00:00:00 to ' +
-    '23:59:59.999999. Seconds are required; 24:00:00 and leap seconds (23:59:60) are rejected. Answers leave out zeros at the end of the ' +
-    'fraction: 09:30:00.250 comes back as 09:30:00.25.',
+    '23:59:59.999999. Seconds are required; 24:00:00 and leap seconds (23:59:60) are rejected. Responses omit zeros at the end of the ' +
+    'fraction: 09:30:00.250 is returned as 09:30:00.25.',
   options: {},
   // The name in the OpenAPI format registry; a `time` has an offset.
   documented: () => ({ format: 'time-local' }),

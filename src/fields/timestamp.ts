@@ -7,7 +7,7 @@ import { ORDERED } from './integer-type.js'
 export const timestamp: FieldType<string> = {
   name: 'timestamp',
   summary:
-    'A moment in time, to the microsecond. Any offset is taken (2026-11-21T11:00:00+01:00); the answer is UTC with six digits after ' +
+    'A moment in time, to the microsecond. Requests may use any offset (2026-11-21T11:00:00+01:00); responses are UTC with six digits after ' +
     'the point (2026-11-21T10:00:00.000000Z).',
   options: {},
   typescript: 'string',

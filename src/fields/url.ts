@@ -13,8 +13,8 @@ export const url: FieldType<string> = {
   }),
   name: 'url',
   summary:
-    'An absolute `http` or `https` URL that the WHATWG URL standard can parse, in the characters of RFC 3986: others are percent-encoded. ' +
-    'At most 2000 characters. It comes back as it was sent.',
+    'An absolute `http` or `https` URL by the WHATWG URL standard; characters outside RFC 3986 must be percent-encoded. ' +
+    'At most 2000 characters. It is returned unchanged.',
   input: 'url',
   examples: [
     { json: 'https://example.com/', text: 'https://example.com/', value: 'https://example.com/' },

@@ -4,7 +4,7 @@ import { FORMATS } from './formats.js'
 /** A universally unique identifier. */
 export const uuid: FieldType<string> = {
   name: 'uuid',
-  summary: 'A UUID (RFC 9562). Either case is taken; the answer is lower case.',
+  summary: 'A UUID (RFC 9562). Requests may use either case; responses are lower case.',
   options: {},
   typescript: 'string',
   comparisons: ['equality', 'membership'],

@@ -8,6 +8,6 @@ export const contains: Lookup<string> = {
   operand: TEXT,
   sql: matching('like', (text) => `%${text}%`),
   index: () => 'none',
-  meaning: 'has the text somewhere, case by case',
+  meaning: 'contains the text, case-sensitive',
   description: 'has this in it',
 }

@@ -8,6 +8,6 @@ export const endswith: Lookup<string> = {
   operand: TEXT,
   sql: matching('like', (text) => `%${text}`),
   index: () => 'none',
-  meaning: 'ends with the text, case by case',
+  meaning: 'ends with the text, case-sensitive',
   description: 'ends with this',
 }

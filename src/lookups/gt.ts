@@ -8,6 +8,6 @@ export const gt: Lookup = {
   operand: VALUE,
   sql: comparing('>'),
   index: () => 'needed',
-  meaning: 'is greater',
+  meaning: 'is greater than the value',
   description: 'is more than this',
 }

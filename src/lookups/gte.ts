@@ -8,6 +8,6 @@ export const gte: Lookup = {
   operand: VALUE,
   sql: comparing('>='),
   index: () => 'needed',
-  meaning: 'is greater or equal',
+  meaning: 'is greater than or equal to the value',
   description: 'is this or more',
 }

@@ -8,8 +8,7 @@ export const icontains: Lookup<string> = {
   operand: TEXT,
   sql: matching('ilike', (text) => `%${text}%`),
   index: () => 'none',
-  meaning:
-    'has the text somewhere, `A`–`Z` being the same as `a`–`z`; other letters are compared as they are, unless the field has a `collation`',
+  meaning: 'contains the text, ignoring the case of `A`–`Z`; the case of other letters only with a `collation`',
   description: 'has this in it, in either case',
   proposes: true,
 }

@@ -8,6 +8,6 @@ export const iexact: Lookup<string> = {
   operand: TEXT,
   sql: matching('ilike', (text) => text),
   index: () => 'none',
-  meaning: 'is the text, `A`–`Z` being the same as `a`–`z`',
+  meaning: 'is the text, ignoring case as `icontains` does',
   description: 'is this, in either case',
 }

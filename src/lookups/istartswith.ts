@@ -8,6 +8,6 @@ export const istartswith: Lookup<string> = {
   operand: TEXT,
   sql: matching('ilike', (text) => `${text}%`),
   index: () => 'none',
-  meaning: 'begins with the text, `A`–`Z` being the same as `a`–`z`',
+  meaning: 'begins with the text, ignoring case as `icontains` does',
   description: 'starts with this, in either case',
 }

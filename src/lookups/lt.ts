@@ -8,6 +8,6 @@ export const lt: Lookup = {
   operand: VALUE,
   sql: comparing('<'),
   index: () => 'needed',
-  meaning: 'is less',
+  meaning: 'is less than the value',
   description: 'is less than this',
 }

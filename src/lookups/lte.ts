@@ -8,6 +8,6 @@ export const lte: Lookup = {
   operand: VALUE,
   sql: comparing('<='),
   index: () => 'needed',
-  meaning: 'is less or equal',
+  meaning: 'is less than or equal to the value',
   description: 'is this or less',
 }

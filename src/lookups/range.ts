@@ -34,6 +34,6 @@ export const range: Lookup<Pair> = {
     return `${column} between ${bound(0)} and ${bound(1)}`
   },
   index: () => 'needed',
-  meaning: 'is from the first to the last of two values between a comma, both included',
+  meaning: 'is between two comma-separated values, or equal to one of them',
   description: 'is from the first of these to the last, both included',
 }

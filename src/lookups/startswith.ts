@@ -9,7 +9,7 @@ export const startswith: Lookup<string> = {
   sql: matching('like', (text) => `${text}%`),
   // The beginning of a text is a range only where texts are ordered by code point.
   index: ({ type, options }) => (type.column(options).endsWith('collate "C"') ? 'needed' : 'none'),
-  meaning: 'begins with the text, case by case',
+  meaning: 'begins with the text, case-sensitive',
   description: 'starts with this',
   proposes: true,
 }

@@ -24,7 +24,7 @@ export const CURSOR: ParameterDescription = {
 
 export const cursor: PaginationStyle = {
   name: 'cursor',
-  summary: 'Pages by an opaque mark that says where another page ended: `?cursor=…&page_size=20`.',
+  summary: 'Pages by a cursor, which marks the end of another page: `?cursor=…&page_size=20`.',
   parameters: ['cursor', 'page_size'],
   size: 'page_size',
   describe: (sizes) => [CURSOR, describeSize('page_size', sizes)],

@@ -4,7 +4,7 @@ import { describeCount, describeSize, type PaginationStyle, readCount, readSize 
 
 export const limitOffset: PaginationStyle = {
   name: 'limit_offset',
-  summary: 'A window of rows: `?limit=20&offset=40`. The links between windows carry a `cursor`, too.',
+  summary: 'A window of rows: `?limit=20&offset=40`. Links also have a `cursor`.',
   parameters: ['limit', 'offset', 'cursor'],
   size: 'limit',
   describe: (sizes) => [

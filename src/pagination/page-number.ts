@@ -4,7 +4,7 @@ import { describeCount, describeSize, type PaginationStyle, readCount, readSize 
 
 export const pageNumber: PaginationStyle = {
   name: 'page_number',
-  summary: 'Pages by number: `?page=2&page_size=20`. The links between pages carry a `cursor`, too.',
+  summary: 'Pages by number: `?page=2&page_size=20`. Links also have a `cursor`.',
   parameters: ['page', 'page_size', 'cursor'],
   size: 'page_size',
   describe: (sizes) => [

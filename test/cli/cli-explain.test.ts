@@ -147,9 +147,9 @@ describe('explain of a word that is not a route,', () => {
 
   test.each([
     ['SC301', 'SC301: No primary key\n\nEvery model has exactly one primary key'],
-    ['resources.path', 'Where the resource is, below the prefix.\n\npath: /books/\n'],
-    ['models.book.fields.title.max', 'The greatest number of characters.\n\ntype '],
-    ['models.fields.decimal', 'precision     required  How many digits there are in all.'],
+    ['resources.path', 'The path of the resource, below the prefix.\n\npath: /books/\n'],
+    ['models.book.fields.title.max', 'The maximum number of characters.\n\ntype '],
+    ['models.fields.decimal', 'precision     required  The number of all digits.'],
     ['resources', ' The fields that lists can be filtered by'],
     ['models.feilds', '`feilds` was taken for a name; there is a key `fields`'],
   ])('explains %s', async (word, text) => {

@@ -181,7 +181,7 @@ describe('an editor with the schema of the configuration (promise 15)', () => {
       readonly items: readonly { readonly label: string; readonly documentation?: unknown }[]
     }
     const path = offered.items.find(({ label }) => label === 'path')
-    expect(JSON.stringify(path?.documentation)).toContain('Where the resource is')
+    expect(JSON.stringify(path?.documentation)).toContain('path of the resource')
   })
 
   test('completes field types', async () => {

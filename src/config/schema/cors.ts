@@ -22,17 +22,17 @@ export const corsSchema = (): JsonSchema => {
     {
       origins: doc(
         listOf(origin, { maxItems: 100 }),
-        'The origins, as browsers send them; `*` for all.',
+        'Origins, as browsers send them; `*` for all.',
         'origins: [https://app.example, http://localhost:5173]',
       ),
-      credentials: flag('Whether browsers may send cookies and passwords along, and show the answer.'),
+      credentials: flag('Whether requests may have cookies and passwords.'),
       max_age: doc(
         { type: 'integer', minimum: 0, maximum: 86_400, default: CORS_DEFAULTS.max_age },
-        'How many seconds a browser may go on without asking again.',
+        'Seconds for which a browser may remember the permission.',
       ),
       headers: doc(
         listOf({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", patternErrorMessage: HEADER_HINT, maxLength: 100 }),
-        "Headers that requests may have, besides those of the service's own.",
+        'Further headers that requests may have.',
         'headers: [X-Tenant]',
       ),
     },

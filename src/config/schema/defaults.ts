@@ -40,30 +40,30 @@ export const apiSchema = (): JsonSchema =>
         maxLength: 200,
         default: API_DEFAULTS.prefix,
       },
-      'What every path starts with.',
+      'The prefix of every path.',
     ),
     title: doc(
       { type: 'string', minLength: 1, maxLength: 200, default: API_DEFAULTS.title },
       'The name of the service.',
     ),
-    dialect: dialectSchema('How clients speak to the resources, each of which may have another.', {
+    dialect: dialectSchema('The client conventions that resources follow; a resource may have its own.', {
       default: API_DEFAULTS.dialect,
     }),
     explore: doc(
       { enum: [true, false, 'development'], default: API_DEFAULTS.explore },
-      'Whether `/`, `/explore/` and `/docs` show the API to people: always, never, or unless `NODE_ENV` is `production`.',
+      'Whether `/`, `/explore/` and `/docs` show the API in a browser; `development` means unless `NODE_ENV` is `production`.',
       'explore: true',
     ),
     hosts: hostsSchema(),
     max_body: doc(
       { type: 'integer', minimum: 1024 * 1024, maximum: 1024 ** 3, default: API_DEFAULTS.max_body },
-      'The most bytes that any body may have; with `bulk`, the longest valid body of many records can be longer.',
+      'The maximum size of any body in bytes, also with `bulk`.',
       'max_body: 67108864',
     ),
     ...publicSchemas(),
     cors: doc(
       corsSchema(),
-      'Which other origins may read answers by scripts; none when left out.',
+      'Other origins whose scripts may read responses; none by default.',
       'cors: { origins: [https://app.example] }',
     ),
   })
@@ -81,9 +81,9 @@ export const mountSchema = (): JsonSchema =>
           maxLength: 200,
           examples: ['/admin-api'],
         },
-        'What every path starts with there, in place of the prefix.',
+        'The prefix of every path there.',
       ),
-      dialect: dialectSchema('How clients speak to all resources there; each as it is declared when left out.'),
+      dialect: dialectSchema('The client conventions of all resources there; by default those of each resource.'),
     },
     ['path'],
   )

@@ -16,6 +16,6 @@ export const hostsSchema = (): JsonSchema =>
       },
       { maxItems: 100 },
     ),
-    'The hosts that the service answers for, with any port; others are 421. Any host when left out, except that on loopback in development only local names are answered.',
+    'Hosts of the service, with any port; others are 421. By default any host, but on loopback in development only local names.',
     'hosts: [api.example.org]',
   )

@@ -14,58 +14,54 @@ function typesThatCall(name: 'now' | 'uuid'): readonly string[] {
 const functionKey = (): JsonSchema =>
   doc(
     { enum: Object.keys(DEFAULT_FUNCTIONS) },
-    'What makes the value: `now` is the time of the transaction, and `uuid` a random one.',
+    'The function: `now` is the time of the transaction, `uuid` a random UUID.',
     'default: { function: now }',
   )
 
 const commonKeys = (): Readonly<Record<string, JsonSchema>> => ({
   primary_key: flag('The field that identifies a record; exactly one per model. The server assigns its values.'),
   nullable: flag('Whether the field may be null.'),
-  unique: flag('Whether no two records may have the same value.'),
+  unique: flag('Whether each value may occur in one record only.'),
   default: doc(
     {
       if: { type: 'object' },
       then: mapping('a default', { function: functionKey() }, ['function']),
     },
-    'The value of a field that a request leaves out: a literal, or a function of the database.',
+    'The value if a request has none: a literal, or a function of the database.',
     'default: draft\ndefault: { function: now }',
   ),
   auto: doc(
     { enum: ['on_create', 'on_update'] },
-    'Set by the server to the current time, when the record is made or each time it is changed.',
+    'The server sets the field to the current time when the record is created, or also at each change.',
   ),
-  read_only: flag('In answers, never taken from a request.'),
-  write_only: flag('Taken from requests, never in answers.'),
-  private: flag('In storage only: neither taken from requests nor in answers.'),
+  read_only: flag('In responses; ignored in requests.'),
+  write_only: flag('In requests; never in responses.'),
+  private: flag('Neither in requests nor in responses.'),
   renamed_from: doc(
     { type: 'string', ...NAMED },
-    'What the field was called before, so that the next migration renames its column and keeps the values.',
+    'The former name of the field; the next migration renames the column and keeps its values.',
     'renamed_from: heading',
   ),
   label: doc(
     { type: 'string', minLength: 1, maxLength: 100 },
-    'How messages call the field; its name, capitalised, when left out.',
+    'The name of the field in messages; by default its name, capitalised.',
   ),
-  message: doc(
-    { type: 'string', minLength: 1, maxLength: 500 },
-    'Replaces the message of every broken rule of the field.',
-  ),
+  message: doc({ type: 'string', minLength: 1, maxLength: 500 }, 'The message for every violated rule of the field.'),
 })
 
 /** What options mean that several types share; a type may say more in the option's own schema. */
 const OPTION_TEXTS: Readonly<Record<string, string>> = {
-  min: 'The least number of characters.',
-  max: 'The greatest number of characters.',
-  minimum: 'The least value.',
-  maximum: 'The greatest value.',
+  min: 'The minimum number of characters.',
+  max: 'The maximum number of characters.',
+  minimum: 'The minimum value.',
+  maximum: 'The maximum value.',
   pattern: 'A regular expression that values must match.',
-  collation: 'The PostgreSQL collation by which values are compared and ordered; by code point when left out.',
-  choices: 'The values there are.',
-  precision: 'How many digits there are in all.',
-  scale: 'How many digits follow the point.',
-  model: 'The model whose records the field points to.',
-  on_delete:
-    'What happens to this record when the one it points to is deleted; left out, that is refused (`restrict`).',
+  collation: 'The PostgreSQL collation for comparing and ordering values; by default, the order of code points.',
+  choices: 'The allowed values.',
+  precision: 'The number of all digits.',
+  scale: 'The number of digits after the point.',
+  model: 'The model of the related record.',
+  on_delete: 'What happens to this record if the other is deleted; `restrict`, the default, rejects the deletion.',
 }
 
 const optionSchema = (name: string, schema: JsonSchema): JsonSchema => {
@@ -94,20 +90,20 @@ export const modelSchema = (): JsonSchema =>
   mapping(
     'a model',
     {
-      table: doc({ type: 'string', ...NAMED }, "The table's name; the model's name when left out."),
+      table: doc({ type: 'string', ...NAMED }, 'The name of the table; by default the name of the model.'),
       renamed_from: doc(
         { type: 'string', ...NAMED },
-        'What the table was called before, so that the next migration renames it and keeps the rows.',
+        'The former name of the table; the next migration renames it and keeps its rows.',
         'renamed_from: works',
       ),
       dropped: doc(
         listOf(NAMED),
-        'Fields that the model had and whose values may go; needed only where a field is added at the same time.',
+        'Former fields whose values may be deleted; needed only if another field is added at the same time.',
         'dropped: [shelf]',
       ),
       fields: doc(
         named(fieldSchema(), { minProperties: 1, maxProperties: 500 }),
-        'The fields, in the order in which answers show them.',
+        'The fields, in the order of responses.',
         'fields:\n  id: { type: bigint, primary_key: true }\n  title: { type: string, max: 100 }',
       ),
       indexes: doc(
@@ -117,7 +113,7 @@ export const modelSchema = (): JsonSchema =>
       ),
       messages: doc(
         { type: 'object', additionalProperties: { type: 'string', minLength: 1, maxLength: 500 } },
-        'What clients read when a constraint of the table refuses a change: messages by the names of constraints that migrations written by hand have made.',
+        'Messages for violations of hand-written constraints, by the name of the constraint.',
         'messages:\n  books_sold_of_copies: More copies are sold than there were',
       ),
     },
@@ -130,10 +126,10 @@ const indexSchema = (): JsonSchema => {
     'an index',
     {
       fields: doc(fields, 'The fields, in order.'),
-      unique: flag('Whether no two records may agree in all of the fields.'),
+      unique: flag('Whether each combination may occur in one record only.'),
       message: doc(
         { type: 'string', minLength: 1, maxLength: 200 },
-        'Replaces what clients read of each field when another record has the same values in all of them.',
+        'The message for each field if another record has the same combination.',
         'message: This member has the book already',
       ),
     },

@@ -13,7 +13,7 @@ const PROXY_HINT = 'a proxy is an IP address, or a range of them such as `10.0.0
 export const publicSchemas = (): Readonly<Record<string, JsonSchema>> => ({
   public_url: doc(
     { type: 'string', pattern: PUBLIC_URL, patternErrorMessage: PUBLIC_URL_HINT, maxLength: 200 },
-    'The URL under which clients reach the service. With it, links to other pages are URLs; else they are paths.',
+    'The URL of the service for clients. If set, links to other pages are URLs, otherwise paths.',
     'public_url: https://api.example',
   ),
   trusted_proxies: doc(
@@ -21,7 +21,7 @@ export const publicSchemas = (): Readonly<Record<string, JsonSchema>> => ({
       { pattern: '^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$', patternErrorMessage: PROXY_HINT, maxLength: 50 },
       { maxItems: 100 },
     ),
-    'The addresses of proxies that are believed when they say, by `Forwarded` or `X-Forwarded-Proto` and `X-Forwarded-Host`, under which URL a client reaches the service.',
+    'Addresses of proxies whose `Forwarded`, or `X-Forwarded-Proto` and `X-Forwarded-Host`, set the public URL of a request.',
     'trusted_proxies: [127.0.0.1, 10.0.0.0/8]',
   ),
 })
