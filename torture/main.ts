@@ -33,9 +33,7 @@ async function main(): Promise<void> {
   const results = await run(options)
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, undefined, 2)}\n`)
   const bad = results.results.filter(({ outcome }) => outcome === 'missed' || outcome === 'failed')
-  say(
-    `${results.results.length} trials in ${Math.round(results.seconds)} s, ${bad.length} of them not as they should be`,
-  )
+  say(`${results.results.length} trials in ${Math.round(results.seconds)} s, ${bad.length} failed`)
   if (bad.length > 0) process.exitCode = 1
 }
 

@@ -18,13 +18,13 @@ export interface Options {
 const FIXED_SEED = 20_260_101
 
 export const usage = (trials: readonly Trial[]): string => `npm run torture -- [options]
-  --tier commit|nightly|release   how much is done; commit when left out
-  --only T2,T3                    some of them
-  --seed N                        repeats a run; the commit tier's is always the same
+  --tier commit|nightly|release   the extent; default commit
+  --only T2,T3                    only these trials
+  --seed N                        repeats a run; the commit tier has a fixed seed
   --json FILE                     writes every figure
-  --planted                       plants known bugs, each of which must be caught, in place of the campaign
-  --bug TEXT                      with --planted: only those whose names have this text; may be given several times
-  --evidence FILE                 prints the results in FILE as a table, in place of the campaign; may be given several times
+  --planted                       plants known bugs instead, each of which a test must catch
+  --bug TEXT                      with --planted: only bugs whose names contain this text; repeatable
+  --evidence FILE                 prints the results in FILE as a table instead; repeatable
 
 ${trials.map(({ id, title }) => `  ${id.padEnd(5)}${title}`).join('\n')}`
 
@@ -43,7 +43,7 @@ export function parseOptions(argv: readonly string[], trials: readonly Trial[]):
     },
   })
   const tier = TIERS.find((name) => name === values.tier)
-  if (tier === undefined) throw new Error(`--tier ${values.tier} is not there; right are ${TIERS.join(', ')}`)
+  if (tier === undefined) throw new Error(`--tier must be one of ${TIERS.join(', ')}; got ${values.tier}`)
   return Object.freeze({
     tier,
     trials: values.only === undefined ? trials : chosen(values.only, trials),
@@ -61,7 +61,7 @@ function seedFor(tier: Tier): number {
 
 function parseSeed(text: string): number {
   if (/^\d{1,10}$/.test(text)) return Number(text)
-  throw new Error(`--seed ${text} is no seed; a whole number is right`)
+  throw new Error(`--seed must be a whole number; got ${text}`)
 }
 
 function chosen(text: string, trials: readonly Trial[]): readonly Trial[] {

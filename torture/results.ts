@@ -35,7 +35,7 @@ export interface Results {
 const MARKS: Readonly<Record<Outcome, string>> = {
   ok: 'ok',
   missed: 'MISSED',
-  known: 'missed, as is known',
+  known: 'missed (known)',
   skipped: 'SKIPPED',
   failed: 'FAILED',
 }

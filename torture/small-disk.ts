@@ -18,7 +18,7 @@ const SIZE = '160m'
 
 /** @throws Skipped where no disk can be mounted */
 export async function makeSmallDisk(arena: Arena): Promise<SmallDisk> {
-  if (process.getuid?.() !== 0) throw new Skipped('only root may mount a disk of a size')
+  if (process.getuid?.() !== 0) throw new Skipped('mounting a small disk needs root')
   const mount = mkdtempSync(join(tmpdir(), 'torture-disk-'))
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE},mode=0777`, 'tmpfs', mount])
   arena.later(() => {

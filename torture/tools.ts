@@ -21,7 +21,7 @@ export function findTool(name: string, tier: Tier): string {
     throw new Skipped(advice)
   }
   const installed = look(name)
-  if (installed === undefined) throw new Skipped(`the package ${name} has no program of that name`)
+  if (installed === undefined) throw new Skipped(`the package ${name} has no program ${name}`)
   return installed
 }
 

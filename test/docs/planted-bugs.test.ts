@@ -50,7 +50,7 @@ describe('the bugs that `npm run torture -- --planted` plants', () => {
     ['passes', 'passed', { 'lists wait for room': 'passed' }],
     ['is in a file that cannot be loaded', 'failed', {}],
     ['does not run', 'passed', { 'lists wait for room': 'pending' }],
-  ])('are not caught where it %s', (_what, status, tests) => {
-    expect(faultOf(caughtBy, readReport(reportOf(status, tests)))).toContain('no test about "wait for room" failed')
+  ])('are not caught if that test %s', (_what, status, tests) => {
+    expect(faultOf(caughtBy, readReport(reportOf(status, tests)))).toContain('no test named "wait for room" failed')
   })
 })

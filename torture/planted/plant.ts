@@ -37,7 +37,7 @@ async function plant(folder: string, { file, search, replace, caughtBy }: Plante
   )
   try {
     const mistakes = compile(folder)
-    if (mistakes !== '') return `with it, the sources do not compile: ${mistakes}`
+    if (mistakes !== '') return `the sources do not compile with it: ${mistakes}`
     const env = { SNIPPETCTL_TEST_DB: caughtBy.database }
     const name = caughtBy.test.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
     const files = [`${caughtBy.file}.test.ts`]
@@ -65,5 +65,5 @@ export function faultOf(
 ): string | undefined {
   if (failedTests.some((name) => name.includes(test))) return undefined
   const others = failed.length > 0 ? `, but ${failed.join('; ')}` : ''
-  return `no test about "${test}" failed of ${file} (${passed} passed)${others}`
+  return `no test named "${test}" failed in ${file} (${passed} passed)${others}`
 }

@@ -15,7 +15,7 @@ const WRITERS = 8
 /** A backup is made while clients write; restored, it has everything that was acknowledged before it began. */
 export const backups = trial<Amount>({
   id: 'T21',
-  title: 'a backup that is made while clients write has all that was acknowledged before',
+  title: 'a backup made while clients write contains every record acknowledged before',
   stores: ['embedded'],
   tiers: { commit: { backups: 1 }, nightly: { backups: 20 }, release: { backups: 100 } },
   run: async (arena, { backups }) => {
@@ -50,7 +50,7 @@ export const backups = trial<Amount>({
     }
     return [
       atMost(lost, 0, `${lost} of ${spell(needed)} acknowledged records are missing in ${backups} restored backups`),
-      atMost(ledger.wrong.length, 0, `${ledger.wrong.length} writes failed meanwhile`),
+      atMost(ledger.wrong.length, 0, `${ledger.wrong.length} writes failed during backups`),
       atMost(served.complaints.length, 0, `${served.complaints.length} errors in the log`),
     ]
   },

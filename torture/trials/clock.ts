@@ -14,7 +14,7 @@ const LIBRARY = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1'
 /** The clock of the machine jumps by an hour, forth and back, under load. */
 export const clock = trial<Amount>({
   id: 'T19',
-  title: 'a clock that jumps by an hour fails no request',
+  title: 'no request fails when the clock jumps by an hour',
   stores: ['postgres'],
   tiers: { commit: 'left to the nightly tier', nightly: { seconds: 120 }, release: { seconds: 600 } },
   run: async (arena, { seconds }) => {
@@ -45,7 +45,7 @@ export const clock = trial<Amount>({
     const { loop } = await served.read()
     return [
       atMost(failed, 0, `${failed} of ${spell(sent)} failed`),
-      arena.inTime(loop.max, 500, `the event loop was held up for ${spell(loop.max)} ms at most`),
+      arena.inTime(loop.max, 500, `the event loop was blocked for ${spell(loop.max)} ms at most`),
       atMost(served.complaints.length, 0, `${served.complaints.length} errors in the log`),
     ]
   },

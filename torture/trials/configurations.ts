@@ -33,7 +33,7 @@ interface Outcome {
 /** Valid configurations with lines, scalars and bytes changed. */
 export const configurations = trial<Amount>({
   id: 'T11',
-  title: 'mutated configurations crash nothing, hang nothing, and every mistake has its place',
+  title: 'mutated configurations cause no crash or hang, and every error has a position',
   stores: ['postgres'],
   tiers: {
     commit: { files: 500, served: 10 },
@@ -67,13 +67,13 @@ export const configurations = trial<Amount>({
         0,
         `${counts.crashes} crashes with ${spell(files.length)} files, of which ${spell(counts.accepted)} were accepted`,
       ),
-      atMost(counts.hangs, 0, `${counts.hangs} took longer than 2 s`),
-      atMost(counts.placeless, 0, `${counts.placeless} mistakes without a place in the file`),
-      atMost(counts.unserved, 0, `${counts.unserved} of ${counts.served} accepted ones do not answer their own routes`),
+      atMost(counts.hangs, 0, `${counts.hangs} took more than 2 s`),
+      atMost(counts.placeless, 0, `${counts.placeless} errors without a position`),
+      atMost(counts.unserved, 0, `${counts.unserved} of ${counts.served} accepted files do not serve their routes`),
       atMost(
         outcome.rss / 1024 / 1024,
         MAX_MEMORY / 1024 / 1024,
-        `${spell(outcome.rss / 1024 / 1024)} MB at most`,
+        `at most ${spell(outcome.rss / 1024 / 1024)} MB`,
         ' MB',
       ),
     ]

@@ -37,7 +37,8 @@ const MAX_SAID = 20
 /** Requests generated from the served documents, and systematically invalid variants of each. */
 export const documents = trial<Amount>({
   id: 'T25',
-  title: 'what the served document allows is done, what it does not allow is refused, and nothing else is answered',
+  title:
+    'the service accepts what its OpenAPI document allows, rejects everything else, and sends only documented responses',
   stores: ['embedded', 'postgres'],
   tiers: {
     commit: { requests: 600 },
@@ -53,14 +54,14 @@ export const documents = trial<Amount>({
     const of = (kind: Finding['kind']) => findings.filter((finding) => finding.kind === kind).length
     const share = (100 * counts.done) / counts.valid
     return [
-      atMost(of('answer'), 0, `${of('answer')} answers that the documents do not allow`),
-      atMost(of('refused'), 0, `${of('refused')} of ${spell(counts.valid)} valid requests refused`),
+      atMost(of('answer'), 0, `${of('answer')} responses contradict the documents`),
+      atMost(of('refused'), 0, `${of('refused')} of ${spell(counts.valid)} valid requests rejected`),
       atMost(
         of('taken'),
         0,
-        `${of('taken')} of ${spell(counts.invalid)} invalid ones taken, by ${spell(rules.size)} rules`,
+        `${of('taken')} of ${spell(counts.invalid)} invalid requests accepted, from ${spell(rules.size)} rules`,
       ),
-      atLeast(share, 30, `${spell(share)} % of the valid ones done`, ' %'),
+      atLeast(share, 30, `${spell(share)} % of the valid requests succeeded`, ' %'),
     ]
   },
 })

@@ -47,8 +47,8 @@ export const failover = trial<Amount>({
         `${totals.lost} of ${spell(totals.acknowledged)} acknowledged records lost in ${failovers} failovers`,
       ),
       atMost(totals.torn, 0, `${totals.torn} registers of ${spell(totals.operations)} operations are not linearizable`),
-      atMost(totals.wrong, 0, `${totals.wrong} answers other than 2xx and 503`),
-      arena.inTime(longest, 1_000, `first answer ${spell(longest)} ms after the new primary was there`),
+      atMost(totals.wrong, 0, `${totals.wrong} responses other than 2xx and 503`),
+      arena.inTime(longest, 1_000, `first response ${spell(longest)} ms after the promotion`),
     ]
   },
 })

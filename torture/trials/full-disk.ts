@@ -15,7 +15,7 @@ const SIZE = 6_500
 /** The disk of the database fills up while clients write, and then there is room again. */
 export const fullDisk = trial<Amount>({
   id: 'T13',
-  title: 'on a full disk writes are refused and reads served, and it is over when there is room',
+  title: 'on a full disk, writes are rejected and reads succeed; writes recover once there is space',
   stores: ['postgres'],
   tiers: { commit: { rounds: 1 }, nightly: { rounds: 10 }, release: { rounds: 100 } },
   run: async (arena, { rounds }) => {
@@ -63,15 +63,15 @@ export const fullDisk = trial<Amount>({
     )
     for (const text of new Set(ledger.wrong)) arena.say(text)
     return [
-      atLeast(counts.full, 1, `${spell(counts.full)} writes refused`),
-      atMost(ledger.wrong.length, 0, `${ledger.wrong.length} answered otherwise than 201 or 503`),
+      atLeast(counts.full, 1, `${spell(counts.full)} writes rejected`),
+      atMost(ledger.wrong.length, 0, `${ledger.wrong.length} responses other than 201 or 503`),
       atMost(counts.badReads, 0, `${counts.badReads} of ${spell(counts.reads)} reads failed`),
       atMost(
         lost.length + ghosts.length + twice.length,
         0,
         `${lost.length} of ${spell(ledger.acknowledged.size)} acknowledged records lost`,
       ),
-      arena.inTime(slowest, 1_000, `first write ${spell(slowest)} ms after there was room`),
+      arena.inTime(slowest, 1_000, `first write ${spell(slowest)} ms after space was free`),
     ]
   },
 })

@@ -45,7 +45,7 @@ interface Session {
 /** Requests from a grammar, and corrupted bytes of them, compared with a model that knows every response. */
 export const fuzz = trial<Amount>({
   id: 'T2',
-  title: 'generated requests are answered as a model of 100 lines says',
+  title: 'generated requests get the responses that a model of 100 lines predicts',
   stores: ['postgres', 'embedded'],
   tiers: { commit: { requests: 5_000 }, nightly: { requests: 100_000 }, release: { requests: 2_000_000 } },
   run: async (arena, { requests }) => {
@@ -306,10 +306,10 @@ function figures({ arena, served, findings, counts }: Session): readonly Figure[
   for (const { fault } of findings.slice(0, 5)) arena.say(fault)
   for (const line of served.complaints) arena.say(line)
   return [
-    atMost(findings.length, 0, `${findings.length} of ${spell(counts.requests)} answers were not as predicted`),
-    atMost(counts.errors, 0, `${counts.errors} unsound ones`),
+    atMost(findings.length, 0, `${findings.length} of ${spell(counts.requests)} responses were not as predicted`),
+    atMost(counts.errors, 0, `${counts.errors} malformed responses`),
     atMost(counts.leaks + served.complaints.length, 0, `${counts.leaks + served.complaints.length} leaks`),
     atMost(counts.hangs, 0, `${counts.hangs} hangs`),
-    atMost(counts.changes, 0, `${counts.changes} records other than they should be`),
+    atMost(counts.changes, 0, `${counts.changes} records differ from the model`),
   ]
 }

@@ -44,7 +44,7 @@ export const kills = trial<Amount>({
       if (fresh.length > 0 && Math.min(...fresh) <= last) sunk += 1
       last = Math.max(last, ...fresh)
     }
-    return [...(await verdict(scene, served)), atMost(sunk, 0, `${sunk} times an id was given again`)]
+    return [...(await verdict(scene, served)), atMost(sunk, 0, `${sunk} ids assigned twice`)]
   },
 })
 
@@ -114,9 +114,9 @@ async function verdict({ arena, postgres, ledger, recoveries }: Scene, served: S
       0,
       `${lost.length} of ${spell(acknowledged.size)} acknowledged records lost (${unknown.size} of unknown outcome)`,
     ),
-    atMost(ghosts.length + twice.length, 0, `${ghosts.length} refused ones stored, ${twice.length} stored twice`),
+    atMost(ghosts.length + twice.length, 0, `${ghosts.length} rejected records stored, ${twice.length} stored twice`),
     atMost(broken, 0, `${broken} indexes disagree with their table`),
-    atMost(wrong.length, 0, `${wrong.length} answers other than 201 and 503`),
+    atMost(wrong.length, 0, `${wrong.length} responses other than 201 and 503`),
     arena.inTime(median(recoveries), slowest, `median recovery ${spell(median(recoveries))} ms`),
   ]
 }

@@ -10,7 +10,7 @@ const CONNECTIONS = 32
 /** Under load, nothing blocks the event loop. */
 export const loopDelay = trial<Amount>({
   id: 'T22',
-  title: 'the event loop is not held up under load',
+  title: 'load does not block the event loop',
   stores: ['postgres'],
   alone: true,
   tiers: { commit: { seconds: 6 }, nightly: { seconds: 60 }, release: { seconds: 600 } },
@@ -22,7 +22,7 @@ export const loopDelay = trial<Amount>({
     const { rate } = await closedLoop({ port: served.port, seconds, ...questions }, CONNECTIONS)
     const { p99, max } = (await served.read()).loop
     return [
-      arena.inTime(p99, 20, `p99 ${spell(p99)} ms at ${spell(rate)} answers a second`),
+      arena.inTime(p99, 20, `p99 ${spell(p99)} ms at ${spell(rate)} responses a second`),
       arena.inTime(max, 100, `at most ${spell(max)} ms`),
     ]
   },

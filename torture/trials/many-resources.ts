@@ -17,7 +17,7 @@ const ASKED = 400
 /** A configuration far larger than any is. */
 export const manyResources = trial<Amount>({
   id: 'T14',
-  title: 'a thousand resources start quickly, stay small, and the last answers like the first',
+  title: 'a thousand resources start quickly, use little memory, and the last route is as fast as the first',
   stores: ['postgres'],
   alone: true,
   tiers: {
@@ -42,7 +42,7 @@ export const manyResources = trial<Amount>({
     return [
       arena.inTime(served.startTime, 3_000, `${spell(resources)} resources listen after ${spell(served.startTime)} ms`),
       atMost(rss / 1024 / 1024, 300, `RSS ${spell(rss / 1024 / 1024)} MB`, ' MB'),
-      atMost(last / first, 1.2, `the last route takes ${spell(last / first)} times what the first does`),
+      atMost(last / first, 1.2, `the last route takes ${spell(last / first)} times as long as the first`),
     ]
   },
 })

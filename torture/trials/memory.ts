@@ -29,7 +29,7 @@ const CODE = '😀'.repeat(10_000)
 /** The memory of a request in progress; garbage is collected before each reading, but not before the peak is taken. */
 export const memory = trial<Amount>({
   id: 'T15',
-  title: 'a request takes no more memory than a few times what it carries',
+  title: 'a request uses at most a few times its size in memory',
   stores: ['postgres'],
   alone: true,
   tiers: { commit: { attempts: 5 }, nightly: { attempts: 20 }, release: { attempts: 20 } },
@@ -41,13 +41,13 @@ export const memory = trial<Amount>({
       for (let round = 0; round < ROUNDS; round++) factors.push(await heldBy(served, size, held))
       const factor = median(factors)
       figures.push(
-        atMost(factor, BODY_FACTOR, `a body of ${spell(size)} bytes holds ${spell(factor)} times its size`),
+        atMost(factor, BODY_FACTOR, `a body of ${spell(size)} bytes uses ${spell(factor)} times its size`),
         // Less than its own bytes would mean that nothing was measured.
         atLeast(factor, 0.9, 'measured'),
       )
     }
     const single = await peakOf(served, attempts, () => post(served.port, 1_000_000))
-    figures.push(atMost(single / 1_000_000, BODY_FACTOR, `and takes ${spell(single / 1_000_000)} times 1 MB at most`))
+    figures.push(atMost(single / 1_000_000, BODY_FACTOR, `and at most ${spell(single / 1_000_000)} times 1 MB`))
     const client = createClient(served.port, 20)
     arena.later(() => client.close())
     await fill(client, ROWS, CODE)
@@ -56,8 +56,8 @@ export const memory = trial<Amount>({
       bytes = Buffer.byteLength((await client.ask({ path: `${RECORDS}?page_size=${ROWS}` })).body)
     })
     const share = list / bytes
-    const figure = atMost(share, LIST_FACTOR, `a list of ${spell(bytes)} bytes takes ${spell(share)} times its size`)
-    figures.push(known(figure, 'the driver gathers a page, which is one value, in a buffer that doubles'))
+    const figure = atMost(share, LIST_FACTOR, `a list of ${spell(bytes)} bytes uses ${spell(share)} times its size`)
+    figures.push(known(figure, 'the driver collects a page, which is one value, in a buffer that doubles'))
     return figures
   },
 })

@@ -17,7 +17,7 @@ const STATEMENTS = 20
 /** Migrators that are killed, that race, and that run out of disk. */
 export const migrators = trial<Amount>({
   id: 'T12',
-  title: 'a schema is always what some whole migration made, whatever happens to the migrator',
+  title: 'a migration is applied completely or not at all, whatever happens to the migrator',
   stores: ['postgres'],
   tiers: { commit: { kills: 5, races: 2 }, nightly: { kills: 50, races: 20 }, release: { kills: 500, races: 200 } },
   run: async (arena, { kills, races }) => {
@@ -33,13 +33,13 @@ export const migrators = trial<Amount>({
     for (let race = 0; race < races; race++) unequal += Number(await raceOnce(arena, program, race))
     const full = await fillDisk(arena, program)
     return [
-      atMost(torn, 0, `${torn} of ${kills} killed migrations left half of themselves`),
-      arena.inTime(slowest, 2_000, `the next run took ${spell(slowest)} ms at most`),
-      atMost(unequal, 0, `${unequal} of ${races} races of two did anything twice, or failed`),
+      atMost(torn, 0, `${torn} of ${kills} killed migrations were applied partially`),
+      arena.inTime(slowest, 2_000, `the next run took at most ${spell(slowest)} ms`),
+      atMost(unequal, 0, `${unequal} of ${races} races of two applied a step twice or failed`),
       atMost(
         full.length,
         0,
-        full.length === 0 ? 'a full disk leaves what was there, and the next run succeeds' : full.join('; '),
+        full.length === 0 ? 'a full disk leaves the schema unchanged, and the next run succeeds' : full.join('; '),
       ),
     ]
   },

@@ -81,8 +81,7 @@ interface Scene {
 /** Every way in which a network fails, at every moment of a statement. */
 export const network = trial<Amount>({
   id: 'T6',
-  title:
-    'every fault of the network at every moment of a statement gets its one right answer, and no write is done twice',
+  title: 'every network fault at every stage of a statement gets the correct response, and no write is repeated',
   stores: ['postgres'],
   tiers: { commit: { rounds: 1 }, nightly: { rounds: 5 }, release: { rounds: 100 } },
   run: async (arena, { rounds }) => {
@@ -109,10 +108,10 @@ export const network = trial<Amount>({
     for (const text of lies) arena.say(text)
     for (const text of scene.wrong.slice(0, 10)) arena.say(text)
     return [
-      atMost(scene.wrong.length, 0, `${scene.wrong.length} of ${spell(scene.asked)} answers were not the right ones`),
-      atMost(twice, 0, `${twice} writes done twice`),
-      atMost(lies.length, 0, `${lies.length} of ${done + undone} writes into a hole are other than answered`),
-      atLeast(Math.min(done, undone), 1, `${done} of them were done, ${undone} not`),
+      atMost(scene.wrong.length, 0, `${scene.wrong.length} of ${spell(scene.asked)} responses were wrong`),
+      atMost(twice, 0, `${twice} writes repeated`),
+      atMost(lies.length, 0, `${lies.length} of ${done + undone} black-holed writes contradict their response`),
+      atLeast(Math.min(done, undone), 1, `${done} of them were committed, ${undone} not`),
       atMost(busy, 0, `${busy} connections in use a second later`),
       atMost(served.complaints.length, 0, `${served.complaints.length} errors in the log`),
     ]

@@ -25,7 +25,7 @@ const MAX_CALLS = 50
 /** The first write to the database fails, then the second, and so on, until a request has fewer of them. */
 export const nthCall = trial<Amount>({
   id: 'T7',
-  title: 'whichever call to the database fails, the answer is right and nothing is done twice',
+  title: 'whichever call to the database fails, the response is correct and no write is repeated',
   stores: ['postgres'],
   tiers: { commit: { rounds: 1 }, nightly: { rounds: 5 }, release: { rounds: 50 } },
   run: async (arena, { rounds }) => {
@@ -66,9 +66,9 @@ export const nthCall = trial<Amount>({
     for (const line of wrong.slice(0, 10)) arena.say(line)
     for (const line of served.complaints) arena.say(line)
     return [
-      atMost(wrong.length, 0, `${wrong.length} wrong answers with ${spell(failed)} failed calls`),
-      atLeast(failed, ROUTES.length, `each of ${ROUTES.length} routes met one`),
-      atMost(twice, 0, `${twice} of ${spell(titles.length)} creations done twice`),
+      atMost(wrong.length, 0, `${wrong.length} wrong responses to ${spell(failed)} failed calls`),
+      atLeast(failed, ROUTES.length, `each of ${ROUTES.length} routes had a failure`),
+      atMost(twice, 0, `${twice} of ${spell(titles.length)} creates repeated`),
       atMost(served.complaints.length, 0, `${served.complaints.length} errors in the log`),
     ]
   },

@@ -74,7 +74,7 @@ const LISTS = ['/api/accounts/', '/api/notes/']
 /** Nothing may reveal a private column: no response, filter, order or timing. */
 export const oracles = trial<Amount>({
   id: 'T17',
-  title: 'no parameter, body, error or time tells anything of a private field',
+  title: 'no parameter, body, error or response time reveals a private field',
   stores: ['postgres', 'embedded'],
   alone: true,
   tiers: { commit: { timings: 150 }, nightly: { timings: 1_000 }, release: { timings: 3_000 } },
@@ -105,10 +105,10 @@ export const oracles = trial<Amount>({
     const apart = await timeApart(client, timings)
     const stored = countWritten(await stopAndDump())
     return [
-      atMost(differences, 0, `${differences} of ${spell(probes)} pairs of probes tell a hit from a miss`),
-      atMost(shown, 0, `${shown} fields of the server could be written, by the responses`),
-      atMost(stored, 0, `${stored} by the table`),
-      atMost(leaks, 0, `${leaks} of ${spell(seen.length)} answers hold a private value`),
+      atMost(differences, 0, `${differences} of ${spell(probes)} pairs of probes distinguish a hit from a miss`),
+      atMost(shown, 0, `${shown} server-set fields could be written, according to responses`),
+      atMost(stored, 0, `${stored} according to the table`),
+      atMost(leaks, 0, `${leaks} of ${spell(seen.length)} responses contain a private value`),
       atMost(apart, arena.tier === 'commit' ? 50 : 5, `times of a hit and a miss differ by ${spell(apart)} %`, ' %'),
     ]
   },

@@ -82,7 +82,7 @@ async function loseStandby({ behind }: Scene): Promise<void> {
 /** Clients record the response to each write, and the table is read afterwards. */
 export const outcomes = trial<Amount>({
   id: 'T24',
-  title: 'what clients were told of a write, done or not done, is what the table says, whatever breaks',
+  title: 'whatever fails, the response to a write agrees with the table',
   stores: ['postgres', 'embedded'],
   tiers: { commit: { rounds: 1 }, nightly: { rounds: 10 }, release: { rounds: 50 } },
   run: async (arena, { rounds }) => {
@@ -101,11 +101,11 @@ export const outcomes = trial<Amount>({
     if (lost.length + ghosts.length + twice.length > 0)
       arena.say(JSON.stringify({ lost, ghosts, twice }).slice(0, 2_000))
     return [
-      atMost(lost.length, 0, `${lost.length} of ${spell(acknowledged.size)} done ones are missing`),
-      atMost(ghosts.length, 0, `${ghosts.length} of ${spell(refused.size)} not done ones are there`),
+      atMost(lost.length, 0, `${lost.length} of ${spell(acknowledged.size)} acknowledged writes are missing`),
+      atMost(ghosts.length, 0, `${ghosts.length} of ${spell(refused.size)} rejected writes are in the table`),
       atMost(twice.length, 0, `${twice.length} stored twice`),
-      atMost(wrong.length, 0, `${wrong.length} answers that say none of the three (${unknown.size} unknown)`),
-      atLeast(acknowledged.size, 1, `${spell(acknowledged.size)} done`),
+      atMost(wrong.length, 0, `${wrong.length} responses with an unexpected status (${unknown.size} unknown)`),
+      atLeast(acknowledged.size, 1, `${spell(acknowledged.size)} acknowledged`),
     ]
   },
 })

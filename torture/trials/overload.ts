@@ -24,15 +24,14 @@ const CHEAP = { path: '/api/snippets/config/' }
  * A load balancer keeps its connections, and so does this load.
  */
 const KEPT = 600
-const SLOWED = 'a database that becomes four times slower makes those wait for two seconds whom it let in before'
+const SLOWED = 'when the database becomes four times slower, requests admitted before wait for two seconds'
 const SHARED = 'the service shares its processors with the database, which uses all of them, and with the clients'
 const FILL = `insert into snippets (title, code, language) select 'row ' || at, 'x = 1', 'python' from generate_series(1, ${ROWS}) at`
 
 /** Three times as many requests as can be answered, sent without waiting for responses. */
 export const overload = trial<Amount>({
   id: 'T10',
-  title:
-    'three times the capacity: what can be done is done, the rest is refused at once, and it is over when it is over',
+  title: 'at three times the capacity, excess requests are rejected immediately, and latency recovers afterwards',
   stores: ['postgres'],
   alone: true,
   tiers: { commit: { seconds: 8 }, nightly: { seconds: 60 }, release: { seconds: 600 } },
@@ -63,11 +62,11 @@ export const overload = trial<Amount>({
     )
     return [
       known(atLeast(part, 80, `goodput ${spell(part)} % of ${spell(peak.rate)}/s`, ' %'), SHARED),
-      atLeast(refused.count, 1, `${spell(refused.count)} refused`),
+      atLeast(refused.count, 1, `${spell(refused.count)} rejected`),
       // Taken in the service, because the client is as busy and would measure itself.
-      known(arena.inTime(refused.p99, 50, `p99 of a refusal ${spell(refused.p99)} ms in the service`), SLOWED),
+      known(arena.inTime(refused.p99, 50, `p99 of rejections ${spell(refused.p99)} ms in the service`), SLOWED),
       known(arena.inTime(loop.p99, 20, `event loop p99 ${spell(loop.p99)} ms`), SHARED),
-      arena.inTime(recovery, 2_000, `as usual after ${spell(recovery)} ms`),
+      arena.inTime(recovery, 2_000, `normal latency after ${spell(recovery)} ms`),
       atMost(served.complaints.length, 0, `${served.complaints.length} errors in the log`),
     ]
   },

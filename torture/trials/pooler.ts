@@ -29,7 +29,7 @@ const SUITE = ['spec-set', 'list-parameters', 'body-values', 'page-cursors', 'co
 /** A transaction pooler between the service and PostgreSQL, with fewer connections than the service has. */
 export const pooler = trial<Amount>({
   id: 'T16',
-  title: 'behind pgbouncer in transaction mode every request is answered as without',
+  title: 'pgbouncer in transaction mode changes no response',
   stores: ['postgres'],
   tiers: {
     commit: { requests: 1_000, suite: false },
@@ -48,8 +48,8 @@ async function runSuite(arena: Arena, url: string): Promise<readonly Figure[]> {
   const { passed, failed } = await runJest(arena, { files: SUITE, env })
   for (const name of failed.slice(0, 20)) arena.say(name)
   return [
-    atMost(failed.length, 0, `${failed.length} tests of the suite fail`),
-    atLeast(passed, 200, `${spell(passed)} pass`),
+    atMost(failed.length, 0, `${failed.length} tests of the suite failed`),
+    atLeast(passed, 200, `${spell(passed)} passed`),
   ]
 }
 

@@ -43,7 +43,7 @@ interface Storm {
 /** PostgreSQL is restarted again and again under a mixed load, each time in another way. */
 export const restarts = trial<Amount>({
   id: 'T4',
-  title: 'the database restarted every 2 s gives 2xx and 503 only, and no wrong answer',
+  title: 'while the database restarts every 2 s, every response is correct or a 503',
   stores: ['postgres'],
   tiers: { commit: { seconds: 20 }, nightly: { seconds: 300 }, release: { seconds: 1_800 } },
   run: async (arena, { seconds }) => {
@@ -73,13 +73,9 @@ export const restarts = trial<Amount>({
     if (wrong.length > 0) arena.say([...new Set(wrong)].slice(0, 10).join('\n'))
     const { good, unavailable } = storm.counts
     return [
-      atMost(
-        wrong.length,
-        0,
-        `${wrong.length} wrong answers beside ${spell(good)} of 2xx and ${spell(unavailable)} of 503`,
-      ),
+      atMost(wrong.length, 0, `${wrong.length} wrong responses, ${spell(good)} 2xx, ${spell(unavailable)} 503`),
       atMost(lost.length, 0, `${lost.length} of ${spell(acknowledged.size)} acknowledged records lost`),
-      atMost(ghosts.length + twice.length, 0, `${ghosts.length} refused ones stored, ${twice.length} stored twice`),
+      atMost(ghosts.length + twice.length, 0, `${ghosts.length} rejected records stored, ${twice.length} stored twice`),
       arena.inTime(median(recoveries), 100, `median recovery ${spell(median(recoveries))} ms of ${recoveries.length}`),
       arena.inTime(Math.max(...recoveries), 1_000, `longest ${spell(Math.max(...recoveries))} ms`),
     ]

@@ -31,7 +31,7 @@ interface Place {
  */
 export const rolling = trial<Amount>({
   id: 'T5',
-  title: 'replacing servers one by one fails no request',
+  title: 'no request fails while servers are replaced one by one',
   stores: ['postgres'],
   tiers: { commit: { rounds: 2 }, nightly: { rounds: 10 }, release: { rounds: 100 } },
   run: async (arena, { rounds }) => [...(await behindBalancer(arena, rounds)), ...(await byWorkers(arena, rounds))],
@@ -106,7 +106,7 @@ async function behindBalancer(arena: Arena, rounds: number): Promise<readonly Fi
     program = findTool('haproxy', arena.tier)
   } catch (error) {
     if (!(error instanceof Skipped)) throw error
-    arena.say(`left out, the balancer: ${error.message}`)
+    arena.say(`skipped the balancer: ${error.message}`)
     return []
   }
   const url = await arena.database()

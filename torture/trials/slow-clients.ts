@@ -55,7 +55,7 @@ const USUAL = 20
 /** Clients that take forever, and others that do not notice them. */
 export const slowClients = trial<Amount>({
   id: 'T9',
-  title: 'clients that send or read slowly are cut, and the others do not notice them',
+  title: 'slow clients are disconnected, and other clients are not affected',
   stores: ['postgres'],
   tiers: {
     commit: { connections: 200, seconds: 13 },
@@ -94,12 +94,12 @@ export const slowClients = trial<Amount>({
       // A client that does not read does not notice the end of its connection.
       const left = kind.drip === '' ? Math.max(0, descriptors - before - USUAL) : open()
       const after = Math.round((performance.now() - started) / 1_000)
-      return [atMost(left, 0, `${left} of the slow ${kind.name} are there after ${after} s`)]
+      return [atMost(left, 0, `${left} slow ${kind.name} still connected after ${after} s`)]
     })
     for (const { stop } of slow) stop()
     return [
-      atMost(failed, 0, `${failed} of ${spell(times.length)} usual requests failed`),
-      atLeast(times.length, 10, `${times.length} asked`),
+      atMost(failed, 0, `${failed} of ${spell(times.length)} regular requests failed`),
+      atLeast(times.length, 10, `${times.length} requests`),
       arena.inTime(p99, 100, `p99 ${spell(p99)} ms`),
       atMost(growth, 50 + UNREAD, `RSS ${spell(growth)} MB more`, ' MB'),
       ...cuts,

@@ -18,7 +18,7 @@ const MEGABYTE = 1024 * 1024
 /** The usual mix for a long time: memory, descriptors and times stay constant. */
 export const soak = trial<Amount>({
   id: 'T1',
-  title: 'a long mixed load fails no request and leaves nothing behind',
+  title: 'a long mixed load causes no failed request and no leak',
   stores: ['postgres'],
   alone: true,
   tiers: {

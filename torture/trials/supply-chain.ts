@@ -25,7 +25,7 @@ const NPM = 'npm@10.8.2'
 /** What is installed with the program, and from where. */
 export const supplyChain = trial<Amount>({
   id: 'T20',
-  title: `every package is locked by its contents, above its floor, of a good licence, and ${NPM} runs no script of one`,
+  title: `every package is locked by its hash, above its minimum version and under an accepted licence, and ${NPM} runs no package scripts`,
   stores: ['none'],
   tiers: { commit: { install: false }, nightly: { install: true }, release: { install: true } },
   run: async (arena, { install }) => {
@@ -40,7 +40,7 @@ export const supplyChain = trial<Amount>({
     })
     for (const name of failed) arena.say(name)
     return [
-      atMost(loose.length, 0, `${loose.length} of ${runtime.length} runtime packages are not locked by their contents`),
+      atMost(loose.length, 0, `${loose.length} of ${runtime.length} runtime packages are not locked by hash`),
       atMost(failed.length, 0, `${failed.length} of ${passed + failed.length} tests of the package fail`),
       ...(await probeScripts(arena)),
       ...(install ? installCheckout(arena) : []),

@@ -8,7 +8,7 @@ interface Amount {
 /** Runs the commands of the tutorial as written. */
 export const tutorial = trial<Amount>({
   id: 'T18',
-  title: 'every command and request of the tutorial works, time after time',
+  title: 'every command and request of the tutorial works every time',
   stores: ['embedded'],
   tiers: { commit: 'the suite runs it once, and runs before', nightly: { times: 50 }, release: { times: 50 } },
   run: async (arena, { times }) => {
