@@ -194,6 +194,14 @@ describe('an object that resources.yaml would drop is adopted only once the file
       after: 'type: text, nullable: true, default: "it\'s \\"so\\""',
     },
     {
+      what: 'a default with backslashes',
+      column: 'text collate "C"',
+      before: 'type: text, nullable: true',
+      made: String.raw`alter pages set default E'it''s a\\b\\'`,
+      help: String.raw`write ${'`'}default: "it's a\\b\\"${'`'}`,
+      after: String.raw`type: text, nullable: true, default: "it's a\\b\\"`,
+    },
+    {
       what: 'nullability',
       column: 'integer not null',
       before: 'type: integer',

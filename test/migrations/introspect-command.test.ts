@@ -2,7 +2,7 @@ import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { makeProject, type Outcome, type Project, runCli } from '../support/cli.js'
-import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
+import { envOf, openOnlyOnServer, type TestDatabase, testDatabaseKind } from '../support/database.js'
 import { onProjectDatabase, runSql } from '../support/existing.js'
 
 let project: Project
@@ -58,6 +58,32 @@ models:
     const { stdout, stderr } = await run('introspect', '--print')
     expect(stdout).toContain('code: { type: text, max: 9, collation: default, nullable: true }')
     expect(stderr).toMatch(/^left {2}codes\.code: the check codes_code_check stays as it is: .*\n$/)
+  })
+
+  test.each([
+    'on',
+    // Only a server opens a new session for each command.
+    ...(testDatabaseKind() === 'postgres' ? ['off'] : []),
+  ])('reads texts with backslashes in a database with standard_conforming_strings %s', async (setting) => {
+    await given(`do $$ begin
+      execute format('alter database %I set standard_conforming_strings = ${setting}', current_database());
+    end $$`)
+    await given(String.raw`create table paths (id serial primary key,
+      "at" text collate "C" not null default E'C:\\it''s\\',
+      kind text collate "C" not null default 'a\b' check (kind in ('a\b', E'\\', 'c')))`)
+    const { stdout, stderr } = await run('introspect', '--print')
+    expect({ stdout, stderr }).toEqual({
+      stdout: String.raw`version: 1
+
+models:
+  paths:
+    fields:
+      id:   { type: integer, primary_key: true }
+      at:   { type: text, default: "C:\\it's\\" }
+      kind: { type: choice, choices: ["a\\b", "\\", c], default: "a\\b" }
+`,
+      stderr: '',
+    })
   })
 
   test('adds only what a file lacks, keeps every character, and shows nothing', async () => {

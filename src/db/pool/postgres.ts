@@ -25,6 +25,7 @@ const SESSION = `
   set intervalstyle = 'postgres';
   set bytea_output = 'hex';
   set extra_float_digits = 1;
+  set standard_conforming_strings = on;
   select set_config(name, wanted, false) from pg_settings join (values
     ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '3')) as keepalives (name, wanted) using (name);
   select version()`

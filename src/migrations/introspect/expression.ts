@@ -15,8 +15,9 @@ export type Expression =
   | { readonly kind: 'compare'; readonly operator: string; readonly left: Expression; readonly right: Expression }
   | { readonly kind: 'and'; readonly parts: readonly Expression[] }
 
+/** In texts, only quotes are doubled: connections have `standard_conforming_strings`. */
 const TOKEN =
-  /\s*('(?:[^'\\]|'')*'|"(?:[^"]|"")+"|::|<>|[<>]=|[=<>()[\],]|-?\d+(?:\.\d+)?|(?:character varying|double precision|time(?:stamp)?(?:\(\d\))? with(?:out)? time zone|[A-Za-z_]\w*))/y
+  /\s*('(?:[^']|'')*'|"(?:[^"]|"")+"|::|<>|[<>]=|[=<>()[\],]|-?\d+(?:\.\d+)?|(?:character varying|double precision|time(?:stamp)?(?:\(\d\))? with(?:out)? time zone|[A-Za-z_]\w*))/y
 
 /** Casts of a column that keep its value and its order. */
 const HARMLESS = new Set(['text', 'character varying', 'numeric', 'bigint', 'double precision', 'text[]'])
