@@ -161,8 +161,9 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
         { ...options, queueKey: queueKeyOf(exchange.route, params), signal: limit.signal, enforce: limit.enforce },
       )
       if (written) limit.done()
-      // After-commit tasks have no deadline.
-      if (tasks.length > 0) void surroundings.runAfterCommit(exchange, Object.freeze(tasks), around(records, 'later'))
+      // After-commit tasks have no deadline. A replica may not have the transaction yet.
+      if (tasks.length > 0)
+        void surroundings.runAfterCommit(exchange, Object.freeze(tasks), around(surroundings.records, 'later'))
       return result
     } catch (error) {
       if (isUnknown(error)) limit.done()
