@@ -64,7 +64,7 @@ test.each([
   ['reads', () => api.fetch(RECORDS), 200],
   // biome-ignore format: one case, one line
   ['transactions', () => api.send('PUT', '/api/snippets/1/', { title: 't', code: 'c', language: 'go' }), 404],
-] as const)('of more %s than can wait, some are refused, and nothing hangs or is lost', async (kind, send, good) => {
+] as const)('rejects some of more %s than can wait, and none hangs or is lost', async (kind, send, good) => {
   const sent = await burst((at) => send(`t${at}`))
   free()
   const answers = (await Promise.all(sent)).map(seen)

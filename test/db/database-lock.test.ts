@@ -72,10 +72,10 @@ describe('the lock', () => {
 
   test.each([
     ['of another machine', { pid: 1, started: '1', host: 'elsewhere' }],
-    ['that is not readable', '{"pid":'],
+    ['that is unreadable', '{"pid":'],
     ['that is empty', ''],
-    ['of a live process whose start is not known', { pid: process.pid, started: null, host: hostname() }],
-  ])('never takes over %s', (_what, content) => {
+    ['of a live process with an unknown start time', { pid: process.pid, started: null, host: hostname() }],
+  ])('never takes over a lock %s', (_what, content) => {
     writeLock(content)
     expect(refusal(() => lockDirectory(directory))).toContain('is in use by')
     expect(existsSync(lockFile())).toBe(true)

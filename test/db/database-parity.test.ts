@@ -156,7 +156,7 @@ describe('a transaction', () => {
     await expect(connection.query({ text: 'select 1', values: [] })).rejects.toThrow('after the end of its transaction')
   })
 
-  test('is run again after a serialization failure, up to a limit', async () => {
+  test('is retried after a serialization failure, up to a limit', async () => {
     let runs = 0
     const raise = "do $$ begin raise exception 'again' using errcode = '40001'; end $$"
     const work = (failures: number) =>
@@ -177,10 +177,10 @@ describe('an error of the server becomes a problem', () => {
     ['a duplicate', "insert into authors (name) values ('same'), ('same')", 'conflict'],
     ['a missing parent', "insert into books (author_id, title) values (-1, 'x')", 'conflict'],
     ['text that is too long', "insert into books (title) values (repeat('x', 21))", 'validation'],
-    ['a null that is not allowed', 'insert into books (title) values (null)', 'validation'],
-    ['a broken check', "insert into books (title) values ('')", 'validation'],
+    ['a forbidden null', 'insert into books (title) values (null)', 'validation'],
+    ['a violated check', "insert into books (title) values ('')", 'validation'],
     ['a number that is too large', 'select 2147483648::int', 'validation'],
-    ['text that is no number', "select 'x'::int", 'validation'],
+    ['text that is not a number', "select 'x'::int", 'validation'],
     ['a missing table', 'select * from missing', 'unavailable'],
     ['a missing column', 'select missing from books', 'unavailable'],
   ])('%s', async (_what, text, type) => {

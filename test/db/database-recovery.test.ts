@@ -112,7 +112,7 @@ describeWithSessions('with two sessions, a database', () => {
     })
   })
 
-  test('runs a deadlocked transaction again, so that both succeed', async () => {
+  test('retries a deadlocked transaction, so that both succeed', async () => {
     let met: () => void = () => undefined
     const meeting = new Promise<void>((resolve) => (met = resolve))
     let waiting = 0
@@ -156,7 +156,7 @@ describeWithServer('when the server', () => {
   })
 
   test.each(['SIGINT', 'SIGQUIT'] as const)(
-    'is stopped with %s and started again, recovers without a restart',
+    'is stopped with %s and restarted, the service recovers by itself',
     async (signal) => {
       await Promise.all(Array.from({ length: 5 }, () => database.query(one)))
       const sleep = { text: 'select pg_sleep(5)', values: [], retry: true }

@@ -95,7 +95,7 @@ describeWithSessions('connections are shared', () => {
   }
   const FINE = times(5, () => [201, 200, 200]).flat()
 
-  test('with a row that stays locked: 200 clients who change it wait on one connection', async () => {
+  test('for a locked row: 200 clients that update it wait on one connection', async () => {
     await other.query('begin; select from book where id = 1 for update')
     const writers = times(MANY, (at) => api.send('PATCH', '/books/1/', { title: `t${at}` }))
     await untilWaiting(MANY - 1)
@@ -115,7 +115,7 @@ describeWithSessions('connections are shared', () => {
     expect([...changed].every((status) => status === 200 || status === 503)).toBe(true)
   })
 
-  test('with a locked table, for all kinds of requests', async () => {
+  test('for a locked table, with requests of every kind', async () => {
     const { rejected } = api.database.usage()
     await other.query('begin; lock table book in access exclusive mode')
     const blocked = [
@@ -130,7 +130,7 @@ describeWithSessions('connections are shared', () => {
     expect(api.database.usage().rejected).toBe(rejected)
   })
 
-  test('with hooks that do not end: they get only a part of the connections', async () => {
+  test('for hooks that do not finish: they get only a part of the connections', async () => {
     held = 0
     let free = () => {}
     const until = new Promise<void>((resolve) => (free = resolve))
@@ -145,7 +145,7 @@ describeWithSessions('connections are shared', () => {
     expect(await statuses(stuck)).toEqual(new Set([201]))
   })
 
-  test('with a locked table among requests with related records', async () => {
+  test('for a locked table, with requests for related records', async () => {
     await other.query("insert into author (name) values ('a'); update book set author_id = 1")
     await other.query("insert into letter (text, book_id) values ('l', 1)")
     await other.query('begin; lock table author in access exclusive mode')
@@ -157,7 +157,7 @@ describeWithSessions('connections are shared', () => {
     expect(answers).toEqual(new Set([200]))
   })
 
-  test('in turns, if more resources wait than there are connections', async () => {
+  test('in turn if more resources wait than there are connections', async () => {
     const resources = times(3 * POOL, (at) => `resource ${at}`)
     const served: string[] = []
     const sleep = async (resource: string): Promise<void> => {
@@ -168,7 +168,7 @@ describeWithSessions('connections are shared', () => {
     expect(new Set(served.slice(0, 6 * POOL)).size).toBe(resources.length)
   })
 
-  test('and a statement keeps its share, even if a waiter has left, however many others there are', async () => {
+  test('a statement keeps its share if another waiter leaves', async () => {
     let free = () => {}
     const until = new Promise<void>((resolve) => (free = resolve))
     let later = () => {}
@@ -204,7 +204,7 @@ describeWithSessions('connections are shared', () => {
     expect([early, more, await leaving]).toEqual([0, 1, 'gone'])
   })
 
-  test('and so is the queue: a table with a full share does not keep others from waiting', async () => {
+  test('the queue is shared, too: a table with a full share does not prevent others from waiting', async () => {
     await other.query("set lock_timeout = '5s'; begin; lock table book, author in access exclusive mode")
     const { rejected } = api.database.usage()
     const read = (resource: string) =>
@@ -218,7 +218,7 @@ describeWithSessions('connections are shared', () => {
     await Promise.all(books)
   })
 
-  test('and many changes of one record all succeed if nobody else has it', async () => {
+  test('many updates of one record all succeed if nothing else locks it', async () => {
     const writers = times(50, (at) => api.send('PATCH', '/books/1/', { title: `t${at}` }))
     expect(await statuses(writers)).toEqual(new Set([200]))
     expect(api.database.usage().waiting).toBe(0)

@@ -89,10 +89,10 @@ describe('a change that a hand-made constraint rejects', () => {
     [what: string, method: string, path: string, body: unknown, status: number, detail: string, errors: unknown]
   >([
     ['a check', 'POST', '/books/', { sold: 10 }, 400, SOLD, undefined],
-    ['a check, by a change', 'PATCH', '/books/1/', { stock: 3, sold: 4 }, 400, SOLD, undefined],
-    ['a check, of one of several', 'POST', '/books/', [{ sold: 1 }, { sold: 10 }], 400, SOLD, undefined],
+    ['a check, in an update', 'PATCH', '/books/1/', { stock: 3, sold: 4 }, 400, SOLD, undefined],
+    ['a check, for one of several records', 'POST', '/books/', [{ sold: 1 }, { sold: 10 }], 400, SOLD, undefined],
     ['a unique index', 'POST', '/books/', { shelf: 1, place: 1 }, 409, THERE, { shelf: THERE, place: THERE }],
-    ['one with a private field', 'PATCH', '/books/1/', { shelf: 2 }, 409, 'This shelf is sealed', undefined],
+    ['a unique index with a private field', 'PATCH', '/books/1/', { shelf: 2 }, 409, 'This shelf is sealed', undefined],
     [
       'a foreign key',
       'POST',
@@ -102,7 +102,7 @@ describe('a change that a hand-made constraint rejects', () => {
       'Nobody has made this book',
       { maker: 'Nobody has made this book' },
     ],
-    ['an exclusion that waits', 'POST', '/books/', { row: 1 }, 409, 'There is a book in this row', undefined],
+    ['a deferred exclusion constraint', 'POST', '/books/', { row: 1 }, 409, 'There is a book in this row', undefined],
     [
       'a unique field',
       'POST',
@@ -112,10 +112,26 @@ describe('a change that a hand-made constraint rejects', () => {
       'This ISBN is in the catalogue already',
       { isbn: 'This ISBN is in the catalogue already' },
     ],
-    ['a table without a model', 'DELETE', '/books/1/', undefined, 409, 'Somebody has reviewed the book', undefined],
-    ['such a table, at the end', 'DELETE', '/books/?ids=2', undefined, 409, 'The book has won a prize', undefined],
     [
-      'a table with a model, at the end',
+      'a foreign key of a table without a model',
+      'DELETE',
+      '/books/1/',
+      undefined,
+      409,
+      'Somebody has reviewed the book',
+      undefined,
+    ],
+    [
+      'a deferred foreign key of a table without a model',
+      'DELETE',
+      '/books/?ids=2',
+      undefined,
+      409,
+      'The book has won a prize',
+      undefined,
+    ],
+    [
+      'a deferred foreign key of a table with a model',
       'DELETE',
       '/books/?ids=3',
       undefined,
@@ -125,10 +141,26 @@ describe('a change that a hand-made constraint rejects', () => {
     ],
     ['a check of a partition', 'POST', '/sales/', { year: 2026, code: 0 }, 400, 'A code is at least 1', undefined],
     ['a unique key of a partition', 'POST', '/sales/', { year: 2026, code: 1 }, 409, TAKEN, undefined],
-    ['such a key, at the end', 'POST', '/sales/', [{ year: 2026, code: 1 }], 409, TAKEN, undefined],
-    ['one of that name elsewhere', 'POST', '/notes/', { sold: 5 }, 400, 'A value cannot be stored', undefined],
-    ['one elsewhere, by a trigger', 'PATCH', '/books/1/', { sold: 5 }, 400, 'A value cannot be stored', undefined],
-  ])('is answered with the message of the model: %s', async (what, method, path, body, status, detail, errors) => {
+    ['a deferred unique key of a partition', 'POST', '/sales/', [{ year: 2026, code: 1 }], 409, TAKEN, undefined],
+    [
+      'a constraint of the same name on another table',
+      'POST',
+      '/notes/',
+      { sold: 5 },
+      400,
+      'A value cannot be stored',
+      undefined,
+    ],
+    [
+      'a constraint of the same name, violated by a trigger',
+      'PATCH',
+      '/books/1/',
+      { sold: 5 },
+      400,
+      'A value cannot be stored',
+      undefined,
+    ],
+  ])('gets the message of the model: %s', async (what, method, path, body, status, detail, errors) => {
     if (what.includes('private'))
       await api.database.query({ text: 'update books set seal = 7 where id = 1', values: [] })
     const response = await (body === undefined ? api.fetch(path, { method }) : api.send(method, path, body))
@@ -174,9 +206,9 @@ describe('messages', () => {
   })
 
   test.each([
-    ['no text', 'some_check: ""', '17:19 SC207'],
-    ['nothing but spaces', 'some_check: "  "', '17:19 SC207'],
-    ['a number', 'some_check: 5', '17:19 SC203'],
+    ['an empty message', 'some_check: ""', '17:19 SC207'],
+    ['a blank message', 'some_check: "  "', '17:19 SC207'],
+    ['a number as message', 'some_check: 5', '17:19 SC203'],
     ['the name of a rule of a field', 'books_stock_range: Less than nothing', '17:7 SC323'],
   ])('are rejected with %s', (_what, line, expected) => {
     expect(mistakesOf(YAML.replace('books_sold_below_stock: More copies are sold than there were', line))).toEqual([

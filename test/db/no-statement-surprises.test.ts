@@ -131,12 +131,12 @@ describe('a request sends one statement', () => {
     ['/cursor/?cursor=x', undefined, 400],
     ['/page/', { method: 'DELETE' }, 405],
     ['/nowhere/', undefined, 404],
-  ] as const)('but none when it is refused: %s %j', async (path, init, wanted) => {
+  ] as const)('but none if it is rejected: %s %j', async (path, init, wanted) => {
     const { status, statements } = await statementsOf(path, init)
     expect([status, statements]).toEqual([wanted, []])
   })
 
-  test('also for an empty page, and at most two when its total is an estimate', async () => {
+  test('also for an empty page, and at most two if the total is an estimate', async () => {
     expect((await statementsOf('/window/?offset=9999999&title=title+1')).statements).toHaveLength(1)
     const estimated = await statementsOf('/window/')
     expect(estimated.statements).toHaveLength(2)
@@ -157,7 +157,7 @@ describe('a list', () => {
     },
   )
 
-  test('reads all rows only if it is not paged', async () => {
+  test('reads all rows only if it is unpaged', async () => {
     const { statements } = await statementsOf('/whole/?title=title+1')
     expect(statements[0]?.text).not.toMatch(/limit/)
   })
@@ -167,13 +167,13 @@ describe('a list', () => {
     ['/page/?page_size=1000000', '100'],
     ['/window/?limit=99999999999999999999', '100'],
     ['/cursor/?page_size=3', '3'],
-  ])('%s asks for %s rows, and one more than it shows', async (path, limit) => {
+  ])('%s reads %s rows, one more than it shows', async (path, limit) => {
     const { statements } = await statementsOf(path)
     expect(statements[0]?.text).toContain(' limit $1::int + 1')
     expect(statements[0]?.values).toEqual([limit])
   })
 
-  test('skips many rows in an index alone', async () => {
+  test('skips many rows in an index only', async () => {
     const { statements } = await statementsOf('/page/?page=900')
     expect(statements[0]?.text).toMatch(
       / where "id" in \(select "id" from "books" order by "books"\."id" limit \$1::int \+ 1 offset \$2\)/,

@@ -67,7 +67,7 @@ describeWithServers('with a replica', () => {
     for (const before = await scansOf(follower); (await scansOf(follower)) === before; ) await titles()
   }
 
-  test("GET reads from it, and gets the primary's data", async () => {
+  test('GET reads from the replica, and gets the data of the primary', async () => {
     await untilItReads()
     expect(await titles()).toEqual(['Dune'])
     expect(database.description).toMatch(/^PostgreSQL at .*; reads from PostgreSQL at /)
@@ -90,7 +90,7 @@ describeWithServers('with a replica', () => {
     expect((await api.fetch(`/api/books/${id}/`, { method: 'DELETE' })).status).toBe(204)
   })
 
-  test('other preferences still use it', async () => {
+  test('requests with other preferences still use the replica', async () => {
     await untilItReads()
     const latest = async () => {
       const text =
@@ -110,7 +110,7 @@ describeWithServers('with a replica', () => {
     for (const answer of answers) expect(await answer.json()).toEqual([true, true])
   })
 
-  test('it is used again when it has caught up', async () => {
+  test('the replica is used again once it has caught up', async () => {
     await pause()
     await api.send('POST', '/api/books/', { title: 'Ilium' })
     await follower.query({ text: 'select pg_wal_replay_resume()', values: [] })
@@ -118,7 +118,7 @@ describeWithServers('with a replica', () => {
     expect(await titles()).toContain('Ilium')
   })
 
-  test('no read fails while it is unavailable', async () => {
+  test('no read fails while the replica is unavailable', async () => {
     await untilItReads()
     await replica.stop()
     for (let reads = 0; reads < 20; reads++) expect(await titles()).toContain('Dune')
@@ -127,7 +127,7 @@ describeWithServers('with a replica', () => {
   })
 })
 
-test('the embedded database cannot have one', async () => {
+test('the embedded database cannot have a replica', async () => {
   const refused = openDatabase(
     { url: undefined, directory: 'unused' },
     { DATABASE_REPLICA_URL: 'postgres://replica/app' },
@@ -135,7 +135,7 @@ test('the embedded database cannot have one', async () => {
   await expect(refused).rejects.toThrow('DATABASE_REPLICA_URL is set, but the embedded database cannot have a replica')
 })
 
-test.each(['0', '49', '60001', '1.5', 'soon', ''])('a lag of %j is rejected', async (given) => {
+test.each(['0', '49', '60001', '1.5', 'soon', ''])('DATABASE_REPLICA_LAG=%j is rejected', async (given) => {
   const env = { DATABASE_REPLICA_LAG: given }
   await expect(openDatabase({ url: 'postgres://db/app', directory: '' }, env)).rejects.toThrow(
     'DATABASE_REPLICA_LAG is',

@@ -38,7 +38,7 @@ test.each([
   ],
   ['a private relation', 'insert into bill (payer_id) values (1)', 'The change conflicts with another record'],
 ])(
-  'a record that %s refers to is not deleted, and the message names only public fields',
+  'a record that %s references is not deleted, and the message names only public fields',
   async (_what, text, detail) => {
     const run = (sql: string) => database.query({ text: sql, values: [] })
     await run('truncate author, book, note, bill restart identity')

@@ -52,9 +52,9 @@ const BY_HAND = 'The combination of Code and Shelf is taken by another record'
 const OWN = 'This member has a loan on that day already'
 
 test.each([
-  ['each of its fields', '/loans/', { book: 1, member: 1 }, { book: BOTH, member: BOTH }],
+  ['errors at each of its fields', '/loans/', { book: 1, member: 1 }, { book: BOTH, member: BOTH }],
   [
-    'the record of an array',
+    'the index of the record in an array',
     '/loans/',
     [
       { book: 1, member: 9 },
@@ -64,13 +64,13 @@ test.each([
   ],
   ['its own message', '/loans/', { book: 1, member: 2, day: '2026-01-01' }, { member: OWN, day: OWN }],
   [
-    'the columns of an index that was made by hand',
+    'errors at the columns of a hand-made index',
     '/books/',
     { title: 'd', code: 'x', shelf: 1 },
     { code: BY_HAND, shelf: BY_HAND },
   ],
   [
-    'the column of a foreign key that was made by hand',
+    'an error at the column of a hand-made foreign key',
     '/books/',
     { title: 'd', publisher: 5 },
     { publisher: 'Publisher names a record that does not exist' },

@@ -52,7 +52,7 @@ test.each([
   expect([response.status, ((await response.json()) as { readonly errors: unknown }).errors]).toEqual([400, errors])
 })
 
-test('texts that are too long together are rejected, naming both fields', async () => {
+test('texts that are too long in total are rejected, naming both fields', async () => {
   const response = await api.send('POST', '/pages/', { left: wide(500), right: wide(500) })
   const message = 'Left or Right is too long to be indexed'
   expect([response.status, await response.json()]).toEqual([

@@ -159,7 +159,7 @@ describeWithSessions('when the connection to the database breaks', () => {
     expect(await titles()).toEqual(['old', 'new'])
   })
 
-  test('before a commit nothing was done, and the same Idempotency-Key does it', async () => {
+  test('before a commit nothing is stored, and the same Idempotency-Key can be retried', async () => {
     afterCreate.mockImplementationOnce(() => cut.now())
     const send = () => api.send('POST', '/api/hooked/', { title: 'new' }, { 'idempotency-key': 'k2' })
     expect(await problemOf(await send())).toEqual(UNDONE)
@@ -169,7 +169,7 @@ describeWithSessions('when the connection to the database breaks', () => {
     expect(await titles()).toEqual(['old', 'new'])
   })
 
-  test('after a partial write, the response does not claim that nothing was done', async () => {
+  test('after a partial write, the response does not claim that nothing was stored', async () => {
     afterCreate.mockImplementationOnce(() => cut.now())
     expect(await problemOf(await api.fetch('/api/two/', { method: 'POST' }))).toEqual(UNKNOWN)
     expect(await titles()).toEqual(['old', 'first'])

@@ -171,7 +171,7 @@ describe('a list', () => {
     expect((await list(previous)).numbers).toEqual(first.numbers)
   })
 
-  test('that is longer than a page links to the next one of its size, at any depth', async () => {
+  test('that is longer than a page links to the next page at any depth', async () => {
     const first = await list('/page/books?page_size=25&ordering=-pages')
     const { next, count, results } = first.body as Record<string, string>
     expect([count, results?.length, first.numbers]).toEqual([BOOKS, 25, from(18, 42).toReversed()])
@@ -184,7 +184,7 @@ describe('a list', () => {
     expect((await list('/crud/books?limit=30')).body).toMatchObject({ count: 30, total: BOOKS, page: 1, pageCount: 2 })
   })
 
-  test('that is longer than a page leads backwards page by page', async () => {
+  test('that is longer than a page links backwards page by page', async () => {
     const second = await list('/page/books?page_size=20&page=3')
     const cursor = /cursor=([^"&]+)/.exec(String((second.body as { previous: unknown }).previous))?.[1]
     const { status, body } = await list(`/page/books?page_size=30&cursor=${cursor}`)
@@ -273,7 +273,7 @@ describe('PUT and DELETE (promise 06)', () => {
   }
 
   test.each(['json-server', 'simple-rest', 'crud'])(
-    'set the given fields, and return the record: %s',
+    'update the given fields, and return the record: %s',
     async (mount) => {
       const book = await make()
       const path = `/${mount}/books/${book.id}`

@@ -29,7 +29,9 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   'config/config-diagnostics': ['reports all of them at once, each with its line and column'],
   'config/config-mutations': ['are accepted, or rejected with positions inside the file'],
   'migrations/drop-needs-its-name': ['is rejected before anything is applied'],
-  'migrations/serve-destroys-nothing': ['does not start, names the losses, and applies not even the safe part'],
+  'migrations/serve-destroys-nothing': [
+    'does not start, names the losses, and applies nothing, not even the safe part',
+  ],
   'cli/package': [
     'lets no package run a script at installation',
     'keeps every npm from running scripts',

@@ -19,7 +19,7 @@ const filesOf = (html: string): readonly string[] =>
   [...html.matchAll(/(?:src|href)="(\/docs\/[^"]+)"/g)].map(([, url = '']) => url)
 
 describe('Swagger UI at /docs', () => {
-  test.each(['/docs', '/docs/'])('is at %s', async (path) => {
+  test.each(['/docs', '/docs/'])('is served at %s', async (path) => {
     const response = await api.fetch(path, { redirect: 'manual' })
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -93,7 +93,7 @@ describe('Swagger UI at /docs', () => {
   })
 })
 
-describe('where Swagger UI is not installed', () => {
+describe('without Swagger UI', () => {
   let bare: Api
   beforeAll(async () => {
     bare = await startApi(ELSEWHERE, { database: api.database })
@@ -109,7 +109,7 @@ describe('where Swagger UI is not installed', () => {
     expect(html).toContain('Library &amp; &quot;Sons&quot;')
   })
 
-  test('its files say so as well', async () => {
+  test('its files name that command, too', async () => {
     const response = await bare.fetch('/docs/swagger-ui.css')
     expect(response.status).toBe(404)
     expect(await response.json()).toMatchObject({
@@ -120,11 +120,11 @@ describe('where Swagger UI is not installed', () => {
 
 describe('the presence of /docs', () => {
   test.each([
-    ['nothing is said', '', undefined, true],
-    ['nothing is said, in production', '', 'production', false],
-    ['Explore is asked for, in production', 'explore: true', 'production', true],
-    ['Explore is refused', 'explore: false', undefined, false],
-  ])('where %s', async (_where, said, NODE_ENV, there) => {
+    ['no setting', '', undefined, true],
+    ['no setting, in production', '', 'production', false],
+    ['`explore: true`, in production', 'explore: true', 'production', true],
+    ['`explore: false`', 'explore: false', undefined, false],
+  ])('with %s', async (_where, said, NODE_ENV, there) => {
     const yaml = `version: 1\napi: { ${said} }\n`
     const server = await startApi(yaml, { database: api.database, env: NODE_ENV ? { NODE_ENV } : {} })
     try {

@@ -105,7 +105,7 @@ describe('Explore', () => {
     )
   })
 
-  test('removes the parameters that the filter form left empty', async () => {
+  test('removes empty parameters of the filter form', async () => {
     expect(await page('/explore/api/books/?author=&title=Last&status=&ordering=')).toContain(
       '<code class="url">/api/books/?title=Last</code>',
     )
@@ -222,12 +222,12 @@ describe('the presence of Explore', () => {
   const yaml = (api: string) => `version: 1\napi: { ${api} }\n`
 
   test.each([
-    ['nothing is said', '', undefined, 200],
-    ['nothing is said, in production', '', 'production', 404],
-    ['it is asked for, in production', 'explore: true', 'production', 200],
-    ['it is refused', 'explore: false', undefined, 404],
-    ['it is for development, in production', 'explore: development', 'production', 404],
-  ])('where %s', async (_where, said, NODE_ENV, status) => {
+    ['no setting', '', undefined, 200],
+    ['no setting, in production', '', 'production', 404],
+    ['`explore: true`, in production', 'explore: true', 'production', 200],
+    ['`explore: false`', 'explore: false', undefined, 404],
+    ['`explore: development`, in production', 'explore: development', 'production', 404],
+  ])('with %s', async (_where, said, NODE_ENV, status) => {
     const server = await startApi(yaml(said), { database: api.database, env: NODE_ENV ? { NODE_ENV } : {} })
     try {
       for (const path of ['/', '/explore/', '/explore/explore.css'])

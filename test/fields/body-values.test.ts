@@ -71,7 +71,7 @@ describe.each([
     ['templates', { title: '${7*7} {{7*7}} <%= 7*7 %>' }],
     ['HTML', { title: '<script>alert(1)</script>', code: '"><img onerror=', language: '<b>' }],
     ['the name of an object member as language', { language: '__proto__' }],
-    ['another one', { language: 'constructor' }],
+    ['the name of another object member as language', { language: 'constructor' }],
     ['a path as language', { language: '../../etc' }],
     ['text that looks like other types', { title: 'true', code: '1', language: 'null' }],
     ['backslashes', { title: '\\u0000 \\\\' }],
@@ -96,7 +96,7 @@ describe.each([
     ['an empty title', { title: '' }, 'title'],
     ['101 characters', { title: 'x'.repeat(101) }, 'title'],
     ['101 emoji', { title: emoji.repeat(101) }, 'title'],
-    ['15 families of 7 code points', { title: family.repeat(15) }, 'title'],
+    ['15 emoji of 7 code points', { title: family.repeat(15) }, 'title'],
     ['100 letters and 3 spaces', { title: `${'x'.repeat(100)}   ` }, 'title'],
     ['10,001 characters of code', { code: 'x'.repeat(10_001) }, 'code'],
     ['51 characters of language', { language: 'x'.repeat(51) }, 'language'],
@@ -105,7 +105,7 @@ describe.each([
     ['U+0000 in language', { language: 'a\0b' }, 'language'],
     ['a lone high surrogate', { title: '\ud800' }, 'title'],
     ['a lone low surrogate', { title: '\udc00' }, 'title'],
-    ['a reversed pair', { title: '\ude00\ud83d' }, 'title'],
+    ['a reversed surrogate pair', { title: '\ude00\ud83d' }, 'title'],
     ['a number', { title: 1 }, 'title'],
     ['a boolean', { title: true }, 'title'],
     ['a list', { title: ['a'] }, 'title'],
@@ -113,7 +113,7 @@ describe.each([
     ['an object with a method name', { title: { toPostgres: 'x' } }, 'title'],
     ['null', { title: null }, 'title'],
     ['an unknown field', { admin: true }, 'admin'],
-    ['a member of every object', { hasOwnProperty: 1 }, 'hasOwnProperty'],
+    ['the name of an object member', { hasOwnProperty: 1 }, 'hasOwnProperty'],
   ])('rejects %s as a validation error of its field', async (_name, fields, field) => {
     const before = await checksum()
     const { status, body } = await send(path, JSON.stringify({ ...VALID, ...fields }))

@@ -80,12 +80,12 @@ describe('a column that a field declares', () => {
       if (option in field && found === field['type']) expect(others[option]).toEqual(field[option])
   })
 
-  test('plans to no change', () => {
+  test('plans no change', () => {
     expect(introspected.remaining).toEqual([])
     expect(introspected.models).toHaveLength(CASES.length)
   })
 
-  test('is tested for every type that can describe one', () => {
+  test('is tested for every field type', () => {
     const tested = new Set(CASES.map(({ field }) => field['type']))
     expect(FIELD_TYPES.filter((type) => type.fromColumn && !tested.has(type.name))).toEqual([])
   })

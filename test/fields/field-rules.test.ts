@@ -188,7 +188,7 @@ test.each([
   ['uuid', ['0190163d8694739baea5966c26f8ad91', '']],
   ['string', ['a\0', '\ud800']],
   ['json', ['{', '"\\u0000"']],
-])('%s parses no value from other texts', (name, texts) => {
+])('%s parses no other texts', (name, texts) => {
   expect(texts.map((text) => typeNamed(name).parse(text, {}))).toEqual(texts.map(() => undefined))
 })
 
@@ -210,7 +210,7 @@ test.each([
     'text collate "C"',
     [String.raw`"c" collate "C" ~ E'^[^\\u000a\\u000d\\u2028\\u2029]$'`],
   ],
-])('%s with %j is a column with constraints for its rules', (name, options, column, checks) => {
+])('%s with %j has a column with constraints for its rules', (name, options, column, checks) => {
   const type = typeNamed(name)
   expect(type.column(options)).toBe(column)
   expect(type.rules(options).flatMap((rule) => rule.check?.('"c"') ?? [])).toEqual(checks)
@@ -234,7 +234,7 @@ test.each([
   ).toEqual([option])
 })
 
-test('a relation has its target’s key type in every form', () => {
+test('a relation has the key type of its target in every form', () => {
   const relation = typeNamed('belongs_to')
   const options = { model: 'author', key: typeNamed('bigint') }
   expect(relation.column(options)).toBe('bigint')
@@ -287,7 +287,7 @@ test('a pattern with many steps per character is limited to short texts', () => 
   expect(conflictsOf(3953)).toMatchObject([{ option: 'pattern' }])
 })
 
-test('SQL literals and identifiers hold any text but U+0000', () => {
+test('SQL literals and identifiers accept any text without U+0000', () => {
   expect(literal("it's")).toBe("'it''s'")
   expect(literal('a\\b')).toBe(String.raw`E'a\\b'`)
   expect(identifier('a"b')).toBe('"a""b"')

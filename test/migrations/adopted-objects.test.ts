@@ -40,7 +40,7 @@ const CASES: readonly Case[] = [
     known: /isbn/,
   },
   {
-    what: 'another type, a domain',
+    what: 'a domain as the type of an existing column',
     made: 'create domain heading as varchar(100) collate "C"; alter table books alter title type heading',
     object: 'books.title',
     known: /heading/,
@@ -53,31 +53,31 @@ const CASES: readonly Case[] = [
     first: 'books.during',
   },
   {
-    what: 'a column with a collation of its own',
+    what: 'a column with its own collation',
     made: `create collation own (locale = 'C'); alter table books add place text collate own`,
     object: 'books.place',
     known: /own/,
   },
   {
-    what: 'a column that a function computes',
+    what: 'a generated column',
     made: `${FUNCTION} alter table books add doubled text generated always as (twice(title)) stored`,
     object: 'books.doubled',
     known: /^a migration cannot say what it is$/,
   },
   {
-    what: 'a partial index of an expression',
+    what: 'a partial index on an expression',
     made: `create index by_title on books (lower(title)) where title <> ''`,
     object: 'books.by_title',
     known: undefined,
   },
   {
-    what: 'an index of a function of the database',
+    what: 'an index on a user-defined function',
     made: `${FUNCTION} create index by_title on books (twice(title))`,
     object: 'books.by_title',
     known: /twice/,
   },
   {
-    what: 'a foreign key to a table of another schema',
+    what: 'a foreign key to another schema',
     made: `create schema other; create table other.people (id bigint primary key);
       alter table books add constraint owned foreign key (id) references other.people (id)`,
     object: 'books.owned',
@@ -126,7 +126,7 @@ describe('an adopted object blocks no later command', () => {
     expect(await migrateUp(database, folder.path)).toEqual([])
   })
 
-  test.each(CASES)('and reverting drops it only if it is named: $what', async (tried) => {
+  test.each(CASES)('reverting an adoption drops the object only if it is named: $what', async (tried) => {
     const { made, object, known, first } = tried
     await make(made)
     if (first !== undefined) await adopt(first)
@@ -170,7 +170,7 @@ describe('an object that resources.yaml would drop is adopted only once the file
 
   test.each<Change>([
     {
-      what: 'another default',
+      what: 'a different default',
       column: 'integer not null default 1',
       before: 'type: integer, default: 1',
       made: 'alter pages set default -5',
@@ -186,7 +186,7 @@ describe('an object that resources.yaml would drop is adopted only once the file
       after: 'type: integer',
     },
     {
-      what: 'a default of a text',
+      what: 'a default for a text column',
       column: 'text collate "C"',
       before: 'type: text, nullable: true',
       made: `alter pages set default 'it''s "so"'`,
@@ -202,7 +202,7 @@ describe('an object that resources.yaml would drop is adopted only once the file
       after: String.raw`type: text, nullable: true, default: "it's a\\b\\"`,
     },
     {
-      what: 'nullability',
+      what: 'NOT NULL removed',
       column: 'integer not null',
       before: 'type: integer',
       made: 'alter pages drop not null',
@@ -210,7 +210,7 @@ describe('an object that resources.yaml would drop is adopted only once the file
       after: 'type: integer, nullable: true',
     },
     {
-      what: 'nullability taken away',
+      what: 'NOT NULL added',
       column: 'integer',
       before: 'type: integer, nullable: true',
       made: 'alter pages set not null',
@@ -218,7 +218,7 @@ describe('an object that resources.yaml would drop is adopted only once the file
       after: 'type: integer',
     },
     {
-      what: 'another length',
+      what: 'a different length',
       column: 'varchar(10) collate "C" not null',
       before: 'type: string, max: 10',
       made: 'alter pages type varchar(20) collate "C"',
@@ -226,7 +226,7 @@ describe('an object that resources.yaml would drop is adopted only once the file
       after: 'type: string, max: 20',
     },
     {
-      what: 'another type',
+      what: 'a different type',
       column: 'integer not null',
       before: 'type: integer',
       made: 'alter pages type bigint',
@@ -256,7 +256,7 @@ describe('an object that resources.yaml would drop is adopted only once the file
 
   test.each([
     [
-      'an index that resources.yaml asks for',
+      'an index that resources.yaml declares',
       'create index books_pages_idx on books (pages)',
       'drop index books_pages_idx; create index books_pages_idx on books (pages) where pages > 1',
       'type: integer',
@@ -264,7 +264,7 @@ describe('an object that resources.yaml would drop is adopted only once the file
       'books.books_pages_idx',
     ],
     [
-      'a constraint that resources.yaml asks for',
+      'a constraint that resources.yaml declares',
       'alter table books add constraint books_pages_range check (pages >= 1)',
       'alter table books drop constraint books_pages_range, add constraint books_pages_range check (pages >= 2)',
       'type: integer, minimum: 1',

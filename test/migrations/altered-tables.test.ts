@@ -28,18 +28,18 @@ describe('a table altered at runtime is a mismatch', () => {
     `alter table books alter ${column} drop default; alter table books alter ${column} type integer using 1`
 
   test.each([
-    ['a column of another type, compared', toInteger('title'), 'GET', '/books/?title__contains=x'],
-    ['a column of another type, answered', toInteger('changed_at'), 'GET', '/books/1/'],
-    ['a column of another type, set to the time', toInteger('changed_at'), 'PATCH', '/books/1/'],
-    ['a column that is missing', 'alter table books drop title', 'GET', '/books/1/'],
+    ['a column of another type in a filter', toInteger('title'), 'GET', '/books/?title__contains=x'],
+    ['a column of another type in a response', toInteger('changed_at'), 'GET', '/books/1/'],
+    ['a column of another type that is set to the time', toInteger('changed_at'), 'PATCH', '/books/1/'],
+    ['a missing column', 'alter table books drop title', 'GET', '/books/1/'],
     [
-      'a column more that takes no null',
+      'an additional NOT NULL column',
       "alter table books add isbn text not null default 'x'; alter table books alter isbn drop default",
       'POST',
       '/books/',
     ],
     [
-      'a column that takes no null where the configuration does',
+      'a column that is NOT NULL although the configuration allows null',
       "update books set subtitle = 'x'; alter table books alter subtitle set not null",
       'POST',
       '/books/',
@@ -58,14 +58,14 @@ describe('a table altered at runtime is a mismatch', () => {
 
 test.each([
   [
-    'a rule that only the table has',
+    'a constraint that only the table has',
     "alter table books add constraint titled check (title <> 'Gap')",
     '23514',
     'titled',
   ],
-  ['a column that is shorter than its field', 'alter table books alter title type varchar(2)', '22001', undefined],
+  ['a column shorter than its field', 'alter table books alter title type varchar(2)', '22001', undefined],
 ])(
-  '%s refuses a value as the checks do, and the log tells that they let it through',
+  '%s causes a validation error, and the log reports that validation had accepted the value',
   async (_what, change, code, constraint) => {
     await api.database.query({ text: "update books set title = 'a'", values: [] })
     await api.database.query({ text: change, values: [] })

@@ -39,12 +39,12 @@ async function answer(command: AtTerminal, ...answers: readonly string[]): Promi
 const migrateAt = (start: Terminal['start'], ...args: readonly string[]) =>
   start(['migrate', 'up', ...args], { cwd: project.folder, env: envOf(database) })
 
-describe.each(TERMINALS)('consent at a terminal of $name', ({ available, start }) => {
+describe.each(TERMINALS)('consent at a terminal ($name)', ({ available, start }) => {
   const testThere = available ? test : test.skip
   beforeEach(openLibrary)
   afterEach(closeLibrary)
 
-  testThere('is shown, and goes once the name of each thing has been typed', async () => {
+  testThere('shows each loss, and applies once every name has been typed', async () => {
     const command = migrateAt(start)
     await answer(command, `books${ENTER}`, ` shelves ${ENTER}`)
     const { code, shown } = await command.ended
@@ -55,7 +55,7 @@ describe.each(TERMINALS)('consent at a terminal of $name', ({ available, start }
     expect(await tables()).toEqual([])
   })
 
-  testThere('is not asked for where an option names it', async () => {
+  testThere('is not requested for losses that an option names', async () => {
     const command = migrateAt(start, '--allow-destructive', 'books')
     await command.shows('type shelves to continue')
     command.type(`shelves${ENTER}`)
@@ -65,12 +65,12 @@ describe.each(TERMINALS)('consent at a terminal of $name', ({ available, start }
   })
 })
 
-describe('refused consent', () => {
+describe('without consent', () => {
   beforeAll(openLibrary)
   afterAll(closeLibrary)
   afterEach(async () => expect(await tables()).toEqual(['books', 'shelves']))
 
-  describe.each(TERMINALS)('at a terminal of $name', ({ available, start }) => {
+  describe.each(TERMINALS)('at a terminal ($name)', ({ available, start }) => {
     const testThere = available ? test : test.skip
 
     testThere.each([
@@ -92,7 +92,7 @@ describe('refused consent', () => {
     })
   })
 
-  test('comes through a pipe', async () => {
+  test('input from a pipe destroys nothing', async () => {
     const piped = { cwd: project.folder, env: envOf(database), stdin: 'books\nshelves\n' }
     expect(await runCli(['migrate', 'up'], piped)).toMatchObject({
       code: 3,

@@ -77,7 +77,7 @@ async function empty(folder: Folder): Promise<void> {
   expect(await tablesOf(database)).toEqual([])
 }
 
-test('after applying a plan there is no difference, for the planner or anybody else, and down restores the schema', async () => {
+test('after a plan is applied neither the planner nor pg_dump finds a difference, and down restores the schema', async () => {
   const property = fc.asyncProperty(schemaPairs, async ([from, to]) => {
     await database.query({ text: RESET, values: [] })
     const folder = await makeFolder()

@@ -40,7 +40,7 @@ describe('a table that differs from the configuration', () => {
       'alter table books alter title type integer using 1',
       'books.title is integer and should be character varying(50)',
     ],
-    ['it is missing', 'alter table books rename to tomes', 'table books is missing'],
+    ['the table is missing', 'alter table books rename to tomes', 'table books is missing'],
   ])('returns 503 on all its routes, while others serve: %s', async (_what, change, difference) => {
     expect(await untouched()).toBe(404)
     await alter(change)

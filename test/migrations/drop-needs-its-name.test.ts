@@ -51,7 +51,7 @@ describe('data loss in a migration', () => {
     expect((await migrateUp(database, folder.path, { allows })).at(-1)).toMatchObject({ name: '0003_less' })
   })
 
-  test('is rejected before anything is applied, including the safe part', async () => {
+  test('is rejected before anything is applied, even the safe part', async () => {
     const folder = await makeFolder({ '0001_books.sql': MADE })
     await migrateUp(database, folder.path)
     await folder.write('0002_more.sql', SAFE)

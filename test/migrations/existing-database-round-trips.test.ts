@@ -37,7 +37,7 @@ afterEach(async () => {
 const run = (args: readonly string[], { folder } = project, on = database): Promise<Outcome> =>
   runCli(args, { cwd: folder, env: envOf(on) })
 
-describe.each(['shop', 'clinic', 'forum'])('the existing database of a %s', (name) => {
+describe.each(['shop', 'clinic', 'forum'])('the existing %s database', (name) => {
   test('is introspected without changes, and its migration creates the same tables elsewhere', async () => {
     await onProjectDatabase(project, database, async (given) => runSql(given, await existingSchema(name)))
     const before = await onProjectDatabase(project, database, describeSchema)

@@ -53,7 +53,7 @@ const CHANGES: readonly (readonly [change: string, apply: (text: string) => AppS
     },
   ],
   [
-    'lose all fields but the key',
+    'lose every field except the key',
     (text) => {
       const spec = specOf(text)
       return { ...spec, models: spec.models.map(keyOnly) }
@@ -77,7 +77,7 @@ const STUBBORN: Readonly<Record<string, string>> = {
   forum: '',
 }
 
-describe.each(['shop', 'clinic', 'forum'])('the introspected tables of a %s', (name) => {
+describe.each(['shop', 'clinic', 'forum'])('the introspected tables of the %s database', (name) => {
   test.each(CHANGES)('can all %s, and are restored by down', async (_change, apply) => {
     const text = await takeOver(await existingSchema(name), UNRECORDED[name] ?? '', STUBBORN[name] ?? '')
     await tellChecksAgain(database)

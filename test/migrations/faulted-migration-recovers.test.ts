@@ -66,7 +66,7 @@ onMachine('a migration for which the disk of the server is too small', () => {
     expect(await tablesOf(database)).toEqual(['large', ...NAMES, 'zero'])
   })
 
-  test('that builds an index concurrently is repeated from its start', async () => {
+  test('with a concurrent index is repeated from its start', async () => {
     const folder = await makeFolder({
       '0001_rows.sql': `-- up\n${rows('large', 40_000)}`,
       '0002_index.sql': '-- up\ncreate index concurrently large_t on large (t, t, t);\n',
@@ -137,10 +137,10 @@ onServer('a migration that is stopped', () => {
   }
 
   test.each<[by: string, sql: string, says: RegExp, stop: () => Promise<void>]>([
-    ['a timeout that it sets', "set statement_timeout = '50ms';\n", /statement timeout/, async () => {}],
-    ['somebody who cancels it', '', /user request/, stop('pg_cancel_backend')],
-    ['somebody who ends its connection', '', /administrator command/, stop('pg_terminate_backend')],
-  ])('by %s leaves nothing behind, and the next run succeeds', async (_by, sql, says, interfere) => {
+    ['its own timeout', "set statement_timeout = '50ms';\n", /statement timeout/, async () => {}],
+    ['a cancelled statement', '', /user request/, stop('pg_cancel_backend')],
+    ['a terminated connection', '', /administrator command/, stop('pg_terminate_backend')],
+  ])('stopped by %s leaves nothing behind, and the next run succeeds', async (_by, sql, says, interfere) => {
     folder = await makeFolder(filesWith(2, `${sql}select pg_sleep(60);\n`))
     const [failure] = await Promise.all([failureOf(migrateUp(database, folder.path), folder), interfere()])
     expect(failure).toMatch(says)

@@ -106,7 +106,7 @@ describe.each(FIELDS)('values that other programs stored as %s', (field) => {
     expect(found).toEqual(sign === '' ? shown(field) : shown(field).toReversed())
   })
 
-  test('are found by the returned values', async () => {
+  test('are found by filters on the returned values', async () => {
     for (const value of shown(field)) {
       const response = await api.fetch(`/events/?${field}=${encodeURIComponent(String(value))}`)
       expect(((await response.json()) as Event[]).map((event) => event[field])).toEqual([value])

@@ -71,7 +71,7 @@ test('an index that cannot be built leaves nothing behind, and the next run succ
 
 test.each<[what: string, up: string, down: string, fault: string]>([
   [
-    'another statement beside it',
+    'another statement next to it',
     'create index concurrently a on books (id);\nselect 1;',
     '',
     '0001_a.sql:3: this statement stands beside `concurrently`, which no transaction takes: give the indexes a migration of their own',
@@ -101,8 +101,8 @@ describe('a plan whose indexes are built concurrently', () => {
   const only = { book: { table: 'books', fields, indexes: [['title', 'id']] } }
 
   test.each<[what: string, to: typeof only, files: readonly string[]]>([
-    ['two files of a column and indexes', both, ['0001_create_books', '0002_more', '0003_more_indexes']],
-    ['one file of an index alone', only, ['0001_create_books', '0002_more']],
+    ['one file for a column and one for indexes', both, ['0001_create_books', '0002_more', '0003_more_indexes']],
+    ['one file for only an index', only, ['0001_create_books', '0002_more']],
   ])('creates %s, after which there is nothing to do', async (_what, to, names) => {
     const folder = await makeFolder()
     await writeMigration(await planMigration(specOf(before), folder.path, database), folder.path)
@@ -219,7 +219,7 @@ onServer('on a server, where others write meanwhile', () => {
     expect(await states(folder)).toEqual(['applied', 'pending'])
   })
 
-  test('the connection gets its timeouts back', async () => {
+  test('the timeouts of the connection are restored', async () => {
     const limits = `select current_setting('statement_timeout'), current_setting('lock_timeout')`
     const narrow = await openDatabase({ url: database.url, directory: '' }, { DATABASE_POOL: '1' })
     try {

@@ -52,7 +52,7 @@ models:
     await expect(access(join(project.folder, 'migrations'))).rejects.toThrow('ENOENT')
   })
 
-  test('expresses a check completely or not at all', async () => {
+  test('declares a check completely or not at all', async () => {
     await given(`create table codes (id serial primary key,
       code text check (char_length(code) > 2 and code in ('abc', 'abcd')) check (char_length(code) < 10))`)
     const { stdout, stderr } = await run('introspect', '--print')
@@ -86,7 +86,7 @@ models:
     })
   })
 
-  test('adds only what a file lacks, keeps every character, and shows nothing', async () => {
+  test('only adds what a file lacks, and exposes nothing', async () => {
     const before = `# ours
 version: 1
 models:
@@ -122,9 +122,9 @@ settings: {}
   })
 
   test.each([
-    ['a table that is not there', ['--tables', 'autors'], ['there is no table autors', 'There is: authors, books']],
-    ['a file that is none', [], ['resources.yaml:1:']],
-  ] as const)('refuses %s and writes nothing', async (_what, args, said) => {
+    ['an unknown table', ['--tables', 'autors'], ['there is no table autors', 'There is: authors, books']],
+    ['an invalid file', [], ['resources.yaml:1:']],
+  ] as const)('rejects %s and writes nothing', async (_what, args, said) => {
     await given(TABLES)
     if (args.length === 0) await project.write('resources.yaml', 'models: 5\n')
     const { code, stderr } = await run('introspect', ...args)

@@ -52,7 +52,7 @@ onServer('a migrator of a server', () => {
 })
 
 embedded('a migrator of the embedded database', () => {
-  test('that is killed midway leaves all of a migration or nothing, and the next run succeeds', async () => {
+  test('that is killed midway leaves a whole migration or nothing, and the next run succeeds', async () => {
     const rows = 'insert into one select generate_series(1, 300000);\n'
     const project = await makeProject({
       'resources.yaml': 'version: 1\n',

@@ -73,7 +73,7 @@ describe('hand-made constraints and indexes are not touched, whatever their name
     }
   })
 
-  test('in files that do not state what they own, unless the name is that of a rule', async () => {
+  test('in files that do not state what they own, unless a rule has that name', async () => {
     await folder.write('0001_create_books.sql', BOOKS_MIGRATION)
     await folder.write(
       '0002_by_hand.sql',

@@ -26,7 +26,7 @@ describe('a folder of migrations', () => {
     expect(others).toEqual([])
   })
 
-  test('may be missing', async () => {
+  test('may not exist', async () => {
     const folder = await makeFolder()
     expect(await readMigrations(`${folder.path}/none`)).toEqual([])
   })
@@ -38,27 +38,27 @@ describe('a folder of migrations', () => {
       '0003_b.sql stands where number 0002 is missing: numbers start at 0001 and have no gaps',
     ],
     [
-      'a late start',
+      'a first number other than 0001',
       { '0002_a.sql': UP },
       '0002_a.sql stands where number 0001 is missing: numbers start at 0001 and have no gaps',
     ],
     [
-      'a number twice',
+      'a duplicate number',
       { '0001_a.sql': UP, '0001_b.sql': UP },
       '0001_a.sql and 0001_b.sql have the same number: the later one needs the next',
     ],
     [
-      'another name',
+      'an invalid name',
       { 'Books.sql': UP },
       'Books.sql is no name of a migration: 0001_create_books.sql is one, in lower case with four digits',
     ],
     [
-      'no up part',
+      'a missing up part',
       { '0001_a.sql': 'select 1;\n' },
       '0001_a.sql needs one line `-- up`, and after it at most one line `-- down`; it has: neither',
     ],
     [
-      'parts the wrong way round',
+      'parts in the wrong order',
       { '0001_a.sql': '-- down\n-- up\n' },
       '0001_a.sql needs one line `-- up`, and after it at most one line `-- down`; it has: down up',
     ],
@@ -68,7 +68,7 @@ describe('a folder of migrations', () => {
       '0001_a.sql:1: this statement stands before the line `-- up`',
     ],
     [
-      'the end of the transaction',
+      'a COMMIT',
       { '0001_a.sql': '-- up\nselect 1;\nCommit;\n' },
       '0001_a.sql:3: `Commit` cannot stand here: a migration runs in one transaction of its own',
     ],
@@ -90,8 +90,8 @@ describe('SQL is split', () => {
       'create or replace function f() returns int begin atomic select case when true then 1 end; end; b',
       ['create or replace function f() returns int begin atomic select case when true then 1 end; end', 'b'],
     ],
-    ['though a quote stays open', "a; select 'b; c", ['a', "select 'b; c"]],
-    ['though a name holds a dollar', 'select a$b; c', ['select a$b', 'c']],
+    ['despite an unclosed quote', "a; select 'b; c", ['a', "select 'b; c"]],
+    ['despite a dollar sign in a name', 'select a$b; c', ['select a$b', 'c']],
   ])('%s', (_what, sql, texts) => {
     expect(splitStatements(sql).map(({ text }) => text)).toEqual(texts)
   })

@@ -36,7 +36,7 @@ test.each<[what: string, from: string, to: string, seen: object]>([
     '\n    indexes: [[title]]\nresources:',
     { locks: [{ table: 'books', mode: 'ShareLock' }] },
   ],
-  ['a rule that a row breaks', 'min: 1', 'min: 5', { failure: expect.stringMatching(/books_title_length/) }],
+  ['a rule that a row violates', 'min: 1', 'min: 5', { failure: expect.stringMatching(/books_title_length/) }],
 ])("measuring reports a step's locks, and rolls back: %s", async (_what, from, to, seen) => {
   const folder = await makeFolder({ '0001_create_books.sql': BOOKS_MIGRATION })
   await migrateUp(database, folder.path)

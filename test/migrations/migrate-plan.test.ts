@@ -44,7 +44,7 @@ async function changes(from: { readonly [name: string]: Json }, to: { readonly [
 }
 
 describe('a plan', () => {
-  test('for an empty folder creates every table, and is empty once written', async () => {
+  test('for an empty folder creates every table; the next plan is empty', async () => {
     const folder = await makeFolder()
     const models = { ...book({ author: { type: 'belongs_to', model: 'author' } }), ...author }
     const planned = await plan(models, folder.path)
@@ -145,7 +145,7 @@ drop table "authors";
       [`safe add books.pages: integer not null default '7'`],
     ],
     ['an index', book(), book({}, [['title', 'id']]), ['risky add books.books_title_id_idx: index (title, id)']],
-    ['less of an index', book({}, [['title']]), book(), ['safe drop books.books_title_idx: index (title)']],
+    ['a dropped index', book({}, [['title']]), book(), ['safe drop books.books_title_idx: index (title)']],
     [
       'a unique column',
       book(),
@@ -165,31 +165,31 @@ drop table "authors";
       ['risky change books.books_pages_range: CHECK ((pages >= 2)) -> check ("pages" >= \'1\'::integer)'],
     ],
     [
-      'a rule less',
+      'a dropped rule',
       book({ pages: { type: 'integer', minimum: 2 } }),
       book({ pages: { type: 'integer' } }),
       ['risky drop books.books_pages_range: CHECK ((pages >= 2))'],
     ],
     [
-      'null allowed',
+      'a column that becomes nullable',
       book(),
       book({ title: { type: 'string', max: 100, nullable: true } }),
       ['safe change books.title: not null -> null'],
     ],
     [
-      'null forbidden',
+      'a column that becomes NOT NULL',
       book({ n: { type: 'date', nullable: true } }),
       book({ n: { type: 'date' } }),
       ['risky change books.n: null -> not null'],
     ],
     [
-      'another default',
+      'a changed default',
       book({ n: { type: 'integer', default: 1 } }),
       book({ n: { type: 'integer', default: 2 } }),
       ['safe change books.n: default 1 -> 2'],
     ],
     [
-      'a column without a value for the rows that are there',
+      'a column without a value for existing rows',
       book(),
       book({ pages: { type: 'integer' } }),
       ['risky add books.pages: integer not null'],
@@ -201,13 +201,13 @@ drop table "authors";
       ['destructive drop books.pages: integer not null'],
     ],
     [
-      'a dropped column beside a new one',
+      'a dropped column next to a new one',
       book({ size: { type: 'integer' } }),
       book({ pages: { type: 'integer', nullable: true } }, [], { dropped: ['size'] }),
       ['destructive drop books.size: integer not null', 'safe add books.pages: integer'],
     ],
     [
-      'a renamed column with all that is named after it',
+      'a renamed column with every object named after it',
       book({ size: { type: 'integer', minimum: 1, unique: true } }, [['size', 'id']]),
       book({ pages: { type: 'integer', minimum: 1, unique: true, renamed_from: 'size' } }, [['pages', 'id']]),
       [
@@ -267,31 +267,31 @@ drop table "authors";
     ]
   >([
     [
-      'a rename that is not declared',
+      'an undeclared rename',
       book({ size: { type: 'integer' } }),
       book({ pages: { type: 'integer' } }),
       [/^column books\.size is not in .*\n +renamed_from: size .* `pages` .*\n +dropped: \[size\] .* `book`/],
     ],
     [
-      'a rename of a column that never was',
+      'a rename of a column that never existed',
       book(),
       book({ pages: { type: 'integer', renamed_from: 'sizes' } }),
       [/^column books\.pages is new, and its `renamed_from` names no column of books, which has: id, title$/],
     ],
     [
-      'a renamed table that is not declared',
+      'an undeclared rename of a table',
       book({ size: { type: 'integer' } }),
       { volume: { fields: { id: ID, title: { type: 'string', max: 100 } } } },
       [/^table books is not in .*\n +renamed_from: books .* `volume`.*\n +dropped: \[books\] .* top of/],
     ],
     [
-      'a rename of a table that never was',
+      'a rename of a table that never existed',
       book(),
       { ...book(), volume: { renamed_from: 'tomes', fields: { id: ID } } },
       [/^table volume is new, and its `renamed_from` names no table of the migrations, which have: books$/],
     ],
     [
-      'another key',
+      'another primary key',
       { book: { table: 'books', fields: { id: ID } } },
       { book: { table: 'books', fields: { id: { type: 'uuid', primary_key: true } } } },
       [/^column books\.id changes from bigint generated always as identity to uuid/],
@@ -360,7 +360,7 @@ create index books_lower on books (lower(title));
     expect(await folder.names()).toEqual([])
   })
 
-  test('is not written if the files have changed meanwhile', async () => {
+  test('is not written if the files have changed since', async () => {
     const folder = await makeFolder()
     const planned = await plan(book(), folder.path)
     await folder.write('0001_first.sql', '-- up\nselect 1;\n')

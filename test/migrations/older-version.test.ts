@@ -39,7 +39,7 @@ const run = (...args: readonly string[]) => runCli(args, options())
 const given = (sql: string) => onProjectDatabase(project, database, (connection) => runSql(connection, sql))
 
 describe('a version of the project that is older than its database', () => {
-  test('serves if everything that it uses exists, and says so', async () => {
+  test('serves if everything that it uses exists, and logs a warning', async () => {
     const serving = await startServe([], options())
     try {
       const created = await fetch(`${serving.url}/api/books/`, {

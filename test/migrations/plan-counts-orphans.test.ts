@@ -39,21 +39,21 @@ test.each<[what: string, from: Models, rows: string, to: Models, says: string]>(
     '2 of 5 rows refer to a row that is not there',
   ],
   [
-    'another table that gets another name',
+    'another table that is renamed',
     { ...book({ author_id: NUMBER }), ...author },
     ROWS,
     { ...book({ author: { type: 'belongs_to', model: 'writer', nullable: true } }), ...writer },
     '2 of 5 rows refer to a row that is not there',
   ],
   [
-    'a table that the plan makes',
+    'a table that the plan creates',
     book({ author_id: NUMBER }),
     'insert into books (author_id) values (1), (null)',
     { ...book({ author: { type: 'belongs_to', model: 'author', nullable: true } }), ...author },
     '1 of 2 rows refer to a row that is not there',
   ],
   [
-    'its own table, by a column that gets another name',
+    'its own table, in a renamed column',
     book({ before: NUMBER }),
     'insert into books (before) values (1), (1), (5), (null)',
     book({ sequel: { type: 'belongs_to', model: 'book', nullable: true, renamed_from: 'before' } }),
@@ -69,7 +69,7 @@ test.each<[what: string, from: Models, rows: string, to: Models, says: string]>(
   expect(keys).toMatchObject([{ safety: 'risky', count: { says } }])
 })
 
-test('a foreign key of a new, empty column has nothing to count', async () => {
+test('a foreign key of a new column counts nothing', async () => {
   const folder = await makeFolder()
   const spec = specOf({ ...book({}), ...author })
   await writeMigration(await planMigration(spec, folder.path, scratch), folder.path)

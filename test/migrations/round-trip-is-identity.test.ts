@@ -66,21 +66,21 @@ describe('up, down and up again', () => {
     ['a number as text', { code: { type: 'integer' } }, { code: { type: 'text' } }, '1, -5, 7', 'code::text'],
     ['a text as a number', { code: { type: 'text' } }, { code: { type: 'integer' } }, `'1', '-5', '7'`, 'code::text'],
     [
-      'a flag as a number',
+      'a boolean as a number',
       { code: { type: 'boolean' } },
       { code: { type: 'integer' } },
       'true, false, true',
       'code::integer',
     ],
     [
-      'a day as a moment',
+      'a date as a timestamp',
       { code: { type: 'date' } },
       { code: { type: 'timestamp' } },
       `'2024-02-29', '0001-01-01', '9999-12-31'`,
       `code::date`,
     ],
     [
-      'fewer digits',
+      'a smaller scale',
       { code: { type: 'decimal', precision: 10, scale: 4 } },
       { code: { type: 'decimal', precision: 8, scale: 2 } },
       '1.5, -2.25, 100',
@@ -114,7 +114,13 @@ describe('up, down and up again', () => {
     database.query({ text: `insert into books (note, code) values ('n', ${value})`, values: [] })
 
   test.each<[what: string, from: Json, to: Json, value: string, says: RegExp]>([
-    ['blanks that would be cut', { type: 'string', max: 9 }, { type: 'string', max: 3 }, `'a     '`, /longer than 3/],
+    [
+      'trailing spaces that would be cut',
+      { type: 'string', max: 9 },
+      { type: 'string', max: 3 },
+      `'a     '`,
+      /longer than 3/,
+    ],
     ['digits that would be rounded', { type: 'float' }, { type: 'integer' }, '1.5', /invalid input syntax/],
     [
       'decimals that would be rounded',
@@ -124,8 +130,8 @@ describe('up, down and up again', () => {
       /do not fit numeric\(9,2\)/,
     ],
     ['a time of day', { type: 'timestamp' }, { type: 'date' }, `'2026-11-21T10:00:00Z'`, /have a time of day/],
-    ['another spelling', { type: 'text' }, { type: 'integer' }, `'007'`, /have no exact form as integer/],
-    ['a number that is no flag', { type: 'integer' }, { type: 'boolean' }, '2', /neither 0 nor 1/],
+    ['a number in another notation', { type: 'text' }, { type: 'integer' }, `'007'`, /have no exact form as integer/],
+    ['a number that is not a boolean', { type: 'integer' }, { type: 'boolean' }, '2', /neither 0 nor 1/],
   ])('fails rather than change a value: %s', async (_what, from, to, value, says) => {
     const folder = await makeFolder()
     await write(book({ code: from }), folder)

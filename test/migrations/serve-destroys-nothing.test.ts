@@ -53,7 +53,7 @@ const ways: Readonly<Record<string, readonly (readonly [args: readonly string[],
 
 describe('serve with a destructive pending migration', () => {
   test.each(ways[testDatabaseKind()] ?? [])(
-    'with %j does not start, names the losses, and applies not even the safe part',
+    'with %j does not start, names the losses, and applies nothing, not even the safe part',
     async (args, outcome) => {
       const before = await look()
       expect(before.journal).toEqual(['0001_create_books'])

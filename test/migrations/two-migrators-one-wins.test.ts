@@ -50,7 +50,7 @@ onServer('migrators of one server', () => {
     expect((await database.query({ text: 'select id::text from one', values: [] })).rows).toEqual([['1']])
   })
 
-  test('a migrator that waits for another one finds the work done', async () => {
+  test('a migrator that has waited for another one has nothing left to do', async () => {
     const folder = await makeFolder({
       '0001_one.sql': '-- up\nselect pg_advisory_xact_lock(1, 1);\ncreate table one (id int);\n',
     })

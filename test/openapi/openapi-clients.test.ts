@@ -134,13 +134,13 @@ describe('a TypeScript client with types generated from /openapi.json (promise 1
     expect(said.filter((line) => !line.startsWith('wrong.ts'))).toEqual([])
   })
 
-  test('does not compile if it uses what the API lacks', () => {
+  test('does not compile if it uses anything that the API lacks', () => {
     const mistakes = said.filter((line) => line.startsWith('wrong.ts'))
     expect(mistakes.map((line) => Number(/^wrong\.ts:(\d+)/.exec(line)?.[1]))).toEqual(EXPECTED.map(([line]) => line))
     for (const [index, [, part]] of EXPECTED.entries()) expect(mistakes[index]).toContain(part)
   })
 
-  test('receives what its types say: records, pages and problems', async () => {
+  test('receives records, pages and problems of its types', async () => {
     const { code } = transformSync(CLIENT, { loader: 'ts', format: 'esm' })
     const { use } = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as { readonly use: Use }
     expect(await use(createClient, api.url)).toEqual({

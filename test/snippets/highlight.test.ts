@@ -72,11 +72,11 @@ describe('highlighting', () => {
     )
   })
 
-  test.each(LANGUAGES)('shows exactly the given code, however hostile, as %s', async (language) => {
+  test.each(LANGUAGES)('shows hostile code unchanged as %s', async (language) => {
     for (const code of HOSTILE) expect(textOf(await highlight(code, language))).toBe(code)
   })
 
-  test('shows exactly the given code, for any language and text', async () => {
+  test('shows exactly the given code for any language and text', async () => {
     const code = fc.string({ unit: fc.constantFrom(...'<>&"\'/*#$`{}()[];:=\\ \n\ta1-_@!?é👩'), maxLength: 200 })
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...LANGUAGES, 'none'), code, async (language, text) => {
@@ -106,7 +106,7 @@ describe('highlighting code that a grammar is slow on', () => {
     expect(turns).toBeGreaterThan(3)
   })
 
-  test('highlights the code after it', async () => {
+  test('does not prevent highlighting of the next code', async () => {
     const guarded = createHighlighter({ maxBytes: MEGABYTE, deadline: 1_000, patience: 60_000 })
     const [slow, next] = await Promise.all([guarded('$'.repeat(20_000), 'java'), guarded('def f(): pass', 'python')])
     expect(slow).toBe('$'.repeat(20_000))
@@ -114,14 +114,14 @@ describe('highlighting code that a grammar is slow on', () => {
   })
 
   // One after the other, each until its deadline, they would outlast the time for a test.
-  test('does not delay others behind many of its kind', async () => {
+  test('gives up early if much other code is waiting', async () => {
     const guarded = createHighlighter({ maxBytes: MEGABYTE, deadline: 1_000, patience: 100 })
     const codes = Array.from({ length: 100 }, (_, number) => '$'.repeat(20_000) + number)
     const pages = await Promise.all(codes.map((code) => guarded(code, 'java')))
     expect(pages).toEqual(codes)
   }, 60_000)
 
-  test('remembers it as slow', async () => {
+  test('is not repeated for code that was slow', async () => {
     const guarded = createHighlighter({ maxBytes: MEGABYTE, deadline: 1_000 })
     const code = '$'.repeat(20_000)
     for (let request = 1; request <= 100; request += 1) expect(await guarded(code, 'java')).toBe(code)

@@ -53,7 +53,7 @@ const fill = (rows: number) =>
 
 /** Bodies that are not the input of a snippet, and what is said of their fields. */
 const INVALID: readonly (readonly [name: string, body: unknown, errors: Readonly<Record<string, string>>])[] = [
-  ['nothing in it', {}, { title: 'Title is required', code: 'Code is required', language: 'Language is required' }],
+  ['an empty object', {}, { title: 'Title is required', code: 'Code is required', language: 'Language is required' }],
   ['an empty title', { ...VALID, title: '' }, { title: BETWEEN.title }],
   ['a title of 101 characters', { ...VALID, title: 'x'.repeat(101) }, { title: BETWEEN.title }],
   ['a title of 101 emoji', { ...VALID, title: '😀'.repeat(101) }, { title: BETWEEN.title }],
@@ -71,14 +71,14 @@ const BYTES = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.
 /** Bodies that do not parse into an object. */
 const UNREADABLE: readonly (readonly [name: string, body: Uint8Array<ArrayBuffer>, type: string])[] = [
   ['malformed JSON', BYTES('{"title": '), 'application/json'],
-  ['no bytes', BYTES(''), 'application/json'],
+  ['an empty body', BYTES(''), 'application/json'],
   ['a list', BYTES('[]'), 'application/json'],
   ['null', BYTES('null'), 'application/json'],
   ['invalid UTF-8', BYTES('{"title":"\xff","code":"c","language":"l"}'), 'application/json'],
   ['a repeated key', BYTES('{"title":"a","title":"b","code":"c","language":"l"}'), 'application/json'],
   ['text/plain', BYTES(JSON.stringify(VALID)), 'text/plain'],
-  ['a form', BYTES('title=a&code=b&language=c'), 'application/x-www-form-urlencoded'],
-  ['another encoding of text', BYTES(JSON.stringify(VALID)), 'application/json; charset=latin1'],
+  ['form data', BYTES('title=a&code=b&language=c'), 'application/x-www-form-urlencoded'],
+  ['another charset', BYTES(JSON.stringify(VALID)), 'application/json; charset=latin1'],
 ]
 
 describe('snippets-list', () => {
@@ -99,7 +99,7 @@ describe('snippets-list', () => {
     expect(titles).toEqual(Array.from({ length: 1_203 }, (_, index) => `t${index + 1}`))
   })
 
-  test('lets other requests through meanwhile', async () => {
+  test('does not block other requests', async () => {
     await fill(3_000)
     const order: string[] = []
     const all = ask('GET', PATH).then(() => order.push('list'))
@@ -155,10 +155,10 @@ describe('snippets-create', () => {
   })
 
   test.each([
-    ['the longest', { title: 'x'.repeat(100), code: 'y'.repeat(10_000), language: 'z'.repeat(50) }],
-    ['the longest in emoji', { title: '😀'.repeat(100), code: '😀'.repeat(10_000), language: '😀'.repeat(50) }],
+    ['the longest values', { title: 'x'.repeat(100), code: 'y'.repeat(10_000), language: 'z'.repeat(50) }],
+    ['the longest values in emoji', { title: '😀'.repeat(100), code: '😀'.repeat(10_000), language: '😀'.repeat(50) }],
     ['spaces', { title: ' ', code: '\n', language: ' ' }],
-    ['names of prototypes', { title: '__proto__', code: 'constructor', language: '__proto__' }],
+    ['names of prototype members', { title: '__proto__', code: 'constructor', language: '__proto__' }],
     ['SQL', { title: "'; drop table snippets;--", code: "'", language: '"' }],
   ])('stores %s unchanged', async (_name, fields) => {
     expect(await create(fields)).toMatchObject(fields)

@@ -23,7 +23,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/statements/list-statements.ts',
     search: "size === undefined ? '' : ` limit ${size} + 1`",
     replace: "''",
-    caughtBy: { file: 'test/db/no-statement-surprises', test: 'rows, and one more than it shows', database: 'local' },
+    caughtBy: { file: 'test/db/no-statement-surprises', test: 'rows, one more than it shows', database: 'local' },
   },
   {
     name: 'a write with an unknown outcome is retried',
@@ -177,7 +177,7 @@ export const BUGS: readonly PlantedBug[] = [
     search: `    if (parent && queue.held > 0) return false
 `,
     replace: '',
-    caughtBy: { file: 'test/db/fair-shares', test: 'a row that stays locked', database: 'local' },
+    caughtBy: { file: 'test/db/fair-shares', test: 'for a locked row', database: 'local' },
   },
   {
     name: 'prepared statements outlive a change of their columns',
@@ -263,7 +263,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/migrations/introspect/adopt.ts',
     search: "if (!isMade({ ...sides, files: up }, object)) return 'a migration cannot say what it is'",
     replace: 'isMade({ ...sides, files: up }, object)',
-    caughtBy: { file: 'test/migrations/adopted-objects', test: 'a column that a function computes', database: 'local' },
+    caughtBy: { file: 'test/migrations/adopted-objects', test: 'a generated column', database: 'local' },
   },
   {
     name: 'reverting an adoption drops the adopted object',
@@ -271,7 +271,7 @@ export const BUGS: readonly PlantedBug[] = [
     search: "return part === 'up' ? losses : [...losses, ...adoptedIn(files, losses)]",
     replace: `adoptedIn(files, part === 'up' ? [] : losses)
   return losses`,
-    caughtBy: { file: 'test/migrations/adopted-objects', test: 'reverting drops it only', database: 'local' },
+    caughtBy: { file: 'test/migrations/adopted-objects', test: 'reverting an adoption drops', database: 'local' },
   },
   {
     name: 'hand-made constraints count as constraints of the configuration',
@@ -420,7 +420,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/migrations/introspect/undone.ts',
     search: 'if (undoing.length === 0) return',
     replace: 'if (undoing.length >= 0) return',
-    caughtBy: { file: 'test/migrations/adopted-objects', test: 'another default', database: 'local' },
+    caughtBy: { file: 'test/migrations/adopted-objects', test: 'a different default', database: 'local' },
   },
   {
     name: 'the last of two duplicate keys in a filter wins',
@@ -436,7 +436,7 @@ export const BUGS: readonly PlantedBug[] = [
     replace: "if (detail === '') return problem({",
     caughtBy: {
       file: 'test/db/messages-of-constraints',
-      test: 'is answered with the message of the model',
+      test: 'gets the message of the model',
       database: 'local',
     },
   },

@@ -121,7 +121,7 @@ describe('knex in a request', () => {
     ])
   })
 
-  test('takes and gives the values of stores', async () => {
+  test('takes and returns the values of stores', async () => {
     const store = await valueOf(({ knex }) => knex('books').where({ id: 1 }).first())
     expect(store).toEqual({
       id: 1n,
@@ -155,7 +155,7 @@ describe('knex in a request', () => {
     })
   })
 
-  test('reads by one statement, and changes in a transaction of its own', async () => {
+  test('reads with one statement, and writes in its own transaction', async () => {
     await valueOf(({ knex }) => knex('books').select('id').orderBy('id'))
     expect(sent.map(({ text }) => text)).toEqual(['select "id" from "books" order by "id" asc'])
     expect(await valueOf(({ knex }) => knex('books').where('pages', '>', 10).update({ available: false }))).toBe(2)
@@ -233,7 +233,7 @@ describe('a transaction', () => {
     expect(await titles()).toHaveLength(3)
   })
 
-  test('takes a query that is not awaited along, or fails with it', async () => {
+  test('includes a query that is not awaited, or fails with it', async () => {
     await valueOf(({ transaction }) =>
       transaction(
         async ({ knex }) =>
@@ -246,7 +246,7 @@ describe('a transaction', () => {
     expect(names.rows).toHaveLength(1)
   })
 
-  test('takes no query after its end', async () => {
+  test('rejects queries after its end', async () => {
     const late = valueOf(async ({ transaction }) => {
       const { knex, models } = await transaction((inside) => Promise.resolve(inside))
       await expect(models.book.query()).rejects.toThrow('after the end of its transaction')
@@ -255,7 +255,7 @@ describe('a transaction', () => {
     await expect(late).rejects.toThrow('a statement was sent after the end of its transaction')
   })
 
-  test('does not go on after a swallowed failure', async () => {
+  test('does not continue after a swallowed failure', async () => {
     const { status, text } = await run(({ transaction }) =>
       transaction(async ({ knex }) => {
         await knex('authors')
@@ -267,14 +267,14 @@ describe('a transaction', () => {
   })
 
   test.each<readonly [string, (context: Context) => unknown]>([
-    ['a transaction of knex', ({ knex }) => knex.transaction(async (trx) => trx('books').del())],
-    ['a transaction of knex without a function', ({ knex }) => knex.transaction()],
-    ['a transaction of objection', ({ models }) => models.book.transaction(async () => {})],
+    ['a knex transaction', ({ knex }) => knex.transaction(async (trx) => trx('books').del())],
+    ['a knex transaction without a callback', ({ knex }) => knex.transaction()],
+    ['an objection transaction', ({ models }) => models.book.transaction(async () => {})],
     ['a batch insert', ({ knex }) => knex.batchInsert('authors', [{ name: 'x' }])],
     ['begin', ({ knex }) => knex.raw('begin')],
-    ['commit behind a comment', ({ knex }) => knex.raw('/* ; */ -- x\n commit')],
+    ['commit after a comment', ({ knex }) => knex.raw('/* ; */ -- x\n commit')],
     ['savepoint', ({ knex }) => knex.raw('savepoint a')],
-  ])('is begun and ended by the framework alone, not by %s', async (_what, next) => {
+  ])('is begun and ended only by the framework, not by %s', async (_what, next) => {
     for (const where of [next, (context: Context) => context.transaction(async (inside) => next(inside))]) {
       await expect(valueOf(async (context) => where(context))).rejects.toThrow('context.transaction')
     }
@@ -286,11 +286,11 @@ describe('a transaction', () => {
     ['create table t (a int)', 'migration'],
     ['copy books from stdin', 'only statements about rows'],
     ['listen x', 'only statements about rows'],
-  ])('of a connection that others share takes no `%s`', async (text, advice) => {
+  ])('rejects `%s`, because the connection is shared', async (text, advice) => {
     await expect(valueOf(({ knex }) => knex.raw(text).then(String))).rejects.toThrow(advice)
   })
 
-  test('takes one statement at a time, so that none hides behind another', async () => {
+  test('accepts only one statement per query', async () => {
     const failed = valueOf(({ knex }) => knex.raw('select 1; delete from books').then(String))
     await expect(failed).rejects.toThrow('cannot insert multiple commands into a prepared statement')
     expect(await titles()).toHaveLength(3)
@@ -300,9 +300,9 @@ describe('a transaction', () => {
 describe('a stream', () => {
   test.each<readonly [string, (context: Context) => unknown]>([
     ['of rows', ({ knex }) => knex('books').stream()],
-    ['into another', ({ knex }) => knex('books').pipe(process.stderr)],
+    ['piped into another', ({ knex }) => knex('books').pipe(process.stderr)],
     ['of a raw query', ({ knex }) => knex.raw('select 1').stream()],
-  ])('%s is refused at once, with what to do instead', async (_what, next) => {
+  ])('%s is rejected immediately, with an alternative', async (_what, next) => {
     await expect(valueOf(async (context) => next(context))).rejects.toThrow('`batches` of a store')
   })
 })
@@ -310,7 +310,7 @@ describe('a stream', () => {
 describe('errors of the database', () => {
   test.each<readonly [string, Work, number, object]>([
     [
-      'a taken name',
+      'a duplicate name',
       ({ knex }) => knex('authors').insert({ name: 'Ann' }),
       409,
       { detail: 'Name is taken by another record', errors: { name: 'Name is taken by another record' } },
@@ -328,18 +328,18 @@ describe('errors of the database', () => {
       { errors: { pages: 'Pages is not valid' } },
     ],
     [
-      'a record that others refer to',
+      'a record that others reference',
       ({ models }) => models.author.query().deleteById(1),
       409,
       { detail: 'A record of book still refers to it, by author' },
     ],
     [
-      'a missing value',
+      'a missing required value',
       ({ knex }) => knex('books').insert({ title: null }),
       400,
       { errors: { title: 'Title is required' } },
     ],
-  ])('%s is the problem of a generated operation', async (_what, next, status, body) => {
+  ])('%s gives the problem of a generated operation', async (_what, next, status, body) => {
     const answer = await run(next)
     expect(answer.status).toBe(status)
     expect(JSON.parse(answer.text)).toMatchObject(body)
@@ -349,7 +349,7 @@ describe('errors of the database', () => {
     expect(await titles()).toHaveLength(3)
   })
 
-  test('an unknown table or column, and a value of another type in a query, are bugs of the plugin', async () => {
+  test('an unknown table or column, or a value of another type in a query, is a bug of the plugin', async () => {
     for (const next of [
       ({ knex }: Context) => knex('bokks'),
       ({ models }: Context) => models.book.query().where('titel', 'x'),
@@ -362,7 +362,7 @@ describe('errors of the database', () => {
     expect(api.logged.findLast(({ event }) => event === 'failure')).toMatchObject({ type: 'internal' })
   })
 
-  test('are errors of ours, without statements and values in their messages', async () => {
+  test('are converted, without statements and values in their messages', async () => {
     const failed: unknown = await valueOf(({ knex }) =>
       knex('authors')
         .insert({ name: 'Ann' })
@@ -374,7 +374,7 @@ describe('errors of the database', () => {
 })
 
 describe('models', () => {
-  test('fetch relations, also where a column has the name of one', async () => {
+  test('fetch relations, even if a column has the same name', async () => {
     const books = await valueOf(({ models }) =>
       models.book.query().orderBy('id').withGraphFetched('[author, author_id_record, sequel_to.author]'),
     )
@@ -386,7 +386,7 @@ describe('models', () => {
     expect(sent).toHaveLength(5)
   })
 
-  test('fetch relations of a thousand records by as many statements as of one', async () => {
+  test('fetch relations of a thousand records with as many statements as of one', async () => {
     const text = `insert into books (title, author_id) select 'Many ' || n, 1 + n % 2 from generate_series(1, 1000) n`
     await database.query({ text, values: [] })
     const books = await valueOf<readonly { readonly author_id: number; readonly author: { readonly id: number } }[]>(
@@ -397,7 +397,7 @@ describe('models', () => {
     expect(sent).toHaveLength(2)
   })
 
-  test('join relations, without asking for the columns of tables', async () => {
+  test('join relations without querying the columns of tables', async () => {
     const books = await valueOf(({ models }) => models.book.query().withGraphJoined('author').orderBy('books.id'))
     expect(books).toMatchObject([{ author: { name: 'Ann' } }, { author: null }, { author: { name: 'Ann' } }])
     expect(sent).toHaveLength(1)
@@ -440,8 +440,8 @@ describe('models', () => {
   })
 })
 
-describe('a request that has been answered', () => {
-  test('changes nothing any more after its deadline', async () => {
+describe('a request after its response', () => {
+  test('changes nothing after its deadline', async () => {
     const ended: unknown[] = []
     const next: Work = async ({ knex, models }) => {
       await delay(1_300)
@@ -458,7 +458,7 @@ describe('a request that has been answered', () => {
     expect(await titles()).toHaveLength(3)
   })
 
-  test('still ends a change that its handler did not wait for', async () => {
+  test('completes a change that its handler did not await', async () => {
     let ended: Promise<unknown> | undefined
     const { status } = await run(({ knex }) => {
       ended = knex('authors').insert({ name: 'Unawaited' }).then(String)
@@ -469,7 +469,7 @@ describe('a request that has been answered', () => {
   })
 })
 
-describeOnServer('a query that does not end', () => {
+describeOnServer('a query that does not finish', () => {
   const HEAVY = 'select count(*) from generate_series(1, 100000) a, generate_series(1, 1000000) b'
   const active = async (word: string): Promise<number> => {
     const text = `select from pg_stat_activity where state = 'active' and query like '%${word}%' and pid <> pg_backend_pid()`
@@ -485,7 +485,7 @@ describeOnServer('a query that does not end', () => {
       ({ transaction }) => transaction(({ knex }) => knex.raw('select pg_sleep(4)')),
       'pg_sleep',
     ],
-  ])('is cancelled at the server with its request, and named in the log: %s', async (_what, next, word) => {
+  ])('is cancelled on the server with its request, and named in the log: %s', async (_what, next, word) => {
     let failure: unknown
     const { status } = await run(async (context) => {
       try {
@@ -503,7 +503,7 @@ describeOnServer('a query that does not end', () => {
     expect(entry).toMatchObject({ type: 'timeout', statement: expect.stringContaining(word) })
   })
 
-  test('leaves connections in order for others', async () => {
+  test('leaves connections usable for others', async () => {
     await Promise.all(Array.from({ length: 5 }, () => run(({ knex }) => knex.raw(HEAVY))))
     for (let at = 0; at < 30; at++) expect((await run(({ knex }) => knex('books').count())).status).toBe(200)
   })
@@ -519,7 +519,7 @@ onServer('a query outside of a transaction does not see what is not committed (n
   expect(seen).toEqual([3, 2])
 })
 
-test('a task after the commit has queries of its own', async () => {
+test('an after-commit task has its own queries', async () => {
   const seen = await new Promise((resolve) => {
     void run(({ transaction }) =>
       transaction(async (inside) =>
@@ -533,7 +533,7 @@ test('a task after the commit has queries of its own', async () => {
   expect(seen).toBe(3)
 })
 
-test('a database that is away is a 503, without a word of SQL', async () => {
+test('an unavailable database is a 503 that contains no SQL', async () => {
   const away = await openTestDatabase()
   const unavailable = await startApi(YAML, { database: away, plugin, judge: false })
   await away.close()
@@ -548,12 +548,12 @@ test('a database that is away is a 503, without a word of SQL', async () => {
   await unavailable.close()
 })
 
-test('a plugin that still calls `context.graph` is told what to write', async () => {
+test('calling `context.graph` fails with the replacement to use', async () => {
   const graph = (context: Context) => (context as unknown as { graph(): Promise<unknown> }).graph()
   await expect(valueOf(graph)).rejects.toThrow('`context.graph` was removed; write `context.models.book.query()')
 })
 
-test('a request without queries makes no knex', async () => {
+test('a request without queries creates no knex instance', async () => {
   const { status } = await run((context) => {
     const copy = { ...context }
     expect(Object.keys(copy)).not.toContain('knex')

@@ -108,11 +108,7 @@ describe('a model in a request with a scope', () => {
     ],
     ['a record by its id', ({ models }) => models.book.query().findById(4), undefined],
     ['a count', ({ models }) => models.book.query().resultSize(), 3],
-    [
-      'conditions with or',
-      ({ models }) => models.book.query().where('id', 1).orWhere('id', 4).select('id'),
-      [{ id: 1 }],
-    ],
+    ['OR conditions', ({ models }) => models.book.query().where('id', 1).orWhere('id', 4).select('id'), [{ id: 1 }]],
     ['a raw condition', ({ models }) => models.book.query().whereRaw('id = 1 or true').resultSize(), 3],
     [
       'groups',
@@ -157,7 +153,7 @@ describe('a model in a request with a scope', () => {
       [{ id: 1 }],
     ],
     [
-      'a subquery of knex in it',
+      'a knex subquery',
       ({ models }) =>
         models.loan
           .query()
@@ -189,13 +185,13 @@ describe('a model in a request with a scope', () => {
     ],
     ['an alias', ({ models }) => models.book.query().alias('b').where('b.id', '>', 2).select('b.id'), [{ id: 3 }]],
     [
-      'a table in a raw part',
+      'a table in a raw fragment',
       ({ models }) => models.loan.query().select(models.loan.raw('(select count(*) from books) n')).limit(1),
       [{ n: 3n }],
     ],
     ['its own knex', ({ models }) => models.book.knex()('books').count({ n: '*' }).first(), { n: 3n }],
     ['a page', ({ models }) => models.book.query().orderBy('id').page(0, 1), { total: 3, results: [{ id: 1 }] }],
-  ])('reads the rows of the scope alone: %s', async (_what, next, expected) => {
+  ])('reads only the rows of the scope: %s', async (_what, next, expected) => {
     for (const where of [next, (context: Context) => context.transaction((inside) => next(inside))]) {
       const found = await run(where)
       if (typeof expected === 'object') expect(found).toMatchObject(expected as object)
@@ -242,7 +238,7 @@ describe('a model in a request with a scope', () => {
         models.loan.query().select(models.loan.raw("query_to_xml('select * from books', true, true, '')")),
       'it calls the function `query_to_xml`',
     ],
-  ])('refuses a query that cannot be limited: %s', async (_what, next, message) => {
+  ])('rejects a query that cannot be scoped: %s', async (_what, next, message) => {
     await expect(run(next)).rejects.toThrow(`the query of a model cannot be limited to the scope of the request: `)
     await expect(run(next)).rejects.toThrow(message)
     expect((await database.query({ text: 'select from books', values: [] })).count).toBe(5)
@@ -253,7 +249,7 @@ describe('a model in a request with a scope', () => {
     expect(await run(({ knex }) => knex('books').count({ n: '*' }).first(), {})).toEqual({ n: 5n })
   })
 
-  test('obeys a scope that is set after it was taken', async () => {
+  test('obeys a scope that is set after it was obtained', async () => {
     const found = await run(async (context) => {
       const { models, knex } = context
       const before = await models.book.query().resultSize()
@@ -264,7 +260,7 @@ describe('a model in a request with a scope', () => {
     expect(found).toEqual([5, 2])
   })
 
-  test('obeys the scope in tasks after the commit', async () => {
+  test('obeys the scope in after-commit tasks', async () => {
     const found = await new Promise((resolve) => {
       void run((context) =>
         context.transaction(async (inside) =>
@@ -283,21 +279,21 @@ describe('knex in a request with a scope', () => {
     ['a change', ({ knex }) => knex('books').del()],
     ['a query in a transaction', ({ transaction }) => transaction(({ knex }) => knex('books'))],
     ['a query of another table', ({ knex }) => knex('loans')],
-  ])('is refused: %s', async (_what, next) => {
+  ])('is rejected: %s', async (_what, next) => {
     await expect(run(next)).rejects.toThrow(
       '`knex` is not limited to the scope of this request; use `context.models` or `context.store`, or `context.unscopedKnex`',
     )
     expect((await database.query({ text: 'select from books', values: [] })).count).toBe(5)
   })
 
-  test('is permitted where the plugin says so', async () => {
+  test('is allowed if the plugin opts in', async () => {
     expect(await run(({ unscopedKnex }) => unscopedKnex('books').count({ n: '*' }).first())).toEqual({ n: 5n })
     expect(
       await run(({ transaction }) => transaction(({ unscopedKnex }) => unscopedKnex('books').where({ id: 5 }).del())),
     ).toBe(1)
   })
 
-  test('is no secret to a client: the refusal is in the log', async () => {
+  test('is rejected with a 500 that does not mention scopes, and the log explains it', async () => {
     work = ({ knex }) => knex('books')
     const response = await api.fetch('/run/', { method: 'POST', headers: { 'x-tenant': '7' } })
     expect([response.status, await response.text()]).toEqual([500, expect.not.stringContaining('scope')])
