@@ -53,7 +53,7 @@ const FALSE_FRIENDS: ReadonlyMap<string, readonly string[]> = new Map(
     number: ['integer', 'decimal', 'float'],
     double: ['float', 'decimal'],
     numeric: ['decimal'],
-    datetime: ['timestamp'],
+    datetime: ['timestamp', 'local_timestamp'],
     timestamptz: ['timestamp'],
     bool: ['boolean'],
     enum: ['choice', 'choices'],

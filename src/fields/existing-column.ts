@@ -38,6 +38,8 @@ export interface ColumnForm {
   readonly expresses: readonly (keyof Limits)[]
   /** The options of the field; undefined when the field needs a limit that the column does not have. */
   options(limits: Limits): Readonly<Record<string, Json>> | undefined
+  /** The effect of a default that calls a function, where programs differ. */
+  readonly callRemark?: string
   /** The JSON form of a default, which is the same for all spellings of one value; undefined when a file cannot contain it. */
   literal?(text: string): Json | undefined
 }

@@ -1,12 +1,13 @@
-const SPELLING = /^(\d{4,7})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.\d{1,6})?\+00)?( BC)?$/
+const SPELLING = /^(\d{4,7})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.\d{1,6})?(\+00)?)?( BC)?$/
 
 /** The earliest year before Christ that PostgreSQL has from its first day on, and the last years of its types. */
 const FIRST = 4713
-const LAST = { date: 5_874_897, timestamp: 294_276 } as const
+const LAST = { date: 5_874_897, timestamp: 294_276, timestamptz: 294_276 } as const
 
 /** What bodies can have, by the type of the column. */
 const SHOWN = {
   date: ['0001-01-01', '9999-12-31'],
+  timestamp: ['0001-01-01T00:00:00', '9999-12-31T23:59:59.999999'],
   timestamptz: ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999999Z'],
 } as const
 
@@ -25,8 +26,8 @@ export const shownWithin = (column: string, type: keyof typeof SHOWN, shown: str
  */
 export const isForeignTime = (text: string, type: keyof typeof LAST): boolean => {
   if (text === 'infinity' || text === '-infinity') return true
-  const [, years = '', month, day, hours, minutes, seconds, bc] = SPELLING.exec(text) ?? []
-  if ((hours !== undefined) !== (type === 'timestamp')) return false
+  const [, years = '', month, day, hours, minutes, seconds, offset, bc] = SPELLING.exec(text) ?? []
+  if ((hours === undefined) !== (type === 'date') || (offset !== undefined) !== (type === 'timestamptz')) return false
   const year = Number(years)
   const inRange = bc === undefined ? year > 9999 && year <= LAST[type] : year > 0 && year <= FIRST
   if (!inRange || (years.length > 4 && years.startsWith('0'))) return false

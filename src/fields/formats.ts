@@ -26,6 +26,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   'storable-text': format(isStorable),
   date: format(isDate),
   'date-time': format((text) => utcTimestamp(text) !== undefined),
+  'local-date-time': format((text) => utcTimestamp(`${text}Z`) !== undefined),
   decimal: format((text) => DECIMAL.test(text)),
   uuid: format((text) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)),
 }

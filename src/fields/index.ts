@@ -8,6 +8,7 @@ import type { FieldType } from './field-type.js'
 import { float } from './float.js'
 import { integer } from './integer.js'
 import { json } from './json.js'
+import { localTimestamp } from './local-timestamp.js'
 import { belongsTo } from './relation.js'
 import { string } from './string.js'
 import { text } from './text.js'
@@ -30,6 +31,7 @@ export const FIELD_TYPES: readonly FieldType[] = [
   date,
   time,
   timestamp,
+  localTimestamp,
   uuid,
   choice,
   json,

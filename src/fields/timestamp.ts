@@ -44,7 +44,7 @@ export const timestamp: FieldType<string> = {
     /^timestamp(?:\(6\))? with time zone$/.test(type) ? { expresses: [], options: () => ({}) } : undefined,
   serves: ({ type }) => type === 'timestamp(6) with time zone',
   samples: {
-    columns: /^timestamp/,
+    columns: /^timestamp.*with time/,
     texts: ['2026-11-21T10:00:00Z', '2024-02-29T00:00:00Z', '1999-12-31T23:59:59.999999Z'],
   },
   functions: { now: 'now()' },
@@ -62,7 +62,7 @@ export const timestamp: FieldType<string> = {
   select: (column) =>
     shownWithin(column, 'timestamptz', `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`),
   read: (text) => text,
-  parse: (text) => utcTimestamp(text) ?? (isForeignTime(text, 'timestamp') ? text : undefined),
+  parse: (text) => utcTimestamp(text) ?? (isForeignTime(text, 'timestamptz') ? text : undefined),
   fromJson(json) {
     const value = utcTimestamp(String(json))
     if (value === undefined) throw new Error(`not a timestamp: ${String(json)}`)

@@ -10,6 +10,7 @@ models:
     fields:
       id: { type: bigint, primary_key: true }
       at: { type: timestamp }
+      local: { type: local_timestamp }
       day: { type: date }
       opens: { type: time }
       weight: { type: float }
@@ -18,8 +19,8 @@ resources:
   event:
     model: event
     path: /events/
-    filterable: { at: [exact, lt], day: [exact, in], opens: [exact, gte], weight: [exact, lte], price: [exact, in] }
-    orderable: [at, day, opens, weight, price]
+    filterable: { at: [exact, lt], local: [exact, lt], day: [exact, in], opens: [exact, gte], weight: [exact, lte], price: [exact, in] }
+    orderable: [at, local, day, opens, weight, price]
     pagination: { style: cursor, page_size: 1, count: none }
 `
 
@@ -33,6 +34,16 @@ const VALUES = {
     ['9999-12-31 23:59:59.999999+00', '9999-12-31T23:59:59.999999Z'],
     ['10000-01-01 00:00:00+00', '10000-01-01 00:00:00+00'],
     ['294276-12-31 23:59:59.5+00', '294276-12-31 23:59:59.5+00'],
+    ['infinity', 'infinity'],
+  ],
+  local: [
+    ['-infinity', '-infinity'],
+    ['4713-01-01 00:00:00 BC', '4713-01-01 00:00:00 BC'],
+    ['0001-12-31 23:59:59.999999 BC', '0001-12-31 23:59:59.999999 BC'],
+    ['0001-01-01 00:00:00', '0001-01-01T00:00:00.000000'],
+    ['9999-12-31 23:59:59.999999', '9999-12-31T23:59:59.999999'],
+    ['10000-01-01 00:00:00', '10000-01-01 00:00:00'],
+    ['294276-12-31 23:59:59.5', '294276-12-31 23:59:59.5'],
     ['infinity', 'infinity'],
   ],
   day: [
@@ -84,7 +95,7 @@ beforeAll(async () => {
   api = await startApi(YAML, { judge: false })
   const rows = VALUES.at.map((_, row) => `(${FIELDS.map((field) => `'${VALUES[field][row]?.[0]}'`).join(', ')})`)
   await api.database.query({
-    text: `insert into events (at, day, opens, weight, price) values ${rows.join(', ')}`,
+    text: `insert into events (${FIELDS.join(', ')}) values ${rows.join(', ')}`,
     values: [],
   })
 })

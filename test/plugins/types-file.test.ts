@@ -19,6 +19,7 @@ const FIELDS: Readonly<Record<string, readonly [declared: string, record: string
   date: ['unique: false', 'string'],
   time: ['unique: false', 'string'],
   timestamp: ['unique: false', 'string'],
+  local_timestamp: ['precision: 3', 'string'],
   uuid: ['unique: false', 'string'],
   choice: [`choices: [out, "it's"]`, `"out" | "it's"`],
   json: ['unique: false', 'JsonText', 'Json | JsonText'],

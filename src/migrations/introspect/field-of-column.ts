@@ -1,3 +1,4 @@
+import { formOf } from '../../fields/columns.js'
 import type { Limits } from '../../fields/existing-column.js'
 import type { CatalogColumn, CatalogConstraint, CatalogTable } from './catalog.js'
 import { type TypeWords, type Words, wordsForDefault, wordsForType } from './column-words.js'
@@ -87,5 +88,7 @@ function defaultWords(column: CatalogColumn, words: Words): Pick<ChosenField, 'w
   const choices = words.find(([key]) => key === 'choices')?.[1]
   const isFitting = found?.every(([, value]) => !Array.isArray(choices) || choices.includes(value))
   if (!found || !isFitting) return { words: [], left: [`its default stays as it is: ${column.default}`] }
-  return { words: found, left: [] }
+  const remark = formOf(column)?.form.callRemark
+  const isCall = found.some(([, value]) => typeof value === 'object')
+  return { words: found, left: remark !== undefined && isCall ? [`its default ${column.default} ${remark}`] : [] }
 }

@@ -78,6 +78,12 @@ const RULES: readonly Find[] = [
       ? { using: `${column}::timestamp at time zone 'UTC'` }
       : undefined,
   (column, from, to) => {
+    const names = [from.name, to.name].toSorted().join()
+    const isExact = to.sizes.length === 0 || to.sizes.join() === from.sizes.join()
+    if (names !== 'timestamp with time zone,timestamp without time zone' || !isExact) return undefined
+    return { using: `${column} at time zone 'UTC'` }
+  },
+  (column, from, to) => {
     if (from.name !== 'timestamp with time zone' || to.name !== 'date') return undefined
     const local = `${column} at time zone 'UTC'`
     return { using: `(${local})::date`, misfit: { where: `${local} <> (${local})::date`, says: 'have a time of day' } }
