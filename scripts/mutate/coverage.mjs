@@ -8,7 +8,7 @@ import { runWork } from './jest.mjs'
  * it, so more survive.
  */
 const NOT_ASKED =
-  /^(admin-port|architecture|cli-|completion|consent|database-|db-|deploy|diff-empty|docs-commands|drop-|embedded-first|existing-database|faulted-|field-conformance|foreign-tables|highlight|indexes-built|introspect-|json-gate|killed-|launcher|linearizability|migrate-(files|measure|run|typescript|verify)|new-project|package|plan-|reload|rename-|round-trip|serve-|settings|two-migrators)/
+  /^(admin-port|architecture|cli-|completion|consent|database-|db-|deploy|diff-empty|docs-commands|drops-|embedded-first|existing-database|faulted-|field-conformance|highlight|indexes-built|introspect-|json-bodies|killed-|launcher|linearizability|migrate-(files|measure|run|typescript|verify)|new-project|package|plan-|reload|rename-|migration-round|serve-|settings|concurrent-migrators|unmanaged-tables|pipelined-statements)/
 /** A file that takes longer to load and run, in seconds, judges nothing. */
 const SLOW = 45
 

@@ -24,11 +24,11 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   'cli/cli-serve-drain': ['still accepts requests for the drain delay'],
   'cli/cli-serve-workers': ['finishes the requests in progress in every worker before it stops'],
   'http/http-protocol': ['are rejected in the format of their path'],
-  'http/json-gate': ['is RFC 8259', 'agrees with JSON.parse about every value'],
+  'http/json-bodies': ['is RFC 8259', 'agrees with JSON.parse about every value'],
   'fields/body-values': ['does not repeat a rejected value'],
   'config/config-diagnostics': ['reports all of them at once, each with its line and column'],
   'config/config-mutations': ['are accepted, or rejected with positions inside the file'],
-  'migrations/drop-needs-its-name': ['is rejected before anything is applied'],
+  'migrations/drops-need-consent': ['is rejected before anything is applied'],
   'migrations/serve-destroys-nothing': [
     'does not start, names the losses, and applies nothing, not even the safe part',
   ],

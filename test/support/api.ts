@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import type { Plugin } from '../../src/index.js'
 import { createService, type Database, loadApplication } from '../../src/internal.js'
 import type { Limits } from '../../src/http/server/limits.js'
-import { type Judged, judgeAnswers } from './answers.js'
+import { type Judged, judgeAnswers } from './responses.js'
 import { ddlOf } from './config.js'
 import { openTestDatabase } from './database.js'
 

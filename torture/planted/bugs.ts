@@ -23,7 +23,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/statements/list-statements.ts',
     search: "size === undefined ? '' : ` limit ${size} + 1`",
     replace: "''",
-    caughtBy: { file: 'test/db/no-statement-surprises', test: 'rows, one more than it shows', database: 'local' },
+    caughtBy: { file: 'test/db/statements', test: 'rows, one more than it shows', database: 'local' },
   },
   {
     name: 'a write with an unknown outcome is retried',
@@ -89,7 +89,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/json-scanner.ts',
     search: 'if (cursor.depth > DEPTH)',
     replace: 'if (cursor.depth > 1e9)',
-    caughtBy: { file: 'test/http/json-gate', test: '40,000 levels', database: 'local' },
+    caughtBy: { file: 'test/http/json-bodies', test: '40,000 levels', database: 'local' },
   },
   {
     name: 'two processes may open one embedded database',
@@ -104,7 +104,7 @@ export const BUGS: readonly PlantedBug[] = [
     search: '  return !field.readOnly && !field.private',
     replace: '  return !field.readOnly',
     caughtBy: {
-      file: 'test/resource/second-application',
+      file: 'test/resource/library-application',
       test: 'cannot be written if they are private',
       database: 'local',
     },
@@ -144,7 +144,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/http/entity-tags.ts',
     search: `"([!#-~\\x80-\\xff]*)"[ \\t]*)?(,|$)`,
     replace: `"([!#-~\\x80-\\xff]*)")?[ \\t]*(,|$)`,
-    caughtBy: { file: 'test/http/linear-input', test: 'all take linear time', database: 'embedded' },
+    caughtBy: { file: 'test/http/linear-time-input', test: 'all take linear time', database: 'embedded' },
   },
   {
     name: 'all pipelined requests of a connection are processed at once',
@@ -177,7 +177,7 @@ export const BUGS: readonly PlantedBug[] = [
     search: `    if (parent && queue.held > 0) return false
 `,
     replace: '',
-    caughtBy: { file: 'test/db/fair-shares', test: 'for a locked row', database: 'local' },
+    caughtBy: { file: 'test/db/connection-sharing', test: 'for a locked row', database: 'local' },
   },
   {
     name: 'prepared statements outlive a change of their columns',
@@ -278,7 +278,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/migrations/plan/pair.ts',
     search: 'owns.unrecorded.has(constraint.name) &&',
     replace: 'owns !== undefined &&',
-    caughtBy: { file: 'test/migrations/made-by-hand', test: 'after a migration that states', database: 'local' },
+    caughtBy: { file: 'test/migrations/hand-made-objects', test: 'after a migration that states', database: 'local' },
   },
   {
     name: 'an embedded database opens without its extensions',
@@ -330,7 +330,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/pool/postgres.ts',
     search: "throw malformed(variable, 'it contains an @ after the host')",
     replace: 'throw malformed(variable, `it contains an @ after the host: ${path}`)',
-    caughtBy: { file: 'test/cli/no-url-is-shown', test: 'of them', database: 'local' },
+    caughtBy: { file: 'test/cli/malformed-urls', test: 'of them', database: 'local' },
   },
   {
     name: 'a statement is abandoned without being cancelled',
@@ -374,14 +374,14 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/http/hosts.ts',
     search: '? isLocalName(name) :',
     replace: '? isLocalName(name) || hosts.length === 0 :',
-    caughtBy: { file: 'test/http/other-sites', test: 'is rejected on loopback', database: 'local' },
+    caughtBy: { file: 'test/http/cross-site-requests', test: 'is rejected on loopback', database: 'local' },
   },
   {
     name: 'pages of other sites may write',
     file: 'src/http/origin-check.ts',
     search: "site === 'cross-site'",
     replace: "site === 'cross-sites'",
-    caughtBy: { file: 'test/http/other-sites', test: 'writes nothing', database: 'local' },
+    caughtBy: { file: 'test/http/cross-site-requests', test: 'writes nothing', database: 'local' },
   },
   {
     name: 'a body of many records has no limit',
@@ -435,7 +435,7 @@ export const BUGS: readonly PlantedBug[] = [
     search: 'if (detail !== undefined) return problem({',
     replace: "if (detail === '') return problem({",
     caughtBy: {
-      file: 'test/db/messages-of-constraints',
+      file: 'test/db/constraint-messages',
       test: 'gets the message of the model',
       database: 'local',
     },
@@ -446,7 +446,7 @@ export const BUGS: readonly PlantedBug[] = [
     search: "nulls === undefined ? descending : nulls === 'first'",
     replace: 'nulls === undefined ? descending : descending',
     caughtBy: {
-      file: 'test/resource/properties',
+      file: 'test/resource/generated-requests',
       test: 'contain each record once, by links and by numbers',
       database: 'embedded',
     },
@@ -456,7 +456,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/statements/page-rows.ts',
     search: "first?.nulls === undefined || limit === ''",
     replace: "first?.nulls === undefined || limit !== ''",
-    caughtBy: { file: 'test/resource/nulls-in-orders', test: 'is read from an ascending index', database: 'local' },
+    caughtBy: { file: 'test/resource/null-ordering', test: 'is read from an ascending index', database: 'local' },
   },
   {
     name: 'all clients together may pipeline without a limit',

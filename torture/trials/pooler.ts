@@ -20,7 +20,7 @@ interface Amount {
 /** Files of the suite, which needs databases of its own; tests that open sessions on purpose are not among them. */
 const SUITE = ['spec-set', 'list-parameters', 'body-values', 'page-cursors', 'counts.test', 'scoped-models'].concat([
   'json-merge-patch',
-  'second-application',
+  'library-application',
   'handlers-and-records',
   'data-round-trip',
   'long-links',

@@ -28,7 +28,7 @@ resources:
 `
 
 /** Stands before a database server, and hands on what it answers in pieces of so many bytes. */
-async function cutAnswers({ host, port }: pg.Client, size: number): Promise<Server> {
+async function fragmentResponses({ host, port }: pg.Client, size: number): Promise<Server> {
   const target = host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port }
   const server = createServer((client) => {
     client.setNoDelay(true)
@@ -54,7 +54,7 @@ async function handOn(client: Socket, bytes: Buffer, size: number): Promise<void
   }
 }
 
-describeOverNetwork.each([3, 7, 4_099])('where answers come in pieces of %i bytes', (size) => {
+describeOverNetwork.each([3, 7, 4_099])('if responses of the database arrive in fragments of %i bytes', (size) => {
   let admin: TestDatabase
   let proxy: Server
   let database: Database
@@ -64,7 +64,7 @@ describeOverNetwork.each([3, 7, 4_099])('where answers come in pieces of %i byte
       'create table book (id bigint generated always as identity primary key, title text unique, "text" text)',
     )
     const target = new pg.Client({ connectionString: admin.url })
-    proxy = await cutAnswers(target, size)
+    proxy = await fragmentResponses(target, size)
     const { port } = proxy.address() as AddressInfo
     const url = `postgres://${target.user}:${encodeURIComponent(target.password ?? '')}@127.0.0.1:${port}/${target.database}`
     database = await openDatabase({ url, directory: '' }, { DATABASE_POOL: '9' })
@@ -77,7 +77,7 @@ describeOverNetwork.each([3, 7, 4_099])('where answers come in pieces of %i byte
     await admin.close()
   })
 
-  test('lists, records and errors are the same whether they are sent in chunks or at once', async () => {
+  test('lists, records and errors are complete', async () => {
     const texts = [null, '', 'ä😀 "\\'.repeat(300), 'x'.repeat(9_000), '\u2028']
     const books = texts.map((text, index) => ({ id: index + 1, title: `book ${index}`, text }))
     const create = async (title: string, text: string | null) =>

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../support/api.js'
 
 // Requests, and their answers to the letter. SNIPPETCTL_DOCS=write writes them down anew; whoever does reads the difference.
-const FILE = resolve('test/fixtures/answers.txt')
+const FILE = resolve('test/fixtures/responses.txt')
 const BETWEEN = '\n========\n'
 const ANSWER = '\n--------\n'
 /** What every answer has, so that only another value is written down. */
