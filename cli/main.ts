@@ -107,7 +107,7 @@ interface Explained {
 const EXPECTED: readonly ((error: unknown) => Explained | undefined)[] = [
   (error) => (error instanceof Failure ? { messages: [error.message], help: error.help, code: error.code } : undefined),
   (error) => (error instanceof DatabaseRefused ? { messages: [error.message], help: error.help, code: 2 } : undefined),
-  (error) => (error instanceof MigrationError ? { messages: error.faults, help: error.help, code: 2 } : undefined),
+  (error) => (error instanceof MigrationError ? { messages: error.errors, help: error.help, code: 2 } : undefined),
 ]
 
 function unexpected({ debug }: CliContext, error: unknown): Explained {

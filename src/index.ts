@@ -84,9 +84,9 @@ export type { ProblemType } from './problem.js'
 /**
  * An error of one field of a body. The message is a whole sentence that begins with the field's label.
  * @example
- * const empty: Fault = { field: 'title', message: 'Title must not be empty' }
+ * const empty: FieldError = { field: 'title', message: 'Title must not be empty' }
  */
-export type { Fault } from './problem.js'
+export type { FieldError } from './problem.js'
 
 /**
  * Renders the body of every error below a path. Register it with `app.problems`.

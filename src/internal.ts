@@ -11,7 +11,7 @@ export type { AppSpec, ModelSpec } from './config/spec.js'
 export { article, nearest } from './config/words.js'
 export { dump, DUMP_FORMATS, type DumpFormatName } from './data/dump.js'
 export { DATA_FORMATS } from './data/file.js'
-export { type DataFault, UnreadableData } from './data/record.js'
+export { type DataError, UnreadableData } from './data/record.js'
 export { modelOf, seed, type SeedCounts, type Seeded } from './data/seed.js'
 export { copyRecords, CopyRefused } from './db/records/copy.js'
 export { restoreEmbedded } from './db/embedded/backup.js'
@@ -45,7 +45,12 @@ export { digestMadeRows } from './migrations/run/made-rows.js'
 export { lockMeaning, measureMigration } from './migrations/run/measure.js'
 export { planConcurrently } from './migrations/plan/plan-concurrently.js'
 export { describeNewer, type MigrationStatus, newerIn } from './migrations/files/journal.js'
-export { type Done as MigrationDone, migrateDown, migrateUp, migrationStatus } from './migrations/run/run.js'
+export {
+  type CompletedMigration as MigrationDone,
+  migrateDown,
+  migrateUp,
+  migrationStatus,
+} from './migrations/run/run.js'
 export type { Step as MigrationStep } from './migrations/files/steps.js'
 export type { MigrationFolder } from './migrations/files/files.js'
 export { differencesFromLater, schemaDifferences } from './migrations/drift/verify.js'

@@ -149,7 +149,7 @@ function scanItems(cursor: Cursor, most: number): readonly Item[] {
 }
 
 /** Explains why valid JSON violates the rules of `readJsonBody`; the text continues a sentence after its name. Undefined if it does not. */
-export function faultOfJson(text: string): string | undefined {
+export function errorOfJson(text: string): string | undefined {
   try {
     const cursor: Cursor = { text, at: 0, depth: 0, members: 0 }
     skipSpace(cursor)

@@ -33,28 +33,28 @@ export const PROBLEMS = {
 export type ProblemType = keyof typeof PROBLEMS
 
 /** An error of one field. `message` is a complete sentence that starts with the field's label. */
-export interface Fault {
+export interface FieldError {
   readonly field: string
   readonly message: string
 }
 
 interface ProblemParts {
-  readonly faults?: readonly Fault[]
+  readonly errors?: readonly FieldError[]
   readonly headers?: Readonly<Record<string, string>>
   readonly cause?: unknown
 }
 
 /**
- * A failed request. It may be thrown anywhere; only `http/server/reply.ts` turns it into a response. Clients see `detail` and `faults`; `cause`
+ * A failed request. It may be thrown anywhere; only `http/server/reply.ts` turns it into a response. Clients see `detail` and `errors`; `cause`
  * is only logged. It has no stack, unless it is a bug of ours: a rejected request is not a bug, and capturing the stack would cost more than
  * the rest of the rejection.
  */
 export class Problem extends Error {
   readonly type: ProblemType
-  readonly faults: readonly Fault[]
+  readonly errors: readonly FieldError[]
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(type: ProblemType, detail?: string, { faults = [], headers = {}, cause }: ProblemParts = {}) {
+  constructor(type: ProblemType, detail?: string, { errors = [], headers = {}, cause }: ProblemParts = {}) {
     // The compiler does not check plugins in JavaScript.
     if (!Object.hasOwn(PROBLEMS, type)) throw new TypeError(`no problem is of the type ${String(type)}`)
     const { stackTraceLimit } = Error
@@ -63,7 +63,7 @@ export class Problem extends Error {
     Error.stackTraceLimit = stackTraceLimit
     this.name = 'Problem'
     this.type = type
-    this.faults = faults
+    this.errors = errors
     this.headers = headers
   }
 

@@ -1,5 +1,5 @@
 import type { App } from './application.js'
-import { type Answers, compileAnswers } from './db/records/answers.js'
+import { type StoredResponses, compileStoredResponses } from './db/records/stored-responses.js'
 import { suggest } from './config/words.js'
 import type { Connection, Database } from './db/database.js'
 import { documentProjection, rowProjection } from './db/statements/projections.js'
@@ -160,8 +160,8 @@ function bindRecords(app: App, database: Database, { gate, statements, budget, l
   const { answers } = app.spec
   const models = new Map(app.resources.map(({ spec }) => [spec.name, spec.model]))
   const modelOf = (name: string) => models.get(name) ?? unknownResource(name, [...models.keys()])
-  const bindAnswers = answers && compileAnswers(answers)
-  const answersOn = (connection: Connection): Answers => {
+  const bindAnswers = answers && compileStoredResponses(answers)
+  const answersOn = (connection: Connection): StoredResponses => {
     if (!answers || !bindAnswers) throw new Error('no resource has `idempotency`, so responses cannot be stored')
     gate.admit(answers)
     return bindAnswers(connection)

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import {
   type AppSpec,
   DATA_FORMATS,
-  type DataFault,
+  type DataError,
   type Database,
   seed as load,
   type SeedCounts,
@@ -63,7 +63,7 @@ async function seed(context: CliContext, given: string, options: SeedOptions): P
   })
   if (options.json) printJson(context, seeded, options)
   else print(context, seeded, { ...options, shown })
-  return seeded.faultCount === 0 ? 0 : 1
+  return seeded.errorCount === 0 ? 0 : 1
 }
 
 async function sizeOf(file: string, shown: string): Promise<number> {
@@ -96,7 +96,7 @@ async function runSeed({ context, database, spec, options, file, size }: Run): P
     })
   } catch (error) {
     if (!(error instanceof UnreadableData)) throw error
-    return { resources: new Map(), faults: [{ line: error.line, message: error.message }], faultCount: 1 }
+    return { resources: new Map(), errors: [{ line: error.line, message: error.message }], errorCount: 1 }
   } finally {
     progress.end()
   }
@@ -104,10 +104,10 @@ async function runSeed({ context, database, spec, options, file, size }: Run): P
 
 function printJson(
   { out }: CliContext,
-  { resources, faults, faultCount }: Seeded,
+  { resources, errors, errorCount }: Seeded,
   { dryRun = false }: { dryRun?: boolean },
 ) {
-  const ok = faultCount === 0
+  const ok = errorCount === 0
   const counts = Object.fromEntries(ok ? resources : [])
   out.line(
     JSON.stringify({
@@ -116,27 +116,27 @@ function printJson(
       dryRun,
       ...totalOf(ok ? [...resources.values()] : []),
       resources: counts,
-      faults,
-      faultCount,
+      errors,
+      errorCount,
     }),
   )
 }
 
 function print(
   { err }: CliContext,
-  { resources, faults, faultCount }: Seeded,
+  { resources, errors, errorCount }: Seeded,
   { shown, dryRun }: { readonly shown: string; readonly dryRun?: boolean },
 ): void {
-  for (const fault of faults) err.line(`${err.colors.red('error:')} ${place(shown, fault)}: ${fault.message}`)
-  if (faultCount > faults.length) err.line(`and ${faultCount - faults.length} more`)
-  if (faultCount > 0) return err.line(`nothing was written: ${shown} has ${count(faultCount, 'fault')}`)
+  for (const error of errors) err.line(`${err.colors.red('error:')} ${place(shown, error)}: ${error.message}`)
+  if (errorCount > errors.length) err.line(`and ${errorCount - errors.length} more`)
+  if (errorCount > 0) return err.line(`nothing was written: ${shown} has ${count(errorCount, 'error')}`)
   if (resources.size > 1) for (const [name, counts] of resources) err.line(`${name}: ${describe(counts)}`)
   err.line(
     `${describe(totalOf([...resources.values()]))}${dryRun ? ', but nothing was kept because of --dry-run' : ''}`,
   )
 }
 
-function place(shown: string, { line, field }: DataFault): string {
+function place(shown: string, { line, field }: DataError): string {
   return `${shown}:${line}${field === undefined ? '' : `: ${field}`}`
 }
 

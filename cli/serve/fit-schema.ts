@@ -61,7 +61,7 @@ export async function fitSchema(context: CliContext, fit: Fit, serve: () => void
   // The rest (indexes, checks, other tables) is not needed to serve the configuration.
   return add(context, fit, lacks).catch((error: unknown) => {
     if (!(error instanceof MigrationError)) throw error
-    return { ...NOTHING, left: error.faults }
+    return { ...NOTHING, left: error.errors }
   })
 }
 

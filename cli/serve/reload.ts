@@ -239,7 +239,7 @@ const UNTIL_IT_FITS = ' until the schema of the database fits, which is checked 
 
 function explain(error: unknown): readonly [message: string, help: readonly string[]] {
   if (error instanceof Failure || error instanceof DatabaseRefused) return [error.message, error.help]
-  if (error instanceof MigrationError) return [error.faults.join('; '), error.help]
+  if (error instanceof MigrationError) return [error.errors.join('; '), error.help]
   if (error instanceof Problem) return ['the database does not answer', []]
   return [error instanceof Error ? error.message : String(error), []]
 }

@@ -2,7 +2,7 @@ import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { writeCell } from '../fields/cell.js'
 import { Problem } from '../problem.js'
 import type { Row } from '../resource/plan.js'
-import { compileRecord, type DataFault, type EntryOrFault, faultsAt } from './record.js'
+import { compileRecord, type DataError, type EntryOrError, errorsAt } from './record.js'
 
 /** Records with the same fields, which are written by one statement. */
 export interface Batch {
@@ -19,20 +19,20 @@ const MAX_TEXT_LENGTH = 2 ** 20
 interface Checked {
   readonly model: ModelSpec
   readonly key: readonly FieldSpec[]
-  readonly refuse: (faults: readonly DataFault[]) => void
+  readonly refuse: (errors: readonly DataError[]) => void
 }
 
 /** Groups the valid records of a section into batches; passes the errors of others to `refuse`. */
 export async function* batchesOf(
-  entries: AsyncIterable<EntryOrFault>,
+  entries: AsyncIterable<EntryOrError>,
   { model, key, refuse }: Checked,
 ): AsyncIterable<Batch> {
   const read = compileRecord(model)
   let batch = emptyBatch()
   for await (const entry of entries) {
-    const record = 'fault' in entry ? { faults: [entry.fault] } : readEntry(entry, read, { model, key })
-    if ('faults' in record) {
-      refuse(record.faults)
+    const record = 'error' in entry ? { errors: [entry.error] } : readEntry(entry, read, { model, key })
+    if ('errors' in record) {
+      refuse(record.errors)
       continue
     }
     const { row, line } = record
@@ -70,26 +70,26 @@ function finish({ rows, lines }: ReturnType<typeof emptyBatch>, { fields }: Mode
 
 type ReadEntry =
   | { readonly row: Row; readonly line: number; readonly length: number }
-  | { readonly faults: readonly DataFault[] }
+  | { readonly errors: readonly DataError[] }
 
 function readEntry(
-  { line, body }: Exclude<EntryOrFault, { readonly fault: DataFault }>,
+  { line, body }: Exclude<EntryOrError, { readonly error: DataError }>,
   read: ReturnType<typeof compileRecord>,
   { model, key }: Pick<Checked, 'model' | 'key'>,
 ): ReadEntry {
   try {
     const row = read(body)
-    const faults = keyFaults(row, { model, key })
-    if (faults.length > 0) return { faults: faultsAt(line, faults) }
+    const errors = keyErrors(row, { model, key })
+    if (errors.length > 0) return { errors: errorsAt(line, errors) }
     return { row, line, length: body.keys.reduce((sum, name) => sum + body.source(name).length, 0) }
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    return { faults: error.faults.length > 0 ? faultsAt(line, error.faults) : [{ line, message: error.message }] }
+    return { errors: error.errors.length > 0 ? errorsAt(line, error.errors) : [{ line, message: error.message }] }
   }
 }
 
 /** Without its key, a record would be added again by every run. */
-function keyFaults(row: Row, { model, key }: Pick<Checked, 'model' | 'key'>) {
+function keyErrors(row: Row, { model, key }: Pick<Checked, 'model' | 'key'>) {
   const missing = key.filter(({ name }) => row[name] == null)
   const { name, label } = model.primaryKey
   const second = !key.includes(model.primaryKey) && Object.hasOwn(row, name)

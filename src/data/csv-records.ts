@@ -1,13 +1,13 @@
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { createCsvReader, type CsvCell, type CsvRow } from './csv.js'
 import { readRecord } from './ndjson.js'
-import { type EntryOrFault, UnreadableData } from './record.js'
+import { type EntryOrError, UnreadableData } from './record.js'
 
 /**
  * Reads the records of a CSV file, whose first row names the fields.
  * @throws UnreadableData for invalid CSV, and if the first row repeats a field
  */
-export async function* csvRecords(bytes: AsyncIterable<Uint8Array>, model: ModelSpec): AsyncIterable<EntryOrFault> {
+export async function* csvRecords(bytes: AsyncIterable<Uint8Array>, model: ModelSpec): AsyncIterable<EntryOrError> {
   let header: readonly string[] | undefined
   for await (const row of csvRows(bytes)) {
     if (header === undefined) header = readHeader(row)
@@ -37,16 +37,16 @@ function readHeader({ cells, line }: CsvRow): readonly string[] {
   throw new UnreadableData(line, `the first row has ${JSON.stringify(twice)} twice; it names each field once`)
 }
 
-function readRow({ cells, line }: CsvRow, header: readonly string[], model: ModelSpec): EntryOrFault {
+function readRow({ cells, line }: CsvRow, header: readonly string[], model: ModelSpec): EntryOrError {
   if (cells.length !== header.length)
-    return { fault: { line, message: `the row has ${cells.length} cells, and the first row ${header.length}` } }
+    return { error: { line, message: `the row has ${cells.length} cells, and the first row ${header.length}` } }
   const fields = header.map((name) => model.fields.find((field) => field.name === name))
   const members: string[] = []
   for (const [index, name] of header.entries()) {
     const source = sourceOf(cells[index] ?? null, fields[index])
     if (source === undefined) {
       const field = fields[index]
-      return { fault: { line, field: name, message: `${field?.label ?? name} ${typeRule(field)}` } }
+      return { error: { line, field: name, message: `${field?.label ?? name} ${typeRule(field)}` } }
     }
     members.push(`${JSON.stringify(name)}:${source}`)
   }

@@ -5,7 +5,7 @@ import type { ModelSpec } from '../config/spec.js'
 import { csvRecords } from './csv-records.js'
 import { readJsonTree } from './json-tree.js'
 import { ndjsonRecords } from './ndjson.js'
-import { type EntryOrFault, UnreadableData } from './record.js'
+import { type EntryOrError, UnreadableData } from './record.js'
 import { readSections, type Section } from './tree.js'
 import { readYamlTree } from './yaml-tree.js'
 
@@ -67,7 +67,7 @@ async function readDocument(
 
 async function readStream(
   { file, resource, model, onBytes }: DataSource,
-  parse: (bytes: AsyncIterable<Uint8Array>, model: ModelSpec) => AsyncIterable<EntryOrFault>,
+  parse: (bytes: AsyncIterable<Uint8Array>, model: ModelSpec) => AsyncIterable<EntryOrError>,
 ): Promise<readonly Section[]> {
   const name = resource ?? basename(file).replace(/\..*$/, '')
   const found = model(name, 1)

@@ -1,6 +1,6 @@
 import { readJsonBody } from '../json-body.js'
 import { Problem } from '../problem.js'
-import type { EntryOrFault } from './record.js'
+import type { EntryOrError } from './record.js'
 
 const NEWLINE = 10
 const BLANKS = [9, 13, 32]
@@ -8,12 +8,12 @@ const BLANKS = [9, 13, 32]
 const MAX_LINE_LENGTH = 64 * 1024 * 1024
 
 /** Reads a file with one JSON object per line; blank lines are skipped. */
-export async function* ndjsonRecords(bytes: AsyncIterable<Uint8Array>): AsyncIterable<EntryOrFault> {
+export async function* ndjsonRecords(bytes: AsyncIterable<Uint8Array>): AsyncIterable<EntryOrError> {
   let line = 0
   for await (const text of linesOf(bytes)) {
     line += 1
     if (text.length > MAX_LINE_LENGTH) {
-      yield { fault: { line, message: `the line has more than ${MAX_LINE_LENGTH} bytes` } }
+      yield { error: { line, message: `the line has more than ${MAX_LINE_LENGTH} bytes` } }
       return
     }
     if (!text.every((byte) => BLANKS.includes(byte))) yield readRecord(text, line)
@@ -21,12 +21,12 @@ export async function* ndjsonRecords(bytes: AsyncIterable<Uint8Array>): AsyncIte
 }
 
 /** Parses the JSON text of a record, or returns its error. */
-export function readRecord(text: Uint8Array, line: number): EntryOrFault {
+export function readRecord(text: Uint8Array, line: number): EntryOrError {
   try {
     return { line, body: readJsonBody(text) }
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    return { fault: { line, message: error.message.replace(/^the body/, 'the record') } }
+    return { error: { line, message: error.message.replace(/^the body/, 'the record') } }
   }
 }
 

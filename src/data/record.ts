@@ -1,6 +1,6 @@
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import type { JsonBody } from '../json-body.js'
-import type { Fault } from '../problem.js'
+import type { FieldError } from '../problem.js'
 import { compileBody } from '../resource/body.js'
 import type { Row } from '../resource/plan.js'
 import { createCompiler } from '../resource/validator.js'
@@ -12,14 +12,14 @@ export interface Entry {
 }
 
 /** An error in a data file. */
-export interface DataFault {
+export interface DataError {
   readonly line: number
   /** The field; undefined if the error is about the whole record. */
   readonly field?: string
   readonly message: string
 }
 
-export type EntryOrFault = Entry | { readonly fault: DataFault }
+export type EntryOrError = Entry | { readonly error: DataError }
 
 /** The file as a whole cannot be read because its format is invalid. */
 export class UnreadableData extends Error {
@@ -49,6 +49,6 @@ function openField(field: FieldSpec): FieldSpec {
 }
 
 /** Adds the line to errors of fields. */
-export function faultsAt(line: number, faults: readonly Fault[]): readonly DataFault[] {
-  return faults.map(({ field, message }) => ({ line, field, message }))
+export function errorsAt(line: number, errors: readonly FieldError[]): readonly DataError[] {
+  return errors.map(({ field, message }) => ({ line, field, message }))
 }

@@ -7,7 +7,7 @@ import { Problem } from '../problem.js'
 import { type Batch, batchesOf } from './batches.js'
 import { readData } from './file.js'
 import { readKey } from './key.js'
-import { type DataFault, faultsAt, UnreadableData } from './record.js'
+import { type DataError, errorsAt, UnreadableData } from './record.js'
 import type { Section } from './tree.js'
 
 /** What happened to the records of one resource. */
@@ -34,12 +34,12 @@ export interface Seeded {
   /** By the name in the file, in the file's order. */
   readonly resources: ReadonlyMap<string, SeedCounts>
   /** The first errors; if there are any, nothing is written. */
-  readonly faults: readonly DataFault[]
+  readonly errors: readonly DataError[]
   /** The total number of errors. */
-  readonly faultCount: number
+  readonly errorCount: number
 }
 
-const MAX_FAULTS = 100
+const MAX_ERRORS = 100
 
 /** Rolls back a successful transaction. */
 class Undo extends Error {}
@@ -91,7 +91,7 @@ async function attempt(database: Database, seeding: Seeding, way: Way): Promise<
   try {
     await database.transaction(async (connection) => {
       await run.begin(connection)
-      if (seeding.dryRun || run.result().faultCount > 0) throw new Undo()
+      if (seeding.dryRun || run.result().errorCount > 0) throw new Undo()
     })
   } catch (error) {
     if (!(error instanceof Undo)) throw error
@@ -101,21 +101,21 @@ async function attempt(database: Database, seeding: Seeding, way: Way): Promise<
 
 /** One attempt, from the start of the file. */
 function createRun(seeding: Seeding, { careful, deferred }: Way) {
-  const state = { bytes: 0, records: 0, batches: 0, faultCount: 0 }
+  const state = { bytes: 0, records: 0, batches: 0, errorCount: 0 }
   const resources = new Map<string, SeedCounts>()
-  const faults: DataFault[] = []
-  const refuse = (found: readonly DataFault[]) => {
-    state.faultCount += found.length
-    faults.push(...found.slice(0, MAX_FAULTS - faults.length))
+  const errors: DataError[] = []
+  const refuse = (found: readonly DataError[]) => {
+    state.errorCount += found.length
+    errors.push(...found.slice(0, MAX_ERRORS - errors.length))
   }
-  const result = (): Seeded => ({ resources, faults, faultCount: state.faultCount })
+  const result = (): Seeded => ({ resources, errors, errorCount: state.errorCount })
   const tell = () => seeding.onProgress(state.bytes, state.records)
 
   async function begin(connection: Connection): Promise<void> {
     // The transaction may be run again.
-    Object.assign(state, { bytes: 0, records: 0, batches: 0, faultCount: 0 })
+    Object.assign(state, { bytes: 0, records: 0, batches: 0, errorCount: 0 })
     resources.clear()
-    faults.length = 0
+    errors.length = 0
     const sections = await readData({
       file: seeding.file,
       resource: seeding.resource,
@@ -142,18 +142,18 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
       const place = state.batches++
       const work = { connection, model, models: seeding.spec.models, key, batch }
       if (careful !== undefined && place >= careful) {
-        if (state.faultCount < MAX_FAULTS) refuse(await faultsOfEach(work))
-        if (place === careful && state.faultCount === 0) refuse([conflictFault(batch)])
+        if (state.errorCount < MAX_ERRORS) refuse(await errorsOfEach(work))
+        if (place === careful && state.errorCount === 0) refuse([conflictError(batch)])
         continue
       }
       // After an error, only further errors are collected.
-      if (state.faultCount > 0) continue
+      if (state.errorCount > 0) continue
       counts = add(counts, await write(work, place, refuse))
       state.records += batch.rows.length
       tell()
     }
     resources.set(resource, counts)
-    if (!seeding.dryRun && state.faultCount === 0) await connection.query(advanceCounter(model))
+    if (!seeding.dryRun && state.errorCount === 0) await connection.query(advanceCounter(model))
   }
 
   return { begin, result }
@@ -175,12 +175,12 @@ interface Work {
 async function write(
   { connection, model, models, key, batch }: Work,
   place: number,
-  refuse: (faults: readonly DataFault[]) => void,
+  refuse: (errors: readonly DataError[]) => void,
 ): Promise<SeedCounts> {
   const { rows, fields, lines } = batch
   try {
     const { created, updated, repeated } = await compileUpsert({ model, models, fields, key })(connection, rows)
-    if (repeated !== undefined) refuse([repeatedFault(lines[repeated] ?? 0)])
+    if (repeated !== undefined) refuse([repeatedError(lines[repeated] ?? 0)])
     return { created, updated, unchanged: rows.length - created - updated }
   } catch (error) {
     if (!isAboutData(error)) throw error
@@ -189,9 +189,9 @@ async function write(
 }
 
 /** Finds the errors of the database for each record of a rejected batch. */
-async function faultsOfEach({ connection, model, models, key, batch }: Work): Promise<readonly DataFault[]> {
+async function errorsOfEach({ connection, model, models, key, batch }: Work): Promise<readonly DataError[]> {
   const upsert = compileUpsert({ model, models, fields: batch.fields, key })
-  const found: DataFault[] = []
+  const found: DataError[] = []
   for (const [index, row] of batch.rows.entries()) {
     const line = batch.lines[index] ?? 0
     await connection.query({ text: 'savepoint record', values: [] })
@@ -200,8 +200,8 @@ async function faultsOfEach({ connection, model, models, key, batch }: Work): Pr
       await connection.query({ text: 'release savepoint record', values: [] })
     } catch (error) {
       if (!isAboutData(error)) throw error
-      const { faults, message } = error
-      found.push(...(faults.length > 0 ? faultsAt(line, faults) : [{ line, message }]))
+      const { errors, message } = error
+      found.push(...(errors.length > 0 ? errorsAt(line, errors) : [{ line, message }]))
       await connection.query({ text: 'rollback to savepoint record', values: [] })
     }
   }
@@ -212,11 +212,11 @@ function isAboutData(error: unknown): error is Problem {
   return error instanceof Problem && (error.type === 'conflict' || error.type === 'validation')
 }
 
-function conflictFault({ lines }: Batch): DataFault {
+function conflictError({ lines }: Batch): DataError {
   return { line: lines[0] ?? 0, message: 'the records from here on conflict with each other' }
 }
 
-function repeatedFault(line: number): DataFault {
+function repeatedError(line: number): DataError {
   return { line, message: 'this record appears in the file twice; each record may appear only once' }
 }
 

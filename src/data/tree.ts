@@ -1,5 +1,5 @@
 import type { Json } from '../json.js'
-import { type DataFault, type EntryOrFault, UnreadableData } from './record.js'
+import { type DataError, type EntryOrError, UnreadableData } from './record.js'
 
 /** A value in a document of data, and its line. */
 export interface DataNode {
@@ -9,7 +9,7 @@ export interface DataNode {
   members(): readonly (readonly [name: string, node: DataNode])[]
   /** The items of a list. */
   items(): readonly DataNode[]
-  entry(): EntryOrFault
+  entry(): EntryOrError
 }
 
 /** The records of one resource in a file, and the fields that identify existing ones; undefined for the primary key. */
@@ -17,7 +17,7 @@ export interface Section {
   readonly line: number
   readonly resource: string
   readonly key: readonly string[] | undefined
-  readonly records: () => AsyncIterable<EntryOrFault>
+  readonly records: () => AsyncIterable<EntryOrError>
 }
 
 /**
@@ -62,11 +62,11 @@ function readKey(node: DataNode | undefined): readonly string[] | undefined {
 
 function recordsOf(list: DataNode): Section['records'] {
   return async function* () {
-    for (const item of list.items()) yield isObject(item.json) ? item.entry() : { fault: noRecord(item.line) }
+    for (const item of list.items()) yield isObject(item.json) ? item.entry() : { error: noRecord(item.line) }
   }
 }
 
-function noRecord(line: number): DataFault {
+function noRecord(line: number): DataError {
   return { line, message: 'a record must be a mapping of fields to values' }
 }
 

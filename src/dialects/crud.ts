@@ -14,9 +14,9 @@ import { ne } from '../lookups/ne.js'
 import { startswith } from '../lookups/startswith.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { describeCount, readCount } from '../pagination/paginator.js'
-import type { Fault } from '../problem.js'
+import type { FieldError } from '../problem.js'
 import { COUNT, estimable, objectOf, textParameter } from './description.js'
-import type { Comparison, Dialect, Given, Sorting, Vocabulary, Window } from './dialect.js'
+import type { Comparison, Dialect, QueryParameters, Sorting, Vocabulary, Window } from './dialect.js'
 import { comparisons, describeRows, readJson, readMembers, readRows, refused, single, textOf } from './parameters.js'
 
 const PAGING = ['limit', 'offset', 'page', 'cursor']
@@ -81,10 +81,10 @@ export const crud: Dialect = {
   put: 'merge',
   destroyed: 'record',
   bare: true,
-  refusal: ({ title, status, message, faults }) => ({
+  refusal: ({ title, status, message, errors }) => ({
     statusCode: status,
     error: title,
-    message: faults.length === 0 ? [message] : faults.map(afterItsField),
+    message: errors.length === 0 ? [message] : errors.map(afterItsField),
   }),
   refusalSchema: objectOf({
     statusCode: { type: 'integer', minimum: 400, maximum: 599 },
@@ -94,7 +94,7 @@ export const crud: Dialect = {
 }
 
 /** Clients show a message under the field that is its first word. In a bulk request, the index of the record precedes it. */
-function afterItsField({ field, message }: Fault): string {
+function afterItsField({ field, message }: FieldError): string {
   const name = field.slice(field.lastIndexOf('.') + 1)
   const named = message.toLowerCase().startsWith(`${name.replaceAll('_', ' ')} `)
   return named ? field + message.slice(name.length) : `${field} ${message}`
@@ -156,7 +156,7 @@ function readSort(text: string): Sorting {
 }
 
 /** Without a limit or a page, `offset` skips rows of the whole list. */
-function readWindow(given: Given, { sizes }: Vocabulary): Window | undefined {
+function readWindow(given: QueryParameters, { sizes }: Vocabulary): Window | undefined {
   const own = single(given, PAGING)
   if (!own.has('limit') && !own.has('page'))
     return own.has('offset') ? { offset: readCount(own, 'offset', 0n, 0n), size: undefined } : undefined

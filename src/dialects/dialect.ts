@@ -1,10 +1,10 @@
 import type { Lookup } from '../lookups/lookup.js'
 import type { Json, JsonSchema } from '../json.js'
 import type { PageSizes, ParameterDescription } from '../pagination/paginator.js'
-import type { Fault } from '../problem.js'
+import type { FieldError } from '../problem.js'
 
 /** The query parameters with their values, in order. `ids[0]=1&ids[1]=2` is one parameter, `ids`. */
-export type Given = ReadonlyMap<string, readonly string[]>
+export type QueryParameters = ReadonlyMap<string, readonly string[]>
 
 /** One requested comparison. Several values are alternatives. */
 export interface Comparison {
@@ -32,7 +32,7 @@ export interface Window {
 }
 
 /** A parsed query string, in terms of the resource. */
-export interface Asked {
+export interface ParsedQuery {
   readonly comparisons: readonly Comparison[]
   /** The words to search for; undefined without a search. */
   readonly search?: string | undefined
@@ -102,7 +102,7 @@ export interface Refused {
   readonly title: string
   readonly status: number
   readonly message: string
-  readonly faults: readonly Fault[]
+  readonly errors: readonly FieldError[]
 }
 
 /**
@@ -123,7 +123,7 @@ export interface Dialect {
   /** The search parameter, or the member of one; undefined if there is none. */
   readonly search?: string
   /** @throws Problem `invalid_query` */
-  read(given: Given, words: Vocabulary): Asked
+  read(given: QueryParameters, words: Vocabulary): ParsedQuery
   /** The parameters for a window, URL-encoded. */
   spell(offset: bigint, size: number): Readonly<Record<string, string>>
   frame(list: Listed): Frame

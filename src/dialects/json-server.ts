@@ -11,7 +11,7 @@ import { ne } from '../lookups/ne.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { describeCount, readCount } from '../pagination/paginator.js'
 import { COUNT, estimable, namesParameter, objectOf, orderParameter } from './description.js'
-import type { Comparison, Dialect, Frame, Given, Listed, Sorting, Vocabulary, Window } from './dialect.js'
+import type { Comparison, Dialect, Frame, QueryParameters, Listed, Sorting, Vocabulary, Window } from './dialect.js'
 import { comparisons, describeRows, type LookupWords, readRows, refused, single, toSize } from './parameters.js'
 
 const PAGING = ['_start', '_end', '_limit', '_page', '_per_page', 'cursor']
@@ -91,7 +91,7 @@ function interpret(name: string, { key, isField }: Vocabulary): Pick<Comparison,
 }
 
 /** `_sort=title,id&_order=desc,asc`, or `_sort=-title,id`; the default order is ascending. */
-function readSorting(given: Given): readonly Sorting[] | undefined {
+function readSorting(given: QueryParameters): readonly Sorting[] | undefined {
   const own = single(given, SORTING)
   const fields = own.get('_sort')?.split(',')
   const orders = own.get('_order')?.split(',') ?? []
@@ -107,7 +107,7 @@ function readSorting(given: Given): readonly Sorting[] | undefined {
 }
 
 /** `_start` with `_end` or `_limit`, or `_page` with `_limit` or, with a different response, `_per_page`. */
-function readWindow(given: Given, { sizes }: Vocabulary): Window | undefined {
+function readWindow(given: QueryParameters, { sizes }: Vocabulary): Window | undefined {
   const own = single(given, PAGING)
   refuseTogether(own, ['_limit', '_per_page'])
   refuseTogether(own, ['_end', '_limit', '_per_page', '_page'])

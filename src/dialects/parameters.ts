@@ -1,11 +1,11 @@
 import type { Json } from '../json.js'
-import { faultOfJson } from '../json-body.js'
+import { errorOfJson } from '../json-body.js'
 import { exact } from '../lookups/exact.js'
 import { lookupNamed } from '../lookups/index.js'
 import type { Lookup } from '../lookups/lookup.js'
 import { readCount, type PageSizes, type ParameterDescription } from '../pagination/paginator.js'
 import { Problem } from '../problem.js'
-import type { Comparison, Given, Vocabulary } from './dialect.js'
+import type { Comparison, QueryParameters, Vocabulary } from './dialect.js'
 
 /** The advice for a repeated parameter that accepts several values. */
 export const BETWEEN_COMMAS = 'give it once, with its values between commas'
@@ -16,7 +16,7 @@ export const BETWEEN_COMMAS = 'give it once, with its values between commas'
  * @throws Problem `invalid_query` for a parameter with two values
  */
 export function single(
-  given: Given,
+  given: QueryParameters,
   names: readonly string[],
   lists: readonly string[] = [],
 ): ReadonlyMap<string, string> {
@@ -25,8 +25,8 @@ export function single(
     const [value, ...others] = given.get(name) ?? []
     if (value === undefined) continue
     if (others.some((other) => other !== value)) {
-      const fault = 'is given twice with different values'
-      throw refused(name, lists.includes(name) ? `${fault}; ${BETWEEN_COMMAS}` : fault)
+      const error = 'is given twice with different values'
+      throw refused(name, lists.includes(name) ? `${error}; ${BETWEEN_COMMAS}` : error)
     }
     found.set(name, value)
   }
@@ -35,7 +35,7 @@ export function single(
 
 /** Converts the parameters that are not the dialect's own to comparisons; `interpret` determines the field and the lookup. */
 export function comparisons(
-  given: Given,
+  given: QueryParameters,
   own: readonly string[],
   interpret: (name: string) => Pick<Comparison, 'field' | 'lookups'>,
 ): readonly Comparison[] {
@@ -92,8 +92,8 @@ export function readJson(name: string, text: string): Json {
     throw refused(name, 'is not JSON')
   }
   // `JSON.parse` keeps the last of duplicate keys.
-  const fault = faultOfJson(text)
-  if (fault !== undefined) throw refused(name, fault)
+  const error = errorOfJson(text)
+  if (error !== undefined) throw refused(name, error)
   return JSON.parse(text.replaceAll(NUMBER, (part) => (part.startsWith('"') ? part : `"${part}"`))) as Json
 }
 
@@ -111,7 +111,7 @@ export function textOf(json: Json | undefined): string | undefined {
   return typeof json === 'string' ? json : typeof json === 'boolean' ? String(json) : undefined
 }
 
-/** The problem of an invalid parameter; `fault` continues the sentence after its name. */
-export function refused(name: string, fault: string): Problem {
-  return new Problem('invalid_query', `the parameter \`${name}\` ${fault}`)
+/** The problem of an invalid parameter; `error` continues the sentence after its name. */
+export function refused(name: string, error: string): Problem {
+  return new Problem('invalid_query', `the parameter \`${name}\` ${error}`)
 }

@@ -6,7 +6,7 @@ import type { RouteTable } from '../http/route-table.js'
 import { Problem } from '../problem.js'
 
 /** The API's response to a request, as a page shows it. */
-export interface Answer {
+export interface ApiResponse {
   readonly status: number
   /** By lower-case name. */
   readonly headers: ReadonlyMap<string, string>
@@ -37,7 +37,7 @@ export async function ask(
   context: Context,
   routes: Pick<RouteTable, 'match' | 'rendererAt'>,
   { path, search }: { readonly path: string; readonly search: string },
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const started = performance.now()
   const reply = await answerOf(context, routes, { path, search })
   const { text, cut } = await readAll(reply)
@@ -52,7 +52,7 @@ export async function ask(
 }
 
 /** Returns the total of a list, as far as the response provides it. */
-export function totalOf({ headers }: Answer): string | undefined {
+export function totalOf({ headers }: ApiResponse): string | undefined {
   const total = headers.get('x-total-count')
   return total !== undefined && headers.has('x-total-count-estimated') ? `about ${total}` : total
 }

@@ -1,6 +1,6 @@
 import type { FieldSpec } from '../config/spec.js'
 import type { Resource } from '../resource/resource.js'
-import { type Answer, totalOf } from './ask.js'
+import { type ApiResponse, totalOf } from './ask.js'
 import { cell } from './cell.js'
 import { type Exact, isList, isMembers, type Members, textOf } from './exact-json.js'
 import { type Html, html } from './html.js'
@@ -72,7 +72,7 @@ const LINK = /<(\/[^>]*)>; rel="(first|prev|next|last)"/g
 const WORDS = { first: 'First', prev: 'Previous', next: 'Next', last: 'Last' } as const
 
 /** Links to the neighbours of a page, and the total, as far as the response provides them. */
-export function pager(answer: Answer, rows: readonly Members[]): Html {
+export function pager(answer: ApiResponse, rows: readonly Members[]): Html {
   const links = new Map(
     [...(answer.headers.get('link') ?? '').matchAll(LINK)].map(([, url = '', rel = '']) => [rel, url]),
   )

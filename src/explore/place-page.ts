@@ -1,7 +1,7 @@
 import { featureResponses } from '../features/index.js'
 import type { Context } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
-import { type Answer, ask } from './ask.js'
+import { type ApiResponse, ask } from './ask.js'
 import { type Exact, isMembers, type Members, printJson, readExact } from './exact-json.js'
 import { fieldInputs } from './field-input.js'
 import { bodyDialog, deletion, dialog, opener } from './form.js'
@@ -53,7 +53,7 @@ ${body}
 
 interface Seen {
   readonly search: string
-  readonly answer: Answer | undefined
+  readonly answer: ApiResponse | undefined
   readonly value: Exact | undefined
 }
 
@@ -124,8 +124,8 @@ function likelyBody(record: Members | undefined, key = 'id'): string {
   return record ? printJson(new Map([...record].filter(([name]) => name !== key)), 'lines') : '{}'
 }
 
-function raw({ text, cut }: Answer, value: Exact | undefined): Html {
-  return html`<details class="raw"><summary>Answer</summary><pre tabindex="0">${value === undefined ? text : printJson(value, 'lines')}</pre></details>
+function raw({ text, cut }: ApiResponse, value: Exact | undefined): Html {
+  return html`<details class="raw"><summary>ApiResponse</summary><pre tabindex="0">${value === undefined ? text : printJson(value, 'lines')}</pre></details>
 ${cut && html`<p class="dim">The answer is longer than a page shows; the JSON has all of it.</p>`}`
 }
 

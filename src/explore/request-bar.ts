@@ -1,19 +1,19 @@
 import { STATUS_CODES } from 'node:http'
-import type { Answer } from './ask.js'
+import type { ApiResponse } from './ask.js'
 import { type Html, html } from './html.js'
 import { badge } from './layout.js'
 import { curlOf } from './place.js'
 
-interface Asked {
+interface RequestBarParts {
   /** `http://host:port`, as the client knows the server. */
   readonly origin: string
   /** Path and query. */
   readonly url: string
-  readonly answer: Answer
+  readonly answer: ApiResponse
 }
 
 /** Shows the page's API request, the status of its response, and how to repeat it. */
-export function requestBar({ origin, url, answer }: Asked): Html {
+export function requestBar({ origin, url, answer }: RequestBarParts): Html {
   const { status, headers, milliseconds } = answer
   const curl = curlOf(origin + url)
   return html`<section class="request" aria-label="Request">
@@ -27,7 +27,7 @@ export function requestBar({ origin, url, answer }: Asked): Html {
 }
 
 /** Shows a problem: its detail, and the whole document below. */
-export function refusal({ status, text }: Answer, detail: string | undefined): Html {
-  return html`<section class="refusal" aria-label="Answer"><h2>${status} ${STATUS_CODES[status] ?? ''}</h2>
+export function refusal({ status, text }: ApiResponse, detail: string | undefined): Html {
+  return html`<section class="refusal" aria-label="ApiResponse"><h2>${status} ${STATUS_CODES[status] ?? ''}</h2>
 <p>${detail ?? 'The API returned an error.'}</p><pre tabindex="0">${text}</pre></section>`
 }

@@ -1,5 +1,5 @@
 import type { CoreSpec, FieldSpec, ModelSpec, Operation } from '../config/core-spec.js'
-import type { Wanted } from '../config/indexes/coverage.js'
+import type { IndexNeeds } from '../config/indexes/coverage.js'
 import type { Drafts } from '../config/parse/drafts.js'
 import type { Report } from '../config/parse/report.js'
 import type { ResourceDraft } from '../config/parse/resource-drafts.js'
@@ -121,7 +121,7 @@ export interface IndexNeed {
   /** What happens without it, in one sentence. */
   readonly cost: string
   /** The least that an index has to serve. */
-  readonly wanted: Wanted
+  readonly wanted: IndexNeeds
   /** The fields of the index that serves it best. */
   readonly best: readonly FieldSpec[]
 }

@@ -40,7 +40,7 @@ const SERIES: readonly Series[] = [
   },
   {
     type: 'gauge',
-    name: 'snippetctl_database_connections_most',
+    name: 'snippetctl_database_connections_max',
     help: 'Maximum number of connections in the pool.',
     read: ({ usage }) => one(usage().max),
   },
@@ -83,13 +83,13 @@ const SERIES: readonly Series[] = [
   },
   {
     type: 'gauge',
-    name: 'snippetctl_statements_kept',
+    name: 'snippetctl_statements_cached',
     help: 'Cached SQL texts; those in use are prepared on each connection.',
     read: ({ statements }) => one(statements().kept),
   },
   {
     type: 'counter',
-    name: 'snippetctl_statements_unkept_total',
+    name: 'snippetctl_statements_evicted_total',
     help: 'SQL texts evicted from the cache, because requests vary more than it can hold.',
     read: ({ statements }) => one(statements().unkept),
   },

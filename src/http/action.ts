@@ -182,8 +182,8 @@ function responder(resource: Resource, what: string, output: ActionDescription['
       return { status: 200, body: { ...emptied(output), ...judge(returned) } }
     } catch (error) {
       if (!(error instanceof Problem)) throw error
-      const faults = error.faults.map(({ message }) => message).join('; ')
-      throw new Error(`${what} returned a value that does not match its output: ${faults || error.message}`, {
+      const errors = error.errors.map(({ message }) => message).join('; ')
+      throw new Error(`${what} returned a value that does not match its output: ${errors || error.message}`, {
         cause: error,
       })
     }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Answers, Asked } from '../db/records/answers.js'
+import type { StoredResponses, KeyedRequest } from '../db/records/stored-responses.js'
 import type { InternalTransactionOptions, QueueKey, TransactionOptions } from '../db/database.js'
 import type { Store } from '../db/records/store.js'
 import type { JsonBody } from '../json-body.js'
@@ -45,7 +45,7 @@ export interface Records {
   /** Queries of plugins. */
   readonly queries: RecordQueries
   /** @throws Error if no resource has idempotency */
-  answers(): Answers
+  answers(): StoredResponses
   transaction<T>(work: (records: Records) => Promise<T>, options?: InternalTransactionOptions): Promise<T>
   /** Whether a statement that may write was sent; only defined in a transaction. */
   readonly hasWritten?: () => boolean
@@ -221,14 +221,14 @@ function within(context: Context, { records, scopes, tasks, options }: Inside): 
       return work(transaction)
     },
     afterCommit: (work: Task) => void tasks.push(work),
-    once: async (asked: Asked, work: () => Promise<Reply>) =>
+    once: async (asked: KeyedRequest, work: () => Promise<Reply>) =>
       once(records.answers(), askedWithin(scopes(), asked), work),
   })
   return transaction
 }
 
 /** Each scope has its own keys. The leading space keeps them apart from the keys that clients send. */
-function askedWithin(scopes: Scopes | undefined, asked: Asked): Asked {
+function askedWithin(scopes: Scopes | undefined, asked: KeyedRequest): KeyedRequest {
   if (scopes === undefined) return asked
   return { ...asked, key: ` ${hash('sha256', `${spellScopes(scopes)}\n${asked.key}`, 'base64url')}` }
 }

@@ -6,7 +6,7 @@ import type { Context, FindPlace, Transaction } from './route.js'
 
 /** A hook's return value: values to change, which are validated again, or nothing. */
 type Answer<Change> = Change | void | Promise<Change | void>
-type Done = void | Promise<void>
+type CompletedMigration = void | Promise<void>
 
 interface Before<Values> {
   /** The transaction of the write. Writes through its stores run no hooks. */
@@ -40,16 +40,16 @@ export interface Committed<Stored, Key = Id> {
  */
 export interface Hooks<Stored = Row, Key = Id, Change = Partial<Stored>, Values = Partial<Stored>> {
   beforeCreate?(write: Before<Values>): Answer<Change>
-  afterCreate?(write: Written<Stored, Key>): Done
+  afterCreate?(write: Written<Stored, Key>): CompletedMigration
   /** `record` is the stored record, which is locked. */
   beforeUpdate?(write: Before<Values> & Written<Stored, Key>): Answer<Change>
-  afterUpdate?(write: Written<Stored, Key> & { readonly previous: Readonly<Stored> }): Done
-  beforeDestroy?(write: Written<Stored, Key>): Done
-  afterDestroy?(write: Written<Stored, Key>): Done
+  afterUpdate?(write: Written<Stored, Key> & { readonly previous: Readonly<Stored> }): CompletedMigration
+  beforeDestroy?(write: Written<Stored, Key>): CompletedMigration
+  afterDestroy?(write: Written<Stored, Key>): CompletedMigration
   /** The isolation of the transactions of the writes; the default is read committed. Decisions based on reads are safe only in `serializable`. */
   readonly isolation?: 'serializable'
   /** Runs after the commit and after the response. It cannot undo anything; errors are logged. */
-  afterCommit?(write: Committed<Stored, Key>): Done
+  afterCommit?(write: Committed<Stored, Key>): CompletedMigration
 }
 
 /** The hooks of a resource with generated types, unless the plugin states `Stored` itself. */

@@ -2,7 +2,7 @@ import type { Operation } from '../config/spec.js'
 import type { Json } from '../json.js'
 import type { JsonBody } from '../json-body.js'
 import type { Problem, ProblemType } from '../problem.js'
-import type { Asked } from '../db/records/answers.js'
+import type { KeyedRequest } from '../db/records/stored-responses.js'
 import type { TransactionOptions } from '../db/database.js'
 import type { Models } from '../db/queries/model-types.js'
 import type { Knex } from '../db/queries/query-knex.js'
@@ -107,7 +107,7 @@ export interface Transaction extends Context {
    * `Idempotency-Replayed`. Requires a resource with `idempotency`.
    * @throws Problem `request_in_progress`, `idempotency_key_reused`
    */
-  once(asked: Asked, work: () => Promise<Reply>): Promise<Reply>
+  once(asked: KeyedRequest, work: () => Promise<Reply>): Promise<Reply>
 }
 
 /** Converts a problem to a response body, instead of a problem document. */

@@ -3,7 +3,7 @@ import type { LinkReader } from '../features/feature.js'
 import type { Rule } from '../fields/field-type.js'
 import { JsonMergePatch, unmergeable } from '../fields/json-text.js'
 import type { JsonBody } from '../json-body.js'
-import { type Fault, Problem } from '../problem.js'
+import { type FieldError, Problem } from '../problem.js'
 import { valueSchema } from './field-schema.js'
 import { isWritable } from './body-limit.js'
 import type { Row } from './plan.js'
@@ -16,7 +16,7 @@ import type { CompileSchema } from './validator.js'
  */
 export type BodyMode = 'create' | 'replace' | 'update' | 'assign'
 
-const MAX_FAULTS = 20
+const MAX_ERRORS = 20
 
 /** Validates one member of a body. */
 type MemberReader = (body: JsonBody, mode: BodyMode) => { readonly value: unknown } | { readonly broken: string }
@@ -52,34 +52,34 @@ export function compileBody(
   const names = fields.map((field) => field.name).join(', ')
 
   return (body: JsonBody, mode: BodyMode, ignore: readonly string[] = []): Row => {
-    const faults: Fault[] = []
+    const errors: FieldError[] = []
     const row: Record<string, unknown> = Object.create(null)
     const given = new Set(body.keys)
     for (const { field, read, missing } of members) {
       if (!given.has(field.name)) {
-        if (missing(mode)) faults.push({ field: field.name, message: `${field.label} is required` })
+        if (missing(mode)) errors.push({ field: field.name, message: `${field.label} is required` })
         continue
       }
       const answer = read(body, mode)
       if ('value' in answer) row[field.name] = answer.value
-      else faults.push({ field: field.name, message: answer.broken })
+      else errors.push({ field: field.name, message: answer.broken })
     }
     for (const key of body.keys) {
       if (known.has(key) || ignore.includes(key)) continue
-      faults.push({
+      errors.push({
         field: quote(key).slice(1, -1),
         message: `${quote(key)} is not a field here; ${names === '' ? 'nothing can be sent' : `the fields are ${names}`}`,
       })
     }
-    if (faults.length > 0) throw invalid(faults)
+    if (errors.length > 0) throw invalid(errors)
     return row
   }
 }
 
 /** The problem of an invalid body; its detail is the first error. */
-export function invalid(faults: readonly Fault[]): Problem {
-  const detail = faults.length === 1 ? faults[0]?.message : `${faults.length} fields are wrong`
-  return new Problem('validation', detail, { faults: faults.slice(0, MAX_FAULTS) })
+export function invalid(errors: readonly FieldError[]): Problem {
+  const detail = errors.length === 1 ? errors[0]?.message : `${errors.length} fields are wrong`
+  return new Problem('validation', detail, { errors: errors.slice(0, MAX_ERRORS) })
 }
 
 function isMissing(field: FieldSpec): (mode: BodyMode) => boolean {

@@ -1,6 +1,6 @@
 import { orderBy, totalOrder } from '../config/indexes/coverage.js'
 import type { FieldSpec, OrderSpec, ResourceSpec } from '../config/spec.js'
-import type { Comparison, Dialect, Given, Sorting, Vocabulary, Window } from '../dialects/dialect.js'
+import type { Comparison, Dialect, QueryParameters, Sorting, Vocabulary, Window } from '../dialects/dialect.js'
 import type { LinkReader } from '../features/feature.js'
 import { type FeaturePlans, featureParameters } from '../features/index.js'
 import { exact } from '../lookups/exact.js'
@@ -195,7 +195,7 @@ function nameOf(name: string): string {
   return name.replace(INDEX, '')
 }
 
-function gather(pairs: readonly Pair[]): Given {
+function gather(pairs: readonly Pair[]): QueryParameters {
   const given = new Map<string, string[]>()
   for (const [name, text] of pairs) {
     const known = given.get(nameOf(name))

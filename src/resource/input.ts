@@ -38,7 +38,7 @@ export function compileInput(fields: readonly FieldSpec[], compile: CompileSchem
       return body(readJsonBody(Buffer.from(toJsonText(Object.fromEntries(given)))))
     } catch (error) {
       if (!(error instanceof Problem)) throw error
-      throw new Problem('invalid_query', error.message, { faults: error.faults })
+      throw new Problem('invalid_query', error.message, { errors: error.errors })
     }
   }
 

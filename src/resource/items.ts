@@ -1,5 +1,5 @@
 import type { JsonBody } from '../json-body.js'
-import { type Fault, Problem } from '../problem.js'
+import { type FieldError, Problem } from '../problem.js'
 import { invalid } from './body.js'
 import type { Id, Row } from './plan.js'
 import type { Resource } from './resource.js'
@@ -15,9 +15,9 @@ export interface Change {
  * @throws Problem `validation` with every error
  */
 export function parseCreations(resource: Resource, items: readonly JsonBody[]): readonly Row[] {
-  const faults: Fault[] = []
-  const rows = items.flatMap((item, place) => attempt(faults, place, () => resource.parseBody(item, 'create')))
-  if (faults.length > 0) throw invalid(faults)
+  const errors: FieldError[] = []
+  const rows = items.flatMap((item, place) => attempt(errors, place, () => resource.parseBody(item, 'create')))
+  if (errors.length > 0) throw invalid(errors)
   return rows
 }
 
@@ -27,30 +27,30 @@ export function parseCreations(resource: Resource, items: readonly JsonBody[]): 
  */
 export function parseChanges(resource: Resource, items: readonly JsonBody[]): readonly Change[] {
   const { name, label } = resource.spec.model.primaryKey
-  const faults: Fault[] = []
+  const errors: FieldError[] = []
   const places = new Map<string, number>()
   const changes = items.flatMap((item, place) => {
-    const ids = attempt(faults, place, () => resource.parseKey(item))
-    const rows = attempt(faults, place, () => resource.parseBody(item, 'update'))
+    const ids = attempt(errors, place, () => resource.parseKey(item))
+    const rows = attempt(errors, place, () => resource.parseBody(item, 'update'))
     return ids.flatMap((id) => {
       const first = places.get(String(id))
       if (first !== undefined)
-        faults.push({ field: `${place}.${name}`, message: `${label} is the same as in item ${first}` })
+        errors.push({ field: `${place}.${name}`, message: `${label} is the same as in item ${first}` })
       places.set(String(id), place)
       return rows.map((row) => ({ id, row }))
     })
   })
-  if (faults.length > 0) throw invalid(faults)
+  if (errors.length > 0) throw invalid(errors)
   return changes
 }
 
-/** Returns the result in an array, or an empty array after adding the errors to `faults`. */
-function attempt<Value>(faults: Fault[], place: number, read: () => Value): readonly Value[] {
+/** Returns the result in an array, or an empty array after adding the errors to `errors`. */
+function attempt<Value>(errors: FieldError[], place: number, read: () => Value): readonly Value[] {
   try {
     return [read()]
   } catch (error) {
     if (!(error instanceof Problem) || error.type !== 'validation') throw error
-    faults.push(...atPlace(error.faults, place))
+    errors.push(...atPlace(error.errors, place))
     return []
   }
 }
@@ -66,11 +66,11 @@ export async function doAt<Result>(place: number, work: () => Promise<Result>): 
 
 /** Prefixes the errors of a Problem with the index of the item. */
 export function placed(error: unknown, place: number): unknown {
-  if (!(error instanceof Problem) || error.faults.length === 0) return error
-  const { type, message, faults, headers } = error
-  return new Problem(type, message, { faults: atPlace(faults, place), headers, cause: error })
+  if (!(error instanceof Problem) || error.errors.length === 0) return error
+  const { type, message, errors, headers } = error
+  return new Problem(type, message, { errors: atPlace(errors, place), headers, cause: error })
 }
 
-function atPlace(faults: readonly Fault[], place: number): readonly Fault[] {
-  return faults.map(({ field, message }) => ({ field: `${place}.${field}`, message }))
+function atPlace(errors: readonly FieldError[], place: number): readonly FieldError[] {
+  return errors.map(({ field, message }) => ({ field: `${place}.${field}`, message }))
 }

@@ -30,7 +30,7 @@ export function compileValues(fields: readonly FieldSpec[], what: string, compil
     try {
       return read(readJsonBody(Buffer.from(text)), 'create')
     } catch (error) {
-      const secret = error instanceof Problem && error.faults.find(({ field }) => hidden.has(field))
+      const secret = error instanceof Problem && error.errors.find(({ field }) => hidden.has(field))
       if (!secret) throw error
       throw new Error(`${what}: ${secret.message}`, { cause: error })
     }

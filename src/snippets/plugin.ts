@@ -20,11 +20,11 @@ const CACHE_BYTES = 4 * 1024 * 1024
 /** A body that is not a valid snippet. */
 const BODY_PROBLEMS: ReadonlySet<string> = new Set(['malformed_body', 'unsupported_media_type', 'validation'])
 
-const renderProblem = ({ message, faults }: Problem) => {
-  if (faults.length === 0) return { error: message }
+const renderProblem = ({ message, errors }: Problem) => {
+  if (errors.length === 0) return { error: message }
   return {
-    error: faults.map((fault) => fault.message).join('; '),
-    errors: Object.fromEntries(faults.map(({ field, message }) => [field, message])),
+    error: errors.map((error) => error.message).join('; '),
+    errors: Object.fromEntries(errors.map(({ field, message }) => [field, message])),
   }
 }
 

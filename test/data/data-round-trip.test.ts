@@ -115,15 +115,15 @@ describe('a dump that is loaded again', () => {
       fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 25 }), async (records) => {
         await database.query({ text: 'truncate books restart identity', values: [] })
         const first = await load('book.ndjson', records.map(toLine).join(''))
-        expect(first.faults).toEqual([])
+        expect(first.errors).toEqual([])
         const before = await Promise.all(DUMP_FORMATS.map(dumpAs))
         for (const [index, format] of DUMP_FORMATS.entries()) {
           await database.query({ text: 'truncate books restart identity', values: [] })
           const created = { created: records.length, updated: 0, unchanged: 0 }
           expect(await load(`book.${format}`, before[index] ?? '')).toEqual({
             resources: new Map([['book', created]]),
-            faults: [],
-            faultCount: 0,
+            errors: [],
+            errorCount: 0,
           })
           expect(await Promise.all(DUMP_FORMATS.map(dumpAs))).toEqual(before)
         }

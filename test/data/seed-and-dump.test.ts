@@ -68,8 +68,8 @@ describe('seed', () => {
       updated: 1,
       unchanged: 0,
       resources: { book: { created: 1, updated: 1, unchanged: 0 } },
-      faults: [],
-      faultCount: 0,
+      errors: [],
+      errorCount: 0,
     })
     const [first = ''] = (await dumped('book')).split('\n')
     expect(JSON.parse(first)).toMatchObject({ isbn: '1', title: 'Out', author: 2, price: '9.90', lent: true })
@@ -109,7 +109,7 @@ describe('seed', () => {
         'bad.yaml:2: name: Name must be between 1 and 80 characters',
         'bad.yaml:3: nmae: `nmae` is not a field here; the fields are id, name, mentor',
         'bad.yaml:4: a record must be a mapping of fields to values',
-        'nothing was written: bad.yaml has 3 faults',
+        'nothing was written: bad.yaml has 3 errors',
       ],
     },
     {

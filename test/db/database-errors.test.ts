@@ -93,46 +93,46 @@ const UNGUARDED: ConstraintErrors = {
 }
 
 describe('a constraint violation', () => {
-  const fault = { field: 'title', message: 'Title is taken' }
-  const guards = { ...UNGUARDED, constraints: new Map([['books_title_key', [fault]]]) }
+  const error = { field: 'title', message: 'Title is taken' }
+  const guards = { ...UNGUARDED, constraints: new Map([['books_title_key', [error]]]) }
   const cause = failure('23505', 'duplicate', { constraint: 'books_title_key' })
 
   test('names the declared field', () => {
     expect(toProblem(cause, guards)).toMatchObject({
       type: 'conflict',
       message: 'Title is taken',
-      faults: [fault],
+      errors: [error],
     })
   })
 
   test('names the field even inside the problem of a connection', () => {
-    expect(toProblem(toProblem(cause), guards)).toMatchObject({ type: 'conflict', faults: [fault], cause })
+    expect(toProblem(toProblem(cause), guards)).toMatchObject({ type: 'conflict', errors: [error], cause })
   })
 
   test('names no field if the constraint is not declared', () => {
     const other = failure('23505', 'duplicate', { constraint: 'by_hand' })
-    expect(toProblem(other, guards)).toMatchObject({ type: 'conflict', faults: [] })
+    expect(toProblem(other, guards)).toMatchObject({ type: 'conflict', errors: [] })
   })
 })
 
 describe('a rejected null', () => {
-  const fault = { field: 'title', message: 'Title is required' }
+  const error = { field: 'title', message: 'Title is required' }
   const guards = {
     ...UNGUARDED,
     required: new Map([
-      ['title', fault],
+      ['title', error],
       ['pin', undefined],
     ]),
   }
 
   test.each([
-    ['title', 'validation', [fault]],
+    ['title', 'validation', [error]],
     ['pin', 'validation', []],
     ['by_hand', 'unavailable', []],
-  ])('in the column %s is of the kind %s', (column, type, faults) => {
+  ])('in the column %s is of the kind %s', (column, type, errors) => {
     const cause = failure('23502', 'null value', { column })
-    expect(toProblem(cause, guards)).toMatchObject({ type, faults, cause })
-    expect(toProblem(toProblem(cause), guards)).toMatchObject({ type, faults, cause })
+    expect(toProblem(cause, guards)).toMatchObject({ type, errors, cause })
+    expect(toProblem(toProblem(cause), guards)).toMatchObject({ type, errors, cause })
   })
 })
 

@@ -356,7 +356,7 @@ describe('hooks run for each record', () => {
     [
       'throws a problem',
       () => {
-        throw new Problem('validation', undefined, { faults: [{ field: 'title', message: 'Title is odd' }] })
+        throw new Problem('validation', undefined, { errors: [{ field: 'title', message: 'Title is odd' }] })
       },
     ],
   ])('errors have the index of the record if a hook %s', async (_what, act) => {

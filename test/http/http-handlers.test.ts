@@ -144,17 +144,17 @@ describe('a response', () => {
   })
 
   test('for a problem has its headers and its errors', async () => {
-    const faults = [
+    const errors = [
       { field: 'title', message: 'Title is required' },
       { field: '__proto__', message: 'no such field' },
     ]
-    const { url, errors } = await serveHandler(() => {
-      throw new Problem('unavailable', 'the database is away', { faults, headers: { 'Retry-After': '1' } })
+    const { url, errors: logged } = await serveHandler(() => {
+      throw new Problem('unavailable', 'the database is away', { errors, headers: { 'Retry-After': '1' } })
     })
     const answer = await get(`${url}/api/test/`)
     expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
     expect(answer.body).toContain('"errors":{"title":"Title is required","__proto__":"no such field"}')
-    expect(errors).toEqual([])
+    expect(logged).toEqual([])
   })
 })
 

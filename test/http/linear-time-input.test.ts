@@ -132,7 +132,7 @@ interface Sent {
   readonly body?: string
 }
 
-/** The CPU milliseconds of a request that must not fail by a fault of ours. */
+/** The CPU milliseconds of a request that must not fail by a error of ours. */
 async function costOf({ path, method = 'GET', headers = {}, body }: Sent): Promise<number> {
   const before = process.cpuUsage()
   const status = await new Promise<number | undefined>((resolve, reject) => {

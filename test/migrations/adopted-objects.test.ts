@@ -242,7 +242,7 @@ describe('an object that resources.yaml would drop is adopted only once the file
       adoptDrift(database, folder.path, { spec: specOf(PAGES(settings)), object: 'books.pages', scratch })
     const error = await adoptAs(before).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({
-      faults: [expect.stringMatching(/^resources\.yaml does not describe books\.pages as the database has it, /)],
+      errors: [expect.stringMatching(/^resources\.yaml does not describe books\.pages as the database has it, /)],
       help: [
         `In models.book.fields.pages, ${help}; then adopt it again`,
         expect.stringMatching(/^Or put it back as the files have it: .*alter table "books" alter column "pages" /s),
@@ -301,7 +301,7 @@ describe('an object that resources.yaml would drop is adopted only once the file
         'type: integer, default: 7',
       )
       await expect(adopted).rejects.toMatchObject({
-        faults: [expect.stringMatching(/would undo it: change books\.pages: default 5 -> 7$/)],
+        errors: [expect.stringMatching(/would undo it: change books\.pages: default 5 -> 7$/)],
         help: ['In models.book.fields.pages, write `default: 5`; then adopt it again', expect.anything()],
       })
     })

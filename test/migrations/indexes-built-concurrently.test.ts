@@ -69,7 +69,7 @@ test('an index that cannot be built leaves nothing behind, and the next run succ
   expect(await indexes()).toEqual(['books_key true'])
 })
 
-test.each<[what: string, up: string, down: string, fault: string]>([
+test.each<[what: string, up: string, down: string, error: string]>([
   [
     'another statement next to it',
     'create index concurrently a on books (id);\nselect 1;',
@@ -88,9 +88,9 @@ test.each<[what: string, up: string, down: string, fault: string]>([
     '',
     '0001_a.sql:2: `concurrently` needs the name of one index, by which it is found again after an interruption',
   ],
-])('a file is rejected for %s', async (_what, up, down, fault) => {
+])('a file is rejected for %s', async (_what, up, down, error) => {
   const folder = await makeFolder({ '0001_a.sql': `-- up\n${up}\n-- down\n${down}\n` })
-  expect(await failureOf(readMigrations(folder.path), folder)).toBe(fault)
+  expect(await failureOf(readMigrations(folder.path), folder)).toBe(error)
 })
 
 describe('a plan whose indexes are built concurrently', () => {

@@ -73,7 +73,7 @@ export async function use(create: typeof createClient, baseUrl: string) {
   const titles: readonly (string | undefined)[] | undefined = parts.data?.results.map((book) => book.title)
   const refused = await client.POST('/api/books/', { body: { ...body, title: '', author: 'nobody' } })
   const problem: components['schemas']['Problem'] | undefined = refused.error
-  const faults: Readonly<Record<string, string>> = problem?.errors ?? {}
+  const errors: Readonly<Record<string, string>> = problem?.errors ?? {}
   const taken = await client.POST('/api/books/', { body })
   const gone = await client.DELETE('/api/books/{id}/', { params: { path } })
   const missing = await client.GET('/api/books/{id}/', { params: { path } })
@@ -85,7 +85,7 @@ export async function use(create: typeof createClient, baseUrl: string) {
     count: list.data?.count,
     prices,
     kept: kept.response.status,
-    refused: [refused.response.status, problem?.type, faults],
+    refused: [refused.response.status, problem?.type, errors],
     taken: [taken.error?.status, taken.error?.errors],
     gone: [gone.response.status, gone.data],
     missing: [missing.error?.status, missing.error?.title],

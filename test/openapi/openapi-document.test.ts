@@ -276,9 +276,9 @@ describe('a hand-written route', () => {
     [{ summary: 'A', responses: {} }, 'has the responses {}; they are named by status'],
     [{ summary: 'A', responses: { ok: {} } }, 'they are named by status, 200 to 599'],
     ['A route', 'has the summary undefined'],
-  ])('is rejected with the description %j', async (description, fault) => {
+  ])('is rejected with the description %j', async (description, error) => {
     const documented = documentWith((app) => app.route('GET', '/a/', 'a', handle, description as never))
-    await expect(documented).rejects.toThrow(fault)
+    await expect(documented).rejects.toThrow(error)
   })
 })
 

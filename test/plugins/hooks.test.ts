@@ -190,7 +190,7 @@ describe('hooks run around a write, in its transaction', () => {
 })
 
 describe("an error in a hook rolls back the write and the hooks' own writes", () => {
-  const refusal = new Problem('validation', 'No', { faults: [{ field: 'title', message: 'Title is too loud' }] })
+  const refusal = new Problem('validation', 'No', { errors: [{ field: 'title', message: 'Title is too loud' }] })
   const throwing = (error: unknown) => () => {
     throw error
   }

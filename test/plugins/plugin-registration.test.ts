@@ -5,7 +5,7 @@ import { loadApplication } from '../../src/internal.js'
 import { makeProject, PLUGGED } from '../support/cli.js'
 
 /** What is wrong with an application whose one plugin is this function. */
-async function faultsOf(plugin: (app: PluginApp) => unknown): Promise<readonly string[]> {
+async function errorsOf(plugin: (app: PluginApp) => unknown): Promise<readonly string[]> {
   const project = await makeProject({ 'resources.yaml': PLUGGED, 'plugin.mjs': '' })
   const loaded = await loadApplication({
     file: resolve(project.folder, 'resources.yaml'),
@@ -188,18 +188,18 @@ describe('a plugin is rejected by name', () => {
     ],
     ['a value without a name', (app) => app.value(anything(undefined)), 'the name of a value is undefined'],
   ])('for %s', async (_what, plugin, says) => {
-    const faults = await faultsOf(plugin)
-    expect(faults).toHaveLength(1)
-    expect(faults[0]).toMatch(/^SC353 the plugin `\.\/plugin\.mjs`: /)
-    expect(faults[0]).toContain(says)
+    const errors = await errorsOf(plugin)
+    expect(errors).toHaveLength(1)
+    expect(errors[0]).toMatch(/^SC353 the plugin `\.\/plugin\.mjs`: /)
+    expect(errors[0]).toContain(says)
   })
 
   test('for registering after its function has returned', async () => {
     let late = (): void => {}
-    const faults = await faultsOf((app) => {
+    const errors = await errorsOf((app) => {
       late = () => app.route('GET', '/a/', 'a', handle)
     })
-    expect(faults).toEqual([])
+    expect(errors).toEqual([])
     expect(late).toThrow(
       /^the plugin `\.\/plugin\.mjs` called route\(\) after its function had returned; everything is/,
     )
@@ -207,5 +207,5 @@ describe('a plugin is rejected by name', () => {
 })
 
 test.each(['/', '/a/', '/a/{id}/', '/.a/b..c/'])('a plugin may register the path %s', async (path) => {
-  expect(await faultsOf((app) => app.route('GET', path, 'a', handle))).toEqual([])
+  expect(await errorsOf((app) => app.route('GET', path, 'a', handle))).toEqual([])
 })

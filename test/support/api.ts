@@ -89,7 +89,7 @@ export async function startApi(
       await service.drain()
       if (!database) await opened.close()
       await remove()
-      if (judged && judged.faults.length > 0) throw new Error(judged.faults.slice(0, 10).join('\n'))
+      if (judged && judged.errors.length > 0) throw new Error(judged.errors.slice(0, 10).join('\n'))
     },
   }
 }

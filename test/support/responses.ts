@@ -8,7 +8,7 @@ import { UNREADABLE } from '../../src/openapi/hand-written.js'
 /** The responses of one server, compared with its OpenAPI document. */
 export interface Judged {
   /** Differences between responses and the document. */
-  readonly faults: readonly string[]
+  readonly errors: readonly string[]
   /** Observed responses, such as `GET /api/books/ 200`. */
   readonly answered: ReadonlySet<string>
   /** All responses that the document declares, in the same form. */
@@ -48,7 +48,7 @@ const AMBIENT: ReadonlySet<string> = new Set([
  * ignored.
  */
 export function judgeAnswers(server: Server, app: App): Judged {
-  const faults: string[] = []
+  const errors: string[] = []
   const answered = new Set<string>()
   let made: Judge | undefined
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -62,14 +62,14 @@ export function judgeAnswers(server: Server, app: App): Judged {
     listenTo(response, request.method === 'HEAD', (sent) => {
       made ??= createJudge(app)
       answered.add(`${method} ${path} ${sent.status}`)
-      faults.push(
+      errors.push(
         ...made
           .judge(method, path, { ...sent, isOfArray: isArray(), isPart })
-          .map((fault) => `${method} ${request.url} ${sent.status}: ${fault}`),
+          .map((error) => `${method} ${request.url} ${sent.status}: ${error}`),
       )
     })
   })
-  return { faults, answered, declared: () => (made ??= createJudge(app)).declared }
+  return { errors, answered, declared: () => (made ??= createJudge(app)).declared }
 }
 
 /** The response of a replacement depends on its code. */
@@ -124,18 +124,18 @@ function createJudge(app: App): Judge {
         return { name: name.toLowerCase(), required }
       })
       const names = headersOf.map(({ name }) => name)
-      const faults = [
+      const errors = [
         ...headersOf.filter(({ name, required }) => required && !headers.has(name)).map(({ name }) => `no ${name}`),
         ...[...headers.keys()]
           .filter((name) => !AMBIENT.has(name) && !names.includes(name))
           .map((name) => `${name} is not declared`),
       ]
-      if (body === undefined) return faults
+      if (body === undefined) return errors
       const type = headers.get('content-type') ?? ''
-      if (response.content === undefined) return body === '' ? faults : [...faults, 'a body is not declared']
-      if (!(type in response.content)) return [...faults, `the media type ${type} is not declared`]
+      if (response.content === undefined) return body === '' ? errors : [...errors, 'a body is not declared']
+      if (!(type in response.content)) return [...errors, `the media type ${type} is not declared`]
       const validate = validatorAt(`${pointer}/content/${escape(type)}/schema`)
-      return validate(JSON.parse(body)) ? faults : [...faults, ajv.errorsText(validate.errors), body.slice(0, 500)]
+      return validate(JSON.parse(body)) ? errors : [...errors, ajv.errorsText(validate.errors), body.slice(0, 500)]
     },
   }
 }

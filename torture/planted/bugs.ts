@@ -66,8 +66,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'messages of the driver reach the client',
     file: 'src/db/driver/errors.ts',
-    search: 'faults[0]?.message ?? detail',
-    replace: 'faults[0]?.message ?? `${detail}: ${cause.message}`',
+    search: 'errors[0]?.message ?? detail',
+    replace: 'errors[0]?.message ?? `${detail}: ${cause.message}`',
     caughtBy: { file: 'test/db/database-errors', test: 'never mentions tables, constraints or SQL', database: 'local' },
   },
   {
@@ -425,8 +425,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'the last of two duplicate keys in a filter wins',
     file: 'src/dialects/parameters.ts',
-    search: 'if (fault !== undefined) throw',
-    replace: "if (fault === '') throw",
+    search: 'if (error !== undefined) throw',
+    replace: "if (error === '') throw",
     caughtBy: { file: 'test/dialects/dialects', test: '"status":"draft","status"', database: 'embedded' },
   },
   {

@@ -2,7 +2,7 @@ import type { NullsPlace } from '../../pagination/paginator.js'
 import type { FieldSpec, ModelSpec, OrderSpec } from '../core-spec.js'
 
 /** What a list asks of an index: fields compared for equality, and then an order. */
-export interface Wanted {
+export interface IndexNeeds {
   readonly equal: readonly FieldSpec[]
   readonly order: readonly OrderSpec[]
 }
@@ -14,7 +14,7 @@ export interface TableIndex {
 }
 
 /** Whether an index of a model serves a list from its first row on, so that a page costs the same in a table of any size. */
-export function isCovered(model: ModelSpec, wanted: Wanted): boolean {
+export function isCovered(model: ModelSpec, wanted: IndexNeeds): boolean {
   return indexesOf(model).some((index) => serves(index, wanted))
 }
 
@@ -23,7 +23,7 @@ export function isCovered(model: ModelSpec, wanted: Wanted): boolean {
  * direction. What follows columns that no two rows agree in decides nothing any more. Nulls may have any place in the first
  * field of the order, of which an index is read in two parts.
  */
-export function serves({ columns, unique }: TableIndex, { equal, order }: Wanted): boolean {
+export function serves({ columns, unique }: TableIndex, { equal, order }: IndexNeeds): boolean {
   const [first] = order
   if (!order.every(({ descending }) => descending === first?.descending)) return false
   const compared = new Set(equal.map((field) => field.column))

@@ -3,7 +3,7 @@ import type { Json } from '../../json.js'
 import { decodeConfig } from './decode.js'
 import type { Diagnostic, Range } from '../diagnostic.js'
 import { findLocated, type Located, type Path, type Span } from './located.js'
-import { type SourceText, type TextFault, textDiagnostic } from './source-text.js'
+import { type SourceText, type TextError, textDiagnostic } from './source-text.js'
 import { createTokenCheck, END, syntaxWords } from './syntax.js'
 import { show } from '../words.js'
 
@@ -25,16 +25,16 @@ const MAX_TOKENS = 600_000
 /** More of these in one file are noise. */
 const MAX_REFUSED_TOKENS = 1000
 
-type Refuse = (fault: TextFault) => void
+type Refuse = (error: TextError) => void
 
 /** The document of a configuration file, or everything that makes its bytes unusable, in file order. */
 export const readConfig = (bytes: Uint8Array, file: string): ConfigDocument | Diagnostic[] => {
   const source = decodeConfig(bytes, file)
   if ('code' in source) return [source]
-  const faults: TextFault[] = []
-  const root = parse(source, (fault) => void faults.push(fault))
-  if (root === undefined || faults.length > 0) {
-    return faults.sort((one, other) => one.from - other.from).map((fault) => textDiagnostic(source, fault))
+  const errors: TextError[] = []
+  const root = parse(source, (error) => void errors.push(error))
+  if (root === undefined || errors.length > 0) {
+    return errors.sort((one, other) => one.from - other.from).map((error) => textDiagnostic(source, error))
   }
   return {
     file,
@@ -59,16 +59,16 @@ const parse = ({ text, lines, range }: SourceText, refuse: Refuse): Located | un
     const message = 'a second document starts here'
     refuse({ code: 'SC109', from, to: from + 3, message, help: ['a configuration is one document'] })
   }
-  const faults = [...document.errors, ...document.warnings]
+  const errors = [...document.errors, ...document.warnings]
   // Only the first is certain: the others may follow from it.
-  const [first] = faults.toSorted((one, other) => one.pos[0] - other.pos[0])
+  const [first] = errors.toSorted((one, other) => one.pos[0] - other.pos[0])
   if (first !== undefined) {
     const from = Math.max(0, Math.min(first.pos[0], text.trimEnd().length - 1))
     const { line } = range(from, from).start
     const to = Math.min(first.pos[1], from + (lines[line - 1]?.length ?? 0))
     refuse({ code: 'SC114', from, to, ...syntaxWords(first.code, first.message) })
   }
-  if (faults.length > 0 || second !== undefined) return undefined
+  if (errors.length > 0 || second !== undefined) return undefined
   const whole = { from: 0, to: 0 }
   return locateNode(document.contents, whole, refuse)
 }
@@ -92,15 +92,15 @@ const scan = (text: string, refuse: Refuse): CST.Token[] | undefined => {
   let count = 0
   let refused = 0
   const check = createTokenCheck()
-  const stop = (fault: TextFault) => {
+  const stop = (error: TextError) => {
     refused += 1
-    refuse(fault)
+    refuse(error)
   }
   /** Whether the text can be read further. After a mistake of syntax nothing is certain. */
   const accept = (type: string, source: string, from: number): boolean => {
-    const fault = check({ type, source, from })
-    if (fault === undefined) return true
-    const { token, ...words } = fault
+    const error = check({ type, source, from })
+    if (error === undefined) return true
+    const { token, ...words } = error
     const length = token.type.endsWith('quoted-scalar') ? 1 : token.source.length
     stop({ ...words, from: token.from, to: token.from + length })
     return words.code !== 'SC114' && refused < MAX_REFUSED_TOKENS

@@ -45,7 +45,7 @@ const countUpTo = (numbers: readonly number[], limit: number): number => {
   return low
 }
 
-export interface TextFault {
+export interface TextError {
   readonly code: DiagnosticCode
   readonly from: number
   readonly to: number
@@ -55,7 +55,7 @@ export interface TextFault {
 }
 
 /** An error at a stretch of the text. */
-export const textDiagnostic = (source: SourceText, { from, to, help = [], ...rest }: TextFault): Diagnostic => ({
+export const textDiagnostic = (source: SourceText, { from, to, help = [], ...rest }: TextError): Diagnostic => ({
   severity: 'error',
   ...rest,
   file: source.file,

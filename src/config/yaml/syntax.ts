@@ -1,6 +1,6 @@
-import type { TextFault } from './source-text.js'
+import type { TextError } from './source-text.js'
 
-type Words = Pick<TextFault, 'code' | 'message' | 'help'>
+type Words = Pick<TextError, 'code' | 'message' | 'help'>
 
 const REFUSED_TOKENS: Readonly<Record<string, Words>> = {
   anchor: { code: 'SC106', message: 'anchors are not allowed', help: ['quote text that starts with `&`'] },
@@ -32,9 +32,9 @@ export interface Token {
 }
 
 /** What is wrong with a token, or with an earlier one that it shows to be wrong. */
-type TokenFault = Words & { readonly token: Token }
+type TokenError = Words & { readonly token: Token }
 
-const syntax = (token: Token, message: string, help: string): TokenFault => ({
+const syntax = (token: Token, message: string, help: string): TokenError => ({
   token,
   code: 'SC114',
   message,
@@ -42,10 +42,10 @@ const syntax = (token: Token, message: string, help: string): TokenFault => ({
 })
 
 /** Finds the bracket or the comma that is the mistake; the library reports what follows from it, often many lines below. */
-const createBracketCheck = (): ((token: Token) => TokenFault | undefined) => {
+const createBracketCheck = (): ((token: Token) => TokenError | undefined) => {
   const open: Token[] = []
   let previous = ''
-  const judge = (token: Token): TokenFault | undefined => {
+  const judge = (token: Token): TokenError | undefined => {
     const { type } = token
     const last = open.at(-1)
     if (OPENING.has(type)) {
@@ -68,9 +68,9 @@ const createBracketCheck = (): ((token: Token) => TokenFault | undefined) => {
     return undefined
   }
   return (token) => {
-    const fault = judge(token)
+    const error = judge(token)
     if (!BLANK.has(token.type)) previous = token.type
-    return fault
+    return error
   }
 }
 
@@ -87,13 +87,13 @@ const isOpenQuote = ({ type, source }: Token): boolean =>
  * Looks at the tokens of one text in order, with one of the type `END` after them: what a configuration must not use, and what cannot be
  * YAML. Undefined when nothing is wrong with a token.
  */
-export const createTokenCheck = (): ((token: Token) => TokenFault | undefined) => {
+export const createTokenCheck = (): ((token: Token) => TokenError | undefined) => {
   const brackets = createBracketCheck()
   return (token) => {
     const words = REFUSED_TOKENS[token.type]
-    const fault = brackets(token)
+    const error = brackets(token)
     if (words !== undefined) return { ...words, token }
-    if (fault !== undefined || !isOpenQuote(token)) return fault
+    if (error !== undefined || !isOpenQuote(token)) return error
     return syntax(token, 'this quote is never closed', 'put the same quote at the end of the text')
   }
 }
@@ -128,7 +128,7 @@ const SYNTAX_WORDS: Readonly<Record<string, { readonly message: string; readonly
 }
 
 /** What to say of an error of the YAML library, by its code. */
-export const syntaxWords = (code: string, message: string): Pick<TextFault, 'message' | 'help'> => {
+export const syntaxWords = (code: string, message: string): Pick<TextError, 'message' | 'help'> => {
   const words = SYNTAX_WORDS[code]
   const own = message.charAt(0).toLowerCase() + message.slice(1)
   return words === undefined

@@ -5,7 +5,7 @@ import type { Result, Statement } from '../database.js'
 import type { RowMessage } from './row-messages.js'
 
 /** The server's response to a statement. */
-export interface Answer extends Result {
+export interface StatementResult extends Result {
   /** The command tag of the response, such as `COMMIT` or `ROLLBACK`: what the server really did. */
   readonly command: string
   /** The size of its rows in bytes. */
@@ -23,7 +23,7 @@ export interface Sending {
 }
 
 /** After an error, `answer` holds what the server had sent before it. */
-export type Settle = (error: Error | null, answer: Answer) => void
+export type Settle = (error: Error | null, answer: StatementResult) => void
 
 /** The driver's message for a client whose connection is gone. */
 const UNSENT = 'Client was closed and is not queryable: its connection is gone'
@@ -47,7 +47,7 @@ const prepared = new WeakMap<Wire, string[]>()
 /** Executes the bound statement and ends the implicit transaction. */
 const END = Buffer.concat([serialize.execute(), serialize.sync()])
 
-const EMPTY: Answer = { rows: [], columns: [], count: 0, command: '', size: 0 }
+const EMPTY: StatementResult = { rows: [], columns: [], count: 0, command: '', size: 0 }
 
 /**
  * The driver accepts custom queries, such as its cursors, but on a pipelined connection only instances of its own class. We use only its prototype:
@@ -91,7 +91,7 @@ export class CellQuery extends DriverQuery {
   }
 
   /** What the server has sent so far. */
-  get answer(): Answer {
+  get answer(): StatementResult {
     return this.#answer
   }
 

@@ -1,8 +1,8 @@
 import { types } from 'node:util'
-import { type Fault, Problem, type ProblemType } from '../../problem.js'
+import { type FieldError, Problem, type ProblemType } from '../../problem.js'
 import {
   type DriverError,
-  faultsOf,
+  errorsOf,
   type ConstraintErrors,
   isStillReferredTo,
   messageOf,
@@ -202,11 +202,11 @@ export function toProblem<E>(error: E, constraintErrors?: ConstraintErrors): E |
   const cause = driverError(error)
   const meaning = cause && (isForeignNull(cause, constraintErrors) ? mismatch : meaningOf(cause))
   if (!meaning) return error
-  const faults = constraintErrors ? faultsOf(cause, constraintErrors) : []
+  const errors = constraintErrors ? errorsOf(cause, constraintErrors) : []
   const detail = constraintErrors && messageOf(cause, constraintErrors)
-  if (detail !== undefined) return problem({ ...meaning, detail }, cause, faults)
-  if (error instanceof Problem && error.type === meaning.type && faults.length === 0) return error
-  return problem(meaning, cause, faults)
+  if (detail !== undefined) return problem({ ...meaning, detail }, cause, errors)
+  if (error instanceof Problem && error.type === meaning.type && errors.length === 0) return error
+  return problem(meaning, cause, errors)
 }
 
 /**
@@ -281,9 +281,9 @@ export function isReferredTo(error: unknown): boolean {
   return cause !== undefined && isStillReferredTo(cause)
 }
 
-function problem({ type, detail }: Meaning, cause: Error, faults: readonly Fault[] = []): Problem {
-  return new Problem(type, faults[0]?.message ?? detail, {
-    faults,
+function problem({ type, detail }: Meaning, cause: Error, errors: readonly FieldError[] = []): Problem {
+  return new Problem(type, errors[0]?.message ?? detail, {
+    errors,
     headers: type === 'unavailable' || type === 'timeout' ? RETRY : {},
     cause,
   })

@@ -1,4 +1,4 @@
-import type { Fault } from '../../problem.js'
+import type { FieldError } from '../../problem.js'
 
 /** The fields of a driver's error, besides its message. */
 export interface DriverError extends Error {
@@ -19,15 +19,15 @@ export interface ConstraintErrors {
   /** Configured messages by constraint name: constraints of the table, and foreign keys that refer to it. */
   readonly messages: ReadonlyMap<string, string>
   /** Errors of the declared fields, by constraint name. The name is never shown to clients. */
-  readonly constraints: ReadonlyMap<string, readonly Fault[]>
+  readonly constraints: ReadonlyMap<string, readonly FieldError[]>
   /** Errors of the fields of a constraint that is not in the configuration, by the columns that the server names. */
-  columns(kind: 'unique' | 'foreign_key', columns: readonly string[]): readonly Fault[]
+  columns(kind: 'unique' | 'foreign_key', columns: readonly string[]): readonly FieldError[]
   /** Errors of the fields that may be too long for an index, by index name. */
-  readonly oversized: ReadonlyMap<string, readonly Fault[]>
+  readonly oversized: ReadonlyMap<string, readonly FieldError[]>
   /** The same for all indexes, for errors that do not name the index. */
-  readonly anyOversized: readonly Fault[]
+  readonly anyOversized: readonly FieldError[]
   /** Errors for null in a required column; undefined if clients must not know the field. */
-  readonly required: ReadonlyMap<string, Fault | undefined>
+  readonly required: ReadonlyMap<string, FieldError | undefined>
 }
 
 /** A duplicate key, as the server reports it. */
@@ -56,21 +56,21 @@ export function messageOf(
 }
 
 /** Returns errors for the fields that caused the rejection; empty if the server does not name them. */
-export function faultsOf(cause: DriverError, constraintErrors: ConstraintErrors): readonly Fault[] {
-  const found = foundFaults(cause, constraintErrors)
+export function errorsOf(cause: DriverError, constraintErrors: ConstraintErrors): readonly FieldError[] {
+  const found = foundErrors(cause, constraintErrors)
   const message = messageOf(cause, constraintErrors)
   return message === undefined ? found : found.map(({ field }) => ({ field, message }))
 }
 
-function foundFaults(cause: DriverError, constraintErrors: ConstraintErrors): readonly Fault[] {
+function foundErrors(cause: DriverError, constraintErrors: ConstraintErrors): readonly FieldError[] {
   const name = String(cause.constraint)
   if (cause.code === NOT_NULL) {
-    const fault = constraintErrors.required.get(String(cause.column))
-    return fault ? [fault] : []
+    const error = constraintErrors.required.get(String(cause.column))
+    return error ? [error] : []
   }
   if (cause.code === TOO_LONG)
     return constraintErrors.oversized.get(name) ?? (isOfIndex(cause) ? constraintErrors.anyOversized : [])
-  return constraintErrors.constraints.get(name) ?? faultsOfForeign(cause, constraintErrors)
+  return constraintErrors.constraints.get(name) ?? errorsOfForeign(cause, constraintErrors)
 }
 
 /** Whether a row was too large for an index, reported before the server knew which index. */
@@ -79,7 +79,7 @@ function isOfIndex({ routine }: DriverError): boolean {
 }
 
 /** Errors of a constraint that was created outside the configuration. */
-function faultsOfForeign(cause: DriverError, constraintErrors: ConstraintErrors): readonly Fault[] {
+function errorsOfForeign(cause: DriverError, constraintErrors: ConstraintErrors): readonly FieldError[] {
   if (String(cause.table) !== constraintErrors.table) return []
   const taken = cause.code === TAKEN ? takenKey(cause.detail) : undefined
   if (taken) return constraintErrors.columns('unique', taken.columns.split(', '))

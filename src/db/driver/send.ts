@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { cancelStatement } from './cancel.js'
-import { type Answer, CellQuery, type Sending } from './cell-query.js'
+import { type StatementResult, CellQuery, type Sending } from './cell-query.js'
 import { append, createLinkedList, type ListNode, remove, valuesOf } from '../../linked-list.js'
 import type { Statement } from '../database.js'
 import { isBroken } from './errors.js'
@@ -16,7 +16,7 @@ const CHECK_INTERVAL_MS = 50
  * Receives the outcome of a statement. After an error too, `answer` holds what the server had sent before it.
  * @param spent whether the connection must not be used again
  */
-type Settle = (error: Error | null, answer: Answer, spent: boolean) => void
+type Settle = (error: Error | null, answer: StatementResult, spent: boolean) => void
 
 /** Sends a statement on one connection of the driver. */
 export type Send = (client: pg.ClientBase, statement: Statement, settle: Settle) => void

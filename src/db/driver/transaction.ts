@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { cancelStatement, cutConnection } from './cancel.js'
-import type { Answer } from './cell-query.js'
+import type { StatementResult } from './cell-query.js'
 import type { Connection, Statement } from '../database.js'
 import { toProblem } from './errors.js'
 import { isDoubtful, toOutcome } from './outcome.js'
@@ -34,7 +34,7 @@ export function runTransaction<T>(
   let ended = new Error('a statement was sent after the end of its transaction')
 
   const isOver = () => phase === 'over'
-  const ask = (statement: Statement): Promise<Answer> =>
+  const ask = (statement: Statement): Promise<StatementResult> =>
     new Promise((resolve, reject) => {
       asking += 1
       send(client, statement, (error, answer, isSpent) => {
@@ -45,7 +45,7 @@ export function runTransaction<T>(
         else reject(error)
       })
     })
-  const query = async (statement: Statement): Promise<Answer> => {
+  const query = async (statement: Statement): Promise<StatementResult> => {
     enforce?.()
     if (phase !== 'open') throw ended
     try {

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { append, createLinkedList, type LinkedList, type ListNode, remove, valuesOf } from '../../linked-list.js'
 import { createAdmission } from './admission.js'
-import { type Answer, CellQuery, type Sending } from '../driver/cell-query.js'
+import { type StatementResult, CellQuery, type Sending } from '../driver/cell-query.js'
 import type { Statement } from '../database.js'
 import { cutStream } from '../driver/cancel.js'
 import { isBroken } from '../driver/errors.js'
@@ -15,7 +15,7 @@ export interface PipelinedConnections {
    * @throws HeadOfLineBlocked if the statement waits behind a slow one, or the driver's error; both are safe to retry, because the statement only
    * reads. Problem `unavailable` if too many statements are in progress
    */
-  query(statement: Statement, cost: number): Promise<TimedAnswer>
+  query(statement: Statement, cost: number): Promise<TimedResult>
   /** Whether a connection can take another statement without a noticeable wait. */
   hasRoom(): boolean
   /** Whether a response has arrived since this time of the process's clock. */
@@ -25,7 +25,7 @@ export interface PipelinedConnections {
   close(): Promise<void>
 }
 
-export interface TimedAnswer extends Answer {
+export interface TimedResult extends StatementResult {
   /** Milliseconds that others had to wait for this statement. */
   readonly time: number
 }
@@ -165,7 +165,7 @@ export function openPipelined({
     cutStream(client)
   }
 
-  function send(connection: Pipelined, statement: Statement): Promise<TimedAnswer> {
+  function send(connection: Pipelined, statement: Statement): Promise<TimedResult> {
     interval ??= setInterval(check, CHECK_INTERVAL_MS).unref()
     return new Promise((resolve, reject) => {
       const sent = performance.now()

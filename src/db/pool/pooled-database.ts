@@ -23,7 +23,7 @@ import {
   openPipelined,
   type PipelinedConnections,
   type PipelinedOptions,
-  type TimedAnswer,
+  type TimedResult,
 } from './pipelined-connections.js'
 import { toOutcome } from '../driver/outcome.js'
 import { driverTypes } from '../driver/parsers.js'
@@ -73,7 +73,7 @@ export function poolDatabase({
   const handover = createHandover(pool)
 
   /** Uses callbacks, because the promises on the path of every statement would cost more than the work. */
-  function once(statement: Statement): Promise<TimedAnswer> {
+  function once(statement: Statement): Promise<TimedResult> {
     return new Promise((resolve, reject) => {
       const { signal } = statement
       signal?.throwIfAborted()

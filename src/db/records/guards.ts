@@ -3,7 +3,7 @@ import { outgrowing, outgrowingAny } from '../../config/indexes/index-size.js'
 import { type AppSpec, type FieldSpec, isShown, type ModelSpec } from '../../config/spec.js'
 import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
-import type { Fault } from '../../problem.js'
+import type { FieldError } from '../../problem.js'
 import type { Row, Scopes } from '../../resource/plan.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
 import {
@@ -35,7 +35,7 @@ export function constraintErrorsOf(model: ModelSpec, models: readonly ModelSpec[
     name: unique ? uniqueName(table, columns) : indexName(table, columns),
     indexed: fieldsOf(model, columns),
   }))
-  const required = (field: FieldSpec) => (field.private ? undefined : faultOf(field, `${field.label} is required`))
+  const required = (field: FieldSpec) => (field.private ? undefined : errorOf(field, `${field.label} is required`))
   return {
     table,
     others: new Set(models.map((other) => other.table).filter((name) => name !== table)),
@@ -43,11 +43,11 @@ export function constraintErrorsOf(model: ModelSpec, models: readonly ModelSpec[
     constraints: new Map(
       [...constraintFields(model)].map(([name, { fields: guarded, kind, message }]) => [
         name,
-        faultsOf(namesOf(guarded), kind, message),
+        errorsOf(namesOf(guarded), kind, message),
       ]),
     ),
     columns: (kind, columns) =>
-      faultsOf(
+      errorsOf(
         allShown(fields.filter(({ column }) => columns.some((name) => name === column || name === identifier(column)))),
         kind,
       ),
@@ -57,21 +57,21 @@ export function constraintErrorsOf(model: ModelSpec, models: readonly ModelSpec[
   }
 }
 
-function faultOf({ name }: FieldSpec, message: string): Fault {
+function errorOf({ name }: FieldSpec, message: string): FieldError {
   return { field: name, message }
 }
 
 /** Names every field that may be too long, because the database does not say which one is. */
-function tooLong(fields: readonly FieldSpec[]): readonly Fault[] {
+function tooLong(fields: readonly FieldSpec[]): readonly FieldError[] {
   const shown = fields.filter((field) => !field.private)
   const message = `${shown.map(({ label }) => label).join(' or ')} is too long to be indexed`
-  return shown.map((field) => faultOf(field, message))
+  return shown.map((field) => errorOf(field, message))
 }
 
-function faultsOf(fields: readonly FieldSpec[], kind: keyof typeof BROKEN, message?: string): readonly Fault[] {
+function errorsOf(fields: readonly FieldSpec[], kind: keyof typeof BROKEN, message?: string): readonly FieldError[] {
   const labels = fields.map(({ label }) => label)
   const subject = labels.length > 1 ? `The combination of ${labels.join(' and ')}` : labels.join('')
-  return fields.map((field) => faultOf(field, message ?? `${subject} ${BROKEN[kind]}`))
+  return fields.map((field) => errorOf(field, message ?? `${subject} ${BROKEN[kind]}`))
 }
 
 /**

@@ -58,9 +58,9 @@ function toOutside(
   const field = fields.find((each) => each.name === name)
   if (!field) return new Problem('validation', 'The record would be outside the scope of this request', { cause })
   const constraint = foreignKeyName(table, field.column)
-  const faults = constraintErrors.constraints.get(constraint) ?? constraintErrors.columns('foreign_key', [field.column])
-  return new Problem('conflict', constraintErrors.messages.get(constraint) ?? faults[0]?.message ?? CONFLICT, {
-    faults,
+  const errors = constraintErrors.constraints.get(constraint) ?? constraintErrors.columns('foreign_key', [field.column])
+  return new Problem('conflict', constraintErrors.messages.get(constraint) ?? errors[0]?.message ?? CONFLICT, {
+    errors,
     cause,
   })
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Answers, Asked } from '../../db/records/answers.js'
+import type { StoredResponses, KeyedRequest } from '../../db/records/stored-responses.js'
 import { Problem } from '../../problem.js'
 import { textOf } from '../server/reply.js'
 import type { Context, Reply } from '../route.js'
@@ -44,7 +44,7 @@ function readKey({ headers }: Context, required: boolean): string | undefined {
 }
 
 /** Implements `Transaction.once`. */
-export async function once(answers: Answers, asked: Asked, work: () => Promise<Reply>): Promise<Reply> {
+export async function once(answers: StoredResponses, asked: KeyedRequest, work: () => Promise<Reply>): Promise<Reply> {
   const found = await answers.claim(asked)
   if ('claim' in found) {
     const reply = await work()

@@ -46,6 +46,6 @@ export function notFoundAt({ spec }: Resource, missing: readonly (readonly [plac
   const named = missing.slice(0, MAX_NAMED).map(([place, id]) => [place, quote(String(id))] as const)
   const more = missing.length > named.length ? `, and ${missing.length - named.length} more` : ''
   const detail = `no record has the ${name} ${named.map(([, shown]) => shown).join(', ')}${more}; nothing was done`
-  const faults = named.map(([place]) => ({ field: `${place}.${name}`, message: `${label} does not exist` }))
-  throw new Problem('not_found', detail, { faults })
+  const errors = named.map(([place]) => ({ field: `${place}.${name}`, message: `${label} does not exist` }))
+  throw new Problem('not_found', detail, { errors })
 }

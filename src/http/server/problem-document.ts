@@ -10,7 +10,7 @@ export function toReply(problem: Problem, requestId: string, render?: ProblemRen
 }
 
 function toDocument(problem: Problem, requestId: string): object {
-  const { type, message, faults } = problem
+  const { type, message, errors } = problem
   const { status, title } = PROBLEMS[type]
   return {
     type: `/problems/${type.replaceAll('_', '-')}`,
@@ -19,7 +19,7 @@ function toDocument(problem: Problem, requestId: string): object {
     detail: message,
     message,
     // `fromEntries` creates own properties for any name, including `__proto__`.
-    ...(faults.length > 0 && { errors: Object.fromEntries(faults.map((fault) => [fault.field, fault.message])) }),
+    ...(errors.length > 0 && { errors: Object.fromEntries(errors.map((error) => [error.field, error.message])) }),
     request_id: requestId,
   }
 }

@@ -31,7 +31,7 @@ export function isOutside(part: readonly FileStatement[] | undefined): boolean {
 }
 
 /** The errors of a part that mixes statements that cannot run in a transaction with statements that need one. */
-export function mixtureFaults(file: string, part: readonly FileStatement[] = []): readonly string[] {
+export function mixtureErrors(file: string, part: readonly FileStatement[] = []): readonly string[] {
   const nameless = part
     .filter(({ text, concurrent }) => WORD.test(text) && concurrent === undefined)
     .map(

@@ -1,15 +1,15 @@
 /**
- * Thrown for migrations that cannot be read, planned or run. `faults` are the errors, one sentence each; `help` suggests repairs. The failed
+ * Thrown for migrations that cannot be read, planned or run. `errors` are the errors, one sentence each; `help` suggests repairs. The failed
  * migration was rolled back.
  */
 export class MigrationError extends Error {
   override name = 'MigrationError'
-  readonly faults: readonly string[]
+  readonly errors: readonly string[]
   readonly help: readonly string[]
 
-  constructor(faults: readonly string[], help: readonly string[] = [], cause?: unknown) {
-    super(faults.join('\n'), { cause })
-    this.faults = faults
+  constructor(errors: readonly string[], help: readonly string[] = [], cause?: unknown) {
+    super(errors.join('\n'), { cause })
+    this.errors = errors
     this.help = help
   }
 }

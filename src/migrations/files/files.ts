@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { mixtureFaults, readConcurrent } from './concurrent.js'
+import { mixtureErrors, readConcurrent } from './concurrent.js'
 import { MigrationError } from './error.js'
 import { readOwned } from '../plan/ownership.js'
 import { type FileStatement, splitStatements } from './statements.js'
@@ -52,24 +52,24 @@ export const TRANSACTION =
 export async function readMigrations(folder: MigrationFolder): Promise<readonly Migration[]> {
   const directory = pathOf(folder)
   const names = (await list(directory)).filter((name) => EXTENSION.test(name) && !name.startsWith('.')).sort()
-  const faults = numberFaults(names)
+  const errors = numberErrors(names)
   const migrations: Migration[] = []
   for (const name of names) {
     const file = join(directory, name)
     const bytes = await readFile(file)
     const read = file.endsWith('.ts') ? readModule(folder, file, bytes) : parseMigration(stemOf(name), file, bytes)
-    if ('faults' in read) faults.push(...read.faults)
+    if ('errors' in read) errors.push(...read.errors)
     else migrations.push(read)
   }
-  if (faults.length > 0) throw new MigrationError(faults)
+  if (errors.length > 0) throw new MigrationError(errors)
   return migrations
 }
 
 /** A TypeScript migration. It is compiled and imported only when it runs. */
 function readModule(folder: MigrationFolder, file: string, bytes: Uint8Array) {
-  if (typeof folder === 'string') return { faults: [`${file} is TypeScript, and only SQL can be read here`] }
+  if (typeof folder === 'string') return { errors: [`${file} is TypeScript, and only SQL can be read here`] }
   const text = decode(bytes)
-  if (text === undefined) return { faults: [`${file} is not UTF-8 text`] }
+  if (text === undefined) return { errors: [`${file} is not UTF-8 text`] }
   const statements = { up: [], down: [], owns: undefined, adopted: [], known: [], extensions: extensionsIn(text) }
   return { name: stemOf(basename(file)), file, checksum: hashOf(text), ...statements, load: () => folder.load(file) }
 }
@@ -79,9 +79,9 @@ export function parseMigration(
   name: string,
   file: string,
   bytes: Uint8Array,
-): Migration | { readonly faults: readonly string[] } {
+): Migration | { readonly errors: readonly string[] } {
   const text = decode(bytes)
-  if (text === undefined) return { faults: [`${file} is not UTF-8 text`] }
+  if (text === undefined) return { errors: [`${file} is not UTF-8 text`] }
   const lines = text.split('\n')
   const marks = lines.flatMap((line, index) =>
     /^-- (?:up|down)\s*$/.test(line) ? [{ part: line.trim().slice(3), index }] : [],
@@ -89,7 +89,7 @@ export function parseMigration(
   const order = marks.map((mark) => mark.part).join(' ')
   if (order !== 'up' && order !== 'up down') {
     return {
-      faults: [
+      errors: [
         `${file} needs one line \`-- up\`, and after it at most one line \`-- down\`; it has: ${order || 'neither'}`,
       ],
     }
@@ -100,7 +100,7 @@ export function parseMigration(
   })
   const heading = lines.slice(0, marks[0]?.index)
   const before = splitStatements(heading.join('\n'))
-  const faults = [
+  const errors = [
     ...before.map(({ line }) => `${file}:${line}: this statement stands before the line \`-- up\``),
     ...[...(up ?? []), ...(down ?? [])]
       .filter((statement) => TRANSACTION.test(statement.text))
@@ -108,9 +108,9 @@ export function parseMigration(
         ({ text, line }) =>
           `${file}:${line}: \`${text}\` cannot stand here: a migration runs in one transaction of its own`,
       ),
-    ...[up, down].flatMap((part) => mixtureFaults(file, part)),
+    ...[up, down].flatMap((part) => mixtureErrors(file, part)),
   ]
-  if (faults.length > 0) return { faults }
+  if (errors.length > 0) return { errors }
   const [adopted, known] = [namedIn(heading, 'adopted'), namedIn(heading, 'known')]
   // A file that only lists known objects has nothing to revert.
   const reverts = down !== undefined && (down.length > 0 || known.length > 0)
@@ -144,7 +144,7 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-function numberFaults(names: readonly string[]): string[] {
+function numberErrors(names: readonly string[]): string[] {
   const misnamed = names.filter((name) => !NAME.test(stemOf(name)))
   if (misnamed.length > 0) {
     return misnamed.map(

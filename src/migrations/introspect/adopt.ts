@@ -120,7 +120,7 @@ interface Claim {
 function reasonAgainst({ sides, object, files, scratch, text }: Claim): Promise<string | undefined> {
   return onReplayed(scratch, files, async (session, made) => {
     const migration = parseMigration('adopted', 'the migration', Buffer.from(text))
-    if ('faults' in migration) return migration.faults.join('; ')
+    if ('errors' in migration) return migration.errors.join('; ')
     try {
       await runStatements(session, migration.file, migration.up)
       const up = await catalogOf(session, FROM)

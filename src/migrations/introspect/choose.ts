@@ -71,10 +71,10 @@ function nameModels(tables: readonly Table[], existing: ReadonlyMap<string, stri
 function reasonAgainst({ inspected, live }: Table): string | undefined {
   if (inspected.special !== null) return inspected.special
   if (!isRepresentableName(inspected.name)) return 'its name has other characters than lower-case letters, digits and _'
-  return keyFault(live) ?? blockedBy(live)
+  return keyError(live) ?? blockedBy(live)
 }
 
-function keyFault(live: CatalogTable): string | undefined {
+function keyError(live: CatalogTable): string | undefined {
   const key = live.constraints.find(({ kind }) => kind === 'primary_key')
   if (!key) return 'it has no primary key'
   const [name, ...others] = key.columns

@@ -46,7 +46,7 @@ interface Undone {
 export async function rejectIfUndone(adoption: Adoption): Promise<void> {
   const { spec, scratch, files, object, text, column } = adoption
   const migration = parseMigration('adopted', 'the migration', Buffer.from(text))
-  if ('faults' in migration) throw new MigrationError(migration.faults)
+  if ('errors' in migration) throw new MigrationError(migration.errors)
   const after = await compareOnly(spec, [...files, migration], scratch)
   const { undoing, help } = column ? undoneInColumn(spec, column, after) : await undonePart(adoption, after)
   if (undoing.length === 0) return

@@ -35,7 +35,7 @@ interface Claim {
  */
 export async function proveRoundTrip(session: Connection, claim: Claim): Promise<Proof> {
   const migration = parseMigration('plan', 'the planned migration', Buffer.from(claim.text))
-  if ('faults' in migration) throw new MigrationError(migration.faults)
+  if ('errors' in migration) throw new MigrationError(migration.errors)
   await emptyTables(session, claim.from)
   await rolledBack(session, () => goRound(session, claim, migration))
   const losses = lossesOf(claim.steps)
@@ -48,12 +48,12 @@ export async function proveRoundTrip(session: Connection, claim: Claim): Promise
  */
 export async function refusalByRows(session: Connection, text: string, from: Catalog): Promise<string | undefined> {
   const migration = parseMigration('plan', 'the planned migration', Buffer.from(text))
-  if ('faults' in migration || (await tablesWithRows(session, from)).length === 0) return undefined
+  if ('errors' in migration || (await tablesWithRows(session, from)).length === 0) return undefined
   try {
     await rolledBack(session, () => runStatements(session, migration.file, migration.up))
     return undefined
   } catch (error) {
-    // Other faults are those of the plan, and come up again without rows.
+    // Other errors are those of the plan, and come up again without rows.
     if (!(error instanceof MigrationError) || !sqlState(error)?.startsWith('23')) return undefined
     return (error.cause as Error).message
   }

@@ -26,7 +26,7 @@ import { asOnlyMigrator, type MigratingSession } from './lock.js'
 import { loadExtensionsOf } from './scratch.js'
 
 /** A migration that this run applied or reverted. */
-export interface Done {
+export interface CompletedMigration {
   readonly name: string
   readonly milliseconds: number
 }
@@ -44,7 +44,7 @@ export async function migrationStatus(
 /** The options of a run. */
 export interface RunOptions {
   /** Called after each migration. */
-  readonly report?: (done: Done) => void
+  readonly report?: (done: CompletedMigration) => void
   /** The names of the tables and columns that may be destroyed, by default none. */
   readonly allows?: Allows
 }
@@ -58,7 +58,7 @@ export async function migrateUp(
   database: Database,
   directory: MigrationFolder,
   options: RunOptions = {},
-): Promise<readonly Done[]> {
+): Promise<readonly CompletedMigration[]> {
   const files = await readMigrations(directory)
   const statuses = await compareJournal(database, files)
   refuseDisagreement(statuses)
@@ -77,7 +77,7 @@ export async function migrateDown(
   database: Database,
   directory: MigrationFolder,
   { steps = 1, ...options }: RunOptions & { readonly steps?: number } = {},
-): Promise<readonly Done[]> {
+): Promise<readonly CompletedMigration[]> {
   const files = await readMigrations(directory)
   const statuses = await compareJournal(database, files)
   refuseDisagreement(statuses)
@@ -112,9 +112,9 @@ interface Run extends RunOptions {
   readonly names: readonly string[]
 }
 
-async function repeat(database: Database, run: Run): Promise<readonly Done[]> {
+async function repeat(database: Database, run: Run): Promise<readonly CompletedMigration[]> {
   const { files, direction, names, report, allows = () => false } = run
-  const all: Done[] = []
+  const all: CompletedMigration[] = []
   const affected = names.flatMap((name) => files.filter((file) => file.name === name))
   const unasked = (await lossesOfFiles(database, affected, direction)).filter(({ object }) => !allows(object))
   if (unasked.length > 0) throw new ConsentNeeded(unasked)

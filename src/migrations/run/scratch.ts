@@ -91,12 +91,12 @@ const UNAVAILABLE: ReadonlySet<string | undefined> = new Set(['0A000', '58P01'])
 const isWithoutExtension = (error: unknown): error is MigrationError =>
   error instanceof MigrationError && UNAVAILABLE.has(sqlState(error)) && /\bextension\b/.test(error.message)
 
-function withHelp({ faults, cause }: MigrationError): MigrationError {
+function withHelp({ errors, cause }: MigrationError): MigrationError {
   const help = [
     'Migrations are tried in an embedded database, which has only the extensions that come with PostgreSQL itself',
     'Name an empty PostgreSQL database whose server has the extension: --scratch URL, or DATABASE_SCRATCH_URL',
   ]
-  return new MigrationError(faults, help, cause)
+  return new MigrationError(errors, help, cause)
 }
 
 export async function runAll(session: Connection, statements: readonly string[]): Promise<void> {

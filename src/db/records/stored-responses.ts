@@ -5,7 +5,7 @@ import type { Connection } from '../database.js'
 import { isLocked } from '../driver/errors.js'
 
 /** A request with an idempotency key. */
-export interface Asked {
+export interface KeyedRequest {
   readonly key: string
   /** A fingerprint of the request, 43 characters long. */
   readonly request: string
@@ -14,29 +14,29 @@ export interface Asked {
 }
 
 /** A stored response. */
-export interface KeptAnswer {
+export interface StoredResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
 }
 
 /** Stored responses to requests that may be repeated, on the connection of a transaction. */
-export interface Answers {
+export interface StoredResponses {
   /**
    * Returns the stored response. Without one, reserves the key until the transaction ends and returns the value to pass to `keep`. If another
    * transaction has reserved the key, waits for its end.
    * @throws Problem `request_in_progress` if that takes too long, `idempotency_key_reused` if the key belongs to another request
    */
-  claim(asked: Asked): Promise<KeptAnswer | { readonly claim: string }>
+  claim(asked: KeyedRequest): Promise<StoredResponse | { readonly claim: string }>
   /** Stores a response, and deletes a few that have expired. */
-  keep(claim: string, answer: KeptAnswer): Promise<void>
+  keep(claim: string, answer: StoredResponse): Promise<void>
 }
 
 /** Each stored response deletes more than one, so that expired responses never accumulate and no request pays for many. */
 const MAX_REMOVED = 10
 
 /** Compiles the statements over the table of stored responses; each call of the result binds them to a connection. */
-export function compileAnswers({ table: name }: ModelSpec): (connection: Connection) => Answers {
+export function compileStoredResponses({ table: name }: ModelSpec): (connection: Connection) => StoredResponses {
   const table = identifier(name)
   const texts = {
     claim: `
