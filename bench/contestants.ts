@@ -15,10 +15,10 @@ export const HOME = fileURLToPath(new URL('../..', import.meta.url))
 
 export const CONTESTANTS: ReadonlyMap<string, Contestant> = new Map([
   ['ours', checkout('snippetctl serve', HOME)],
-  ['floor', own('floor', 'node:http and pg, by hand', true)],
-  ['fastify-pg', own('fastify-pg', 'Fastify and pg, by hand', false)],
-  ['fastify-pg-duties', withDuties('fastify-pg', 'the same, with the headers and the log of ours')],
-  ['express-objection', own('express-objection', 'Express and objection, as tutorials have it', false)],
+  ['floor', own('floor', 'node:http and pg, hand-written', true)],
+  ['fastify-pg', own('fastify-pg', 'Fastify and pg, hand-written', false)],
+  ['fastify-pg-duties', withDuties('fastify-pg', 'fastify-pg with the headers and the log of ours')],
+  ['express-objection', own('express-objection', 'Express and objection, as in tutorials', false)],
 ])
 
 /** A checkout of this project. */

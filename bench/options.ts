@@ -24,14 +24,14 @@ export interface Options {
 
 export const USAGE = `npm run bench -- [options]
   --rows 1k,100k,1m        sizes of the table
-  --work retrieve,list10   ${[...WORKS.keys()].join(', ')}; all of them when left out
-  --only ours,floor        ${[...CONTESTANTS.keys()].join(', ')}; all of them when left out
-  --before DIR             another checkout takes part too, as \`before\`
-  --seconds 3              the time of one sample; a third of it goes before, as a warm-up
+  --work retrieve,list10   ${[...WORKS.keys()].join(', ')}; default all
+  --only ours,floor        ${[...CONTESTANTS.keys()].join(', ')}; default all
+  --before DIR             also measures another checkout, as \`before\`
+  --seconds 3              the duration of a sample, after a warm-up of a third of it
   --rounds 5               samples of each work and contestant, taken in turn
-  --connections 32         requests under way at any time
-  --check growth,walk      ${[...CHECKS.keys()].join(', ')}; in place of the measurements
-  --profile WORK           where \`ours\` spends its time; in place of the measurements
+  --connections 32         concurrent requests
+  --check growth,walk      ${[...CHECKS.keys()].join(', ')}; instead of the measurements
+  --profile WORK           profiles \`ours\` instead of measuring
   --json FILE              writes every sample
   --markdown               prints tables for README.md`
 
@@ -74,7 +74,7 @@ export function parseOptions(argv: readonly string[]): Options {
 
 function parseSize(text: string): number {
   const [, digits, unit = ''] = SIZE.exec(text) ?? []
-  if (digits === undefined) throw new Error(`--rows ${text} is no size; 1k, 100k, 1m or a plain number is right`)
+  if (digits === undefined) throw new Error(`--rows must be a number such as 1000, 100k or 1m; got ${text}`)
   return Number(digits) * (FACTORS[unit.toLowerCase()] ?? 1)
 }
 
@@ -82,11 +82,11 @@ function namesIn(option: string, text: string, table: ReadonlyMap<string, unknow
   const names = text.split(',')
   const unknown = names.find((name) => !table.has(name))
   if (unknown === undefined) return names
-  throw new Error(`--${option} ${unknown} is not there; right are ${[...table.keys()].join(', ')}`)
+  throw new Error(`--${option} must be one of ${[...table.keys()].join(', ')}; got ${unknown}`)
 }
 
 function parseNumber(option: string, text: string, least: number): number {
   const number = Number(text)
   if (number >= least && Number.isFinite(number)) return number
-  throw new Error(`--${option} ${text} is not right; a number of at least ${least} is`)
+  throw new Error(`--${option} must be a number of at least ${least}; got ${text}`)
 }

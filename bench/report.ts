@@ -62,16 +62,16 @@ function workTable(rows: number, measured: readonly Measured[]): Table {
 /** The ratio of server CPU, and the target if there is one. */
 function cpuRatio(one: Measured, floor: Measured): string {
   const cpu = ({ samples }: Measured) => median(samples.map(({ server, children }) => server + children))
-  return judged(one, cpu(one) / cpu(floor), workNamed(one.work).target)
+  return withTarget(one, cpu(one) / cpu(floor), workNamed(one.work).target)
 }
 
 /** The ratio of the 99th percentile to the floor's. */
 function p99Ratio(one: Measured, floor: Measured): string {
   const p99 = ({ samples }: Measured) => median(samples.map((sample) => sample.p99))
-  return judged(one, p99(one) / p99(floor), MAX_P99_RATIO)
+  return withTarget(one, p99(one) / p99(floor), MAX_P99_RATIO)
 }
 
-function judged({ contestant }: Measured, value: number, target: number | undefined): string {
+function withTarget({ contestant }: Measured, value: number, target: number | undefined): string {
   if (contestant !== 'ours' || target === undefined) return value.toFixed(2)
   return `${value.toFixed(2)} (at most ${target}: ${value <= target ? 'met' : 'missed'})`
 }
@@ -79,7 +79,7 @@ function judged({ contestant }: Measured, value: number, target: number | undefi
 function footprintTable(footprints: readonly Footprint[]): Table {
   return {
     title: 'Processes',
-    head: ['rows', 'server', 'cold start ms', 'MB at the end', 'MB at most'],
+    head: ['rows', 'server', 'cold start ms', 'MB at the end', 'MB maximum'],
     rows: footprints.map(({ rows, contestant, coldStarts, memory }) => [
       String(rows),
       contestant,
@@ -103,5 +103,5 @@ export function render({ title, head, rows }: Table, markdown: boolean): string 
 export function describeLoad(): string {
   return `load average ${loadavg()
     .map((load) => load.toFixed(2))
-    .join(' ')}; * marks rows in whose middle sample others took more than ${100 * DISTURBED} % of the machine`
+    .join(' ')}; * marks rows whose median sample lost more than ${100 * DISTURBED} % of the machine to other processes`
 }

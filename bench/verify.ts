@@ -25,7 +25,7 @@ interface Stored {
 type Fields = Readonly<Record<string, unknown>>
 
 /** What the response of a work must contain, according to PostgreSQL, after a request for the row `id`. */
-interface Judge {
+interface Expectation {
   /** The SQL after `from snippets`; undefined if the response says which row it is about. */
   readonly rows?: (rows: number, id: number) => string
   /** The records in a response. */
@@ -38,7 +38,7 @@ const one = (body: unknown) => [body as Fields]
 const all = (body: unknown) => body as readonly Fields[]
 const byId = { rows: (_rows: number, id: number) => `where id = ${id}`, read: one, times: true }
 
-const JUDGES: Readonly<Record<string, Judge>> = {
+const EXPECTATIONS: Readonly<Record<string, Expectation>> = {
   retrieve: byId,
   list10: { rows: () => 'order by id limit 10', read: all, times: true },
   filtered: {
@@ -68,21 +68,21 @@ const JUDGES: Readonly<Record<string, Judge>> = {
  * @throws Error if they differ
  */
 export async function verify({ contestant, work, port, url, rows }: Situation): Promise<void> {
-  const judge = JUDGES[work]
-  if (judge === undefined) throw new Error(`nobody knows what the answer to ${work} must be`)
+  const expected = EXPECTATIONS[work]
+  if (expected === undefined) throw new Error(`no expected response is defined for ${work}`)
   const id = Math.ceil(rows / 3)
   const { method, path, body } = workNamed(work).request(rows)
   const fillIn = (text: string) => fill(text, id, languageOf(id))
   const answer = await ask({ port, method, path: fillIn(path), body: body && fillIn(body) })
-  const shown = answer.status < 300 ? judge.read(JSON.parse(answer.body)) : []
+  const shown = answer.status < 300 ? expected.read(JSON.parse(answer.body)) : []
   await withClient(url, async (client) => {
-    const where = judge.rows?.(rows, id) ?? `where id = ${Number(shown[0]?.['id'])}`
+    const where = expected.rows?.(rows, id) ?? `where id = ${Number(shown[0]?.['id'])}`
     const stored = await read(client, where)
     const right = stored.length > 0 && stored.length === shown.length
-    if (!right || !stored.every((row, index) => isSame(row, shown[index] ?? {}, judge.times))) {
-      throw new Error(`${contestant} answers ${work} wrongly (${answer.status}): ${answer.body.slice(0, 300)}`)
+    if (!right || !stored.every((row, index) => isSame(row, shown[index] ?? {}, expected.times))) {
+      throw new Error(`${contestant} responds to ${work} incorrectly (${answer.status}): ${answer.body.slice(0, 300)}`)
     }
-    if (judge.rows === undefined) await client.query('delete from snippets where id > $1', [rows])
+    if (expected.rows === undefined) await client.query('delete from snippets where id > $1', [rows])
   })
 }
 

@@ -28,6 +28,6 @@ export async function compare(
     }
   }
   const [first, second] = taken.map((times) => ({ server: median(times.ours), postgres: median(times.postgres) }))
-  if (first === undefined || second === undefined) throw new Error('two sides are compared')
+  if (first === undefined || second === undefined) throw new Error('a comparison needs two sides')
   return { first, second }
 }

@@ -20,9 +20,9 @@ export const growth: Check = async (parts) => {
     ])
     const detail = ` (server ${first.server.toFixed(1)} and ${second.server.toFixed(1)} µs, PostgreSQL ${first.postgres.toFixed(1)} and ${second.postgres.toFixed(1)} µs)`
     return [
-      atMost(`first page at 1m rows by that at 1k, server CPU${detail}`, second.server / first.server, 1.2),
+      atMost(`first page at 1m rows compared with 1k, server CPU${detail}`, second.server / first.server, 1.2),
       atMost(
-        'first page at 1m rows, more of PostgreSQL than at 1k',
+        'first page at 1m rows, additional PostgreSQL CPU compared with 1k',
         (second.postgres - first.postgres) / 1000,
         0.6,
         ' ms',

@@ -67,7 +67,7 @@ export const reload: Check = async ({ ours, rounds }) => {
           times.push(await untilAnswered(server.port, each.path(version)))
         }
         const detail = ` (${Math.min(...times).toFixed(0)} to ${Math.max(...times).toFixed(0)})`
-        findings.push(atMost(`${each.name} is saved and answers${detail}`, median(times), PROMISE, ' ms'))
+        findings.push(atMost(`${each.name} from saving to the first response${detail}`, median(times), PROMISE, ' ms'))
       }
       return findings
     } finally {
@@ -82,7 +82,7 @@ async function untilAnswered(port: number, path: string): Promise<number> {
   const saved = performance.now()
   while ((await ask({ port, path })).status !== 200) {
     if (performance.now() - saved > PATIENCE)
-      throw new Error(`${path} is not answered ${PATIENCE} ms after it was saved`)
+      throw new Error(`${path} did not respond within ${PATIENCE} ms after saving`)
     await delay(PAUSE)
   }
   return performance.now() - saved

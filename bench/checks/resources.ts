@@ -52,7 +52,7 @@ async function checkMany(parts: CheckParts, file: string) {
     const detail = ` (${first.server.toFixed(1)} and ${second.server.toFixed(1)} µs)`
     return [
       atMost(`${RESOURCES} resources start`, median([...starts, server.coldStart]) / 1000, 3, ' s'),
-      atMost(`route ${RESOURCES} by the first, server CPU${detail}`, second.server / first.server, 1.2),
+      atMost(`route ${RESOURCES} compared with the first, server CPU${detail}`, second.server / first.server, 1.2),
     ]
   } finally {
     await server.stop()

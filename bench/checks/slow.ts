@@ -25,7 +25,7 @@ export const slow: Check = async ({ postgres, loader, ours: contestant, duration
     const slowness = `${pages.requests} slow pages of ${pages.p50.toFixed(0)} ms, ${JSON.stringify(pages.failures)} failed`
     return [
       atMost(
-        `retrieve beside ${slowness}: p50 ${records.p50.toFixed(2)}, p99 ${records.p99.toFixed(1)} ms, most`,
+        `retrieve during ${slowness}: p50 ${records.p50.toFixed(2)}, p99 ${records.p99.toFixed(1)} ms, maximum`,
         records.max,
         DEADLINE,
         ' ms',

@@ -24,7 +24,7 @@ export const start: Check = async ({ postgres, loader, ours: contestant, duratio
     }
     const { now, most } = memoryOf(server.pid)
     return [
-      atMost('cold start to the first answer', median(starts), 400, ' ms'),
+      atMost('cold start to the first response', median(starts), 400, ' ms'),
       atMost(`memory under load (${now.toFixed(0)} MB at the end)`, most, 120, ' MB'),
     ]
   } finally {

@@ -23,15 +23,15 @@ export const stream: Check = async (parts) => {
     const reading = readList(server)
     const { p50, p99, max } = await retrieve(parts, server, LONGEST, reading)
     const { most, bytes, seconds, whole } = await reading
-    const read = `${(bytes / 1e6).toFixed(0)} MB in ${seconds.toFixed(1)} s${whole ? ', whole' : ', then cut'}`
+    const read = `${(bytes / 1e6).toFixed(0)} MB in ${seconds.toFixed(1)} s${whole ? ', whole' : ', then stopped'}`
     return [
       atMost(
-        `Set A list of 1m rows (${read}), memory above the ${idle.toFixed(0)} MB of idling`,
+        `Set A list of 1m rows (${read}), memory above the ${idle.toFixed(0)} MB when idle`,
         most - idle,
         80,
         ' MB',
       ),
-      atMost(`retrieve meanwhile (p50 ${p50.toFixed(2)}, most ${max.toFixed(0)} ms), p99`, p99, 50, ' ms'),
+      atMost(`retrieve during the list (p50 ${p50.toFixed(2)}, maximum ${max.toFixed(0)} ms), p99`, p99, 50, ' ms'),
     ]
   } finally {
     await server.stop()

@@ -37,7 +37,7 @@ async function walkAll(port: number): Promise<Walk> {
     const started = performance.now()
     const { status, headers, body } = await ask({ port, path })
     times.push(performance.now() - started)
-    if (status !== 200) throw new Error(`${path} was answered ${status}: ${body.slice(0, 200)}`)
+    if (status !== 200) throw new Error(`${path} got ${status}: ${body.slice(0, 200)}`)
     rows += (JSON.parse(body) as readonly unknown[]).length
     path = NEXT.exec(String(headers['link']))?.[1]
   }
@@ -54,13 +54,13 @@ function toFindings({ times, rows }: Walk): readonly Finding[] {
   const tenths = Array.from({ length: 10 }, (_, index) => groups[Math.floor(((index + 0.5) * groups.length) / 10)] ?? 0)
   return [
     {
-      promise: 'following next from page 1 leads to every row',
+      promise: 'following `next` from page 1 reaches every row',
       found: `${rows} of ${ROWS} rows on ${times.length} pages of 100 in ${(times.reduce((sum, time) => sum + time, 0) / 1000).toFixed(1)} s`,
       kept: rows === ROWS,
     },
     {
       promise: `no page takes longer than 3 times the first (medians of ${GROUP} pages)`,
-      found: `first ${first.toFixed(2)} ms, worst ${worst.toFixed(2)} ms; along the way ${tenths.map((time) => time.toFixed(2)).join(' ')}; single pages p99 ${quantile(sorted, 0.99).toFixed(2)}, most ${(sorted.at(-1) ?? 0).toFixed(2)}`,
+      found: `first ${first.toFixed(2)} ms, slowest ${worst.toFixed(2)} ms; over time ${tenths.map((time) => time.toFixed(2)).join(' ')}; single pages p99 ${quantile(sorted, 0.99).toFixed(2)}, maximum ${(sorted.at(-1) ?? 0).toFixed(2)}`,
       kept: worst <= 3 * first,
     },
   ]
