@@ -1,4 +1,4 @@
-import { article, nearest } from '../src/internal.js'
+import { article, nearestWord } from '../src/internal.js'
 
 interface Noun {
   readonly singular: string
@@ -8,7 +8,7 @@ interface Noun {
 /** Suggests the nearest existing name, or lists all names if none is near. */
 export function similarHelp(name: string, known: readonly string[], noun: Noun): readonly string[] {
   const names = [...new Set(known)]
-  const near = nearest(name, names)
+  const near = nearestWord(name, names)
   if (near !== undefined) return [`${article(noun.singular)} ${noun.singular} with a similar name exists: \`${near}\``]
   return [`the ${noun.plural} are: ${names.join(', ')}`]
 }

@@ -1,4 +1,4 @@
-import { DIAGNOSTICS, type JsonSchema, nearest } from '../../src/internal.js'
+import { DIAGNOSTICS, type JsonSchema, nearestWord } from '../../src/internal.js'
 import type { CliContext } from '../context.js'
 import { Failure } from '../failure.js'
 import { alignColumns, type Output } from '../output.js'
@@ -96,7 +96,7 @@ function printTopic({ line, colors }: Output, { path, schema }: Topic): void {
   if (rows.length > 0) line(`\n${colors.bold('Keys')}`)
   for (const row of alignColumns(rows)) line(row)
   const last = path.split('.').at(-1) ?? ''
-  const near = nearest(last, Object.keys(keys))
+  const near = nearestWord(last, Object.keys(keys))
   // A path may contain any name, so a misspelt key can look like a name.
   if (near !== undefined)
     line(`\n  ${colors.cyan('= help:')} \`${last}\` was taken for a name; there is a key \`${near}\``)

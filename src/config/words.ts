@@ -38,70 +38,19 @@ export const article = (word: string): 'a' | 'an' => {
 /** No name is longer; comparing takes the product of the lengths. */
 const LONGEST_NAME = 120
 
-/** Names of other tools, and what they are called here. */
-const FALSE_FRIENDS: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.entries({
-    str: ['string'],
-    varchar: ['string'],
-    char: ['string'],
-    int: ['integer'],
-    int4: ['integer'],
-    int8: ['bigint'],
-    long: ['bigint'],
-    bigserial: ['bigint'],
-    serial: ['integer', 'bigint'],
-    number: ['integer', 'decimal', 'float'],
-    double: ['float', 'decimal'],
-    numeric: ['decimal'],
-    datetime: ['timestamp', 'local_timestamp'],
-    timestamptz: ['timestamp'],
-    bool: ['boolean'],
-    enum: ['choice', 'choices'],
-    options: ['choices'],
-    select: ['choice'],
-    object: ['json'],
-    jsonb: ['json'],
-    guid: ['uuid'],
-    ref: ['belongs_to'],
-    relation: ['belongs_to'],
-    foreign_key: ['belongs_to'],
-    required: ['nullable'],
-    optional: ['nullable'],
-    null: ['nullable'],
-    max_length: ['max'],
-    maxLength: ['max'],
-    maximum: ['max'],
-    min_length: ['min'],
-    minLength: ['min'],
-    minimum: ['min'],
-    default_value: ['default'],
-    error_messages: ['messages'],
-    primary: ['primary_key'],
-    pk: ['primary_key'],
-    values: ['choices'],
-    readonly: ['read_only'],
-    filters: ['filterable'],
-    ordering: ['default_order', 'orderable'],
-    order_by: ['default_order'],
-    sortable: ['orderable'],
-    nulls_first: ['nulls'],
-    nulls_last: ['nulls'],
-    searchable: ['search'],
-    search_fields: ['search'],
-    sparse: ['sparse_fields'],
-    include: ['expand'],
-    populate: ['expand'],
-    embed: ['expand'],
-    sparse_fieldsets: ['sparse_fields'],
-    url_path: ['path'],
-    actions: ['operations'],
-  }),
-)
+/** Other words for names, such as those of other tools, and the names that each may stand for. */
+export type Synonyms = ReadonlyMap<string, readonly string[]>
+
+const NO_SYNONYMS: Synonyms = new Map()
 
 /** The known name that a given one was probably meant to be. */
-export const nearest = (given: string, known: readonly string[]): string | undefined => {
-  const friend = FALSE_FRIENDS.get(given)?.find((name) => known.includes(name))
-  if (friend !== undefined || given === '' || given.length > LONGEST_NAME) return friend
+export const nearest = (
+  given: string,
+  known: readonly string[],
+  synonyms: Synonyms = NO_SYNONYMS,
+): string | undefined => {
+  const meant = synonyms.get(given)?.find((name) => known.includes(name))
+  if (meant !== undefined || given === '' || given.length > LONGEST_NAME) return meant
   const bound = Math.max(1, Math.floor(given.length / 3))
   return known
     .map((name) => ({ name, far: isSwap(given, name) ? 1 : distance(given.toLowerCase(), name) }))
@@ -120,9 +69,9 @@ const isSwap = (given: string, name: string): boolean => {
 const MOST_NAMES = 20
 
 /** The help for a name that is not known: the nearest one, or else all there are. `noun` is `key`, `field`, … */
-export const suggest = (given: string, known: readonly string[], noun: string): string[] => {
-  const near = nearest(given, known)
-  if (near !== undefined && FALSE_FRIENDS.get(given)?.includes(near))
+export const suggest = (given: string, known: readonly string[], noun: string, synonyms = NO_SYNONYMS): string[] => {
+  const near = nearest(given, known, synonyms)
+  if (near !== undefined && synonyms.get(given)?.includes(near))
     return [`the ${noun} for this is called \`${near}\` here`]
   if (near !== undefined) return [`${article(noun)} ${noun} with a similar name exists: \`${near}\``]
   if (known.length === 0) return [`there is no ${noun} to choose from`]

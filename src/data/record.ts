@@ -37,7 +37,7 @@ export class UnreadableData extends Error {
  * private ones. It throws Problem `validation` with every error.
  */
 export function compileRecord(model: ModelSpec): (body: JsonBody) => Row {
-  const spec = { model: { ...model, fields: model.fields.map(openField) }, url: false }
+  const spec = { model: { ...model, fields: model.fields.map(openField) } }
   const read = compileBody(spec, () => undefined, createCompiler())
   return (body) => read(body, 'create')
 }

@@ -8,7 +8,7 @@ import { membersOf, type ResourceYaml } from '../config/schema/yaml-shape.js'
 import { article, show, suggest } from '../config/words.js'
 import type { Json, JsonSchema } from '../json.js'
 import { Problem } from '../problem.js'
-import type { Declared, Feature, Scope } from './feature.js'
+import type { Declared, DescribeRecord, Feature, Scope } from './feature.js'
 import { readNames, someOf } from './names.js'
 import { pathsOf, select, type SelectionPlan } from './selection.js'
 
@@ -35,6 +35,8 @@ export const expand: Feature<ExpandSpec, SelectionPlan> = {
       'expand: [author]\nexpand: { author: { resource: author, fields: [id, name] } }',
     ),
   },
+
+  synonyms: { expand: ['include', 'populate', 'embed'] },
 
   parse(resource, scope) {
     if (resource.model) checkExpansions(resource, resource.model, scope)
@@ -71,6 +73,8 @@ export const expand: Feature<ExpandSpec, SelectionPlan> = {
     ]
   },
 
+  joins: ({ expand: expansions }, describe) => expandedMember(expansions, describe),
+
   options: ({ expand: expansions }) => (expansions.length > 0 ? { expand: pathsOf(expansions) } : {}),
 
   mount: ({ expand: expansions }, at) => {
@@ -82,6 +86,22 @@ export const expand: Feature<ExpandSpec, SelectionPlan> = {
     })
     return { expand: expansions.map(within) }
   },
+}
+
+function expandedMember(expansions: readonly ExpansionSpec[], describe: DescribeRecord): Record<string, JsonSchema> {
+  if (expansions.length === 0) return {}
+  const related = expansions.map((expansion) => {
+    const shown = describe(expansion)
+    const schema = {
+      type: expansion.field.nullable ? ['object', 'null'] : 'object',
+      description: `The related record, as in \`${expansion.resource}\`.`,
+      properties: { ...shown, ...expandedMember(expansion.expand, describe) },
+      required: Object.keys(shown),
+    }
+    return [expansion.field.name, schema] as const
+  })
+  const description = 'The related records that `expand` asks for, by the names of their relations.'
+  return { [EXPANDED]: { type: 'object', readOnly: true, description, properties: Object.fromEntries(related) } }
 }
 
 function expandSchema(): JsonSchema {

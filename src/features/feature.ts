@@ -17,6 +17,8 @@ import type { ProblemType } from '../problem.js'
 export interface Feature<Spec extends object = object, Plan extends object = object, Others extends object = object> {
   /** The schema of each key, with its description and an example. */
   readonly keys: Readonly<Record<string, JsonSchema>>
+  /** What other tools call each key, for the help about a key that is not known. */
+  readonly synonyms?: Readonly<Record<string, readonly string[]>>
   /** Whether the keys have no effect for a resource in a dialect, whose clients have parameters of their own. */
   readonly plainOnly?: true
   /**
@@ -34,8 +36,10 @@ export interface Feature<Spec extends object = object, Plan extends object = obj
   unserved?(plan: Readonly<Plan>): readonly string[]
   /** The spec of the same resource at a mount, where it and the others have other names. */
   mount?(spec: Spec, at: MountNames): Spec
-  /** The fields of answers besides those that are stored. */
+  /** The fields of answers besides those that are stored. Bodies may repeat them: they are ignored. */
   shows?(spec: CoreSpec & Spec & Others): readonly FieldSpec[]
+  /** The members that the parameters of `selects` add to records. Bodies may repeat them: they are ignored. */
+  joins?(spec: CoreSpec & Spec & Others, describe: DescribeRecord): Readonly<Record<string, JsonSchema>>
   /** The members of the description that OPTIONS answers. */
   options?(spec: CoreSpec & Spec & Others): Readonly<Record<string, Json>>
   /** What documents say of an operation on account of the feature, beside its query parameters. */
@@ -55,6 +59,13 @@ export interface Scope {
 
 /** Parses the value of a relation given as a link; undefined if the field does not accept links or if the link leads elsewhere. */
 export type LinkReader = (field: FieldSpec, value: Json) => unknown
+
+/** The schemas of the members of a record of which these are shown. */
+export type DescribeRecord = (shown: {
+  readonly url: boolean
+  readonly links: Readonly<Record<string, string>>
+  readonly fields: readonly FieldSpec[]
+}) => Readonly<Record<string, JsonSchema>>
 
 /** What is called otherwise at a mount. */
 export interface MountNames {

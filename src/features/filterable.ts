@@ -49,6 +49,8 @@ export const filterable: Feature<FilterableSpec, FilterPlan, OrderableSpec> = {
     ),
   },
 
+  synonyms: { filterable: ['filters'] },
+
   parse(resource, scope) {
     if (resource.model) checkFilters(resource, resource.model, scope)
     return ({ field }) => ({

@@ -7,6 +7,7 @@ import { distinct, type DistinctPlan, type DistinctSpec } from './distinct.js'
 import { expand, type ExpandSpec } from './expand.js'
 import type {
   DescribedOperation,
+  DescribeRecord,
   Feature,
   IndexUse,
   LinkReader,
@@ -59,6 +60,11 @@ export function featureKeys(): Readonly<Record<string, JsonSchema>> {
   return Object.assign({}, ...FEATURES.map(({ keys }) => keys)) as Record<string, JsonSchema>
 }
 
+/** What other tools call each key. */
+export const KEY_SYNONYMS: readonly (readonly [key: string, words: readonly string[]])[] = FEATURES.flatMap(
+  ({ synonyms = {} }) => Object.entries(synonyms),
+)
+
 /** The query parameters that an operation of a resource takes on account of its features, filters first. */
 export function featureParameters(
   spec: CoreSpec & FeatureSpecs,
@@ -74,6 +80,19 @@ export function featureParameters(
 /** The fields that answers show besides those that are stored. */
 export function featureFields(spec: CoreSpec & FeatureSpecs): readonly FieldSpec[] {
   return FEATURES.flatMap((feature) => feature.shows?.(spec) ?? [])
+}
+
+/** The schemas of the members that the parameters of `SELECTION` add to records. */
+export function joinedMembers(
+  spec: CoreSpec & FeatureSpecs,
+  describe: DescribeRecord = () => ({}),
+): Readonly<Record<string, JsonSchema>> {
+  return Object.assign({}, ...FEATURES.map((feature) => feature.joins?.(spec, describe))) as Record<string, JsonSchema>
+}
+
+/** The members of answers that no client sets, besides stored fields. */
+export function unsettableMembers(spec: CoreSpec & FeatureSpecs): readonly string[] {
+  return [...featureFields(spec).map(({ name }) => name), ...Object.keys(joinedMembers(spec))]
 }
 
 /** What the features add to the description that OPTIONS answers. */

@@ -52,6 +52,12 @@ export const orderable: Feature<OrderableSpec, OrderPlan, PaginationSpec> = {
     ),
   },
 
+  synonyms: {
+    default_order: ['ordering', 'order_by'],
+    orderable: ['ordering', 'sortable'],
+    nulls: ['nulls_first', 'nulls_last'],
+  },
+
   parse(resource, scope) {
     const { given, model } = resource
     if (model) {

@@ -52,6 +52,8 @@ export const search: Feature<SearchSpec, SearchPlan> = {
     ),
   },
 
+  synonyms: { search: ['searchable', 'search_fields'] },
+
   parse({ path, model, given }, { report }) {
     const names = itemsOf(given('search')).map(String)
     for (const [index, name] of names.entries()) {

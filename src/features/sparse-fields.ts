@@ -19,6 +19,8 @@ export const sparseFields: Feature<SparseFieldsSpec, SelectionPlan, ComputedFiel
     sparse_fields: flag('Whether `?fields=` selects members of records.'),
   },
 
+  synonyms: { sparse_fields: ['sparse', 'sparse_fieldsets'] },
+
   parse:
     ({ given }) =>
     () => ({ sparseFields: given('sparse_fields') === true }),

@@ -7,6 +7,7 @@ const LIMITS = { minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n }
 export const bigint: FieldType<bigint, IntegerOptions> = {
   ...integerType('bigint', LIMITS),
   name: 'bigint',
+  synonyms: ['int8', 'long', 'bigserial', 'serial'],
   summary: 'A 64-bit integer with every digit, also above 2^53.',
   documented: () => ({ format: 'int64' }),
   typescript: 'bigint',

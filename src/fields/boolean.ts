@@ -3,6 +3,7 @@ import type { FieldType } from './field-type.js'
 /** True or false. */
 export const boolean: FieldType<boolean> = {
   name: 'boolean',
+  synonyms: ['bool'],
   summary: 'True or false.',
   options: {},
   typescript: 'boolean',

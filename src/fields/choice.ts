@@ -32,6 +32,7 @@ const choiceForm = (column: ExistingColumn, room = Number.POSITIVE_INFINITY): Co
 /** One of a fixed list of texts. */
 export const choice: FieldType<string, ChoiceOptions> = {
   name: 'choice',
+  synonyms: ['enum', 'select'],
   summary: 'One of a fixed list of texts, given as `choices`.',
   options: {
     choices: {

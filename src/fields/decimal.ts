@@ -49,6 +49,7 @@ const boundConflict = (option: 'minimum' | 'maximum', value: string | undefined)
 /** A number with a fixed count of digits after the point. */
 export const decimal: FieldType<string, DecimalOptions> = {
   name: 'decimal',
+  synonyms: ['numeric', 'number'],
   summary:
     'An exact decimal number, such as an amount of money; a string in JSON. `precision` counts all digits, `scale` the digits after ' +
     'the point. Responses have all of them: "12.5" is returned as "12.50".',

@@ -39,6 +39,8 @@ export interface Example<Value> {
 export interface FieldType<Value = unknown, Options extends object = object> {
   /** What stands after `type:` in resources.yaml. */
   readonly name: string
+  /** What other tools call it, for the help about a type that is not known. */
+  readonly synonyms?: readonly string[]
   /** One sentence for the reference and the editor. */
   readonly summary: string
   /** The options of this type beyond those every field has, each as the JSON Schema of its value in YAML. */

@@ -38,6 +38,7 @@ const rangeOf = ({ minimum, maximum }: FloatOptions) => {
 /** A floating-point number of 64 bits. */
 export const float: FieldType<number, FloatOptions> = {
   name: 'float',
+  synonyms: ['double', 'number'],
   summary:
     'A floating-point number (IEEE 754, 64 bits), such as a measurement. Numbers of more than 15 digits may be rounded; ' +
     '`decimal` and `bigint` keep every digit.',

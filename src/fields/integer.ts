@@ -10,6 +10,7 @@ const SHARED = integerType('integer', LIMITS)
 export const integer: FieldType<number, IntegerOptions> = {
   ...SHARED,
   name: 'integer',
+  synonyms: ['int', 'int4', 'serial', 'number'],
   summary: 'An integer from -2147483648 to 2147483647.',
   documented: () => ({ format: 'int32' }),
   typescript: 'number',

@@ -18,6 +18,7 @@ function literal(text: string): Json | undefined {
 /** Any JSON value. */
 export const json: FieldType<JsonText> = {
   name: 'json',
+  synonyms: ['object', 'jsonb'],
   summary:
     'Any JSON value but a bare null, stored as jsonb: numbers keep every digit; the order of keys and the ' +
     'spelling of numbers are those of PostgreSQL.',

@@ -21,6 +21,7 @@ const precisionMessage = (precision: number): string =>
 /** A date and a time of day, which is a moment only in a known time zone. */
 export const localTimestamp: FieldType<string, LocalTimestampOptions> = {
   name: 'local_timestamp',
+  synonyms: ['datetime'],
   summary:
     'A date and a time of day without an offset, to the microsecond (2026-11-21T10:00:00). Offsets are rejected and nothing is converted; ' +
     'responses have six digits after the point (2026-11-21T10:00:00.000000). The function `now` is the time in UTC.',

@@ -9,6 +9,7 @@ export interface RelationOptions {
 /** A reference to a record of another model: in every form the value of that record's primary key. */
 export const belongsTo: FieldType<unknown, RelationOptions> = {
   name: 'belongs_to',
+  synonyms: ['ref', 'relation', 'foreign_key'],
   summary: 'The primary key of a record of another model, with a foreign key.',
   options: {
     model: { type: 'string', minLength: 1 },

@@ -6,6 +6,7 @@ import { ORDERED } from './integer-type.js'
 /** A moment in time. */
 export const timestamp: FieldType<string> = {
   name: 'timestamp',
+  synonyms: ['datetime', 'timestamptz'],
   summary:
     'A moment in time, to the microsecond. Requests may use any offset (2026-11-21T11:00:00+01:00); responses are UTC with six digits after ' +
     'the point (2026-11-21T10:00:00.000000Z).',

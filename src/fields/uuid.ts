@@ -4,6 +4,7 @@ import { FORMATS } from './formats.js'
 /** A universally unique identifier. */
 export const uuid: FieldType<string> = {
   name: 'uuid',
+  synonyms: ['guid'],
   summary: 'A UUID (RFC 9562). Requests may use either case; responses are lower case.',
   options: {},
   typescript: 'string',

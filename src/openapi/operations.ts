@@ -1,6 +1,6 @@
 import { isReading, type Operation } from '../config/spec.js'
 import { article } from '../config/words.js'
-import { featureParameters, featureResponses } from '../features/index.js'
+import { featureParameters, featureResponses, joinedMembers } from '../features/index.js'
 import type { Generated } from '../http/route.js'
 import { describeDialect, FEATURES, type Subject } from './features.js'
 import { type Part, reference } from './json-part.js'
@@ -134,7 +134,7 @@ function bodyContent(mediaTypes: readonly string[], schema: Part): Part {
 
 function answerSchema({ resource, operation, partial }: Subject, names: SchemaNames): Part | undefined {
   const { spec, selectable } = resource
-  const isJoined = selectable && spec.expand.length > 0 && isReading(operation)
+  const isJoined = selectable && isReading(operation) && Object.keys(joinedMembers(spec)).length > 0
   const item = reference('schemas', partial ? names.partial : isJoined ? names.selected : names.shown)
   if (operation === 'destroy') return spec.dialect?.destroyed === 'record' ? item : undefined
   if (operation !== 'list') return item

@@ -1,5 +1,6 @@
-import { EXPANDED, type ExpansionSpec, type FieldSpec } from '../config/spec.js'
-import { featureFields } from '../features/index.js'
+import type { FieldSpec } from '../config/spec.js'
+import type { DescribeRecord } from '../features/feature.js'
+import { featureFields, joinedMembers, unsettableMembers } from '../features/index.js'
 import type { BodyMode } from '../resource/body.js'
 import type { Resource } from '../resource/resource.js'
 import type { FieldSchemas } from './field-schema.js'
@@ -42,9 +43,9 @@ export function shownSchema({ spec, shown }: Resource, schemas: FieldSchemas): P
 }
 
 function recordProperties(
-  { url, links, fields }: Pick<ExpansionSpec, 'url' | 'links' | 'fields'>,
+  { url, links, fields }: Parameters<DescribeRecord>[0],
   schemas: FieldSchemas,
-): Part {
+): ReturnType<DescribeRecord> {
   const address = { type: 'string', format: 'uri-reference', readOnly: true, description: 'The URL of the record.' }
   const members = fields.map((field) => [field.name, schemas.shown(field, field.name in links)] as const)
   return Object.fromEntries([...(url ? [['url', address] as const] : []), ...members])
@@ -56,7 +57,10 @@ export function selectedSchema(resource: Resource, schemas: FieldSchemas): Part 
   return {
     type: 'object',
     description: 'A record, with the related records that the request selects.',
-    properties: { ...(properties as Part), ...expandedProperty(resource.spec.expand, schemas) },
+    properties: {
+      ...(properties as Part),
+      ...joinedMembers(resource.spec, (record) => recordProperties(record, schemas)),
+    },
     required,
   }
 }
@@ -65,22 +69,6 @@ export function selectedSchema(resource: Resource, schemas: FieldSchemas): Part 
 export function partialSchema(resource: Resource, schemas: FieldSchemas): Part {
   const { required: _, ...schema } = selectedSchema(resource, schemas)
   return { ...schema, description: 'The members of a record that the request selects.' }
-}
-
-function expandedProperty(expansions: readonly ExpansionSpec[], schemas: FieldSchemas): Part {
-  if (expansions.length === 0) return {}
-  const related = expansions.map((expansion) => {
-    const shown = recordProperties(expansion, schemas)
-    const schema = {
-      type: expansion.field.nullable ? ['object', 'null'] : 'object',
-      description: `The related record, as in \`${expansion.resource}\`.`,
-      properties: { ...shown, ...expandedProperty(expansion.expand, schemas) },
-      required: Object.keys(shown),
-    }
-    return [expansion.field.name, schema] as const
-  })
-  const description = 'The related records that `expand` asks for, by the names of their relations.'
-  return { [EXPANDED]: { type: 'object', readOnly: true, description, properties: Object.fromEntries(related) } }
 }
 
 const NEEDS: Readonly<Record<DocumentedMode, string>> = {
@@ -121,11 +109,10 @@ export function isNeeded(field: FieldSpec, mode: DocumentedMode): boolean {
 
 /** Members of responses that are ignored in bodies. */
 function namesIgnored({ spec }: Resource): readonly string[] {
-  const { model, url, expand } = spec
+  const { model, url } = spec
   return [
     ...(url ? ['url'] : []),
     ...model.fields.filter((field) => field.readOnly && !field.private).map(({ name }) => name),
-    ...featureFields(spec).map(({ name }) => name),
-    ...(expand.length > 0 ? [EXPANDED] : []),
+    ...unsettableMembers(spec),
   ]
 }

@@ -1,4 +1,4 @@
-import { EXPANDED, type FieldSpec, type ModelSpec, type ResourceSpec } from '../config/spec.js'
+import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import type { LinkReader } from '../features/feature.js'
 import type { Rule } from '../fields/field-type.js'
 import { JsonMergePatch, unmergeable } from '../fields/json-text.js'
@@ -32,23 +32,23 @@ interface Member {
  * error.
  */
 export function compileBody(
-  spec: {
+  {
+    model,
+    ignored = [],
+  }: {
     readonly model: Pick<ModelSpec, 'fields'>
-    readonly url: boolean
-    readonly expand?: readonly unknown[]
-    readonly computed?: ResourceSpec['computed']
+    /** Other members that bodies may have. */
+    readonly ignored?: readonly string[]
   },
   readLink: LinkReader,
   compile: CompileSchema,
 ) {
-  const fields = spec.model.fields.filter(isWritable)
+  const fields = model.fields.filter(isWritable)
   const members = fields.map(
     (field): Member => ({ field, read: compileMember(field, readLink, compile), missing: isMissing(field) }),
   )
-  const serverSet = spec.model.fields.filter((field) => field.readOnly && !field.private).map((field) => field.name)
-  const computed = spec.computed?.map(({ field }) => field.name) ?? []
-  const added = [...(spec.url ? ['url'] : []), ...(spec.expand?.length ? [EXPANDED] : []), ...computed]
-  const known = new Set([...fields.map((field) => field.name), ...serverSet, ...added])
+  const serverSet = model.fields.filter((field) => field.readOnly && !field.private).map((field) => field.name)
+  const known = new Set([...fields.map((field) => field.name), ...serverSet, ...ignored])
   const names = fields.map((field) => field.name).join(', ')
 
   return (body: JsonBody, mode: BodyMode, ignore: readonly string[] = []): Row => {

@@ -17,7 +17,7 @@ export interface InputReader {
 
 /** Compiles a parser of these fields, for bodies and query strings. */
 export function compileInput(fields: readonly FieldSpec[], compile: CompileSchema): InputReader {
-  const read = compileBody({ model: { fields }, url: false }, () => undefined, compile)
+  const read = compileBody({ model: { fields } }, () => undefined, compile)
   const names = fields.map(({ name }) => name)
   const body = (given: JsonBody): Row => ({ ...Object.fromEntries(fields.map(preset)), ...read(given, 'create') })
 

@@ -1,4 +1,5 @@
 import { type FieldSpec, isShown, type ResourceSpec } from '../config/spec.js'
+import { unsettableMembers } from '../features/index.js'
 import { membersOf } from '../features/selection.js'
 import type { JsonBody } from '../json-body.js'
 import { acceptsLink, type Links } from './links.js'
@@ -69,6 +70,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
   const readList = spec.dialect
     ? compileDialectList(spec, spec.dialect, linked.readLink)
     : compileList(spec, linked.readLink)
+  const ignored = [...(spec.url ? ['url'] : []), ...unsettableMembers(spec)]
   const valueReader = () => readSettable(spec.model, compile)
   return Object.freeze({
     spec,
@@ -81,7 +83,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     parseSelection: readSelection ?? (() => undefined),
     storedPart: compileStored(spec.computed),
     selectable: readSelection !== undefined,
-    parseBody: compileBody(spec, readLink, compile),
+    parseBody: compileBody({ model: spec.model, ignored }, readLink, compile),
     parseKey: compileKey(primaryKey, compile),
     checkValues: (values: object) => (readValues ??= valueReader())(values),
   })
@@ -90,6 +92,6 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
 /** Compiles the parser of a record's primary key, which other parsers of bodies ignore because the server sets it. */
 function compileKey(primaryKey: FieldSpec, compile: CompileSchema): (body: JsonBody) => Id {
   const key = { ...primaryKey, readOnly: false, private: false, default: undefined }
-  const read = compileBody({ model: { fields: [key] }, url: false }, () => undefined, compile)
+  const read = compileBody({ model: { fields: [key] } }, () => undefined, compile)
   return (body) => read(body, 'create', body.keys)[key.name] as Id
 }

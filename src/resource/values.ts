@@ -19,7 +19,7 @@ export function compileValues(fields: readonly FieldSpec[], what: string, compil
   const names = fields.map((field) => field.name)
   const hidden = new Set(fields.filter((field) => field.private).map((field) => field.name))
   const open = fields.map((field) => ({ ...field, readOnly: false, writeOnly: false, private: false }))
-  const read = compileBody({ model: { fields: open }, url: false }, () => undefined, compile)
+  const read = compileBody({ model: { fields: open } }, () => undefined, compile)
 
   return (values) => {
     const unknown = Object.keys(values).find((name) => !names.includes(name))

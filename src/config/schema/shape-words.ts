@@ -2,6 +2,7 @@ import { FIELD_TYPES } from '../../fields/index.js'
 import type { Json } from '../../json.js'
 import { findValue, type Path } from '../yaml/located.js'
 import { describe, show, suggest } from '../words.js'
+import { SYNONYMS } from './synonyms.js'
 
 /** A value and the part of the schema that it fails. */
 export interface Broken {
@@ -103,7 +104,8 @@ const unknownKey = ({ params, schema }: Broken): Words => {
   const owners = FIELD_TYPES.filter((type) => known.includes('primary_key') && Object.hasOwn(type.options, member))
   const place = typeof schema['title'] === 'string' ? ` of ${schema['title']}` : ''
   const others = owners.map(({ name }) => `\`${name}\``).join(', ')
-  const help = owners.length > 0 ? [`it is a key of fields of the types: ${others}`] : suggest(member, known, 'key')
+  const help =
+    owners.length > 0 ? [`it is a key of fields of the types: ${others}`] : suggest(member, known, 'key', SYNONYMS)
   return { code: 'SC201', part: 'key', member, message: `${show(member)} is not a key${place}`, help }
 }
 
@@ -126,7 +128,9 @@ const notAllowed = ({ path, value, schema, root }: Broken): Words => {
   const names = allowed.map(String)
   const isQuoted =
     typeof value === 'string' && allowed.some((each) => typeof each === 'number' && String(each) === value)
-  const help = isQuoted ? [withoutQuotes(value)] : suggest(typeof value === 'string' ? value : '', names, 'value')
+  const help = isQuoted
+    ? [withoutQuotes(value)]
+    : suggest(typeof value === 'string' ? value : '', names, 'value', SYNONYMS)
   const message = `${subject(path, root)} cannot be ${describe(value)}`
   return { code: 'SC204', ...(value === null ? { part: 'key' as const } : {}), message, help }
 }
@@ -145,7 +149,7 @@ const unknownType = ({ value }: Broken): Words => {
 
 /** Types are few and hard to guess: the nearest one, and all of them. */
 const suggestAll = (given: string, names: readonly string[]): string[] => [
-  ...new Set([...suggest(given, names, 'type'), `known: ${names.map((name) => `\`${name}\``).join(', ')}`]),
+  ...new Set([...suggest(given, names, 'type', SYNONYMS), `known: ${names.map((name) => `\`${name}\``).join(', ')}`]),
 ]
 
 const malformedName = ({ params, schema }: Broken): Words => {
