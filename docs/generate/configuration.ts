@@ -40,23 +40,25 @@ function places(): readonly Place[] {
       schema: at(top, ...MODEL, 'properties', 'indexes', 'items', 'else'),
     },
     { heading: '`resources.<name>`', steps: ['resources', ANY], schema: at(top, ...RESOURCE) },
-    {
-      heading: '`resources.<name>.pagination`',
-      steps: ['resources', ANY, 'pagination'],
-      schema: at(top, ...RESOURCE, 'properties', 'pagination'),
-    },
-    {
-      heading: '`resources.<name>.expand`: an item in its long form',
-      steps: ['resources', ANY, 'expand', ANY],
-      schema: at(top, ...RESOURCE, 'properties', 'expand', 'else', 'additionalProperties'),
-    },
-    {
-      heading: '`resources.<name>.computed.<name>`',
-      steps: ['resources', ANY, 'computed', ANY],
-      schema: at(top, ...RESOURCE, 'properties', 'computed', 'additionalProperties'),
-    },
+    ...propertiesOf(at(top, ...RESOURCE)).flatMap(([key, schema]) => placesWithin(key, schema)),
     { heading: '`mounts`: an item', steps: ['mounts'], schema: at(top, 'properties', 'mounts', 'items') },
   ]
+}
+
+/** The mapping under a key of a resource: its value, each of its values, or each item in its long form. */
+function placesWithin(key: string, schema: JsonSchema): readonly Place[] {
+  const path = `resources.<name>.${key}`
+  const steps: readonly Step[] = ['resources', ANY, key]
+  const places: readonly Place[] = [
+    { heading: `\`${path}\``, steps, schema },
+    { heading: `\`${path}.<name>\``, steps: [...steps, ANY], schema: at(schema, 'additionalProperties') },
+    {
+      heading: `\`${path}\`: an item in its long form`,
+      steps: [...steps, ANY],
+      schema: at(schema, 'else', 'additionalProperties'),
+    },
+  ]
+  return places.filter((place) => propertiesOf(place.schema).length > 0)
 }
 
 /** The keys that fields of all types have. */
