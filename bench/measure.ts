@@ -89,7 +89,7 @@ async function measureWork(bench: Bench, { rows, work, url, servers }: Situation
   return [...samples].map(([contestant, taken]) => ({ rows, work, contestant, samples: taken }))
 }
 
-/** Each round starts with another contestant, so that nobody always follows the same one. */
+/** Each round starts with another contestant, so that no contestant always follows the same one. */
 function inTurn<T>(list: readonly T[], round: number): readonly T[] {
   const first = round % list.length
   return [...list.slice(first), ...list.slice(0, first)]

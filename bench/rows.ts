@@ -147,7 +147,7 @@ export function languageOf(row: number): string {
   return LANGUAGES[row % LANGUAGES.length] ?? ''
 }
 
-/** SQL that fills an empty table with so many rows, a second apart. */
+/** SQL that fills an empty table with `rows` rows, one second apart. */
 export function insertRows(rows: number): string {
   const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
   const codes = LANGUAGES.map((language) => `replace(${quoted(CODES[language] ?? '')}, '{n}', n::text)`)

@@ -24,7 +24,7 @@ import { HOME, isUntouched, look, noteSeen, sourcesOf } from './sources.mjs'
 const LONGEST_BUILD_MS = 120_000
 
 /**
- * Makes sure that dist/ is what the sources say.
+ * Rebuilds dist/ if it differs from the sources.
  * @param {{ home?: string, force?: boolean }} options `home`: the checkout; `force`: compile even when nothing changed
  * @returns {Promise<{ ok: true, built: boolean } | { ok: false, reason: string }>} the reason is a text for a person
  */

@@ -1,4 +1,4 @@
-/** A Jest reporter that names every test that did not run, so that a green run never hides what it left out. */
+/** A Jest reporter that names every skipped test, so that a green run hides none. */
 export default class NameSkipped {
   onRunComplete(_contexts, results) {
     const skipped = results.testResults.flatMap((file) =>

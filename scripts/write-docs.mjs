@@ -5,7 +5,7 @@ import { build } from 'esbuild'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
-// Written beside the sources of the program, because it imports packages by name.
+// Written next to the sources of the program, because it imports packages by name.
 const bundle = new URL(`../dist.docs-${process.pid}.mjs`, import.meta.url)
 try {
   await build({

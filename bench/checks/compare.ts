@@ -17,7 +17,7 @@ export async function compare(
 ) {
   const taken = sides.map((side) => ({ ...side, ours: [] as number[], postgres: [] as number[] }))
   for (let round = 0; round < rounds; round++) {
-    // The second one benefits from what the first one has warmed up.
+    // The second side benefits from the warm-up of the first.
     for (const { server, spec, rows, ...times } of round % 2 === 0 ? taken : taken.toReversed()) {
       const task = { port: server.port, spec, rows, connections }
       await loader.drive({ ...task, milliseconds: round === 0 ? duration : duration / 3 })

@@ -12,7 +12,7 @@ const STATE = `
     || (select json_agg(rolname order by rolname) from pg_roles)::text
     || (select count(*) from pg_db_role_setting) as state`
 
-/** What is known of an embedded database beside it: its state when it was new, and how many test files had it. */
+/** Metadata of an embedded database: its initial state, and how many test files have used it. */
 const known = new WeakMap()
 const free = []
 

@@ -1,6 +1,6 @@
 /** How much more a test that reaches the mutant itself is worth than one that only loads it. */
 const REACHING = 5
-/** Seconds after which no more are asked, by what they take unharmed. */
+/** The time budget of a mutant in seconds, measured without mutation. */
 const MOST_SECONDS = 30
 const LOADING = 2
 /** Tells apart, by their time, test files that only load a mutant's file. */

@@ -12,8 +12,8 @@ const PROGRAM = [
 const LOOK = 500
 
 /**
- * Does work in one process of Jest after the other: each item is a name, test files, and what the environment is told.
- * @param options.patience milliseconds after which one file of one item has hung, in a loop that nobody can end from inside
+ * Runs items in Jest processes, one after another; an item has a name, test files, and input for the environment.
+ * @param options.patience milliseconds after which a file of an item counts as hanging, in a loop that cannot be interrupted from inside
  * @param options.batch one process runs so much; modules that were loaded for one file are never freed
  * @param options.seen told of each outcome
  * @param options.until after which nothing is begun any more, by the clock of the process; what was under way then is done to its end

@@ -1,10 +1,10 @@
 import { runWork } from './jest.mjs'
 
-/** A loop that goes round so many times has no end. */
+/** A loop with this many iterations counts as endless. */
 const MOST_HITS = 1_000_000
-/** One file may hang for so many milliseconds. */
+/** The timeout of a file in milliseconds. */
 const PATIENCE = 90_000
-/** After so many mutants comes one that is none: what it fails says how far the others' failures can be believed. */
+/** How many mutants are tested between two controls without a mutation, whose failures show how reliable the results are. */
 const CONTROL_EACH = 12
 const CONTROL_FILES = 3
 

@@ -63,7 +63,7 @@ function typescriptIn(folder) {
     .sort()
 }
 
-/** The tests as they are, in an environment that wakes mutants, and a runner that runs what it is told. */
+/** The unchanged tests, in an environment that activates mutants, with a runner that runs selected tests. */
 const JEST = `import usual from './jest.config.js'
 
 // Mutants of the schema reach the validator only where it is compiled while the tests run.

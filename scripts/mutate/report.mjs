@@ -3,7 +3,7 @@ import { FOLDERS } from './plant.mjs'
 const Z = 1.96
 const NOTICED = new Set(['killed', 'timed out'])
 
-/** Every figure of a run. Nothing is left out as equivalent: who says so of a survivor says it beside the figures. */
+/** Every figure of a run. No survivor is excluded as equivalent; such remarks belong next to the figures. */
 export function report({ planted, verdicts, controls, seed, started }) {
   const parts = FOLDERS.map((folder) => ({
     folder,

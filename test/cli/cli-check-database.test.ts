@@ -61,7 +61,7 @@ async function prepare(...statements: readonly string[]): Promise<void> {
   for (const text of statements) await database.query({ text, values: [] })
 }
 
-/** What the command prints, without the command: starting it takes longer than all the rest. */
+/** The warnings of the command, without starting it, which would take longest. */
 async function warnings() {
   const loaded = await loadApplication({ file: join(project.folder, 'resources.yaml'), env: {} })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics))

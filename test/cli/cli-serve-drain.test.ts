@@ -110,7 +110,7 @@ test.each(['-1', '1.5', '300001', 'soon'])('%j is rejected as a drain delay', as
 
 const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
 
-onServer('a server with workers that is told to stop', () => {
+onServer('a server with workers that receives a stop signal', () => {
   test('is not ready, but its workers still accept requests for the drain delay', async () => {
     await drains(await serve(A_WHILE, '--workers', '2'))
   })

@@ -284,14 +284,14 @@ async function hold(server: Serving, amount: number): Promise<readonly Promise<A
   return answers
 }
 
-/** The processes that gave these answers, each of which is a good one. */
+/** The processes that sent these responses, each of which must be successful. */
 async function pidsIn(answers: readonly Promise<Answer>[]): Promise<ReadonlySet<number>> {
   const all = await Promise.all(answers)
   expect(all.map(({ status }) => status)).toEqual(all.map(() => 200))
   return new Set(all.map(({ body }) => (JSON.parse(body) as { pid: number }).pid))
 }
 
-/** The processes that answer so many new connections. */
+/** The processes that respond to `connections` new connections. */
 async function pidsOf(server: Serving, connections: number): Promise<readonly number[]> {
   return Promise.all((await open(server, connections)).map((client) => client.pid()))
 }

@@ -4,7 +4,7 @@ import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project
 import { onProjectDatabase, runSql } from '../support/existing.js'
 import { openShelves, type Shelves } from '../support/shelves.js'
 
-// The target is a server, which the embedded run of the tests has not.
+// The target is a server, which the embedded run of the tests lacks.
 const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
 
 const RECORDS = `{"author": [{"id": 7, "name": "Émile", "mentor": 9}, {"id": 9, "name": "George"}],
@@ -105,7 +105,7 @@ const STAMPED_MIGRATION = BOOKS_MIGRATION.replace(
 
 const ROWS_MIGRATION = `-- up\ninsert into books (title) values ('Emma'), ('Ulysses');\n`
 
-onServer('db copy of a project whose migration makes rows', () => {
+onServer('db copy of a project whose migration creates rows', () => {
   let project: Project
   let target: TestDatabase
 
@@ -155,7 +155,7 @@ onServer('db copy of a project whose migration makes rows', () => {
   })
 })
 
-onServer('db copy to a target whose rows a later migration wrote again', () => {
+onServer('db copy to a target whose rows a later migration rewrote', () => {
   let target: TestDatabase
 
   beforeAll(async () => {

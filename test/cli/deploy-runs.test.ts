@@ -9,7 +9,7 @@ import { containerOf, execForm, image } from '../support/deploy.js'
 let project: Project
 let database: TestDatabase | undefined
 
-/** A folder with what the image has in /app. */
+/** A folder with the contents of /app in the image. */
 beforeAll(async () => {
   await runCli(['--version'])
   project = await makeProject({})

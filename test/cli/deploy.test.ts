@@ -19,7 +19,7 @@ import {
   unit,
 } from '../support/deploy.js'
 
-/** Seconds that a server takes to stop at most, besides the delay, and the delay that nobody chose; `docs/operations.md` says them. */
+/** The maximum number of seconds that a server takes to stop after the delay, and the default delay, as documented in `docs/operations.md`. */
 const STOPPING = 15
 const CUSTOMARY_DELAY = 0.5
 const UNIT = 'deploy/systemd/snippetctl.service'
@@ -38,7 +38,7 @@ const COMMANDS: readonly (readonly [who: string, args: readonly string[]])[] = [
   ['the Deployment', listOf(containerOf('Deployment')['args'])],
 ]
 
-/** Seconds until a manager kills, beside the arguments of what it starts. */
+/** Seconds until a process manager kills the server, and the arguments of the command that it starts. */
 const PATIENCE: readonly (readonly [who: string, seconds: number, args: readonly string[]])[] = [
   ['compose', parseInt(compose['service']?.['stop_grace_period'] ?? ''), listOf(compose['service']?.['command'])],
   ['the unit', Number(unit.get('TimeoutStopSec')?.[0]), unitCommand('ExecStart')],

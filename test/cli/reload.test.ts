@@ -193,7 +193,7 @@ export default () => {}
   })
 
   const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
-  onServer('serves what waits for a migration as soon as another process has applied it', async () => {
+  onServer('serves a pending change as soon as another process has applied its migration', async () => {
     await begin()
     const server = await start()
     const refusals = () => server.output.stdout.split('\n').filter((line) => line.includes('"not_reloaded"'))
@@ -238,7 +238,7 @@ export default () => {}
   })
 
   const onEmbedded = testDatabaseKind() === 'embedded' ? test : test.skip
-  onEmbedded('leaves what is removed in the embedded database, says so, and goes on adding', async () => {
+  onEmbedded('keeps removed columns in the embedded database, reports them, and applies later additions', async () => {
     await begin()
     const withField = (field: string) => save(CONFIGURATION.replace('max: 100 }', `max: 100 }\n      ${field}`))
     const server = await start()

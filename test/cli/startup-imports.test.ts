@@ -19,7 +19,7 @@ const schema = { $ref: '#/components/schemas/Person' }
 const operation = { summary: 'Anyone', responses: { 200: { description: 'One', content: { 'application/json': { schema } } } } }
 export default (app) => app.route('GET', '/anyone/', 'anyone', () => ({ status: 200, body: {} }), operation)
 `
-/** Reports what the process has required, when it ends. */
+/** At exit, reports the modules that the process has required. */
 const WATCH = `
 import Module from 'node:module'
 const load = Module._load

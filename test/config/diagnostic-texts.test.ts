@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { afterAll, expect, test } from '@jest/globals'
 import { type Diagnostic, loadApplication } from '../../src/internal.js'
 
-// Configurations, and all that is said of each. SNIPPETCTL_DOCS=write writes it down anew; whoever does reads the difference.
+// Configurations and their diagnostics. SNIPPETCTL_DOCS=write rewrites the expected texts; review the difference.
 const FILE = resolve('test/fixtures/diagnostics.txt')
 const BETWEEN = '\n========\n'
 const ANSWER = '\n--------\n'

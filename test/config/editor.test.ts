@@ -26,7 +26,7 @@ const SCHEMA = pathToFileURL(resolve('resources.schema.json')).href
 const MODELINE = `# yaml-language-server: $schema=${SCHEMA}\n`
 const WITH_MISTAKES = `${MODELINE}${BOOKS.replace('min: 1, max: 100', 'requird: true').replace('filterable:', 'fliterable:')}`
 
-/** Says on stderr what the process wants to connect to, and has it fail. */
+/** Prints each connection attempt of the process on stderr, and makes it fail. */
 const OFFLINE = `import net from 'node:net'
 net.Socket.prototype.connect = function (...where) {
   console.error('connects to ' + JSON.stringify(where))
@@ -89,7 +89,7 @@ function startServer() {
   return {
     request,
     notify: (method: string, params: unknown) => send({ method, params }),
-    /** Opens a text, and answers what the server has to say about it. */
+    /** Opens a text, and returns the diagnostics of the server. */
     open(uri: string, text: string): Promise<Diagnosed['diagnostics']> {
       const said = new Promise<Diagnosed['diagnostics']>((settle) => diagnosed.set(uri, settle))
       send({ method: 'textDocument/didOpen', params: { textDocument: { uri, languageId: 'yaml', version: 1, text } } })

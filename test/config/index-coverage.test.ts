@@ -18,7 +18,7 @@ async function warningsOf(yaml: string) {
   return loaded.warnings()
 }
 
-/** What the cases below have in common: a model whose indexes are on line 19, and a resource. */
+/** The configuration of the cases below: a model whose indexes are on line 19, and a resource. */
 const config = (indexes: string, resource: string) => `version: 1
 models:
   author:
@@ -41,7 +41,7 @@ ${indexes === '' ? '' : `    indexes: ${indexes}\n`}resources:
   book: { model: book, path: /books/, ${resource} }
 `
 
-/** The line to write for each index that is missing, without what every help starts with. */
+/** The suggested line for each missing index, without the common start of the help. */
 const additions = async (indexes: string, resource: string) =>
   (await warningsOf(config(indexes, resource)))
     .filter(({ code }) => code === 'SC401')

@@ -29,7 +29,7 @@ async function hold(): Promise<void> {
 
 const post = (title: string) => api.send('POST', RECORDS, { title, code: 'c', language: 'go' })
 
-/** Sends requests until the service refuses some of them; nobody else is answered meanwhile. */
+/** Sends requests until the service rejects some of them; it answers no others in that time. */
 async function burst(send: (at: number) => Promise<Response>): Promise<readonly Promise<Response>[]> {
   const sent: Promise<Response>[] = []
   while (api.database.usage().rejected < 20) {

@@ -57,7 +57,7 @@ let api: Api
 /** The same with less time for each request than a slow record takes. */
 let hasty: Api
 beforeAll(async () => {
-  api = await startApi(YAML, { plugin, judge: false })
+  api = await startApi(YAML, { plugin, checkResponses: false })
   const text = `
     create function refuse() returns trigger language plpgsql as $$
       begin
@@ -67,7 +67,12 @@ beforeAll(async () => {
       end $$;
     create trigger refuse before insert on book for each row execute function refuse()`
   await api.database.query({ text, values: [] })
-  hasty = await startApi(YAML, { plugin, judge: false, database: api.database, limits: { handlerTimeout: 200 } })
+  hasty = await startApi(YAML, {
+    plugin,
+    checkResponses: false,
+    database: api.database,
+    limits: { handlerTimeout: 200 },
+  })
 })
 afterAll(async () => {
   await hasty.close()

@@ -77,13 +77,13 @@ describeWithSessions('connections are shared', () => {
     new Set((await Promise.all(answers)).map(({ status }) => status))
   const times = <T>(count: number, make: (at: number) => T): readonly T[] =>
     Array.from({ length: count }, (_, at) => make(at))
-  /** Resolves when so many statements and transactions wait in the process, or soon anyway. */
+  /** Resolves when `count` statements and transactions wait in the process, or after half a second. */
   const untilWaiting = async (count: number): Promise<void> => {
     for (let turn = 0; turn < 50 && api.database.usage().waiting < count; turn++)
       await new Promise((resolve) => setTimeout(resolve, 10))
   }
 
-  /** What clients do to whom the load means nothing: they read and write records of one resource. */
+  /** Uses another resource, as clients that should not notice the load: creates, lists and retrieves records. */
   async function useOthers(path: string, body: object): Promise<readonly number[]> {
     const found: number[] = []
     for (let at = 0; at < 5; at++) {
@@ -111,7 +111,7 @@ describeWithSessions('connections are shared', () => {
     const changed = await statuses(writers)
     expect(blocked.rowCount).toBe(1)
     expect(answers).toEqual([FINE, new Set([201]), new Set([200])])
-    // Those for whom it took too long may try again.
+    // Clients that waited too long get 503, and may retry.
     expect([...changed].every((status) => status === 200 || status === 503)).toBe(true)
   })
 

@@ -64,7 +64,7 @@ describeWithSessions('with two sessions, a database', () => {
     const before = (await database.query(pid)).rows[0]?.[0]
     const { open } = database.usage()
     await terminate(before)
-    // The news of it comes while nobody uses the connection.
+    // The notification arrives while the connection is idle.
     while (database.usage().open === open) await delay(2)
     const after = (await database.query({ ...pid, retry: true })).rows[0]?.[0]
     expect(after).not.toBe(before)

@@ -10,7 +10,7 @@ const testWithServer = testDatabaseKind() === 'postgres' ? test : test.skip
 const closers: (() => unknown)[] = []
 afterAll(() => Promise.all(closers.map((close) => close())))
 
-/** A server that does with each connection what the test says. */
+/** A server that handles each connection as the test specifies. */
 async function listen(answer: (socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => answer(socket.on('error', () => undefined))).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -81,7 +81,7 @@ describe('an extension that the embedded database lacks', () => {
 
   const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
 
-  onServer('is planned on an empty database of a server, and nothing is left there', async () => {
+  onServer('is planned on an empty database of a server, and leaves nothing there', async () => {
     const scratch = await openTestDatabase()
     try {
       expect(await migrate('plan', '--exit-code', '--scratch', scratch.url ?? '')).toMatchObject({

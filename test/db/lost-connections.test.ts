@@ -58,7 +58,7 @@ describeWithSessions('when the connection is lost while', () => {
     admin = await openTestDatabase(ddlOf(specOf(YAML)))
     // So few connections that all reads are sent in the same way.
     database = await openDatabase({ url: admin.url, directory: '' }, { DATABASE_POOL: '2' })
-    api = await startApi(YAML, { plugin, database, judge: false })
+    api = await startApi(YAML, { plugin, database, checkResponses: false })
     other = new pg.Client({ connectionString: admin.url })
     await other.connect()
   })

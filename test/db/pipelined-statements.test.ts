@@ -98,7 +98,7 @@ describeWithSessions('quick reads', () => {
       expect(shared).toBe(usual)
     }
     await untilQuick()
-    // On a machine that is held up a statement may have been slow again meanwhile.
+    // On a busy machine a statement may have been slow again in the meantime.
     let slow = await ask(0.5)
     for (let again = 0; again < 20 && slow !== usual; again++) {
       await untilQuick()

@@ -30,7 +30,7 @@ beforeAll(async () => {
   database = whole.url === undefined ? whole : await openDatabase({ url: whole.url, directory: '' }, narrow)
   const { watched, ...rest } = watchDatabase(database)
   sent = rest.sent
-  api = await startApi(YAML, { database: watched, judge: false })
+  api = await startApi(YAML, { database: watched, checkResponses: false })
 })
 afterAll(async () => {
   await api.close()
@@ -78,7 +78,7 @@ test('new texts are prepared, however many texts clients have caused before', as
 test('texts stay prepared while requests fail for lack of a privilege, and are prepared again after columns were altered', async () => {
   const nameOf = async () => {
     await get('/books/1/')
-    // A look may have begun meanwhile.
+    // A lookup may have started in the meantime.
     return sent.findLast(({ text }) => !text.includes('pg_'))?.name
   }
   const looks = () => sent.filter(({ text }) => text.includes('pg_attribute')).length

@@ -75,7 +75,7 @@ describeWithServers('queries with a replica', () => {
     follower = await openDatabase({ url: replica.url, directory: '' }, {})
     const env = { DATABASE_REPLICA_URL: replica.url, DATABASE_REPLICA_LAG: String(LAG) }
     database = await openDatabase({ url: primary.url, directory: '' }, env)
-    api = await startApi(YAML, { plugin, database, judge: false })
+    api = await startApi(YAML, { plugin, database, checkResponses: false })
     while ((await run(viaKnex)) !== 'replica');
   })
 

@@ -85,7 +85,7 @@ describe('a serialization failure', () => {
   })
 
   const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
-  onServer('between two who decide by the same records has one of them decide again', async () => {
+  onServer('retries one of two transactions that read the same records and conflict', async () => {
     let arrived = 0
     let meet = () => {}
     const both = new Promise<void>((resolve) => (meet = resolve))

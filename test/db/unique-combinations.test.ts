@@ -32,7 +32,7 @@ resources:
 
 let api: Api
 beforeAll(async () => {
-  api = await startApi(CONFIG, { judge: false })
+  api = await startApi(CONFIG, { checkResponses: false })
   const statements = [
     'create table publishers (id integer primary key)',
     'alter table books add constraint by_hand foreign key (publisher) references publishers (id)',

@@ -96,7 +96,7 @@ describe.each(REACT_ADMIN)('react-admin with %s (promise 05)', (_name, make) => 
 
   test('creates, changes and deletes a record', async () => {
     const created = await create('New')
-    // A form sends the whole record back, with what the server set.
+    // A form sends the whole record back, including server-set fields.
     const change = { id: created['id'], data: { ...created, pages: null, extra: { a: 1 } }, previousData: created }
     const { data: updated } = await make().update('books', change)
     expect(updated).toEqual({ ...created, pages: null, extra: { a: 1 } })

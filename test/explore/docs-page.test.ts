@@ -5,7 +5,7 @@ import { type Api, SNIPPETS_FILE, startApi } from '../support/api.js'
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-/** A file in another folder, where nobody has installed anything. */
+/** A file in another folder, without installed packages. */
 const ELSEWHERE = 'version: 1\napi: { title: Library & "Sons" }\n'
 
 let api: Api

@@ -16,7 +16,7 @@ const typeNamed = (name: string): FieldType => {
 }
 
 /** What a client reads of a JSON text, or the value it becomes. */
-const judge = (type: FieldType, options: object, source: string) => {
+const parse = (type: FieldType, options: object, source: string) => {
   const rules = type.rules(options)
   const validate = ajv.compile(Object.assign({}, ...rules.map((rule) => rule.schema)))
   const json = JSON.parse(source)
@@ -45,7 +45,7 @@ describe('every field type', () => {
   test.each(examples)('$name parses its example $shown from JSON and from a query', ({ type, example }) => {
     const { json, source = JSON.stringify(json), options = {}, value, text } = example
     expect(type.conflicts?.(options) ?? []).toEqual([])
-    expect(judge(type, options, source)).toEqual({ value })
+    expect(parse(type, options, source)).toEqual({ value })
     expect(type.parse(text, options)).toEqual(value)
     expect(type.parse(type.write(value, options), options)).toEqual(value)
     expect(type.read(type.write(value, options), options)).toEqual(value)
@@ -129,7 +129,7 @@ test.each([
   ['json', {}, `${'['.repeat(101)}${']'.repeat(101)}`, 'must not nest more than 100 levels deep'],
   ['json', {}, '[1e99999]', 'must not contain numbers that take more than 1000 digits to write out'],
 ])('%s with %j rejects %s', (name, options, source, message) => {
-  expect(judge(typeNamed(name), options, source)).toEqual({ message })
+  expect(parse(typeNamed(name), options, source)).toEqual({ message })
 })
 
 test.each([
@@ -145,7 +145,7 @@ test.each([
     new JsonText('["1e99999", "\\"", 12345678901234567890.10]'),
   ],
 ])('%s with %j accepts %s', (name, options, source, value) => {
-  expect(judge(typeNamed(name), options, source)).toEqual({ value })
+  expect(parse(typeNamed(name), options, source)).toEqual({ value })
 })
 
 test.each([
@@ -238,8 +238,8 @@ test('a relation has the key type of its target in every form', () => {
   const relation = typeNamed('belongs_to')
   const options = { model: 'author', key: typeNamed('bigint') }
   expect(relation.column(options)).toBe('bigint')
-  expect(judge(relation, options, '9007199254740993')).toEqual({ value: 9007199254740993n })
-  expect(judge(relation, options, '9223372036854775808')).toEqual({ message: 'must be the id of an existing author' })
+  expect(parse(relation, options, '9007199254740993')).toEqual({ value: 9007199254740993n })
+  expect(parse(relation, options, '9223372036854775808')).toEqual({ message: 'must be the id of an existing author' })
   expect(relation.parse('01', options)).toBeUndefined()
   expect(relation.write(relation.read('5', options), options)).toBe('5')
 })

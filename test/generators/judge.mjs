@@ -15,7 +15,7 @@ await proxy.close()
 for (const finding of proxy.findings) console.error(finding)
 process.exitCode = proxy.findings.length === 0 ? 0 : 1
 
-/** What the client does not do: it sends back what it has read, and asks in other words. */
+/** Requests that the generated client does not send: it sends records back unchanged, and spells queries differently. */
 async function market() {
   const seller = await send('POST', '/market/sellers/', { name: 'Bea', id: 7 })
   await send('PUT', `/market/sellers/${seller.id}/`, seller, { 'if-match': '*' })

@@ -78,7 +78,7 @@ const plugin: Plugin = (app) => {
 
 let api: Api
 beforeAll(async () => {
-  // Every answer is held against what the OpenAPI document says of actions.
+  // Every response is compared with the OpenAPI document.
   api = await startApi(YAML, { plugin })
 })
 afterAll(() => api.close())

@@ -51,7 +51,7 @@ beforeAll(async () => {
   database = await openTestDatabase(ddlOf(specOf(CONFIG)))
   const watching = watchDatabase(database)
   sent = watching.sent
-  api = await startApi(CONFIG, { plugin, database: watching.watched, judge: true })
+  api = await startApi(CONFIG, { plugin, database: watching.watched, checkResponses: true })
 })
 afterAll(async () => {
   await api.close()

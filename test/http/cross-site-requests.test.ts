@@ -37,7 +37,7 @@ afterEach(async () => {
 })
 
 async function serve(more = '', env: Readonly<Record<string, string>> = {}, registered = plugin): Promise<Api> {
-  api = await startApi(yaml(more), { plugin: registered, env, judge: false })
+  api = await startApi(yaml(more), { plugin: registered, env, checkResponses: false })
   return api
 }
 

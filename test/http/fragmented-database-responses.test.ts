@@ -27,7 +27,7 @@ resources:
     pagination: { style: page_number, page_size: 5, max_page_size: 100 }
 `
 
-/** Stands before a database server, and hands on what it answers in pieces of so many bytes. */
+/** A proxy in front of a database server that forwards its responses in fragments of `size` bytes. */
 async function fragmentResponses({ host, port }: pg.Client, size: number): Promise<Server> {
   const target = host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port }
   const server = createServer((client) => {

@@ -61,7 +61,7 @@ const plugin: Plugin = (app) => {
 
 let api: Api
 beforeAll(async () => {
-  api = await startApi(CONFIG, { plugin, judge: true })
+  api = await startApi(CONFIG, { plugin, checkResponses: true })
 })
 afterAll(() => api.close())
 beforeEach(async () => {
@@ -195,7 +195,7 @@ describe('nothing is stored for a request', () => {
   })
 
   const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
-  onServer('whose connection is killed before its commit', async () => {
+  onServer('whose connection is terminated before its commit', async () => {
     const kill =
       'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
     afterCreate.mockImplementationOnce(async () => void (await api.database.query({ text: kill, values: [] })))
@@ -205,7 +205,7 @@ describe('nothing is stored for a request', () => {
     expect(await counts()).toEqual([1, 1])
   })
 
-  onServer('that waits too long for one with its key: it is told to come back', async () => {
+  onServer('that waits too long for another one with its key, and gets Retry-After', async () => {
     let done = () => {}
     const held = new Promise<void>((resolve) => (done = resolve))
     afterCreate.mockImplementationOnce(() => held)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../support/api.js'
 
-// `m0` is what the statement calls what it merges, and `v` the value.
+// In the statement `m0` is the merged object, and `v` the value.
 const YAML = `version: 1
 api: { prefix: "" }
 models:
@@ -32,7 +32,7 @@ const sent = async (method: string, text: string, type = 'application/json') => 
 
 const stored = async () => (await (await api.fetch(path)).text()).replace(/^.*"v":(.*),"title":.*$/s, '$1')
 
-/** Stores a value, patches it, and answers what is stored then. */
+/** Stores a value, patches it, and returns the stored result. */
 const patched = async (value: string, patch: string, type?: string) => {
   await sent('PUT', `{"v":${value},"title":"kept"}`)
   const [status, document] = await sent('PATCH', `{"v":${patch}}`, type)

@@ -116,7 +116,7 @@ const TIMES: Partial<Limits> = { requestsPerConnection: 1_000_000, handlerTimeou
 let api: Api | undefined
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 beforeAll(async () => {
-  api = await startApi(YAML, { judge: false, limits: TIMES })
+  api = await startApi(YAML, { checkResponses: false, limits: TIMES })
   const made = await api.send('POST', '/keyed/', { title: 'a' })
   expect(made.status).toBe(201)
 })
@@ -149,7 +149,7 @@ async function costOf({ path, method = 'GET', headers = {}, body }: Sent): Promi
 /** What else the machine does makes a measurement too high, never too low. */
 const MEASUREMENTS = 20
 
-/** Four times the input may cost ten times as much, with room for noise. Only what is suspicious is measured again. */
+/** Input four times as long may take ten times as long, to allow for noise. Only suspicious inputs are measured again. */
 async function expectLinear(ofLength: (length: number) => Sent): Promise<void> {
   let cost = await costOf(ofLength(LONGEST))
   if (cost < 10 * FLOOR) return
@@ -290,7 +290,7 @@ describe('processing client input takes linear time', () => {
   })
 })
 
-/** Objects as deep as they may be, of which the innermost holds a text of this size. */
+/** Objects nested to the maximum depth; the innermost contains a text of this size. */
 function nested(open: string, size: number, close: string, value = '1'): string {
   const depth = 28
   return `{"extra":${open.repeat(depth)}{"t":"${'x'.repeat(size)}","v":${value}}${close.repeat(depth)}}`

@@ -21,9 +21,9 @@ resources:
   whole: { model: book, path: /whole/, filterable: { blurb: [exact] }, pagination: { style: none } }
 `
 
-// Characters whose escape is the longest, alike up to the last one, so that a cursor needs all of them.
+// Characters with the longest escapes, equal except for the last one, so that a cursor needs all of them.
 const TITLES = ['\u0001', '\u0002', 'é', '😀'].map((last) => '\u0001'.repeat(LONGEST - 1) + last)
-/** A quote may stand bare in a query, and takes three characters in a link. */
+/** A quote needs no escape in a query, but takes three characters in a link. */
 const BLURB = "'".repeat(600)
 
 let api: Api
@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-/** The titles of all pages from one on, by the links of a relation. */
+/** The titles of all pages from `start` on, following the links of one relation. */
 const follow = async (start: string, rel: string): Promise<readonly string[]> => {
   const titles: string[] = []
   for (let path: string | undefined = start; path !== undefined; ) {

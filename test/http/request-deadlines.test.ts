@@ -322,7 +322,7 @@ describe('plugin code that never ends', () => {
     })
   const free = async () => expect((await filed.fetch('/api/books/')).status).toBe(200)
   const failures = () => filed.logged.filter(({ event }) => event === 'failure')
-  /** What has failed since there were so many failures; at least one. */
+  /** The failures after the first `before`; waits for at least one. */
   const failed = async (before: number) => {
     while (failures().length === before) await delay(5)
     return failures().slice(before)

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../support/api.js'
 
-// Requests, and their answers to the letter. SNIPPETCTL_DOCS=write writes them down anew; whoever does reads the difference.
+// Requests and their exact responses. SNIPPETCTL_DOCS=write rewrites the expected texts; review the difference.
 const FILE = resolve('test/fixtures/responses.txt')
 const BETWEEN = '\n========\n'
 const ANSWER = '\n--------\n'

@@ -56,7 +56,7 @@ afterEach(async () => {
 afterAll(() => database.close())
 
 async function serve(limits: Partial<Limits>): Promise<Api> {
-  api = await startApi(YAML, { database, limits, judge: false })
+  api = await startApi(YAML, { database, limits, checkResponses: false })
   return api
 }
 
@@ -70,7 +70,7 @@ function floodWith(count: number, { url }: Api): void {
   }
 }
 
-/** Has clients read a little of what they asked for, again and again. */
+/** Makes clients read small parts of their responses repeatedly. */
 function trickle(): void {
   for (const socket of sockets) {
     socket.on('data', () => {
@@ -81,7 +81,7 @@ function trickle(): void {
   }
 }
 
-/** Reads until at least so many bytes have come. */
+/** Reads until at least `wanted` bytes have arrived. */
 async function bytesFrom(socket: Socket, wanted: number): Promise<void> {
   let size = 0
   await new Promise<void>((resolve) => {

@@ -41,7 +41,7 @@ describe('after a column changed its type and the file was reloaded, the service
     ['boolean', 'integer', 'integer', true, 7],
     ['boolean', 'string', 'text', true, 'maybe'],
   ])('%s to %s', async (from, to, column, before, after) => {
-    api = await startApi(yaml(from), { judge: false })
+    api = await startApi(yaml(from), { checkResponses: false })
     const first = await Promise.all(Array.from({ length: OFTEN }, () => store(before)))
     expect(new Set(first.map((each) => JSON.stringify(each)))).toEqual(
       new Set([JSON.stringify([201, 200, 200, before])]),
@@ -55,7 +55,7 @@ describe('after a column changed its type and the file was reloaded, the service
 })
 
 test('after a mismatching table was repaired, the service handles its values', async () => {
-  api = await startApi(yaml('bigint'), { judge: false })
+  api = await startApi(yaml('bigint'), { checkResponses: false })
   await alter('integer')
   await Promise.all(Array.from({ length: OFTEN }, () => store(5)))
   await alter('boolean', 'true')

@@ -52,7 +52,7 @@ afterAll(async () => {
 const plan = ({ models, dropped }: Schema, folder: Folder) =>
   planMigration(specOf(models, dropped), folder.path, scratch)
 
-/** Plans, writes and applies what is missing. */
+/** Plans, writes and applies the difference. */
 async function migrateTo(schema: Schema, folder: Folder): Promise<void> {
   const planned = await plan(schema, folder)
   expect(planned.refusals).toEqual([])

@@ -70,7 +70,7 @@ const CHANGES: readonly (readonly [change: string, apply: (text: string) => AppS
   ],
 ]
 
-/** Computed columns hold what they are made of; comments do not come back, nor where a counter starts. */
+/** Generated columns depend on other columns; comments and the start of a counter are not restored. */
 const STUBBORN: Readonly<Record<string, string>> = {
   shop: `alter table order_lines drop line_total; alter table products drop search;\n    comment on table products is null; comment on column products.sku is null`,
   clinic: 'alter table staff alter id set start with 1',

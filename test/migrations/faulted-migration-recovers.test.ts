@@ -20,7 +20,7 @@ const rows = (table: string, count: number) =>
   `create table ${table} (id int, t text);
 insert into ${table} select g, repeat(md5(g::text), 8) from generate_series(1, ${count}) g;\n`
 
-/** Four tables, and after so many of them something else. */
+/** Four tables, with another statement after the first `at`. */
 const around = (at: number, sql: string) => {
   const make = (tables: readonly string[]) => tables.map((name) => `create table ${name} (id int);\n`).join('')
   return `-- up\n${make(NAMES.slice(0, at))}${sql}${make(NAMES.slice(at))}`
@@ -140,7 +140,7 @@ onServer('a migration that is stopped', () => {
     ['its own timeout', "set statement_timeout = '50ms';\n", /statement timeout/, async () => {}],
     ['a cancelled statement', '', /user request/, stop('pg_cancel_backend')],
     ['a terminated connection', '', /administrator command/, stop('pg_terminate_backend')],
-  ])('stopped by %s leaves nothing behind, and the next run succeeds', async (_by, sql, says, interfere) => {
+  ])('by %s leaves nothing behind, and the next run succeeds', async (_by, sql, says, interfere) => {
     folder = await makeFolder(filesWith(2, `${sql}select pg_sleep(60);\n`))
     const [failure] = await Promise.all([failureOf(migrateUp(database, folder.path), folder), interfere()])
     expect(failure).toMatch(says)

@@ -92,7 +92,7 @@ const FIELDS = Object.keys(VALUES) as Field[]
 
 let api: Api
 beforeAll(async () => {
-  api = await startApi(YAML, { judge: false })
+  api = await startApi(YAML, { checkResponses: false })
   const rows = VALUES.at.map((_, row) => `(${FIELDS.map((field) => `'${VALUES[field][row]?.[0]}'`).join(', ')})`)
   await api.database.query({
     text: `insert into events (${FIELDS.join(', ')}) values ${rows.join(', ')}`,

@@ -139,7 +139,7 @@ describe('a plan whose indexes are built concurrently', () => {
 // The embedded database has one connection, and builds the index within the transaction.
 const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
 
-onServer('on a server, where others write meanwhile', () => {
+onServer('on a server with concurrent writes', () => {
   let program: string
   let folder: Folder
 

@@ -44,7 +44,7 @@ const ways: Readonly<Record<string, readonly (readonly [args: readonly string[],
     [['--migrate'], ASKS],
     [['--migrate', '--workers', '2'], ASKS],
   ],
-  // It applies what is pending by itself.
+  // It applies pending migrations by itself.
   embedded: [
     [[], ASKS],
     [['--migrate'], ASKS],

@@ -93,7 +93,7 @@ export async function use(create: typeof createClient, baseUrl: string) {
 }
 `
 
-/** Each line with a mistake names, behind \`//\`, what the compiler says of it. */
+/** Each line with a mistake ends with the expected compiler message after \`//\`. */
 const WRONG = `import type createClient from 'openapi-fetch'
 import type { paths } from './api.js'
 
@@ -120,7 +120,7 @@ const EXPECTED = WRONG.split('\n').flatMap((line, index) => {
 let api: Api
 let said: readonly string[]
 beforeAll(async () => {
-  api = await startApi(LIBRARY, { judge: true })
+  api = await startApi(LIBRARY, { checkResponses: true })
   const document = await (await api.fetch('/openapi.json')).text()
   const types = astToString(await openapiTS(document, { defaultNonNullable: false }))
   said = await compileFiles({ 'api.ts': types, 'client.ts': CLIENT, 'wrong.ts': WRONG })

@@ -145,19 +145,19 @@ describe('schemas', () => {
 
   test('match their own examples and defaults', async () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
-    const judged: unknown[] = []
-    const judge = (part: unknown): void => {
+    const validated: unknown[] = []
+    const validateExamples = (part: unknown): void => {
       if (typeof part !== 'object' || part === null) return
       const { examples, default: standard } = part as { examples?: unknown[]; default?: unknown }
       const values = [...(Array.isArray(examples) ? examples : []), ...(standard === undefined ? [] : [standard])]
       if ('type' in part && values.length > 0 && typeof part.type !== 'object') {
-        judged.push(...values)
+        validated.push(...values)
         for (const value of values) expect([part, ajv.validate(part, value)]).toEqual([part, true])
       }
-      Object.values(part).forEach(judge)
+      Object.values(part).forEach(validateExamples)
     }
-    judge((await documentOf(LIBRARY)).components)
-    expect(judged.length).toBeGreaterThan(20)
+    validateExamples((await documentOf(LIBRARY)).components)
+    expect(validated.length).toBeGreaterThan(20)
   })
 
   test('contain no 3.1 keywords in the 3.0 document', async () => {

@@ -50,8 +50,8 @@ const withoutTables = async (api: Api, asked: readonly Asked[], tables: string) 
 
 /** What is declared and no server of these has answered. */
 const unanswered = (...apis: readonly Api[]): readonly string[] => {
-  const answered = new Set(apis.flatMap(({ judged }) => [...(judged?.answered ?? [])]))
-  return apis.flatMap(({ judged }) => judged?.declared() ?? []).filter((answer) => !answered.has(answer))
+  const answered = new Set(apis.flatMap(({ comparison }) => [...(comparison?.answered ?? [])]))
+  return apis.flatMap(({ comparison }) => comparison?.declared() ?? []).filter((answer) => !answered.has(answer))
 }
 
 const ID = '0190163d-8694-739b-aea5-966c26f8ad91'

@@ -52,7 +52,7 @@ const plugin: Plugin = (app) => {
 
 let api: Api
 beforeAll(async () => {
-  api = await startApi(YAML, { plugin, judge: false })
+  api = await startApi(YAML, { plugin, checkResponses: false })
 })
 afterAll(() => api.close())
 beforeEach(async () => {

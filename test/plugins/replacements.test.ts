@@ -37,7 +37,7 @@ const plugin: Plugin = (app) => {
 
 let api: Api
 beforeAll(async () => {
-  api = await startApi(YAML, { plugin, judge: false })
+  api = await startApi(YAML, { plugin, checkResponses: false })
 })
 afterAll(() => api.close())
 beforeEach(() => api.database.query({ text: 'truncate books restart identity', values: [] }))

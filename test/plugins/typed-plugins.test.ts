@@ -68,7 +68,7 @@ const plugin: Plugin = (app) => {
 export default plugin
 `
 
-/** Each line with a mistake names, behind \`//\`, what the compiler says of it. */
+/** Each line with a mistake ends with the expected compiler message after \`//\`. */
 const WRONG = `import type { Plugin } from 'snippetctl'
 
 const plugin: Plugin = (app) => {

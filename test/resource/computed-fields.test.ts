@@ -60,7 +60,7 @@ interface Book {
   readonly secret: string
 }
 
-/** What titles make the function throw, and answer what is no text. */
+/** Titles that make the function throw, or return a value that is not a text. */
 const fullTitle = ({ title, id }: Book): unknown => {
   if (title === 'broken') throw new Error('the binding is broken')
   return title === 'odd' ? Promise.resolve(title) : `"${title}" no. ${id}`
@@ -83,7 +83,7 @@ beforeAll(async () => {
   database = await openTestDatabase(ddlOf(specOf(YAML)))
   const watch = watchDatabase(database)
   sent = watch.sent
-  api = await startApi(YAML, { database: watch.watched, plugin, judge: true })
+  api = await startApi(YAML, { database: watch.watched, plugin, checkResponses: true })
   await api.send('POST', '/api/authors/', { name: 'Ada' })
   for (const title of ['One', 'Two', ',"full_title":'])
     await api.send('POST', '/api/plain/', { title, author: 1, extra: { full_title: 1, a: 2 } })

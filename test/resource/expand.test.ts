@@ -71,7 +71,7 @@ beforeAll(async () => {
   database = await openTestDatabase(ddlOf(specOf(YAML)))
   const watch = watchDatabase(database)
   sent = watch.sent
-  api = await startApi(YAML, { database: watch.watched, judge: true })
+  api = await startApi(YAML, { database: watch.watched, checkResponses: true })
   const made = await api.send('POST', '/api/countries/', { name: 'Utopia' })
   country = ((await made.json()) as { id: string }).id
   await database.query({
@@ -205,7 +205,7 @@ describe('expand= rejects', () => {
   author: { model: author, path: /authors/ }
   book: { model: book, path: /books/, expand: [${names.join(', ')}] }
 `
-    const other = await startApi(wide, { judge: true })
+    const other = await startApi(wide, { checkResponses: true })
     expect((await other.fetch(`/api/books/?expand=${names.slice(1).join()}`)).status).toBe(200)
     const refused = await other.fetch(`/api/books/?expand=${names.join()}`)
     expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('`expand` takes at most 10')])

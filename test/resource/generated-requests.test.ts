@@ -273,7 +273,7 @@ describe('with positions for nulls, pages', () => {
 describe('filters', () => {
   /** What PostgreSQL folds under the collation C: letters of ASCII. */
   const fold = (value: string) => value.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
-  /** How a value compares with what a lookup with one operand asks for. */
+  /** Whether a value matches a lookup with one operand. */
   const HOLDS: Readonly<
     Record<
       Exclude<Lookup, ManyLookup>,
@@ -524,7 +524,7 @@ describe('bodies', () => {
     )
   }
 
-  /** A value that each type takes under its options, so that a run tries what is accepted as well. */
+  /** A valid value for each type with its options, so that a run also tries accepted values. */
   const TAKEN: Readonly<Record<string, string>> = {
     string: '"a😀"',
     text: '"a\\n\\u0001"',
@@ -555,7 +555,7 @@ describe('bodies', () => {
   const comparable = (value: unknown): unknown =>
     value instanceof JsonText ? JSON.parse(JSON.stringify(value.value)) : value
 
-  /** RFC 7396: an object in a patch is merged into what is stored. */
+  /** RFC 7396: an object in a patch is merged into the stored value. */
   const merged = (stored: unknown, patch: unknown): unknown => {
     if (!isObject(patch)) return patch
     const result = new Map(isObject(stored) ? Object.entries(stored) : [])
@@ -573,7 +573,7 @@ describe('bodies', () => {
     const property = fc.asyncProperty(change, async ([name, json]) => {
       const type = fieldType(name)
       if (!type) throw new Error(`no type ${name}`)
-      // Read anew: a run that fails is shrunk by running it again.
+      // Read again, because shrinking reruns a failed run.
       const before = await (await things.fetch('/things/1/')).text()
       const response = await things.fetch('/things/1/', {
         method: 'PATCH',
@@ -603,7 +603,7 @@ describe('bodies', () => {
       }
     })
     await fc.assert(property, { numRuns: 20 * TYPES.length })
-    // Of a type that takes none of 20 values nothing was tested.
+    // A type that accepts none of 20 values would not be tested.
     expect(TYPES.filter(({ name }) => !accepted.has(name)).length).toBeLessThan(3)
   })
 })

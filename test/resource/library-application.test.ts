@@ -359,7 +359,7 @@ describe('cursor pages', () => {
   })
 })
 
-/** A link without the cursor that it carries beside its number. */
+/** A link without its cursor. */
 const byNumber = (link: string | null) => link?.replace(/&cursor=[\w-]+/, '') ?? null
 
 describe('limit-offset pages', () => {

@@ -111,7 +111,7 @@ let database: TestDatabase
 let api: Api
 beforeAll(async () => {
   database = await openTestDatabase(ddlOf(specOf(YAML)))
-  api = await startApi(YAML, { database, plugin, judge: false })
+  api = await startApi(YAML, { database, plugin, checkResponses: false })
 })
 afterAll(async () => {
   await api.close()

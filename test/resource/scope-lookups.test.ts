@@ -47,7 +47,7 @@ let database: TestDatabase
 let api: Api
 beforeAll(async () => {
   database = await openTestDatabase(ddlOf(specOf(YAML)))
-  api = await startApi(YAML, { database, plugin, judge: false })
+  api = await startApi(YAML, { database, plugin, checkResponses: false })
   const text = `insert into books (pages, price, issued, title) values
     (100, 1.50, '2020-01-01', 'Dune'), (200, 10.00, '2021-01-01', 'Emma'), (300, 99.99, '2022-01-01', 'dunes'), (400, 2, '2023-01-01', null)`
   await database.query({ text, values: [] })

@@ -52,8 +52,8 @@ const BOOKS = [
 let api: Api
 let mounted: Api
 beforeAll(async () => {
-  api = await startApi(YAML, { judge: true })
-  mounted = await startApi(YAML + MOUNTS, { database: api.database, judge: true })
+  api = await startApi(YAML, { checkResponses: true })
+  mounted = await startApi(YAML + MOUNTS, { database: api.database, checkResponses: true })
   for (const book of BOOKS) expect((await api.send('POST', '/api/books/', book)).status).toBe(201)
 })
 afterAll(async () => {

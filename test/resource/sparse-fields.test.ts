@@ -54,7 +54,7 @@ beforeAll(async () => {
   database = await openTestDatabase(ddlOf(specOf(YAML)))
   const watch = watchDatabase(database)
   sent = watch.sent
-  api = await startApi(YAML, { database: watch.watched, judge: true })
+  api = await startApi(YAML, { database: watch.watched, checkResponses: true })
   await api.send('POST', '/api/authors/', { name: 'Ada' })
   for (const title of ['One', 'Two', 'Three'])
     expect((await api.send('POST', '/api/books/', { title, author: 1, blurb: `about ${title}` })).status).toBe(201)

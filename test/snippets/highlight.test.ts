@@ -113,7 +113,7 @@ describe('highlighting code that a grammar is slow on', () => {
     expect(next).toContain('hljs-keyword')
   })
 
-  // One after the other, each until its deadline, they would outlast the time for a test.
+  // Processed one after another until their deadlines, they would exceed the timeout of the test.
   test('gives up early if much other code is waiting', async () => {
     const guarded = createHighlighter({ maxBytes: MEGABYTE, deadline: 1_000, patience: 100 })
     const codes = Array.from({ length: 100 }, (_, number) => '$'.repeat(20_000) + number)

@@ -51,7 +51,7 @@ const fill = (rows: number) =>
     values: [],
   })
 
-/** Bodies that are not the input of a snippet, and what is said of their fields. */
+/** Invalid bodies of a snippet, with the expected messages of their fields. */
 const INVALID: readonly (readonly [name: string, body: unknown, errors: Readonly<Record<string, string>>])[] = [
   ['an empty object', {}, { title: 'Title is required', code: 'Code is required', language: 'Language is required' }],
   ['an empty title', { ...VALID, title: '' }, { title: BETWEEN.title }],

@@ -39,7 +39,7 @@ const problem = async (
   return (await response.json()) as { detail: string; status: number }
 }
 
-/** The links of a list, without the cursors that they carry beside the number of the page. */
+/** The links of a list without their cursors. */
 const linkOf = ({ headers }: { readonly headers: Headers }) =>
   (headers.get('link') ?? '').replaceAll(/&cursor=[\w-]+/g, '')
 

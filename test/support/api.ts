@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import type { Plugin } from '../../src/index.js'
 import { createService, type Database, loadApplication } from '../../src/internal.js'
 import type { Limits } from '../../src/http/server/limits.js'
-import { type Judged, judgeAnswers } from './responses.js'
+import { type Comparison, compareResponses } from './responses.js'
 import { ddlOf } from './config.js'
 import { openTestDatabase } from './database.js'
 
@@ -18,7 +18,7 @@ export interface Api {
   /** The log entries, in order. */
   readonly logged: readonly { readonly event: string }[]
   /** Every response, compared with the OpenAPI document. */
-  readonly judged: Judged | undefined
+  readonly comparison: Comparison | undefined
   fetch(path: string, init?: RequestInit): Promise<Response>
   /** Sends `body` as JSON. */
   send(method: string, path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>
@@ -34,7 +34,7 @@ interface ApiOptions {
   /** The plugin for `plugins: [./plugin.mjs]` in a YAML text. */
   readonly plugin?: Plugin
   /** Whether responses are compared with the OpenAPI document; false if the database contains invalid values. */
-  readonly judge?: boolean
+  readonly checkResponses?: boolean
   readonly limits?: Partial<Limits>
 }
 
@@ -44,7 +44,7 @@ export const SNIPPETS_FILE = resolve('resources.yaml')
 /** Starts the application of a file or a YAML text, with empty tables. */
 export async function startApi(
   yaml: string,
-  { database, env = {}, plugin, judge = true, limits = {} }: ApiOptions = {},
+  { database, env = {}, plugin, checkResponses = true, limits = {} }: ApiOptions = {},
 ): Promise<Api> {
   const load = async (file: string) => {
     const found = await loadApplication({
@@ -64,7 +64,7 @@ export async function startApi(
     error: (entry: { event: string }) => void logged.push(entry),
   }
   const service = createService(loaded.app, opened, { log, limits })
-  const judged = judge ? judgeAnswers(service.server, loaded.app) : undefined
+  const comparison = checkResponses ? compareResponses(service.server, loaded.app) : undefined
   const { url } = await service.listen({ port: 0, host: '127.0.0.1' })
   const request = (path: string, init?: RequestInit) => fetch(url + path, init)
   return {
@@ -72,7 +72,7 @@ export async function startApi(
     database: opened,
     statements: service.statements,
     logged,
-    judged,
+    comparison,
     fetch: request,
     send: (method, path, body, headers = {}) =>
       request(path, {
@@ -89,7 +89,7 @@ export async function startApi(
       await service.drain()
       if (!database) await opened.close()
       await remove()
-      if (judged && judged.errors.length > 0) throw new Error(judged.errors.slice(0, 10).join('\n'))
+      if (comparison && comparison.errors.length > 0) throw new Error(comparison.errors.slice(0, 10).join('\n'))
     },
   }
 }

@@ -6,7 +6,7 @@ import { UNDECLARED } from '../../src/openapi/responses.js'
 import { UNREADABLE } from '../../src/openapi/hand-written.js'
 
 /** The responses of one server, compared with its OpenAPI document. */
-export interface Judged {
+export interface Comparison {
   /** Differences between responses and the document. */
   readonly errors: readonly string[]
   /** Observed responses, such as `GET /api/books/ 200`. */
@@ -35,7 +35,7 @@ interface Sent {
   readonly body: string | undefined
 }
 
-const LONGEST = 256 * 1024
+const MAX_BODY_BYTES = 256 * 1024
 /** Headers that no document mentions: those of every response, and those for browsers. */
 const AMBIENT: ReadonlySet<string> = new Set([
   ...['vary', 'access-control-allow-origin', 'access-control-allow-credentials', 'access-control-expose-headers'],
@@ -47,10 +47,10 @@ const AMBIENT: ReadonlySet<string> = new Set([
  * Compares every response of described routes with the OpenAPI document: status, headers, media type and body. Routes without a description are
  * ignored.
  */
-export function judgeAnswers(server: Server, app: App): Judged {
+export function compareResponses(server: Server, app: App): Comparison {
   const errors: string[] = []
   const answered = new Set<string>()
-  let made: Judge | undefined
+  let made: Comparer | undefined
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '')
     const match = app.routes.match(method, (request.url ?? '').split('?', 1)[0] ?? '')
@@ -60,31 +60,31 @@ export function judgeAnswers(server: Server, app: App): Judged {
     const asked = new URL(request.url ?? '', 'http://any').searchParams
     const isPart = asked.has('fields') || asked.has('distinct')
     listenTo(response, request.method === 'HEAD', (sent) => {
-      made ??= createJudge(app)
+      made ??= createComparer(app)
       answered.add(`${method} ${path} ${sent.status}`)
       errors.push(
         ...made
-          .judge(method, path, { ...sent, isOfArray: isArray(), isPart })
+          .compare(method, path, { ...sent, isOfArray: isArray(), isPart })
           .map((error) => `${method} ${request.url} ${sent.status}: ${error}`),
       )
     })
   })
-  return { errors, answered, declared: () => (made ??= createJudge(app)).declared }
+  return { errors, answered, declared: () => (made ??= createComparer(app)).declared }
 }
 
 /** The response of a replacement depends on its code. */
 const isDescribed = (route: Route): boolean => (route.operation ?? route.action ?? resourceAt(route)) !== undefined
 
-interface Judge {
+interface Comparer {
   readonly declared: readonly string[]
-  judge(
+  compare(
     method: string,
     path: string,
     sent: Sent & { readonly isOfArray: boolean; readonly isPart: boolean },
   ): readonly string[]
 }
 
-function createJudge(app: App): Judge {
+function createComparer(app: App): Comparer {
   const document = JSON.parse(renderOpenApi(app, '3.1')) as Document
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
   ajv.addSchema(document, 'document')
@@ -106,7 +106,7 @@ function createJudge(app: App): Judge {
           .map(([status]) => `${method.toUpperCase()} ${path} ${status}`),
       ),
     ),
-    judge(method, path, { status, headers, body, isOfArray, isPart }) {
+    compare(method, path, { status, headers, body, isOfArray, isPart }) {
       // Bulk and partial requests are described by routes of their own.
       const apart = isOfArray && method === 'POST' ? ['bulk/'] : isPart && method === 'GET' ? ['partial/'] : []
       const own = [...apart.map((each) => path + each), path]
@@ -169,13 +169,13 @@ function listenTo(response: ServerResponse, isBodyless: boolean, tell: (sent: Se
     if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return
     const bytes = Buffer.from(chunk as string)
     size += bytes.length
-    if (size <= LONGEST) chunks.push(bytes)
+    if (size <= MAX_BODY_BYTES) chunks.push(bytes)
   }
   let isTold = false
   const finish = () => {
     if (isTold) return
     isTold = true
-    const body = isBodyless || size > LONGEST ? undefined : Buffer.concat(chunks).toString()
+    const body = isBodyless || size > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks).toString()
     tell({ status: response.statusCode, headers, body })
   }
   const { writeHead, write, end } = response

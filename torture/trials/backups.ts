@@ -38,7 +38,7 @@ export const backups = trial<Amount>({
         return { ...openLedger(), acknowledged }
       })
       needed += before.acknowledged.size
-      // Nobody writes meanwhile, because later records would only make the next backup larger.
+      // No client writes here: later records would only enlarge the next backup.
       const restored = copyService(join(arena.folder, `restored-${at}`))
       await command(['db', 'restore', file], restored)
       const copy = await arena.serve({ folder: restored })

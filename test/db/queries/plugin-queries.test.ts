@@ -65,7 +65,12 @@ beforeAll(async () => {
   database = await openTestDatabase(ddlOf(specOf(YAML)))
   const watch = watchDatabase(database)
   sent = watch.sent
-  api = await startApi(YAML, { database: watch.watched, plugin, judge: false, limits: { handlerTimeout: 1_000 } })
+  api = await startApi(YAML, {
+    database: watch.watched,
+    plugin,
+    checkResponses: false,
+    limits: { handlerTimeout: 1_000 },
+  })
 })
 beforeEach(async () => {
   for (const text of RECORDS.split(';')) await database.query({ text, values: [] })
@@ -509,7 +514,7 @@ describeOnServer('a query that does not finish', () => {
   })
 })
 
-onServer('a query outside of a transaction does not see what is not committed (needs two sessions)', async () => {
+onServer('a query outside a transaction does not see uncommitted changes (needs two sessions)', async () => {
   const seen = await valueOf(({ transaction, knex }) =>
     transaction(async (inside) => {
       await inside.knex('authors').insert({ name: 'Inside' })
@@ -535,7 +540,7 @@ test('an after-commit task has its own queries', async () => {
 
 test('an unavailable database is a 503 that contains no SQL', async () => {
   const away = await openTestDatabase()
-  const unavailable = await startApi(YAML, { database: away, plugin, judge: false })
+  const unavailable = await startApi(YAML, { database: away, plugin, checkResponses: false })
   await away.close()
   for (const next of [({ knex }: Context) => knex('books'), ({ models }: Context) => models.book.query().delete()]) {
     work = next

@@ -68,7 +68,7 @@ let database: TestDatabase
 let api: Api
 beforeAll(async () => {
   database = await openTestDatabase(ddlOf(specOf(YAML)))
-  api = await startApi(YAML, { database, plugin, judge: false })
+  api = await startApi(YAML, { database, plugin, checkResponses: false })
 })
 afterAll(async () => {
   await api.close()
@@ -78,7 +78,7 @@ beforeEach(async () => {
   for (const text of RECORDS) await database.query({ text, values: [] })
 })
 
-/** Does this in a request of the tenant 7, and returns what it resolves with; throws what it throws. */
+/** Runs this in a request of tenant 7; resolves or rejects like it. */
 async function run<T>(
   next: (context: Context) => T | Promise<T>,
   headers: Record<string, string> = { 'x-tenant': '7' },
