@@ -50,6 +50,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   documented?(options: Options): JsonSchema
   /** What documents say of rules that JSON Schema has no word for, as near as it gets: it takes the place of keywords of the rules. */
   documentedRules?(options: Options): JsonSchema
+  /** Whether requests can never set it. */
+  readonly readOnly?: boolean
   /** How `Value` is spelled in generated TypeScript. */
   readonly typescript: string
   /** The same of a field, where its options say more. */

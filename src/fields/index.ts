@@ -9,6 +9,7 @@ import { float } from './float.js'
 import { integer } from './integer.js'
 import { json } from './json.js'
 import { localTimestamp } from './local-timestamp.js'
+import { opaque } from './opaque.js'
 import { belongsTo } from './relation.js'
 import { string } from './string.js'
 import { text } from './text.js'
@@ -36,6 +37,7 @@ export const FIELD_TYPES: readonly FieldType[] = [
   choice,
   json,
   belongsTo,
+  opaque,
 ]
 
 /** The type that stands for `name` after `type:`; undefined when there is none. */

@@ -422,6 +422,23 @@ describe('a resource', () => {
     expect(mistakesOf(text.replace('/books/', '/books/, read_only: true'))).toEqual([])
   })
 
+  test('an opaque field has no default, and a required one no create', () => {
+    const text = (field: string, operations: string) => `version: 1
+models:
+  book:
+    fields:
+      id: { type: bigint, primary_key: true }
+      words: { type: opaque, column_type: tsvector${field} }
+resources:
+  book: { model: book, path: /books/, operations: ${operations} }
+`
+    expect(mistakesOf(text('', '[list, create]'))).toEqual(['6:16 SC317'])
+    expect(mistakesOf(text('', '[list, update]'))).toEqual([])
+    expect(mistakesOf(text(', nullable: true', '[list, create]'))).toEqual([])
+    expect(mistakesOf(text(', nullable: true, default: a', '[list]'))).toEqual(['6:69 SC304'])
+    expect(mistakesOf(text(', nullable: true, write_only: true', '[list]'))).toEqual(['6:69 SC304'])
+  })
+
   test('can only link to a resource that retrieves records', () => {
     const text = (links: string) =>
       withFields(

@@ -87,6 +87,8 @@ describe('a column that a field declares', () => {
 
   test('is tested for every field type', () => {
     const tested = new Set(CASES.map(({ field }) => field['type']))
-    expect(FIELD_TYPES.filter((type) => type.fromColumn && !tested.has(type.name))).toEqual([])
+    expect(FIELD_TYPES.filter((type) => type.fromColumn && type.examples.length > 0 && !tested.has(type.name))).toEqual(
+      [],
+    )
   })
 })

@@ -82,6 +82,83 @@ describe.each(CASES.map((each, index) => ({ ...each, path: `/${tableOf(index)}/`
   },
 )
 
+describe('an existing column of a type that no other field has', () => {
+  const COLUMNS = [
+    ['tsvector', "'a:1 b:2'", "'a':1 'b':2"],
+    ['text[]', "'{a,NULL}'", '{a,NULL}'],
+    ['point', "'1,2'", '(1,2)'],
+    ['money[]', "'{1}'", '{$1.00}'],
+    ['bit varying(5)', "'101'", '101'],
+    ['time(3) with time zone', "'10:00:00+01'", '10:00:00+01'],
+    ['int4range', "'[1,3)'", '[1,3)'],
+  ] as const
+  const values = COLUMNS.map(([, stored]) => stored).join(', ')
+  const shown = Object.fromEntries(COLUMNS.map(([, , text], index) => [`c${index}`, text]))
+  let others: Introspected
+  let served: Api
+
+  beforeAll(async () => {
+    const columns = COLUMNS.map(([type], index) => `c${index} ${type}`).join(', ')
+    for (const text of [
+      `create table odd (id serial primary key, name text not null, ${columns})`,
+      `insert into odd (name, ${Object.keys(shown).join(', ')}) values ('a', ${values})`,
+      'create table required (id serial primary key, name text not null, place point not null)',
+      "insert into required (name, place) values ('a', '1,2')",
+      "create table filled (id serial primary key, place point not null default '(1,2)')",
+    ])
+      await database.query({ text, values: [] })
+    others = await introspect(database, {
+      file: 'resources.yaml',
+      directory: (await makeFolder()).path,
+      tables: ['odd', 'required', 'filled'],
+    })
+    served = await startApi(
+      `${others.text}
+api: { prefix: "" }
+resources:
+  odd: { model: odd, path: /odd/, filterable: { c0: [isnull] } }
+  required: { model: required, path: /required/, operations: [list, retrieve, update, partial_update, destroy] }
+`,
+      { database },
+    )
+  })
+  afterAll(() => served.close())
+
+  test('is returned as text', async () => {
+    expect(others.text).toContain('{ type: opaque, column_type: "text[]", nullable: true }')
+    const record = { id: 1, name: 'a', ...shown }
+    expect(await (await served.fetch('/odd/?c0__isnull=false')).json()).toEqual([record])
+    expect(await (await served.fetch('/odd/?c0__isnull=true')).json()).toEqual([])
+  })
+
+  test('is unchanged by a PUT of the returned record, and by other values in it', async () => {
+    const record = { id: 1, name: 'a', ...shown }
+    for (const body of [record, { ...record, c0: 'other', c2: null }]) {
+      const replaced = await served.send('PUT', '/odd/1/', body)
+      expect([replaced.status, await replaced.json()]).toEqual([200, record])
+    }
+    const created = await served.send('POST', '/odd/', { name: 'b', c1: '{b}' })
+    expect([created.status, await created.json()]).toMatchObject([201, { name: 'b', c1: null }])
+  })
+
+  test('does not cost its table the model: records are changed, and the report says why none are created', async () => {
+    expect(others.left).toContain(
+      'required.place: no request can create records: it takes no null, and no request sets a point',
+    )
+    expect(await (await served.fetch('/required/')).json()).toEqual([{ id: 1, name: 'a', place: '(1,2)' }])
+    const changed = await served.send('PATCH', '/required/1/', { name: 'b' })
+    expect([changed.status, await changed.json()]).toEqual([200, { id: 1, name: 'b', place: '(1,2)' }])
+  })
+
+  test('has no field if it takes no null and has a default, so that records can be created', () => {
+    expect(others.left).toContain('filled.place: no field: no field has the type point')
+  })
+
+  test('needs no migration', () => {
+    expect(others.remaining).toEqual([])
+  })
+})
+
 test('existing columns need no migration', () => {
   expect(introspected.remaining).toEqual([])
 })

@@ -23,6 +23,7 @@ const FIELDS: Readonly<Record<string, readonly [declared: string, record: string
   uuid: ['unique: false', 'string'],
   choice: [`choices: [out, "it's"]`, `"out" | "it's"`],
   json: ['unique: false', 'JsonText', 'Json | JsonText'],
+  opaque: ['column_type: point, nullable: true', 'string | null'],
   belongs_to: ['model: author', 'number'],
 }
 
@@ -104,9 +105,10 @@ describe('the types of fields', () => {
   })
 
   test.each(Object.entries(FIELDS))('are correct for a %s', (type, [, record, insert = record]) => {
+    const optional = type === 'opaque' ? '?' : ''
     expect(membersOf('Book')[`a_${type}`]).toBe(record)
-    expect(membersOf('BookInsert')[`a_${type}`]).toBe(insert)
-    expect(membersOf('BookCreate')[`a_${type}`]).toBe(record)
+    expect(membersOf('BookInsert')[`a_${type}${optional}`]).toBe(insert)
+    expect(membersOf('BookCreate')[`a_${type}`]).toBe(type === 'opaque' ? undefined : record)
   })
 
   test.each(FIELD_TYPES.filter(({ examples }) => examples.length > 0).map((type) => [type.name, type] as const))(

@@ -137,7 +137,7 @@ const buildField = (draft: FieldDraft, context: ModelContext): FieldSpec => {
     unique,
     default: defaultOf(yaml),
     auto: yaml.auto,
-    readOnly: read_only || primary_key || yaml.auto !== undefined,
+    readOnly: read_only || primary_key || yaml.auto !== undefined || (type.readOnly ?? false),
     writeOnly: write_only,
     private: yaml.private ?? false,
     message: yaml.message,

@@ -31,6 +31,7 @@ export const checkField = (field: FieldDraft, drafts: Drafts, report: Report, ju
   checkPairs(field, report)
   checkKey(field, report)
   checkAuto(field, report)
+  checkReadOnlyType(field, report)
   if (isRelation(field)) checkRelation(field, drafts, report)
   const options = optionsOf(field, drafts)
   if (options === undefined) return
@@ -38,7 +39,8 @@ export const checkField = (field: FieldDraft, drafts: Drafts, report: Report, ju
   for (const { option, message } of conflicts) {
     report.add({ code: 'SC304', path: [...field.path, laterOf(field, option, report)], message })
   }
-  if (conflicts.length === 0 && field.yaml.default !== undefined) checkDefault(field, options, report, judge)
+  if (conflicts.length === 0 && !field.type.readOnly && field.yaml.default !== undefined)
+    checkDefault(field, options, report, judge)
 }
 
 const CONTRADICTIONS = [
@@ -104,6 +106,17 @@ const checkAuto = (field: FieldDraft, report: Report): void => {
   const message = `\`auto\` sets a time, which is no value of the type \`${field.type.name}\``
   const help = [`\`auto\` is for fields of the type: ${DEFAULT_FUNCTIONS.now.join(', ')}`]
   report.add({ code: 'SC315', path: [...field.path, 'auto'], part: 'key', message, help })
+}
+
+/** Options that give a value to a field. */
+const WRITES = ['default', 'write_only'] as const
+
+const checkReadOnlyType = ({ type, yaml, path, name }: FieldDraft, report: Report): void => {
+  if (!type.readOnly) return
+  for (const key of WRITES.filter((each) => isSet(yaml, each))) {
+    const message = `${show(name)} cannot have \`${key}\`: fields of the type \`${type.name}\` are never written`
+    report.add({ code: 'SC304', path: [...path, key], part: 'key', message })
+  }
 }
 
 const fits = (call: keyof typeof DEFAULT_FUNCTIONS, type: FieldType): boolean =>

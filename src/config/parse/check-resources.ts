@@ -83,7 +83,7 @@ const checkWritable = (resources: readonly ResourceDraft[], report: Report): voi
     for (const field of resource.model?.fields.values() ?? []) {
       if (field === undefined || seen.has(field) || report.isDoubtful(field.path)) continue
       const { private: hidden, read_only, write_only, nullable, default: fallback, auto, primary_key } = field.yaml
-      const key = hidden ? 'private' : read_only ? 'read_only' : undefined
+      const key = hidden ? 'private' : read_only ? 'read_only' : field.type.readOnly ? 'type' : undefined
       if (
         key === undefined ||
         write_only ||
@@ -100,7 +100,11 @@ const checkWritable = (resources: readonly ResourceDraft[], report: Report): voi
         path: [...field.path, key],
         part: 'key',
         message,
-        help: ['add `nullable: true` or a `default`'],
+        help: [
+          field.type.readOnly
+            ? 'add `nullable: true`, or leave `create` out of the operations'
+            : 'add `nullable: true` or a `default`',
+        ],
       })
     }
   }

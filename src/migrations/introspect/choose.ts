@@ -3,7 +3,7 @@ import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../plan/pair.js'
 import { besidesForeignKey, readForeignKey, reasonAgainstRelation } from './foreign-key.js'
 import { isPlainIndex, isPlainUnique } from './plain-parts.js'
-import { isRepresentable, isRepresentableName } from './representable.js'
+import { isOpaque, isRepresentable, isRepresentableName } from './representable.js'
 import { keyTypeOf } from '../../fields/columns.js'
 import type { SchemaInspection, InspectedTable } from './inspect.js'
 
@@ -71,7 +71,7 @@ function nameModels(tables: readonly Table[], existing: ReadonlyMap<string, stri
 function reasonAgainst({ inspected, live }: Table): string | undefined {
   if (inspected.special !== null) return inspected.special
   if (!isRepresentableName(inspected.name)) return 'its name has other characters than lower-case letters, digits and _'
-  return keyError(live) ?? blockedBy(live)
+  return keyError(live) ?? blockedBy({ inspected, live })
 }
 
 function keyError(live: CatalogTable): string | undefined {
@@ -88,10 +88,10 @@ function keyError(live: CatalogTable): string | undefined {
   return undefined
 }
 
-function blockedBy(live: CatalogTable): string | undefined {
+function blockedBy({ inspected, live }: Table): string | undefined {
   const blocking = live.columns.find(
     (column) =>
-      !isRepresentable(column) &&
+      !isShown(column, inspected) &&
       !column.nullable &&
       column.default === null &&
       column.identity === null &&
@@ -106,6 +106,14 @@ function reasonOf({ name, type, generated, identity }: CatalogColumn): string {
   return identity === null ? `no field has the type ${type}` : 'it is a counter, and not the primary key'
 }
 
+/** Whether a field can stand for a column. The default of an opaque column fills it only if no field does. */
+function isShown(column: CatalogColumn, { columns }: InspectedTable): boolean {
+  if (isRepresentable(column)) return true
+  if (!isRepresentableName(column.name) || column.generated || !isOpaque(column)) return false
+  const isForeign = columns.some(({ name, foreign }) => name === column.name && foreign)
+  return !isForeign && (column.nullable || column.default === null)
+}
+
 interface Context {
   /** The model of each table. */
   readonly names: ReadonlyMap<string, string>
@@ -116,7 +124,7 @@ function chooseModel({ inspected, live }: Table, context: Context): ChosenModel 
   const key = live.constraints.find(({ kind }) => kind === 'primary_key')?.columns[0]
   const columns = inspected.columns.flatMap(({ name }) => find(live.columns, name) ?? [])
   const fieldless = columns.filter(
-    (column) => !isRepresentable(column) || (column.identity !== null && column.name !== key),
+    (column) => !isShown(column, inspected) || (column.identity !== null && column.name !== key),
   )
   const chosen = columns
     .filter((column) => !fieldless.includes(column))

@@ -2,7 +2,7 @@ import { addField } from '../../config/edit/add-field.js'
 import type { CatalogColumn } from './catalog.js'
 import { wordsForDefault, wordsForType } from './column-words.js'
 import { spellSettings } from './render-models.js'
-import { isRepresentableName } from './representable.js'
+import { isOpaque, isRepresentableName } from './representable.js'
 
 /** A column that no field describes yet. */
 export interface UndeclaredColumn
@@ -26,6 +26,7 @@ export function declareField(text: string, file: string, column: UndeclaredColum
 /** The settings of a field for a column; undefined if no field can describe it. */
 function settingsOf({ labels = null, ...column }: UndeclaredColumn): readonly string[] | undefined {
   const type = wordsForType({ ...column, labels })?.words
+  if (isOpaque({ ...column, labels })) return undefined
   const filled = wordsForDefault(column.default, { ...column, labels })
   return (
     type && filled && spellSettings([...type, ...(column.nullable ? [['nullable', true] as const] : []), ...filled])

@@ -3,6 +3,7 @@ import type { Limits } from '../../fields/existing-column.js'
 import type { CatalogColumn, CatalogConstraint, CatalogTable } from './catalog.js'
 import { type TypeWords, type Words, wordsForDefault, wordsForType } from './column-words.js'
 import { readCheck } from './constraint-parser.js'
+import { isOpaque } from './representable.js'
 import { isPlainIndex, isPlainUnique } from './plain-parts.js'
 
 /** A field for a column that is there. */
@@ -26,6 +27,7 @@ export function chooseField(table: CatalogTable, column: CatalogColumn, { key, r
   const checks = table.constraints.filter((each) => each.kind === 'check' && each.columns.join() === column.name)
   const said = relation ? relationWords(relation) : wordsFor(column, key ? [] : checks)
   const unsaid = checks.filter((check) => !isExpressed(check, column, said))
+  const isUnset = column.default === null && !column.nullable && isOpaque(column)
   const value = key ? { words: [], left: [] } : defaultWords(column, said.words)
   return {
     name: relation?.name ?? column.name,
@@ -38,6 +40,9 @@ export function chooseField(table: CatalogTable, column: CatalogColumn, { key, r
       ...value.words,
     ],
     left: [
+      ...(isUnset
+        ? [`${place}: no request can create records: it takes no null, and no request sets a ${column.type}`]
+        : []),
       ...unsaid.map(({ name, definition }) => `${place}: the check ${name} stays as it is: ${definition}`),
       ...value.left.map((text) => `${place}: ${text}`),
     ],

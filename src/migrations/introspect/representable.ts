@@ -1,4 +1,5 @@
 import { formOf } from '../../fields/columns.js'
+import type { ExistingColumn } from '../../fields/existing-column.js'
 import type { CatalogColumn } from './catalog.js'
 
 const NAME = /^[a-z][a-z0-9_]{0,62}$/
@@ -6,6 +7,9 @@ const NAME = /^[a-z][a-z0-9_]{0,62}$/
 /** Whether a name can be used in resources.yaml. */
 export const isRepresentableName = (name: string): boolean => NAME.test(name)
 
-/** Whether a field can describe a column. */
+/** Whether requests cannot set the only field that can describe a column. */
+export const isOpaque = (column: ExistingColumn): boolean => formOf(column)?.type.readOnly ?? false
+
+/** Whether a field of a type other than `opaque` can describe a column. */
 export const isRepresentable = (column: CatalogColumn): boolean =>
-  isRepresentableName(column.name) && !column.generated && formOf(column) !== undefined
+  isRepresentableName(column.name) && !column.generated && formOf(column) !== undefined && !isOpaque(column)
