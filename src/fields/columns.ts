@@ -21,6 +21,11 @@ export function formOf(column: ExistingColumn): TypedForm | undefined {
   return formsOf(column)[0]
 }
 
+/** The numbers that fit in a column of this type, if a counter can fill it. */
+export function countsOf(type: string): ColumnForm['counts'] {
+  return formOf({ type, collation: null, labels: null })?.form.counts
+}
+
 /** The field type of a primary key in a column; undefined when there is none. */
 export function keyTypeOf(column: ExistingColumn): FieldType | undefined {
   return formsOf(column).find(({ type }) => type.key)?.type

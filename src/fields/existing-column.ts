@@ -32,6 +32,8 @@ export type Comparison =
 export interface ColumnForm {
   /** The limits that the type of the column has and the type of the field does not have: those of `smallint`. */
   readonly limits?: Limits
+  /** The numbers that fit in the column, if a counter can fill it. */
+  readonly counts?: { readonly minimum: bigint; readonly maximum: bigint }
   /** Left out where no check is read. */
   readonly comparison?: Comparison
   /** The limits that options of the field can express. */

@@ -75,7 +75,8 @@ const rules = (options: IntegerOptions, limits: Range, cast: string): readonly R
 const spellBound = (text: string): Json => (Number.isSafeInteger(Number(text)) ? Number(text) : text)
 
 /** How an integer field describes a column. `digits` is how many a default may have, so that none is lost. */
-const integerForm = (digits: number): ColumnForm => ({
+const integerForm = (limits: Range, digits: number): ColumnForm => ({
+  counts: limits,
   comparison: { as: 'number', decimals: 0 },
   expresses: ['minimum', 'maximum'],
   options: (limits) => boundOptions(limits, spellBound),
@@ -91,7 +92,7 @@ export const integerType = (cast: string, limits: Range) =>
     key: true,
     column: () => cast,
     fromColumn: ({ type }: ExistingColumn) =>
-      type === cast ? integerForm(Math.min(String(limits.maximum).length, SAFE_DIGITS)) : undefined,
+      type === cast ? integerForm(limits, Math.min(String(limits.maximum).length, SAFE_DIGITS)) : undefined,
     samples: { columns: /^(?:smallint|integer|bigint)/, texts: ['1', '2', '3', '10', '100', '0', '-1'] },
     // `always`, because a row that brings its own number does not move the counter on, and a later insert would fail on it; whoever copies
     // rows on purpose says so by `overriding system value`, and COPY needs no word.

@@ -23,7 +23,8 @@ export const integer: FieldType<number, IntegerOptions> = {
   fromColumn(column) {
     if (column.type !== 'smallint') return SHARED.fromColumn(column)
     const form = SHARED.fromColumn({ ...column, type: 'integer' })
-    return form && { ...form, limits: SMALLINT }
+    const counts = { minimum: BigInt(SMALLINT.minimum), maximum: BigInt(SMALLINT.maximum) }
+    return form && { ...form, limits: SMALLINT, counts }
   },
   // Parameters take the type of the column, so the statements are the same.
   serves: ({ type }) => type === 'smallint',

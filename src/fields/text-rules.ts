@@ -29,7 +29,9 @@ export const collationOption = ({ collation }: ExistingColumn) =>
   collation === 'C' ? {} : { collation: collation ?? 'default' }
 
 /** The room in a column of text; undefined when it is not one. PostgreSQL adds blanks to the values of `character(n)`, so it is not. */
-export const textColumn = ({ type }: ExistingColumn): { readonly room: number | undefined } | undefined => {
+export const textColumn = ({
+  type,
+}: Pick<ExistingColumn, 'type'>): { readonly room: number | undefined } | undefined => {
   const [found, room] = /^(?:text|character varying(?:\((\d+)\))?)$/.exec(type) ?? []
   return found === undefined ? undefined : { room: room === undefined ? undefined : Number(room) }
 }

@@ -1,5 +1,7 @@
 import type { AppSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
+import { countsOf } from '../../fields/columns.js'
+import { textColumn } from '../../fields/text-rules.js'
 import { CATALOG, type Catalog, type CatalogColumn, type CatalogTable } from '../introspect/catalog.js'
 import { type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
 
@@ -163,23 +165,19 @@ function typeIn(server: Server, wanted: WantedColumn): string {
   return `${server.types[name] ?? name}${size}`
 }
 
-/** Types whose values statements can exchange. A column may become wider while a server runs that knows the narrow one. */
-const KINDS: Readonly<Record<string, string>> = { 'character varying': 'text', smallint: 'bigint', integer: 'bigint' }
-
-const WHOLE = ['smallint', 'integer', 'bigint']
-
 /** Whether a type holds every value of another of its kind. */
 function isWider(live: string, wanted: string): boolean {
   if (live === wanted || kindOf(live) !== kindOf(wanted)) return false
-  if (WHOLE.includes(wanted)) return WHOLE.indexOf(live) > WHOLE.indexOf(wanted)
-  if (kindOf(wanted) !== 'text') return false
-  const [room, needed] = [live, wanted].map((type) => Number(/\((\d+)\)/.exec(type)?.[1] ?? Number.POSITIVE_INFINITY))
-  return (room ?? 0) >= (needed ?? 0)
+  const [held, needed] = [countsOf(live), countsOf(wanted)]
+  if (held && needed) return held.minimum <= needed.minimum && held.maximum >= needed.maximum
+  const [text, wantedText] = [textColumn({ type: live }), textColumn({ type: wanted })]
+  return text !== undefined && (text.room ?? Infinity) >= (wantedText?.room ?? Infinity)
 }
 
+/** Statements can exchange the values of types of one kind. A column may become wider while a server runs that knows the narrow one. */
 function kindOf(type: string): string {
-  const plain = type.replace(/ ?\([\d, ]+\)/, '')
-  return KINDS[plain] ?? plain
+  if (countsOf(type)) return 'number'
+  return textColumn({ type }) ? 'text' : type.replace(/ ?\([\d, ]+\)/, '')
 }
 
 const isFilled = ({ default: value, identity, generated }: CatalogColumn): boolean =>

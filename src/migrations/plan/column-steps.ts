@@ -1,3 +1,4 @@
+import { countsOf } from '../../fields/columns.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { CatalogColumn } from '../introspect/catalog.js'
 import { block, type Conversion, convert } from './conversions.js'
@@ -102,7 +103,7 @@ export function remake(table: string, column: CatalogColumn, nullable: boolean):
     const named = sequence === `${table}_${name}_seq` ? '' : ` (sequence name ${counter})`
     return { before: [], definition: definition.replace(' as identity', (text) => text + named), after: [] }
   }
-  const width = isCountable(type) ? ` as ${type}` : ''
+  const width = countsOf(type) ? ` as ${type}` : ''
   return {
     before: [`create sequence ${counter}${width}`],
     definition,
@@ -183,14 +184,11 @@ function retype(table: string, { from, to, conversion }: Retyping): readonly str
     alter(table, `alter column ${column} ${conversion.action}`),
     ...(to.default === null ? [] : [setDefault(table, to)]),
     // The counter of an identity follows its column; that of `serial` would stop where the old type ends.
-    ...(from.sequence !== null && from.identity === null && isCountable(to.type)
+    ...(from.sequence !== null && from.identity === null && countsOf(to.type) !== undefined
       ? [`alter sequence ${identifier(from.sequence)} as ${to.type}`]
       : []),
   ]
 }
-
-/** Whether a type can be counted up. */
-export const isCountable = (type: string): boolean => /^(?:smallint|integer|bigint)$/.test(type)
 
 function typeOf({ type, collation }: CatalogColumn): string {
   return collation === null ? type : `${type} collate "${collation}"`

@@ -1,5 +1,5 @@
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
-import { isCountable } from './column-steps.js'
+import { countsOf } from '../../fields/columns.js'
 import { joinLimits, readCheck, readDefault } from '../introspect/constraint-parser.js'
 import type { Ownership } from './ownership.js'
 import { both, extra, type FormerNames, find, has, isOurs, isRetyped, usesOf } from './pair.js'
@@ -79,7 +79,7 @@ function reconcileColumn({ wanted, from, to }: ReconcilePair, now: CatalogColumn
   const typed = { ...now, ...reconciledType(now, { asked, column, from, to }) }
   const isFilledKey = [from, to].every((table) => isKey(table, now.name)) && isFilled(column) && isFilled(now)
   const isOfOneType = typed.type === column.type
-  if (isFilledKey && (isOfOneType || [typed, column].every(({ type }) => isCountable(type))))
+  if (isFilledKey && (isOfOneType || [typed, column].every(({ type }) => countsOf(type) !== undefined)))
     return { ...typed, identity: column.identity, default: column.default }
   return isOfOneType && saysTheSame(column, now) ? { ...typed, default: column.default } : typed
 }
