@@ -28,23 +28,20 @@ const CASES: readonly Case[] = FIELD_TYPES.flatMap(({ name, examples }) =>
     const isMapping = typeof json === 'object' && json !== null && !Array.isArray(json)
     if (isMapping || source !== undefined || (Number.isInteger(json) && !Number.isSafeInteger(json))) return []
     const found = 'max' in options ? undefined : FOUND[name]
-    // A check with a backslash stays as it is.
-    const isText = JSON.stringify(options['choices'] ?? []).includes('\\')
     return [
       {
         model: `${name}_${index}`,
         field: { type: name, ...options, default: json },
-        found: isText ? 'text' : (found ?? name),
+        found: found ?? name,
         value: isKept(name, wire) ? undefined : wire,
       },
     ]
   }),
 )
 
-/** A timestamp stays as it is because its text depends on a time zone, text with a backslash and long numbers because they are not read. */
+/** A timestamp stays as it is because its text depends on a time zone, and long numbers because they are not read. */
 function isKept(type: string, value: Json): boolean {
   if (type === 'timestamp') return true
-  if (typeof value === 'string') return value.includes('\\')
   return typeof value === 'number' && !/^-?\d{1,15}(?:\.\d{1,15})?$/.test(String(value))
 }
 
