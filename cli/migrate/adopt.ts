@@ -30,7 +30,7 @@ export async function adopt(context: CliContext, object: string, options: AdoptO
       return 0
     }
     await writeFile(spec.file, written)
-    context.err.line(`wrote the field ${column.name} into ${shown}, private for now`)
+    context.err.line(`wrote a field for ${column.table}.${column.name} into ${shown}, private for now`)
     return 0
   })
 }

@@ -14,7 +14,7 @@ export const CONSENT_TEXT = 'destroy the data of exactly these: table or table.c
 /** @throws InvalidArgumentError if a name is not a table or table.column */
 export function parseConsent(text: string, before: readonly string[] = []): readonly string[] {
   const names = text.split(',').map((name) => name.trim())
-  if (names.every((name) => /^[^.,*]+(\.[^.,*]+)?$/.test(name))) return [...before, ...names]
+  if (names.every((name) => /^[^.,*]+(\.[^,*]+)?$/.test(name))) return [...before, ...names]
   throw new InvalidArgumentError('Each name must be a table or table.column; there is no wildcard.')
 }
 

@@ -52,7 +52,7 @@ export type DefaultSpec = { readonly literal: Json } | { readonly call: 'now' | 
 
 export interface FieldSpec {
   readonly name: string
-  /** The field's name, but `<name>_id` for a relation. */
+  /** By default the field's name, but `<name>_id` for a relation. */
   readonly column: string
   /** What the field was called before. */
   readonly renamedFrom: string | undefined

@@ -150,7 +150,7 @@ export const DIAGNOSTICS = {
   SC310: {
     title: 'Column used twice',
     explanation:
-      'A relation `author` is stored in the column `author_id`, which no other field may be called. PostgreSQL has columns of its own in every table: `ctid`, `tableoid`, `xmin`, `xmax`, `cmin` and `cmax`.',
+      'A relation `author` is stored in the column `author_id`, unless it has a `column`; no two fields can share a column. PostgreSQL has columns of its own in every table: `ctid`, `tableoid`, `xmin`, `xmax`, `cmin` and `cmax`.',
   },
   SC311: {
     title: 'Field cannot be used here',
@@ -176,7 +176,8 @@ export const DIAGNOSTICS = {
   },
   SC318: {
     title: 'Name too long',
-    explanation: 'PostgreSQL keeps 63 bytes of a name; the column of a relation is its name and `_id`.',
+    explanation:
+      'PostgreSQL keeps 63 bytes of a name; the column of a relation is its name and `_id`, unless it has a `column`.',
   },
   SC319: {
     title: 'Setting without effect',

@@ -128,7 +128,16 @@ describe('a field for a column that is only in the database', () => {
     expect(declareField(before, FILE, { ...column, type, collation })).toContain(`tmp: { ${spelled}`)
   })
 
-  test.each([['Tmp'], ['1st'], ['a b'], ['tmp-old']])('is not written if its name is %s', (name) => {
+  test.each([
+    ['Tmp', 'tmp: { type: text, nullable: true, column: Tmp, private: true }'],
+    ['1st', 'column_1st: { type: text, nullable: true, column: "1st", private: true }'],
+    ['a b', 'a_b: { type: text, nullable: true, column: "a b", private: true }'],
+    ['tmp-old', 'tmp_old: { type: text, nullable: true, column: tmp-old, private: true }'],
+  ])('has a name of its own if the name of the column is %s', (name, written) => {
+    expect(declareField(before, FILE, { ...column, name })).toContain(`${written}\n`)
+  })
+
+  test.each([['ID'], ['Id']])('is not written if the name made from %s is taken', (name) => {
     expect(declareField(before, FILE, { ...column, name })).toBeUndefined()
   })
 

@@ -17,7 +17,7 @@ interface Place {
   readonly from: string
 }
 
-const RENAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?:([a-z][a-z0-9_]*)$/
+const RENAME = /^([a-z][a-z0-9_]*)(?:\.(.{1,63}))?:([a-z][a-z0-9_]*)$/
 
 /**
  * Writes a rename into the text of a configuration as `renamed_from`, and leaves every other character as it is.
@@ -78,7 +78,7 @@ const insert = (text: string, document: ConfigDocument, { mapping, anchor, from 
   const start = text.slice(0, at)
   const indent = /^[ \t]*$/.test(start.slice(start.lastIndexOf('\n') + 1))
   const inBraces = text[document.locate(mapping, 'value').start.offset] === '{'
-  const key = `renamed_from: ${from}`
+  const key = `renamed_from: ${/^[a-z][a-z0-9_]*$/.test(from) ? from : JSON.stringify(from)}`
   if (inBraces || !indent) return `${start}${key}, ${text.slice(at)}`
   const blank = (document.lines[line - 1] ?? '').match(/^[ \t]*/)?.[0] ?? ''
   const end = /\r\n/.test(text) ? '\r\n' : '\n'

@@ -89,29 +89,25 @@ const checkColumns = (model: ModelDraft, report: Report): void => {
     const column = columnOf(field)
     const owner = owners.get(column)
     owners.set(column, owner ?? field.name)
+    const given = field.yaml.column !== undefined
+    const place = given ? { path: [...field.path, 'column'] } : ({ path: field.path, part: 'key' } as const)
     if (SYSTEM_COLUMNS.has(column)) {
       const message = `the column ${show(column)} belongs to PostgreSQL, which has one of this name in every table`
-      report.add({ code: 'SC310', path: field.path, part: 'key', message, help: ['give the field another name'] })
+      report.add({ ...place, code: 'SC310', message, help: ['give the field another name'] })
     }
     if (owner !== undefined) {
       const message = `the fields ${show(owner)} and ${show(field.name)} share the column ${show(column)}`
-      report.add({
-        code: 'SC310',
-        path: field.path,
-        part: 'key',
-        message,
-        help: ['a relation is stored in the column of its name and `_id`'],
-      })
+      const help = given
+        ? 'give one of them another `column`'
+        : 'a relation is stored in the column of its name and `_id`'
+      report.add({ ...place, code: 'SC310', message, help: [help] })
     }
-    if (column.length > LONGEST_NAME) {
-      const message = `the column of ${show(field.name)} has ${column.length} characters`
-      report.add({
-        code: 'SC318',
-        path: field.path,
-        part: 'key',
-        message,
-        help: [`a relation's name has at most ${LONGEST_NAME - 3}`],
-      })
+    const length = Buffer.byteLength(column)
+    if (length > LONGEST_NAME) {
+      const unit = given ? 'bytes' : 'characters'
+      const message = `the column of ${show(field.name)} has ${length} ${unit}`
+      const help = given ? `PostgreSQL keeps ${LONGEST_NAME}` : `a relation's name has at most ${LONGEST_NAME - 3}`
+      report.add({ ...place, code: 'SC318', message, help: [help] })
     }
   }
 }

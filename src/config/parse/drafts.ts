@@ -54,9 +54,9 @@ export const whyHidden = ({ yaml }: Pick<FieldDraft, 'yaml'>): string | undefine
   return hidden && `answers do not show it (\`${hidden}\`)`
 }
 
-/** A relation stores the key of another record. */
-export const columnOf = (field: Pick<FieldDraft, 'name' | 'type'>): string =>
-  isRelation(field) ? `${field.name}_id` : field.name
+/** The column of a field: as the file names it, or by the name of the field. A relation stores the key of another record. */
+export const columnOf = (field: FieldDraft): string =>
+  field.yaml.column ?? (isRelation(field) ? `${field.name}_id` : field.name)
 
 /** The options that the type declares, with those of a relation completed; undefined when the target is not known. */
 export const optionsOf = ({ type, yaml }: FieldDraft, drafts: Drafts): object | undefined => {

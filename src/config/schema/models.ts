@@ -1,7 +1,7 @@
 import { FIELD_TYPES } from '../../fields/index.js'
 import type { FieldType } from '../../fields/field-type.js'
 import type { JsonSchema } from '../../json.js'
-import { doc, flag, listOf, mapping, named, NAMED } from './parts.js'
+import { DATABASE_NAME, doc, flag, listOf, mapping, named, NAMED } from './parts.js'
 import { article } from '../words.js'
 
 /** The functions that `default:` can call, and the names of the types whose values they make. */
@@ -37,9 +37,14 @@ const commonKeys = (): Readonly<Record<string, JsonSchema>> => ({
   read_only: flag('In responses; ignored in requests.'),
   write_only: flag('In requests; never in responses.'),
   private: flag('Neither in requests nor in responses.'),
+  column: doc(
+    { type: 'string', ...DATABASE_NAME },
+    'The name of the column, if it is not that of the field, or of a relation its name and `_id`.',
+    'column: displayName',
+  ),
   renamed_from: doc(
-    { type: 'string', ...NAMED },
-    'The former name of the field; the next migration renames the column and keeps its values.',
+    { type: 'string', ...DATABASE_NAME },
+    'The former name of the field, or of its column; the next migration renames the column and keeps its values.',
     'renamed_from: heading',
   ),
   label: doc(
@@ -97,7 +102,7 @@ export const modelSchema = (): JsonSchema =>
         'renamed_from: works',
       ),
       dropped: doc(
-        listOf(NAMED),
+        listOf(DATABASE_NAME),
         'Former fields whose values may be deleted; needed only if another field is added at the same time.',
         'dropped: [shelf]',
       ),

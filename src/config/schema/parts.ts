@@ -6,6 +6,14 @@ const NAME_HINT = 'a name is a lower-case letter and then at most 62 lower-case 
 /** The schema of what models, fields, resources and settings are called. */
 export const NAMED: JsonSchema = { pattern: NAME, patternErrorMessage: NAME_HINT }
 
+const DATABASE_NAME_HINT = 'a name in PostgreSQL has 1 to 63 bytes, and any character but U+0000'
+
+/** The schema of what columns are called. Their length in bytes is checked apart. */
+export const DATABASE_NAME: JsonSchema = {
+  pattern: '^[^\\u0000]{1,63}$',
+  patternErrorMessage: DATABASE_NAME_HINT,
+}
+
 /** A schema with its text for editors; an example is shown with the text. */
 export const doc = (schema: JsonSchema, description: string, example?: string): JsonSchema => ({
   ...schema,

@@ -4,6 +4,7 @@ import type { Operation, RelationSpec } from '../core-spec.js'
 /** What a field of the right shape is in YAML; the options of its type stand beside these. */
 export interface FieldYaml {
   readonly type: string
+  readonly column?: string
   readonly primary_key?: boolean
   readonly renamed_from?: string
   readonly nullable?: boolean

@@ -82,9 +82,9 @@ function isOfIndex({ routine }: DriverError): boolean {
 function errorsOfForeign(cause: DriverError, constraintErrors: ConstraintErrors): readonly FieldError[] {
   if (String(cause.table) !== constraintErrors.table) return []
   const taken = cause.code === TAKEN ? takenKey(cause.detail) : undefined
-  if (taken) return constraintErrors.columns('unique', taken.columns.split(', '))
+  if (taken) return constraintErrors.columns('unique', splitColumns(taken.columns))
   const [, missing] = /^Key \((.*?)\)=\(.*\) is not present in table/s.exec(String(cause.detail)) ?? []
-  return missing === undefined ? [] : constraintErrors.columns('foreign_key', missing.split(', '))
+  return missing === undefined ? [] : constraintErrors.columns('foreign_key', splitColumns(missing))
 }
 
 /** Whether a record could not be deleted because it is referenced; false if the server does not say so in English. */
@@ -96,4 +96,9 @@ export function isStillReferredTo({ code, detail }: DriverError): boolean {
 export function takenKey(detail: unknown): TakenKey | undefined {
   const [, columns, texts] = /^Key \((.*)\)=\((.*)\) already exists/s.exec(String(detail)) ?? []
   return columns === undefined || texts === undefined ? undefined : { columns, texts }
+}
+
+/** Splits the columns in the details of an error, which PostgreSQL quotes where needed. */
+export function splitColumns(list: string): readonly string[] {
+  return list.match(/"(?:[^"]|"")*"|[^\s,]+(?: [^\s,]+)*/g) ?? []
 }

@@ -74,7 +74,8 @@ function defineModels(specs: readonly ModelSpec[]): ReadonlyMap<string, ModelCla
 
   function mappingOf(table: string, { name, field }: { readonly name: string; readonly field: FieldSpec }) {
     const modelClass = field.target && models.get(field.target.model)
-    if (!field.target || !modelClass) return []
+    // Objection splits names at dots.
+    if (!field.target || !modelClass || /\./.test(field.column + field.target.column)) return []
     const join = { from: `${table}.${field.column}`, to: `${field.target.table}.${field.target.column}` }
     return [[name, { relation: objection.Model.BelongsToOneRelation, modelClass, join }] as const]
   }

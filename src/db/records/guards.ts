@@ -5,7 +5,7 @@ import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { FieldError } from '../../problem.js'
 import type { Row, Scopes } from '../../resource/plan.js'
-import type { ConstraintErrors } from '../driver/field-errors.js'
+import { type ConstraintErrors, splitColumns } from '../driver/field-errors.js'
 import {
   constraintFields,
   fieldsOf,
@@ -102,7 +102,7 @@ export function referrersOf(
 export function placeOfTaken({ fields }: ModelSpec, rows: readonly Row[], error: unknown): number | undefined {
   const taken = takenKeyOf(error)
   if (!taken) return undefined
-  const columns = taken.columns.split(', ')
+  const columns = splitColumns(taken.columns)
   const named = columns.map((name) => fields.find(({ column }) => column === name || identifier(column) === name))
   const textOf = (row: Row) => named.map((field) => field && writeCell(field, row[field.name])).join(', ')
   const place = rows.findLastIndex((row) => textOf(row) === taken.texts)

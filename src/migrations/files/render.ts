@@ -1,5 +1,5 @@
 import { spellOwned } from '../plan/ownership.js'
-import type { Step } from './steps.js'
+import { partsOf, type Step } from './steps.js'
 
 /** Renders a file with these steps, comments on its losses, and the list of what it owns. */
 export function render(steps: readonly Step[]): string {
@@ -44,7 +44,7 @@ export function planName(steps: readonly Step[]): string {
     .map((step) => step.subject)
   const touched = [...new Set(steps.map((step) => step.subject.split('.')[0] ?? ''))]
   const [only] = steps
-  const [table = '', column] = only?.subject.split('.') ?? []
+  const [table = '', column] = partsOf(only?.subject ?? '')
   if (created.length > 0) return wordsOf(`create_${created.slice(0, 3).join('_')}`)
   if (steps.length === 1 && only?.change === 'add' && column !== undefined) return wordsOf(`add_${column}_to_${table}`)
   return wordsOf(`change_${touched.slice(0, 3).join('_')}`)

@@ -46,3 +46,9 @@ export function destructive(loss: string) {
 export function alter(table: string, action: string): string {
   return `alter table ${identifier(table)} ${action}`
 }
+
+/** The table of a subject, and the column or part of it, if any. Names of columns may contain dots. */
+export function partsOf(subject: string): readonly [table: string, part?: string] {
+  const dot = subject.indexOf('.')
+  return dot < 0 ? [subject] : [subject.slice(0, dot), subject.slice(dot + 1)]
+}

@@ -2,7 +2,8 @@ import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
 import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../plan/pair.js'
 import { besidesForeignKey, readForeignKey, reasonAgainstRelation } from './foreign-key.js'
-import { isPlainIndex, isPlainUnique } from './plain-parts.js'
+import { nameFields } from './field-names.js'
+import { isOnly, isPlainIndex, isPlainUnique } from './plain-parts.js'
 import { isOpaque, isRepresentable, isRepresentableName } from './representable.js'
 import { keyTypeOf } from '../../fields/columns.js'
 import type { SchemaInspection, InspectedTable } from './inspect.js'
@@ -80,7 +81,7 @@ function keyError(live: CatalogTable): string | undefined {
   const [name, ...others] = key.columns
   if (name == null || others.length > 0) return `its primary key has several columns: ${key.columns.join(', ')}`
   const column = find(live.columns, name)
-  if (!column || !isRepresentableName(name) || !keyTypeOf(column)) {
+  if (!column || !keyTypeOf(column)) {
     return `its primary key ${name} is of the type ${column?.type ?? 'unknown'}; integer, bigint and uuid can be one`
   }
   if (column.identity === null && column.default === null)
@@ -100,16 +101,15 @@ function blockedBy({ inspected, live }: Table): string | undefined {
   return blocking && `${blocking.name} takes no null, has no default and cannot be a field (${reasonOf(blocking)})`
 }
 
-function reasonOf({ name, type, generated, identity }: CatalogColumn): string {
+function reasonOf({ type, generated, identity }: CatalogColumn): string {
   if (generated) return 'it is computed'
-  if (!isRepresentableName(name)) return 'its name has other characters than lower-case letters, digits and _'
   return identity === null ? `no field has the type ${type}` : 'it is a counter, and not the primary key'
 }
 
 /** Whether a field can stand for a column. The default of an opaque column fills it only if no field does. */
 function isShown(column: CatalogColumn, { columns }: InspectedTable): boolean {
   if (isRepresentable(column)) return true
-  if (!isRepresentableName(column.name) || column.generated || !isOpaque(column)) return false
+  if (column.generated || !isOpaque(column)) return false
   const isForeign = columns.some(({ name, foreign }) => name === column.name && foreign)
   return !isForeign && (column.nullable || column.default === null)
 }
@@ -126,13 +126,18 @@ function chooseModel({ inspected, live }: Table, context: Context): ChosenModel 
   const fieldless = columns.filter(
     (column) => !isShown(column, inspected) || (column.identity !== null && column.name !== key),
   )
-  const chosen = columns
+  const related = columns
     .filter((column) => !fieldless.includes(column))
-    .map((column) => {
-      const { relation, left } = chooseRelation(column, live, context)
-      const field = chooseField(live, column, { key: column.name === key, relation })
-      return { ...field, left: [...left, ...field.left] }
-    })
+    .map((column) => ({ column, ...chooseRelation(column, live, context) }))
+  const named = nameFields(
+    related.map(({ column, relation }) => ({ column: column.name, relation: relation !== undefined })),
+  )
+  const chosen = related.map(({ column, relation, left }) => {
+    const { name = column.name, clash } = named.get(column.name) ?? {}
+    const field = chooseField(live, column, { name, key: column.name === key, relation })
+    const renamed = clash === undefined ? [] : [`${live.name}.${column.name}: the field is ${name}: ${clash} is taken`]
+    return { ...field, left: [...renamed, ...left, ...field.left] }
+  })
   const byColumn = new Map(chosen.map((field) => [field.column, field.name]))
   const table = live.name
   return {
@@ -147,12 +152,12 @@ function chooseModel({ inspected, live }: Table, context: Context): ChosenModel 
 }
 
 interface Related {
-  readonly relation: { readonly name: string; readonly model: string; readonly onDelete: string } | undefined
+  readonly relation: { readonly model: string; readonly onDelete: string } | undefined
   readonly left: readonly string[]
 }
 
 function chooseRelation(column: CatalogColumn, live: CatalogTable, context: Context): Related {
-  const keys = live.constraints.filter((each) => each.kind === 'foreign_key' && each.columns.join() === column.name)
+  const keys = live.constraints.filter((each) => each.kind === 'foreign_key' && isOnly(each.columns, column.name))
   const [key, ...others] = keys
   if (!key) return { relation: undefined, left: [] }
   const place = `${live.name}.${column.name}`
@@ -167,7 +172,7 @@ function chooseRelation(column: CatalogColumn, live: CatalogTable, context: Cont
     return { relation: undefined, left: [`${place}: no relation: ${reason}`, ...more] }
   const besides = besidesForeignKey(key)
   const kept = besides.length === 0 ? [] : [`${place}: the foreign key keeps ${besides.join(', ')}`]
-  return { relation: { name: column.name.slice(0, -3), model, onDelete: reference.onDelete }, left: [...kept, ...more] }
+  return { relation: { model, onDelete: reference.onDelete }, left: [...kept, ...more] }
 }
 
 function chooseIndexes(
@@ -189,7 +194,7 @@ function chooseIndexes(
     ...new Map(
       said
         .filter((each) => !single(each))
-        .map(({ part, unique }) => [part.columns.join(), { fields: fieldsOf(part.columns), unique }] as const)
+        .map(({ part, unique }) => [JSON.stringify(part.columns), { fields: fieldsOf(part.columns), unique }] as const)
         .toReversed(),
     ).values(),
   ].toReversed()

@@ -2,7 +2,8 @@ import { addField } from '../../config/edit/add-field.js'
 import type { CatalogColumn } from './catalog.js'
 import { wordsForDefault, wordsForType } from './column-words.js'
 import { spellSettings } from './render-models.js'
-import { isOpaque, isRepresentableName } from './representable.js'
+import { isOpaque } from './representable.js'
+import { nameOfColumn } from './field-names.js'
 
 /** A column that no field describes yet. */
 export interface UndeclaredColumn
@@ -19,8 +20,10 @@ export function declareField(text: string, file: string, column: UndeclaredColum
   const settings = settingsOf(column)
   // Nothing could fill it: it is private, and no request sets it.
   const isUnfilled = column.default === null && !column.nullable
-  if (settings === undefined || isUnfilled || !isRepresentableName(column.name)) return undefined
-  return addField(text, file, { table: column.table, name: column.name, settings: [...settings, 'private: true'] })
+  if (settings === undefined || isUnfilled) return undefined
+  const name = nameOfColumn(column.name)
+  const named = name === column.name ? [] : spellSettings([['column', column.name]])
+  return addField(text, file, { table: column.table, name, settings: [...settings, ...named, 'private: true'] })
 }
 
 /** The settings of a field for a column; undefined if no field can describe it. */

@@ -4,7 +4,7 @@ import type { CatalogColumn, CatalogConstraint, CatalogTable } from './catalog.j
 import { type TypeWords, type Words, wordsForDefault, wordsForType } from './column-words.js'
 import { readCheck } from './constraint-parser.js'
 import { isOpaque } from './representable.js'
-import { isPlainIndex, isPlainUnique } from './plain-parts.js'
+import { isOnly, isPlainIndex, isPlainUnique } from './plain-parts.js'
 
 /** A field for a column that is there. */
 export interface ChosenField {
@@ -17,23 +17,25 @@ export interface ChosenField {
 }
 
 interface Role {
+  readonly name: string
   readonly key: boolean
-  readonly relation: { readonly name: string; readonly model: string; readonly onDelete: string } | undefined
+  readonly relation: { readonly model: string; readonly onDelete: string } | undefined
 }
 
 /** Chooses the field for a column that a field can stand for. */
-export function chooseField(table: CatalogTable, column: CatalogColumn, { key, relation }: Role): ChosenField {
+export function chooseField(table: CatalogTable, column: CatalogColumn, { name, key, relation }: Role): ChosenField {
   const place = `${table.name}.${column.name}`
-  const checks = table.constraints.filter((each) => each.kind === 'check' && each.columns.join() === column.name)
+  const checks = table.constraints.filter((each) => each.kind === 'check' && isOnly(each.columns, column.name))
   const said = relation ? relationWords(relation) : wordsFor(column, key ? [] : checks)
   const unsaid = checks.filter((check) => !isExpressed(check, column, said))
   const isUnset = column.default === null && !column.nullable && isOpaque(column)
   const value = key ? { words: [], left: [] } : defaultWords(column, said.words)
   return {
-    name: relation?.name ?? column.name,
+    name,
     column: column.name,
     words: [
       ...said.words,
+      ...(column.name === (relation ? `${name}_id` : name) ? [] : [['column', column.name] as const]),
       ...(key ? [['primary_key', true] as const] : []),
       ...(column.nullable ? [['nullable', true] as const] : []),
       ...(!key && isUnique(table, column.name) ? [['unique', true] as const] : []),
@@ -77,8 +79,8 @@ function isExpressed(check: CatalogConstraint, column: CatalogColumn, said: Type
 
 function isUnique(table: CatalogTable, column: string): boolean {
   return (
-    table.constraints.some((each) => each.kind === 'unique' && each.columns.join() === column && isPlainUnique(each)) ||
-    table.indexes.some((each) => each.columns.join() === column && isPlainIndex(table.name, each, 'unique'))
+    table.constraints.some((each) => each.kind === 'unique' && isOnly(each.columns, column) && isPlainUnique(each)) ||
+    table.indexes.some((each) => isOnly(each.columns, column) && isPlainIndex(table.name, each, 'unique'))
   )
 }
 

@@ -1,6 +1,5 @@
 import { keyTypeOf } from '../../fields/columns.js'
 import type { CatalogConstraint, CatalogTable } from './catalog.js'
-import { isRepresentableName } from './representable.js'
 
 /** What a foreign key does, as far as resources.yaml can say it. That keys may change, and when it is checked, are no matter. */
 export interface Reference {
@@ -49,9 +48,6 @@ export function reasonAgainstRelation(
     return `it is ${column.type}, and the key is of another type`
   if (table.constraints.some(({ kind, columns }) => kind === 'primary_key' && columns.includes(column.name)))
     return 'it is the primary key'
-  const name = column.name.slice(0, -3)
-  if (!column.name.endsWith('_id') || !isRepresentableName(name)) return "a relation's column ends with _id"
-  if (table.columns.some((other) => other.name === name)) return `there is a column ${name} already`
   if (!key.validated) return 'the foreign key is not valid for all rows'
   return reference.onDelete === 'set_null' && !column.nullable ? 'on delete set null, and it takes no null' : undefined
 }

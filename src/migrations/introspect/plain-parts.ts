@@ -1,7 +1,11 @@
 import { identifier } from '../../fields/sql-literal.js'
 import type { CatalogConstraint, CatalogIndex } from './catalog.js'
 
-const listOf = (columns: readonly (string | null)[]): string => columns.join(', ')
+const listOf = (columns: readonly (string | null)[]): string => columns.join(', ').replaceAll('"', '')
+
+/** Whether a part is of one column, and of which. */
+export const isOnly = (columns: readonly (string | null)[], column: string): boolean =>
+  columns.length === 1 && columns[0] === column
 
 /** Whether a unique constraint is only that. */
 export const isPlainUnique = ({ definition, columns }: CatalogConstraint): boolean =>

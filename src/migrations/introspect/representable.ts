@@ -4,7 +4,7 @@ import type { CatalogColumn } from './catalog.js'
 
 const NAME = /^[a-z][a-z0-9_]{0,62}$/
 
-/** Whether a name can be used in resources.yaml. */
+/** Whether a name can be that of a model or a field. */
 export const isRepresentableName = (name: string): boolean => NAME.test(name)
 
 /** Whether requests cannot set the only field that can describe a column. */
@@ -12,4 +12,4 @@ export const isOpaque = (column: ExistingColumn): boolean => formOf(column)?.typ
 
 /** Whether a field of a type other than `opaque` can describe a column. */
 export const isRepresentable = (column: CatalogColumn): boolean =>
-  isRepresentableName(column.name) && !column.generated && formOf(column) !== undefined && !isOpaque(column)
+  !column.generated && formOf(column) !== undefined && !isOpaque(column)

@@ -7,7 +7,7 @@ import { type Migration, parseMigration } from '../files/files.js'
 import { lossesOf } from '../files/render.js'
 import { fillTables } from './samples.js'
 import { rolledBack, runStatements, sqlState } from '../run/session.js'
-import type { Step } from '../files/steps.js'
+import { partsOf, type Step } from '../files/steps.js'
 
 /** What was seen when a planned migration was run up, down and up again. */
 export interface Proof {
@@ -137,7 +137,7 @@ function renamesIn(steps: readonly Step[], ofColumns: boolean): readonly (readon
     .filter(({ change, renamed }) => change === 'rename' && renamed !== undefined)
     .filter(({ subject }) => subject.includes('.') === ofColumns)
     .map(({ subject, renamed = '' }) => {
-      const [table = '', column] = subject.split('.')
+      const [table = '', column] = partsOf(subject)
       return column === undefined ? [renamed, table] : [`${table}.${renamed}`, column]
     })
 }

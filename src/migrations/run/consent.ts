@@ -4,6 +4,7 @@ import { destroyedBy } from './destruction.js'
 import { MigrationError } from '../files/error.js'
 import type { Migration } from '../files/files.js'
 import { JOURNAL } from '../files/journal.js'
+import { partsOf } from '../files/steps.js'
 
 /** A table or column with values that a migration destroys. */
 export interface Loss {
@@ -113,7 +114,7 @@ function adoptedBy({ name, adopted, down = [] }: Migration): readonly string[] {
 
 /** Counts within the statement timeout; a table with many millions of rows is not worth the wait. */
 async function countOf(connection: Connection, object: string): Promise<string | undefined> {
-  const [table = '', column] = object.split('.')
+  const [table = '', column] = partsOf(object)
   try {
     const what = column === undefined ? '*' : identifier(column)
     const counted = await connection.query({ text: `select count(${what}) from ${identifier(table)}`, values: [] })

@@ -1,0 +1,55 @@
+import { isRepresentableName } from './representable.js'
+
+const LONGEST = 57
+
+/** Makes the name of a field from that of a column: `displayName` becomes `display_name`. */
+export function nameOfColumn(column: string): string {
+  if (isRepresentableName(column)) return column
+  const words = column
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')
+    .toLowerCase()
+    .match(/[a-z0-9]+/g)
+  const name = (words ?? []).join('_').slice(0, LONGEST)
+  return /^[a-z]/.test(name) ? name : ['column', name].filter((part) => part !== '').join('_')
+}
+
+/** The name of a field; `clash` is the name that it would have if no other field had it. */
+export interface FieldName {
+  readonly name: string
+  readonly clash?: string
+}
+
+/** Names the fields of a table by their columns. Columns whose names can stand come first, so that no other takes them. */
+export function nameFields(
+  columns: readonly { readonly column: string; readonly relation: boolean }[],
+): ReadonlyMap<string, FieldName> {
+  const plain = columns.filter(({ column, relation }) => !relation && isRepresentableName(column))
+  const others = columns.filter((each) => !plain.includes(each))
+  const names = new Map<string, FieldName>(plain.map(({ column }) => [column, { name: column }]))
+  const used = new Set(plain.map(({ column }) => column))
+  for (const { column, relation } of others) {
+    const found = freeName(wishesOf(column, relation), used)
+    used.add(found.name)
+    names.set(column, found)
+  }
+  return names
+}
+
+/** A relation drops `_id`, if no other field has the name that remains. */
+function wishesOf(column: string, relation: boolean): readonly string[] {
+  const name = nameOfColumn(column)
+  const short = name.slice(0, -3)
+  return relation && name.endsWith('_id') && isRepresentableName(short) ? [short, name] : [name]
+}
+
+function freeName(wishes: readonly string[], used: ReadonlySet<string>): FieldName {
+  const free = wishes.find((wish) => !used.has(wish))
+  if (free !== undefined) return { name: free }
+  const clash = wishes.at(-1) ?? ''
+  let number = 2
+  while (used.has(`${clash.slice(0, LONGEST)}_${number}`)) number += 1
+  return { name: `${clash.slice(0, LONGEST)}_${number}`, clash }
+}
