@@ -9,6 +9,7 @@ import {
   toLine,
 } from '../../src/config/diagnostic.js'
 import { exact } from '../../src/lookups/exact.js'
+import { nearestWord } from '../../src/config/schema/synonyms.js'
 import { nearest } from '../../src/config/words.js'
 import { checkText, mistakesOf, specOf } from '../support/config.js'
 
@@ -127,7 +128,7 @@ describe('an unknown name', () => {
     ['bigserial', ['bigint']],
     ['serial', ['integer', 'bigint']],
     ['number', ['integer', 'decimal', 'float']],
-    ['double', ['float', 'decimal']],
+    ['double', ['float']],
     ['numeric', ['decimal']],
     ['datetime', ['timestamp']],
     ['timestamptz', ['timestamp']],
@@ -169,9 +170,9 @@ describe('an unknown name', () => {
     ['url_path', ['path']],
     ['actions', ['operations']],
   ])('is %s in other tools, and our name is suggested', (given, meant) => {
-    for (const name of meant) expect(nearest(given, ['zzzzzzzzzzzz', name])).toBe(name)
-    expect(nearest(given, meant)).toBe(meant[0])
-    expect(nearest(given, ['zzzzzzzzzzzz'])).toBeUndefined()
+    for (const name of meant) expect(nearestWord(given, ['zzzzzzzzzzzz', name])).toBe(name)
+    expect(nearestWord(given, meant)).toBe(meant[0])
+    expect(nearestWord(given, ['zzzzzzzzzzzz'])).toBeUndefined()
   })
 
   test.each<[given: string, known: readonly string[], found: string | undefined]>([
