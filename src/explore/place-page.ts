@@ -125,7 +125,7 @@ function likelyBody(record: Members | undefined, key = 'id'): string {
 }
 
 function raw({ text, cut }: ApiResponse, value: Exact | undefined): Html {
-  return html`<details class="raw"><summary>ApiResponse</summary><pre tabindex="0">${value === undefined ? text : printJson(value, 'lines')}</pre></details>
+  return html`<details class="raw"><summary>Response</summary><pre tabindex="0">${value === undefined ? text : printJson(value, 'lines')}</pre></details>
 ${cut && html`<p class="dim">The answer is longer than a page shows; the JSON has all of it.</p>`}`
 }
 

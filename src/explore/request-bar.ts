@@ -28,6 +28,6 @@ export function requestBar({ origin, url, answer }: RequestBarParts): Html {
 
 /** Shows a problem: its detail, and the whole document below. */
 export function refusal({ status, text }: ApiResponse, detail: string | undefined): Html {
-  return html`<section class="refusal" aria-label="ApiResponse"><h2>${status} ${STATUS_CODES[status] ?? ''}</h2>
+  return html`<section class="refusal" aria-label="Response"><h2>${status} ${STATUS_CODES[status] ?? ''}</h2>
 <p>${detail ?? 'The API returned an error.'}</p><pre tabindex="0">${text}</pre></section>`
 }

@@ -6,7 +6,7 @@ import type { Context, FindPlace, Transaction } from './route.js'
 
 /** A hook's return value: values to change, which are validated again, or nothing. */
 type Answer<Change> = Change | void | Promise<Change | void>
-type CompletedMigration = void | Promise<void>
+type MaybePromise = void | Promise<void>
 
 interface Before<Values> {
   /** The transaction of the write. Writes through its stores run no hooks. */
@@ -40,16 +40,16 @@ export interface Committed<Stored, Key = Id> {
  */
 export interface Hooks<Stored = Row, Key = Id, Change = Partial<Stored>, Values = Partial<Stored>> {
   beforeCreate?(write: Before<Values>): Answer<Change>
-  afterCreate?(write: Written<Stored, Key>): CompletedMigration
+  afterCreate?(write: Written<Stored, Key>): MaybePromise
   /** `record` is the stored record, which is locked. */
   beforeUpdate?(write: Before<Values> & Written<Stored, Key>): Answer<Change>
-  afterUpdate?(write: Written<Stored, Key> & { readonly previous: Readonly<Stored> }): CompletedMigration
-  beforeDestroy?(write: Written<Stored, Key>): CompletedMigration
-  afterDestroy?(write: Written<Stored, Key>): CompletedMigration
+  afterUpdate?(write: Written<Stored, Key> & { readonly previous: Readonly<Stored> }): MaybePromise
+  beforeDestroy?(write: Written<Stored, Key>): MaybePromise
+  afterDestroy?(write: Written<Stored, Key>): MaybePromise
   /** The isolation of the transactions of the writes; the default is read committed. Decisions based on reads are safe only in `serializable`. */
   readonly isolation?: 'serializable'
   /** Runs after the commit and after the response. It cannot undo anything; errors are logged. */
-  afterCommit?(write: Committed<Stored, Key>): CompletedMigration
+  afterCommit?(write: Committed<Stored, Key>): MaybePromise
 }
 
 /** The hooks of a resource with generated types, unless the plugin states `Stored` itself. */
