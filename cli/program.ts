@@ -67,7 +67,7 @@ Exit codes:
   0  done
   1  negative result: errors in the configuration or in data, an unknown route name, pending migrations
   2  could not run: an invalid flag, a missing file, a port in use, an unavailable database
-  3  confirmation needed, but there is no terminal`
+  3  the command needs confirmation, and has no terminal to ask at`
 
 function* everyCommand(command: Command): Generator<Command> {
   yield command

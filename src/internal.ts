@@ -47,7 +47,7 @@ export { lockMeaning, measureMigration } from './migrations/run/measure.js'
 export { planConcurrently } from './migrations/plan/plan-concurrently.js'
 export { describeNewer, type MigrationStatus, newerIn } from './migrations/files/journal.js'
 export {
-  type CompletedMigration as MigrationDone,
+  type CompletedMigration,
   migrateDown,
   migrateUp,
   migrationStatus,

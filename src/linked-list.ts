@@ -1,4 +1,7 @@
-/** A doubly linked list, so that any value can be removed in constant time. */
+/**
+ * A doubly linked list, so that any value can be removed in constant time. Values that come and go with requests belong here: the tables of a Map or
+ * Set keep those that replaced them alive, and with them removed values, until a full garbage collection.
+ */
 export interface LinkedList<Value> {
   first: ListNode<Value> | undefined
   last: ListNode<Value> | undefined

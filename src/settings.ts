@@ -84,8 +84,8 @@ export function readSettings(
   }
 }
 
-function unfitDefault(name: string, schema: JsonSchema, fallback: unknown, error = 'does not fit'): string {
-  return `the default of the setting \`${name}\` is ${JSON.stringify(fallback)}: by its own schema ${JSON.stringify(schema)} it ${error}`
+function unfitDefault(name: string, schema: JsonSchema, fallback: unknown, message = 'does not fit'): string {
+  return `the default of the setting \`${name}\` is ${JSON.stringify(fallback)}: by its own schema ${JSON.stringify(schema)} it ${message}`
 }
 
 function own(values: Readonly<Record<string, Json>>, name: string): Json | undefined {

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { migrateDown, type MigrationDone, migrationStatus, migrateUp, newerIn } from '../../src/internal.js'
+import { migrateDown, type CompletedMigration, migrationStatus, migrateUp, newerIn } from '../../src/internal.js'
 import { adopt, type AdoptOptions } from '../migrate/adopt.js'
 import { CONSENT_FLAG, CONSENT_TEXT, type ConsentOptions, parseConsent, withConsent } from '../migrate/consent.js'
 import { type CliContext, type CommonOptions, requireSpec } from '../context.js'
@@ -106,7 +106,7 @@ function parseSteps(text: string): number {
 async function up(context: CliContext, options: UpOptions): Promise<ExitCode> {
   const spec = await requireSpec(context, options)
   return onDatabase<ExitCode>(context, spec, async (database, folder) => {
-    const report = (one: MigrationDone) => reportDone(context, 'applied', one)
+    const report = (one: CompletedMigration) => reportDone(context, 'applied', one)
     const done = await withConsent(context, options, (allows) => migrateUp(database, folder, { report, allows }))
     const statuses = await migrationStatus(database, folder)
     const newer = newerIn(statuses)
@@ -123,7 +123,7 @@ async function down(context: CliContext, options: DownOptions): Promise<ExitCode
   const spec = await requireSpec(context, options)
   return onDatabase<ExitCode>(context, spec, async (database, folder) => {
     const { steps } = options
-    const report = (one: MigrationDone) => reportDone(context, 'reverted', one)
+    const report = (one: CompletedMigration) => reportDone(context, 'reverted', one)
     const done = await withConsent(context, options, (allows) =>
       migrateDown(database, folder, { steps, report, allows }),
     )
@@ -132,6 +132,6 @@ async function down(context: CliContext, options: DownOptions): Promise<ExitCode
   })
 }
 
-function reportDone({ err }: CliContext, verb: string, { name, milliseconds }: MigrationDone): void {
+function reportDone({ err }: CliContext, verb: string, { name, milliseconds }: CompletedMigration): void {
   err.line(`${err.colors.green(verb)}  ${name}   ${milliseconds} ms`)
 }

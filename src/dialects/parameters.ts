@@ -25,8 +25,8 @@ export function single(
     const [value, ...others] = given.get(name) ?? []
     if (value === undefined) continue
     if (others.some((other) => other !== value)) {
-      const error = 'is given twice with different values'
-      throw refused(name, lists.includes(name) ? `${error}; ${BETWEEN_COMMAS}` : error)
+      const message = 'is given twice with different values'
+      throw refused(name, lists.includes(name) ? `${message}; ${BETWEEN_COMMAS}` : message)
     }
     found.set(name, value)
   }
@@ -111,7 +111,7 @@ export function textOf(json: Json | undefined): string | undefined {
   return typeof json === 'string' ? json : typeof json === 'boolean' ? String(json) : undefined
 }
 
-/** The problem of an invalid parameter; `error` continues the sentence after its name. */
-export function refused(name: string, error: string): Problem {
-  return new Problem('invalid_query', `the parameter \`${name}\` ${error}`)
+/** The problem of an invalid parameter; `message` continues the sentence after its name. */
+export function refused(name: string, message: string): Problem {
+  return new Problem('invalid_query', `the parameter \`${name}\` ${message}`)
 }

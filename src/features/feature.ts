@@ -17,7 +17,7 @@ import type { ProblemType } from '../problem.js'
 export interface Feature<Spec extends object = object, Plan extends object = object, Others extends object = object> {
   /** The schema of each key, with its description and an example. */
   readonly keys: Readonly<Record<string, JsonSchema>>
-  /** What other tools call each key, for the help about a key that is not known. */
+  /** The names of each key in other tools; the help for an unknown key suggests the key. */
   readonly synonyms?: Readonly<Record<string, readonly string[]>>
   /** Whether the keys have no effect for a resource in a dialect, whose clients have parameters of their own. */
   readonly plainOnly?: true

@@ -60,7 +60,7 @@ export function featureKeys(): Readonly<Record<string, JsonSchema>> {
   return Object.assign({}, ...FEATURES.map(({ keys }) => keys)) as Record<string, JsonSchema>
 }
 
-/** What other tools call each key. */
+/** The names of each key in other tools. */
 export const KEY_SYNONYMS: readonly (readonly [key: string, words: readonly string[]])[] = FEATURES.flatMap(
   ({ synonyms = {} }) => Object.entries(synonyms),
 )

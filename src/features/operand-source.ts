@@ -15,7 +15,7 @@ interface Compared {
 
 /** How the operands of a parameter are parsed. */
 export function operandSource({ parameter, field, readLink, maxValues = MAX_VALUES }: Compared): OperandSource {
-  const problem = (error: string) => new Problem('invalid_query', `${quote(parameter)} ${error}`)
+  const problem = (message: string) => new Problem('invalid_query', `${quote(parameter)} ${message}`)
   return {
     maxValues,
     problem,

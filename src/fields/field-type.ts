@@ -39,7 +39,7 @@ export interface Example<Value> {
 export interface FieldType<Value = unknown, Options extends object = object> {
   /** What stands after `type:` in resources.yaml. */
   readonly name: string
-  /** What other tools call it, for the help about a type that is not known. */
+  /** Its names in other tools; the help for an unknown type suggests it. */
   readonly synonyms?: readonly string[]
   /** One sentence for the reference and the editor. */
   readonly summary: string

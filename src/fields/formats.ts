@@ -1,4 +1,4 @@
-import { utcTimestamp } from './instant.js'
+import { canonicalLocal, utcTimestamp } from './instant.js'
 
 /** An Ajv format over strings. */
 export interface Format {
@@ -26,7 +26,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   'storable-text': format(isStorable),
   date: format(isDate),
   'date-time': format((text) => utcTimestamp(text) !== undefined),
-  'local-date-time': format((text) => utcTimestamp(`${text}Z`) !== undefined),
+  'local-date-time': format((text) => canonicalLocal(text) !== undefined),
   decimal: format((text) => DECIMAL.test(text)),
   uuid: format((text) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)),
 }

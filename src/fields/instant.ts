@@ -18,3 +18,6 @@ export const utcTimestamp = (text: string): string | undefined => {
   if (instant < FIRST || instant > LAST) return undefined
   return `${new Date(instant).toISOString().slice(0, 19)}.${fraction.padEnd(6, '0')}Z`
 }
+
+/** The same of a timestamp without an offset. */
+export const canonicalLocal = (text: string): string | undefined => utcTimestamp(`${text}Z`)?.slice(0, -1)

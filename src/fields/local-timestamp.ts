@@ -1,14 +1,11 @@
 import type { FieldType } from './field-type.js'
 import { isForeignTime, shownWithin } from './foreign-time.js'
-import { utcTimestamp } from './instant.js'
+import { canonicalLocal } from './instant.js'
 import { ORDERED } from './integer-type.js'
 
 interface LocalTimestampOptions {
   readonly precision?: number
 }
-
-/** With six fractional digits; undefined if the text is not a local timestamp. */
-const canonical = (text: string): string | undefined => utcTimestamp(`${text}Z`)?.slice(0, -1)
 
 const isFiner = (text: string, { precision = 6 }: LocalTimestampOptions): boolean =>
   /[1-9]/.test((text.split('.')[1] ?? '').slice(precision))
@@ -65,7 +62,7 @@ export const localTimestamp: FieldType<string, LocalTimestampOptions> = {
       expresses: [],
       options: () => options,
       callRemark: 'is the time in UTC for this service, and in the time zone of the session for other programs',
-      literal: (text) => canonical(text.replace(' ', 'T')),
+      literal: (text) => canonicalLocal(text.replace(' ', 'T')),
     }
   },
   serves: ({ type }, { precision }) => precision === undefined && type === 'timestamp(6) without time zone',
@@ -89,9 +86,9 @@ export const localTimestamp: FieldType<string, LocalTimestampOptions> = {
   longest: () => 29,
   select: (column) => shownWithin(column, 'timestamp', `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US')`),
   read: (text) => text,
-  parse: (text) => canonical(text) ?? (isForeignTime(text, 'timestamp') ? text : undefined),
+  parse: (text) => canonicalLocal(text) ?? (isForeignTime(text, 'timestamp') ? text : undefined),
   fromJson(json) {
-    const value = canonical(String(json))
+    const value = canonicalLocal(String(json))
     if (value === undefined) throw new Error(`not a local timestamp: ${String(json)}`)
     return value
   },

@@ -11,7 +11,7 @@ export interface OperandSource {
   /** Parses one value of the field. @throws Problem `invalid_query` */
   value(text: string): unknown
   /** The Problem `invalid_query` about the parameter: `takes true or false`. */
-  problem(error: string): Error
+  problem(message: string): Error
 }
 
 /** How values that code sets are checked. */

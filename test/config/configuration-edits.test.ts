@@ -275,6 +275,18 @@ describe('a former name', () => {
       `  book:\n    fields:\n${KEY}      pages: # many\n        # what it is\n        renamed_from: size\n        type: integer # whole\n`,
     ],
     [
+      'of a column whose name YAML would not read as text',
+      'book.null:pages',
+      `  book:\n    fields:\n${KEY}      pages: { type: integer }\n`,
+      `  book:\n    fields:\n${KEY}      pages: { renamed_from: "null", type: integer }\n`,
+    ],
+    [
+      'of a column with a control character',
+      'book.a\u0085b:pages',
+      `  book:\n    fields:\n${KEY}      pages: { type: integer }\n`,
+      `  book:\n    fields:\n${KEY}      pages: { renamed_from: "a\\u0085b", type: integer }\n`,
+    ],
+    [
       'of a table',
       'tomes:books',
       `  book: # all\n    table: books # here\n    fields:\n${KEY}`,

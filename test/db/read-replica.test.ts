@@ -4,10 +4,9 @@ import { openDatabase } from '../../src/db/open.js'
 import { type Api, startApi } from '../support/api.js'
 import type { Plugin } from '../../src/index.js'
 import { PLUGGED } from '../support/cli.js'
-import { testDatabaseKind } from '../support/database.js'
-import { type Cluster, createCluster, installedBinaries } from '../support/servers.js'
+import { hasReplicas, type Replicated, startReplicated } from '../support/replicated.js'
 
-const describeWithServers = testDatabaseKind() === 'postgres' && installedBinaries() ? describe : describe.skip
+const describeWithServers = hasReplicas ? describe : describe.skip
 
 const TABLE = `create table "books" ("id" bigint generated always as identity primary key, "title" varchar(100) not null);
   insert into "books" ("title") values ('Dune')`
@@ -21,33 +20,19 @@ const plugin: Plugin = (app) =>
   })
 
 describeWithServers('with a replica', () => {
-  let primary: Cluster
-  let replica: Cluster
-  let database: Database
-  let admin: Database
-  let follower: Database
+  let replicated: Replicated
   let api: Api
 
   beforeAll(async () => {
-    primary = createCluster()
-    await primary.start()
-    admin = await openDatabase({ url: primary.url, directory: '' }, {})
-    await admin.query({ text: TABLE, values: [] })
-    replica = primary.replicate()
-    await replica.start()
-    follower = await openDatabase({ url: replica.url, directory: '' }, {})
-    const env = { DATABASE_REPLICA_URL: replica.url, DATABASE_REPLICA_LAG: String(LAG) }
-    database = await openDatabase({ url: primary.url, directory: '' }, env)
-    api = await startApi(PLUGGED, { plugin, database })
+    replicated = await startReplicated([TABLE], LAG)
+    api = await startApi(PLUGGED, { plugin, database: replicated.database })
   })
 
-  afterEach(() => follower?.query({ text: 'select pg_wal_replay_resume()', values: [] }))
+  afterEach(() => replicated?.resume())
 
   afterAll(async () => {
     await api?.close()
-    await Promise.all([database, admin, follower].map((each) => each?.close()))
-    await replica?.remove()
-    await primary?.remove()
+    await replicated?.close()
   })
 
   const titles = async (headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
@@ -61,21 +46,21 @@ describeWithServers('with a replica', () => {
       "select pg_stat_clear_snapshot(), sum(seq_scan + coalesce(idx_scan, 0)) from pg_stat_user_tables where relname = 'books'"
     return Number((await server.query({ text, values: [] })).rows[0]?.[1])
   }
-  const pause = () => follower.query({ text: 'select pg_wal_replay_pause()', values: [] })
   /** Resolves once reads come from the replica. */
   const untilItReads = async () => {
-    for (const before = await scansOf(follower); (await scansOf(follower)) === before; ) await titles()
+    for (const before = await scansOf(replicated.follower); (await scansOf(replicated.follower)) === before; )
+      await titles()
   }
 
   test('GET reads from the replica, and gets the data of the primary', async () => {
     await untilItReads()
     expect(await titles()).toEqual(['Dune'])
-    expect(database.description).toMatch(/^PostgreSQL at .*; reads from PostgreSQL at /)
+    expect(replicated.database.description).toMatch(/^PostgreSQL at .*; reads from PostgreSQL at /)
   })
 
   test('a write is visible at once with `Prefer: read=primary`, and otherwise after the bound, even if the replica has stopped', async () => {
     await untilItReads()
-    await pause()
+    await replicated.pause()
     const created = await api.send('POST', '/api/books/', { title: 'Emma' })
     expect(created.status).toBe(201)
     const acknowledged = performance.now()
@@ -95,7 +80,7 @@ describeWithServers('with a replica', () => {
     const latest = async () => {
       const text =
         "select coalesce(max(query_start), '-infinity')::text from pg_stat_activity where query like '%books%' and pid <> pg_backend_pid()"
-      return (await follower.query({ text, values: [] })).rows[0]?.[0]
+      return (await replicated.follower.query({ text, values: [] })).rows[0]?.[0]
     }
     const before = await latest()
     for (let asked = 0; asked < 100 && (await latest()) === before; asked++) await titles({ prefer: 'return=minimal' })
@@ -106,23 +91,23 @@ describeWithServers('with a replica', () => {
     await untilItReads()
     const answers = await Promise.all(Array.from({ length: 20 }, () => api.fetch('/api/locked/')))
     const text = "select query from pg_stat_activity where query like '%for no key update%' and pid <> pg_backend_pid()"
-    expect((await follower.query({ text, values: [] })).rows).toEqual([])
+    expect((await replicated.follower.query({ text, values: [] })).rows).toEqual([])
     for (const answer of answers) expect(await answer.json()).toEqual([true, true])
   })
 
   test('the replica is used again once it has caught up', async () => {
-    await pause()
+    await replicated.pause()
     await api.send('POST', '/api/books/', { title: 'Ilium' })
-    await follower.query({ text: 'select pg_wal_replay_resume()', values: [] })
+    await replicated.resume()
     await untilItReads()
     expect(await titles()).toContain('Ilium')
   })
 
   test('no read fails while the replica is unavailable', async () => {
     await untilItReads()
-    await replica.stop()
+    await replicated.replica.stop()
     for (let reads = 0; reads < 20; reads++) expect(await titles()).toContain('Dune')
-    await replica.start()
+    await replicated.replica.start()
     await untilItReads()
   })
 })

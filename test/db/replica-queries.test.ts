@@ -1,12 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Database } from '../../src/db/database.js'
-import { openDatabase } from '../../src/db/open.js'
 import type { Context, Plugin } from '../../src/index.js'
 import { type Api, startApi } from '../support/api.js'
-import { testDatabaseKind } from '../support/database.js'
-import { type Cluster, createCluster, installedBinaries } from '../support/servers.js'
+import { hasReplicas, type Replicated, startReplicated } from '../support/replicated.js'
 
-const describeWithServers = testDatabaseKind() === 'postgres' && installedBinaries() ? describe : describe.skip
+const describeWithServers = hasReplicas ? describe : describe.skip
 
 const YAML = `version: 1
 plugins: [./plugin.mjs]
@@ -58,37 +55,21 @@ const SENDERS: readonly (readonly [string, (context: Context) => Promise<unknown
 ]
 
 describeWithServers('queries with a replica', () => {
-  let primary: Cluster
-  let replica: Cluster
-  let database: Database
-  let admin: Database
-  let follower: Database
+  let replicated: Replicated
   let api: Api
 
   beforeAll(async () => {
-    primary = createCluster()
-    await primary.start()
-    admin = await openDatabase({ url: primary.url, directory: '' }, {})
-    for (const text of TABLES.split(';')) await admin.query({ text, values: [] })
-    replica = primary.replicate()
-    await replica.start()
-    follower = await openDatabase({ url: replica.url, directory: '' }, {})
-    const env = { DATABASE_REPLICA_URL: replica.url, DATABASE_REPLICA_LAG: String(LAG) }
-    database = await openDatabase({ url: primary.url, directory: '' }, env)
-    api = await startApi(YAML, { plugin, database, checkResponses: false })
+    replicated = await startReplicated(TABLES.split(';'), LAG)
+    api = await startApi(YAML, { plugin, database: replicated.database, checkResponses: false })
     while ((await run(viaKnex)) !== 'replica');
   })
 
-  afterEach(() => follower?.query({ text: 'select pg_wal_replay_resume()', values: [] }))
+  afterEach(() => replicated?.resume())
 
   afterAll(async () => {
     await api?.close()
-    await Promise.all([database, admin, follower].map((each) => each?.close()))
-    await replica?.remove()
-    await primary?.remove()
+    await replicated?.close()
   })
-
-  const pause = () => follower.query({ text: 'select pg_wal_replay_pause()', values: [] })
 
   async function run(next: Work, { method = 'GET', ...headers }: Readonly<Record<string, string>> = {}) {
     work = next
@@ -158,12 +139,12 @@ describeWithServers('queries with a replica', () => {
       [{ taken: true }],
     ],
   ])('%s in a GET handler goes to the primary', async (_what, next, expected) => {
-    await pause()
+    await replicated.pause()
     expect(await run(next)).toEqual(expected)
   })
 
   test('a transaction in a GET handler sees what it wrote', async () => {
-    await pause()
+    await replicated.pause()
     const titles = await run(({ transaction }) =>
       transaction(async ({ knex, models }) => {
         await knex('books').insert({ title: 'Ubik' })
@@ -183,8 +164,8 @@ describeWithServers('queries with a replica', () => {
   })
 
   test('no query fails while it is unavailable', async () => {
-    await replica.stop()
+    await replicated.replica.stop()
     for (const [name, send] of SENDERS) expect([name, await run(send)]).toEqual([name, 'primary'])
-    await replica.start()
+    await replicated.replica.start()
   })
 })

@@ -10,7 +10,7 @@ interface Case {
   /** The stored value, in SQL. */
   readonly stored: string
   readonly shown: Json
-  /** What follows `value:` in the file. */
+  /** The field that introspection writes for the column. */
   readonly field: string
 }
 

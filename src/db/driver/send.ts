@@ -54,10 +54,8 @@ export function createSend(sending: Sending): Send {
 
   const check = (): void => {
     const now = performance.now()
-    let isDue = false
-    for (const { due } of valuesOf(underWay)) isDue ||= due <= now
     // A process that was suspended or busy runs its timers before it reads the answers that have arrived.
-    if (isDue) setImmediate(giveUp, now)
+    if (valuesOf(underWay).some(({ due }) => due <= now)) setImmediate(giveUp, now)
     if (underWay.length > 0) return
     clearInterval(interval)
     interval = undefined

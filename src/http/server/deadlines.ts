@@ -21,7 +21,6 @@ const CHECKS = 40
  * each would cost more than the rest of a small request.
  */
 export function createDeadlines(timeout: number, expire: (exchange: Exchange) => void): Deadlines {
-  // In a Map, exchanges that were removed would survive minor garbage collections, because each of its tables keeps the next one alive.
   const watched = createLinkedList<Watched>()
   let interval: NodeJS.Timeout | undefined
 

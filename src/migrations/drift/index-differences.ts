@@ -2,6 +2,7 @@ import { columnsInUse } from '../../config/indexes/needs.js'
 import type { Refusal } from '../../config/parse/refusal.js'
 import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
+import { sameColumns } from '../introspect/plain-parts.js'
 import { type LiveIndex, readLiveIndexes } from './live-indexes.js'
 import { addConstraint, createIndex, type WantedTable, wantedTables } from '../plan/sql.js'
 
@@ -129,7 +130,7 @@ const shown = (columns: readonly string[]): string => `\`(${columns.join(', ')})
 
 /** Finds the place for a diagnostic about an index: its declaration, else its field, else its model. */
 function placeOf({ name, fields, indexes }: ModelSpec, columns: readonly string[]): Pick<Refusal, 'path' | 'part'> {
-  const declared = indexes.findIndex((index) => index.columns.join() === columns.join())
+  const declared = indexes.findIndex((index) => sameColumns(index.columns, columns))
   if (declared >= 0) return { path: ['models', name, 'indexes', declared], part: 'value' }
   const field = columns.length === 1 ? fields.find(({ column }) => column === columns[0]) : undefined
   return { path: ['models', name, ...(field ? ['fields', field.name] : [])], part: 'key' }

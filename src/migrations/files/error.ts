@@ -1,5 +1,5 @@
 /**
- * Thrown for migrations that cannot be read, planned or run. `errors` are the errors, one sentence each; `help` suggests repairs. The failed
+ * Thrown for migrations that cannot be read, planned or run. `errors` has a sentence for each error; `help` suggests repairs. The failed
  * migration was rolled back.
  */
 export class MigrationError extends Error {

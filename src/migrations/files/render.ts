@@ -42,7 +42,7 @@ export function planName(steps: readonly Step[]): string {
   const created = steps
     .filter((step) => step.change === 'add' && !step.subject.includes('.'))
     .map((step) => step.subject)
-  const touched = [...new Set(steps.map((step) => step.subject.split('.')[0] ?? ''))]
+  const touched = [...new Set(steps.map((step) => partsOf(step.subject)[0]))]
   const [only] = steps
   const [table = '', column] = partsOf(only?.subject ?? '')
   if (created.length > 0) return wordsOf(`create_${created.slice(0, 3).join('_')}`)

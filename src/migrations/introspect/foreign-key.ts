@@ -1,5 +1,6 @@
 import { keyTypeOf } from '../../fields/columns.js'
 import type { CatalogConstraint, CatalogTable } from './catalog.js'
+import { isOnly } from './plain-parts.js'
 
 /** What a foreign key does, as far as resources.yaml can say it. That keys may change, and when it is checked, are no matter. */
 export interface Reference {
@@ -42,7 +43,8 @@ export function reasonAgainstRelation(
   const column = table.columns.find(({ name }) => name === reference?.column)
   if (!reference || !column) return `the file cannot say ${key.definition}`
   const primary = target?.constraints.find(({ kind }) => kind === 'primary_key')
-  if (primary?.columns.join() !== reference.key) return `${reference.target}.${reference.key} is not the primary key`
+  if (!primary || !isOnly(primary.columns, reference.key))
+    return `${reference.target}.${reference.key} is not the primary key`
   const pointed = target?.columns.find(({ name }) => name === reference.key)
   if ((pointed && keyTypeOf(pointed)) !== keyTypeOf(column))
     return `it is ${column.type}, and the key is of another type`

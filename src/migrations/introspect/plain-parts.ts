@@ -1,11 +1,16 @@
 import { identifier } from '../../fields/sql-literal.js'
 import type { CatalogConstraint, CatalogIndex } from './catalog.js'
 
-const listOf = (columns: readonly (string | null)[]): string => columns.join(', ').replaceAll('"', '')
+type Columns = readonly (string | null)[]
 
-/** Whether a part is of one column, and of which. */
-export const isOnly = (columns: readonly (string | null)[], column: string): boolean =>
-  columns.length === 1 && columns[0] === column
+const listOf = (columns: Columns): string => columns.join(', ').replaceAll('"', '')
+
+/** Names can contain commas, so lists of them are not compared as texts. */
+export const sameColumns = (columns: Columns, others: Columns): boolean =>
+  columns.length === others.length && columns.every((column, at) => column === others[at])
+
+/** Whether a part is of this column alone. */
+export const isOnly = (columns: Columns, column: string): boolean => sameColumns(columns, [column])
 
 /** Whether a unique constraint is only that. */
 export const isPlainUnique = ({ definition, columns }: CatalogConstraint): boolean =>

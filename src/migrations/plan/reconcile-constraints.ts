@@ -3,7 +3,7 @@ import type { CatalogConstraint, CatalogIndex, CatalogTable } from '../introspec
 import { joinLimits, limitsOfType, readCheck } from '../introspect/constraint-parser.js'
 import { find, has } from './pair.js'
 import { readForeignKey, reasonAgainstRelation } from '../introspect/foreign-key.js'
-import { isPlainIndex, isPlainUnique } from '../introspect/plain-parts.js'
+import { isOnly, isPlainIndex, isPlainUnique, sameColumns } from '../introspect/plain-parts.js'
 import type { IsLeft, ReconcilePair } from './reconcile-pair.js'
 import type { WantedConstraint } from './sql.js'
 
@@ -84,7 +84,7 @@ function findMatch(pair: ReconcilePair, constraint: CatalogConstraint, isRemade:
   const index =
     constraint.kind === 'unique' &&
     from.indexes.find(
-      (each) => isPlainIndex(from.name, each, 'unique') && each.columns.join() === constraint.columns.join(),
+      (each) => isPlainIndex(from.name, each, 'unique') && sameColumns(each.columns, constraint.columns),
     )
   return index ? { parts: [], index } : {}
 }
@@ -109,7 +109,7 @@ const MATCHERS: Partial<Readonly<Record<CatalogConstraint['kind'], Matcher>>> = 
   check: (parts, wanted, pair) => {
     const asked = limitsOn(wanted.columns[0] ?? '', pair)
     const within = parts.filter((each) => {
-      const limits = each.columns.join() === wanted.columns.join() ? readLive(each, pair) : undefined
+      const limits = sameColumns(each.columns, wanted.columns) ? readLive(each, pair) : undefined
       return limits !== undefined && Object.keys(limits).every((key) => key in asked)
     })
     return isMatchedBy(within, wanted, pair) ? within : []
@@ -119,7 +119,7 @@ const MATCHERS: Partial<Readonly<Record<CatalogConstraint['kind'], Matcher>>> = 
 /** The combined restrictions of the configuration on a column. */
 function limitsOn(column: string, { to }: ReconcilePair): Limits {
   const now = find(to.columns, column)
-  const checks = to.constraints.filter(({ kind, columns }) => kind === 'check' && columns.join() === column)
+  const checks = to.constraints.filter(({ kind, columns }) => kind === 'check' && isOnly(columns, column))
   return joinLimits(checks.flatMap(({ definition }) => (now && readCheck(definition, now)) ?? []))
 }
 

@@ -1,5 +1,5 @@
 import { has } from './pair.js'
-import { isPlainIndex } from '../introspect/plain-parts.js'
+import { isPlainIndex, sameColumns } from '../introspect/plain-parts.js'
 import type { IsLeft, ReconcilePair } from './reconcile-pair.js'
 
 /** Keeps existing indexes that satisfy the configuration or that it cannot express. */
@@ -12,7 +12,7 @@ export function reconcileIndexes(pair: ReconcilePair, isLeft: IsLeft): Reconcile
     to.indexes
       .filter(({ name }) => !has(from.indexes, name))
       .flatMap((index) => {
-        const old = spare.find((each) => each.columns.join() === index.columns.join())
+        const old = spare.find((each) => sameColumns(each.columns, index.columns))
         return old ? [[index.name, old] as const] : []
       }),
   )

@@ -1,3 +1,4 @@
+import { spellValue } from '../../config/edit/spell-value.js'
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
 import { both, extra, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair, usesOf } from './pair.js'
 import type { WantedColumn, WantedTable } from './sql.js'
@@ -60,18 +61,16 @@ function likeliest(
 function unclear({ name, model }: WantedTable, old: string, heir: WantedColumn): string {
   const repairs: readonly (readonly [string, string])[] = [
     [
-      `renamed_from: ${spell(old)}`,
+      `renamed_from: ${spellValue(old)}`,
       `in the field \`${heir.field}\` of the model \`${model}\`: the values stay, under the new name`,
     ],
-    [`dropped: [${spell(old)}]`, `in the model \`${model}\`: the values are lost`],
+    [`dropped: [${spellValue(old)}]`, `in the model \`${model}\`: the values are lost`],
   ]
   return lines(
     `column ${name}.${old} is not in resources.yaml and ${name}.${heir.name} is new: a rename is never guessed, so one of these lines settles it`,
     repairs,
   )
 }
-
-const spell = (name: string): string => (/^[a-z][a-z0-9_]*$/.test(name) ? name : JSON.stringify(name))
 
 function lines(first: string, repairs: readonly (readonly [string, string])[]): string {
   const width = Math.max(...repairs.map(([line]) => line.length))

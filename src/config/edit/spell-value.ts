@@ -1,0 +1,22 @@
+import type { Json } from '../../json.js'
+
+/** Words that YAML does not read as text. */
+const TAKEN = /^(?:true|false|null|yes|no|on|off|y|n)$/i
+
+/** Spells a value on one line of YAML; a text that is a name stays without quotes. */
+export function spellValue(value: Json): string {
+  if (typeof value === 'string') return /^[a-z][a-z0-9_-]*$/i.test(value) && !TAKEN.test(value) ? value : quote(value)
+  if (Array.isArray(value)) return `[${value.map(spellValue).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  return `{ ${Object.entries(value)
+    .map(([key, each]) => `${key}: ${spellValue(each)}`)
+    .join(', ')} }`
+}
+
+/** JSON, which is YAML, without the characters that YAML does not allow as they are. */
+function quote(text: string): string {
+  return JSON.stringify(text).replaceAll(
+    /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
