@@ -264,6 +264,7 @@ describe('Explore for routes of a plugin', () => {
   test('shows a record, and how to change and delete it', async () => {
     const html = await text('/explore/api/snippets/1/')
     expect(html).toContain('<dt>highlighted</dt>')
+    expect(html).toContain('<summary>Response</summary>')
     expect(html).toContain('<form data-method="PUT" data-path="/api/snippets/1/"')
     expect(html).toContain('<form data-method="DELETE" data-path="/api/snippets/1/" data-next="/explore/api/snippets/"')
   })
@@ -271,6 +272,8 @@ describe('Explore for routes of a plugin', () => {
   test('shows their error responses', async () => {
     const response = await snippets.fetch('/explore/api/snippets/7/')
     expect(response.status).toBe(404)
-    expect(await response.text()).toContain('<p>Snippet not found</p>')
+    const html = await response.text()
+    expect(html).toContain('<section class="refusal" aria-label="Response"><h2>404 Not Found</h2>')
+    expect(html).toContain('<p>Snippet not found</p>')
   })
 })
