@@ -1,4 +1,4 @@
-import { type App, resourceAt, type Route } from '../src/internal.js'
+import { type App, encodeSegment, parseSegment, resourceAt, type Route } from '../src/internal.js'
 import { Failure } from './failure.js'
 import { similarHelp } from './similar.js'
 
@@ -46,16 +46,18 @@ export function reverse(app: App, { command, name, given }: Wish): string {
   const [route] = routesOf(app, name)
   // A path parameter of a plugin's route may be any text.
   const resource = route && resourceAt(route)
-  const kind = resource?.spec.model.primaryKey.type.name ?? 'value'
-  const usage = ['snippetctl', command, name, ...wanted.map((key) => `${key}=<${kind}>`)].join(' ')
+  const partOf = (parameter: string) => resource?.spec.model.key.find((field) => field.name === parameter)
+  const kindOf = (parameter: string) => partOf(parameter)?.type.name ?? 'value'
+  const usage = ['snippetctl', command, name, ...wanted.map((key) => `${key}=<${kindOf(key)}>`)].join(' ')
   const reject = (message: string) => new Failure(2, message, [usage])
 
   const missing = wanted.find((key) => !given.has(key))
   if (missing !== undefined) throw reject(`\`${name}\` needs a value for \`${missing}\``)
   for (const [key, value] of given) {
     if (!wanted.includes(key)) throw reject(`\`${name}\` has no parameter \`${key}\``)
-    if (resource?.parseId(value) === undefined && resource !== undefined) {
-      throw reject(`\`${value}\` is no ${kind} as it is written in a URL, and \`${key}\` of \`${name}\` is one`)
+    const field = partOf(key)
+    if (field && parseSegment(field, encodeSegment(value) ?? '') === undefined) {
+      throw reject(`\`${value}\` is no ${kindOf(key)} as it is written in a URL, and \`${key}\` of \`${name}\` is one`)
     }
   }
   const path = app.routes.reverse(name, Object.fromEntries(given))

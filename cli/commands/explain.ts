@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import {
   type App,
+  encodeSegment,
   type Explanation,
   explainRead,
   type ModelSpec,
@@ -104,8 +105,8 @@ function understand(app: App, name: string, given: readonly string[]): Request {
     const isOfPath = (pair: string) => !resource.selectable || parameters.some((key) => pair.startsWith(`${key}=`))
     const pairs = readPairs(given.filter(isOfPath))
     const path = reverse(app, { command: 'explain', name, given: pairs })
-    const [text = ''] = pairs.values()
-    const id = resource.parseId(text)
+    const segments = resource.key.fields.map(({ name }) => encodeSegment(pairs.get(name) ?? '') ?? '')
+    const id = resource.parseId(segments.join('/'))
     if (id === undefined) throw new Error(`${path} has no id`)
     const query = queryOf(
       'a record',

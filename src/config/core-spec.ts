@@ -41,10 +41,16 @@ export interface ModelSpec {
   readonly dropped: readonly string[]
   /** In YAML order. */
   readonly fields: readonly FieldSpec[]
-  readonly primaryKey: FieldSpec
+  /** The fields of the primary key, in its order; empty if records have none. */
+  readonly key: readonly FieldSpec[]
   readonly indexes: readonly IndexSpec[]
   /** What clients read when a constraint refuses a change, by its name in the database. */
   readonly messages: Readonly<Record<string, string>>
+}
+
+/** The field that is the whole primary key of a model; undefined if several are, or none is. */
+export function loneKey({ key: [first, ...others] }: Pick<ModelSpec, 'key'>): FieldSpec | undefined {
+  return others.length === 0 ? first : undefined
 }
 
 /** `default:` of a field: a literal in its JSON form, or one of a fixed set of functions. */
@@ -60,7 +66,10 @@ export interface FieldSpec {
   readonly type: FieldType
   /** Only the options that the type declares. For belongs_to the target is in `target`. */
   readonly options: object
+  /** Whether it is the primary key, or a part of it. */
   readonly primaryKey: boolean
+  /** Whether the server assigns the value, as that of most primary keys. */
+  readonly assigned: boolean
   readonly nullable: boolean
   readonly unique: boolean
   readonly default: DefaultSpec | undefined
@@ -79,6 +88,11 @@ export interface FieldSpec {
 
 /** Whether answers show the field. */
 export const isShown = (field: FieldSpec): boolean => !field.private && !field.writeOnly
+
+/** Whether texts of a key's field may need escaping in a path. */
+export function isEscaped({ type, options }: Pick<FieldSpec, 'type' | 'options'>): boolean {
+  return type.escapes?.(options) ?? false
+}
 
 export interface RelationSpec {
   readonly model: string

@@ -114,17 +114,18 @@ export const DIAGNOSTICS = {
   },
   SC301: {
     title: 'No primary key',
-    explanation: 'Every model has exactly one primary key: a field with `primary_key: true`.',
+    explanation:
+      'A model says what identifies its records: a field with `primary_key: true`, or several fields named by `primary_key: [order, product]`. Records without a key, which can only be listed, have `primary_key: none`.',
   },
   SC302: {
     title: 'Two primary keys',
     explanation:
-      'Every model has exactly one primary key. For a combination that must be unique, declare an index with `unique: true`.',
+      'A model has one primary key: one field with `primary_key: true`, or the fields that `primary_key` of the model names. For a combination that must be unique, declare an index with `unique: true`.',
   },
   SC303: {
     title: 'Field cannot be a primary key',
     explanation:
-      'Primary keys are assigned by the server and stand in paths, so only some field types can be one, and they take no default, no null and no hiding.',
+      'Primary keys stand in paths, so their values have one spelling, are never null and never hidden. A key that the server assigns has no default.',
   },
   SC304: {
     title: 'Contradiction',
@@ -186,7 +187,8 @@ export const DIAGNOSTICS = {
   },
   SC320: {
     title: 'Operation missing',
-    explanation: 'Something relies on an operation that the resource does not offer.',
+    explanation:
+      'Something relies on an operation that the resource does not offer, or an operation on a primary key that the records do not have.',
   },
   SC321: {
     title: 'Expansion leads nowhere',

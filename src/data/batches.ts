@@ -91,16 +91,16 @@ function readEntry(
 /** Without its key, a record would be added again by every run. */
 function keyErrors(row: Row, { model, key }: Pick<Checked, 'model' | 'key'>) {
   const missing = key.filter(({ name }) => row[name] == null)
-  const { name, label } = model.primaryKey
-  const second = !key.includes(model.primaryKey) && Object.hasOwn(row, name)
+  const assigned = model.key.filter((field) => field.assigned && !key.includes(field) && Object.hasOwn(row, field.name))
   return [
     ...missing.map((field) => ({
       field: field.name,
       message: `${field.label} identifies existing records and is required`,
     })),
-    ...(second
-      ? [{ field: name, message: `${label} is set by the server when ${namesOf(key)} is the key; leave it out` }]
-      : []),
+    ...assigned.map(({ name, label }) => ({
+      field: name,
+      message: `${label} is set by the server when ${namesOf(key)} is the key; leave it out`,
+    })),
   ]
 }
 

@@ -7,7 +7,7 @@ import { UnreadableData } from './record.js'
  * @throws UnreadableData for an unknown name, and for fields that are not unique
  */
 export function readKey(model: ModelSpec, names: readonly string[] | undefined, line: number): readonly FieldSpec[] {
-  if (names === undefined) return [model.primaryKey]
+  if (names === undefined) return model.key
   const fields = names.map((name) => {
     const field = model.fields.find((each) => each.name === name)
     if (field) return field
@@ -28,9 +28,10 @@ export function readKey(model: ModelSpec, names: readonly string[] | undefined, 
   )
 }
 
-function isUnique({ indexes }: ModelSpec, fields: readonly FieldSpec[]): boolean {
+function isUnique({ key, indexes }: ModelSpec, fields: readonly FieldSpec[]): boolean {
   const [first, ...more] = fields
-  if (first && more.length === 0 && (first.primaryKey || first.unique)) return true
+  if (first?.unique && more.length === 0) return true
+  if (key.length > 0 && key.length === fields.length && key.every((field) => fields.includes(field))) return true
   const columns = new Set(fields.map(({ column }) => column))
   return indexes.some(
     (index) =>
@@ -38,10 +39,11 @@ function isUnique({ indexes }: ModelSpec, fields: readonly FieldSpec[]): boolean
   )
 }
 
-function keysOf({ fields, indexes }: ModelSpec): readonly string[] {
+function keysOf({ key, fields, indexes }: ModelSpec): readonly string[] {
   const nameOf = (column: string) => fields.find((field) => field.column === column)?.name ?? column
   return [
-    ...fields.filter((field) => field.primaryKey || field.unique).map(({ name }) => name),
+    ...(key.length > 0 ? [key.map(({ name }) => name).join(', ')] : []),
+    ...fields.filter((field) => field.unique && !(key.length === 1 && field.primaryKey)).map(({ name }) => name),
     ...indexes.filter(({ unique }) => unique).map(({ columns }) => columns.map(nameOf).join(', ')),
   ]
 }

@@ -2,7 +2,7 @@ import type { AppSpec, FieldSpec, ModelSpec } from '../config/spec.js'
 import { suggest } from '../config/words.js'
 import type { Connection, Database } from '../db/database.js'
 import { deferForeignKeys } from '../db/records/deferral.js'
-import { advanceCounter, compileUpsert } from '../db/statements/upsert.js'
+import { advanceCounters, compileUpsert } from '../db/statements/upsert.js'
 import { Problem } from '../problem.js'
 import { type Batch, batchesOf } from './batches.js'
 import { readData } from './file.js'
@@ -153,7 +153,7 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
       tell()
     }
     resources.set(resource, counts)
-    if (!seeding.dryRun && state.errorCount === 0) await connection.query(advanceCounter(model))
+    if (!seeding.dryRun && state.errorCount === 0) await advanceCounters(connection, model)
   }
 
   return { begin, result }

@@ -1,4 +1,4 @@
-import type { FieldSpec } from '../config/spec.js'
+import { type FieldSpec, loneKey } from '../config/spec.js'
 import { detailName } from '../resource/links.js'
 import { type Exact, isList, isMembers, printJson, textOf } from './exact-json.js'
 import { type Html, html } from './html.js'
@@ -41,5 +41,6 @@ function pathOf({ resources, routes }: Explored, field: FieldSpec | undefined, v
   if (!field?.target || isList(value) || isMembers(value)) return undefined
   const { model } = field.target
   const shown = resources.find(({ spec }) => spec.model.name === model && spec.operations.includes('retrieve'))
-  return shown && routes.reverse(detailName(shown.spec.name), { [shown.spec.model.primaryKey.name]: textOf(value) })
+  const key = shown && loneKey(shown.spec.model)
+  return key && routes.reverse(detailName(shown.spec.name), { [key.name]: textOf(value) })
 }

@@ -1,4 +1,4 @@
-import type { FieldSpec } from '../config/spec.js'
+import { type FieldSpec, loneKey } from '../config/spec.js'
 import { featureParameters, isFilter } from '../features/index.js'
 import type { Method } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
@@ -19,7 +19,9 @@ interface Inputs {
 
 /** The inputs of a resource's writable fields, each with its rules and a place for its error. */
 export function fieldInputs(explored: Explored, { spec }: Resource, { id, method, record }: Inputs): Html {
-  const writable = spec.model.fields.filter((field) => !field.readOnly && !field.private)
+  // The key of a record cannot change.
+  const isSet = (field: FieldSpec) => method === 'POST' || !field.primaryKey
+  const writable = spec.model.fields.filter((field) => !field.readOnly && !field.private && isSet(field))
   const inputs = writable.map((field) =>
     fieldInput(explored, { id: `${id}-${field.name}`, method, field, value: record?.get(field.name) }),
   )
@@ -87,6 +89,9 @@ function lookup({ resources }: Explored, { target }: FieldSpec, id: string): Htm
   const finding = featureParameters(found.spec, 'list').filter(({ findsText }) => findsText)
   const search = finding.find((each) => !isFilter(each)) ?? finding[0]
   const url = `${path}?${size}=10`
-  const key = model.primaryKey.name
-  return html`<datalist id="${id}" data-path="${url}" data-key="${key}" data-search="${search?.name}"></datalist>`
+  const key = loneKey(model)
+  return (
+    key &&
+    html`<datalist id="${id}" data-path="${url}" data-key="${key.name}" data-search="${search?.name}"></datalist>`
+  )
 }

@@ -26,15 +26,11 @@ export function table(
   const columns = columnsOf(resource, rows)
   const record = recordRoute(explored, place)
   const row = (members: Members): Html => {
-    const id = record && members.get(record.key)
-    const path =
-      record && id !== undefined
-        ? explored.routes.reverse(record.route.name, { ...place.params, [record.key]: textOf(id) })
-        : undefined
+    const path = record && pathOf(explored, place, record, members)
     const cells = columns.map(({ name, field }) => {
       const value = members.get(name)
       if (value === undefined) return html`<td></td>`
-      if (name === record?.key && path !== undefined)
+      if (record?.key.includes(name) && path !== undefined)
         return html`<td><a href="${ROOT + path}">${textOf(value)}</a></td>`
       return html`<td>${cell(explored, field, value)}</td>`
     })
@@ -45,6 +41,19 @@ export function table(
 <tbody>
 ${rows.slice(0, MAX_ROWS).map(row)}</tbody></table></div>
 ${rows.length > MAX_ROWS && html`<p class="dim">The first ${MAX_ROWS} of ${rows.length}; the JSON has all of them.</p>`}`
+}
+
+/** The path of a record in a list; undefined if the list does not show its key. */
+function pathOf(
+  { routes }: Explored,
+  { params }: Place,
+  { route, key }: NonNullable<ReturnType<typeof recordRoute>>,
+  members: Members,
+): string | undefined {
+  const parts = key.map((name) => [name, members.get(name)] as const)
+  if (parts.some(([, value]) => value === undefined)) return undefined
+  const shown = Object.fromEntries(parts.map(([name, value]) => [name, textOf(value ?? null)]))
+  return routes.reverse(route.name, { ...params, ...shown })
 }
 
 interface Column {

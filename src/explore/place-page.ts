@@ -120,8 +120,8 @@ function pluginParts(explored: Explored, place: Place, { search, answer, value }
 }
 
 /** A starting point for a body: the members of an existing record without its key. */
-function likelyBody(record: Members | undefined, key = 'id'): string {
-  return record ? printJson(new Map([...record].filter(([name]) => name !== key)), 'lines') : '{}'
+function likelyBody(record: Members | undefined, key: readonly string[] = ['id']): string {
+  return record ? printJson(new Map([...record].filter(([name]) => !key.includes(name))), 'lines') : '{}'
 }
 
 function raw({ text, cut }: ApiResponse, value: Exact | undefined): Html {

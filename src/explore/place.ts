@@ -49,19 +49,32 @@ export function isRecord({ template }: Place): boolean {
   return template.endsWith('}/')
 }
 
-/** Returns the route of the records in a list, and their key. */
-export function recordRoute({ routes }: Explored, { template }: Place): { route: Route; key: string } | undefined {
+/** Returns the route of the records in a list, and the names of its parameters. */
+export function recordRoute(
+  { routes }: Explored,
+  { template }: Place,
+): { route: Route; key: readonly string[] } | undefined {
   for (const route of routes) {
     if (route.method !== 'GET' || !route.path.startsWith(template)) continue
-    const key = /^\{([^}]+)\}\/$/.exec(route.path.slice(template.length))?.[1]
-    if (key !== undefined) return { route, key }
+    const rest = route.path.slice(template.length)
+    const key = [...rest.matchAll(/\{([a-z0-9_]+)\}/g)].map(([, name = '']) => name)
+    // A list of a plugin may lie between.
+    const isRecord = route.generated
+      ? route.generated.operation === 'retrieve' && !route.generated.partial
+      : key.length === 1
+    if (isRecord && key.length > 0 && rest === key.map((name) => `{${name}}/`).join('')) return { route, key }
   }
   return undefined
 }
 
-/** Returns the parent path; undefined if it cannot be read. */
-export function collectionOf({ routes }: Explored, { path }: Place): string | undefined {
-  const parent = path.slice(0, path.lastIndexOf('/', path.length - 2) + 1)
+/** Returns the parent path, which for a record is its list; undefined if it cannot be read. */
+export function collectionOf({ routes }: Explored, place: Place): string | undefined {
+  const { path, resource } = place
+  const up = resource && isRecord(place) ? resource.key.fields.length : 1
+  const parent = `${path
+    .split('/')
+    .slice(0, -1 - up)
+    .join('/')}/`
   const match = parent === '/' ? undefined : routes.match('GET', parent)
   return match && 'route' in match ? parent : undefined
 }

@@ -1,4 +1,5 @@
 import { exact } from '../lookups/exact.js'
+import { loneKey } from '../config/spec.js'
 import type { Resource } from '../resource/resource.js'
 import { whole } from './cell.js'
 import { type Exact, isMembers, type Members, textOf } from './exact-json.js'
@@ -25,7 +26,8 @@ export function members(explored: Explored, resource: Resource | undefined, reco
 
 /** Links to lists of records that refer to this one, filtered by it. */
 export function referring({ resources }: Explored, { spec }: Resource, record: Members): Html | undefined {
-  const id = record.get(spec.model.primaryKey.name)
+  const key = loneKey(spec.model)
+  const id = key && record.get(key.name)
   if (id === undefined) return undefined
   const links = resources.flatMap((other) =>
     other.spec.filters

@@ -105,6 +105,7 @@ function build(
       type: fieldType(type) ?? fail(`a type that was never checked: ${type}`),
       options: {},
       primaryKey: false,
+      assigned: false,
       nullable,
       unique: false,
       default: undefined,

@@ -102,9 +102,11 @@ export const orderable: Feature<OrderableSpec, OrderPlan, PaginationSpec> = {
   indexes(spec) {
     const { model, orderable: fields, defaultOrder, pagination } = spec
     const ownOrder = totalOrder(model, defaultOrder)
-    const first = ownOrder[0]?.field ?? model.primaryKey
+    const [first] = ownOrder
+    // Without a key, every order has all fields: no index serves it.
+    if (first === undefined || model.key.length === 0) return []
     // A list that is not paged is for tables that stay small, and sorts them.
-    if (pagination.style.parameters.length === 0) return [...fields, first].map((field) => ({ field }))
+    if (pagination.style.parameters.length === 0) return [...fields, first.field].map((field) => ({ field }))
     const cost = 'no index serves this order: every page sorts the whole table'
     return [
       ...fields.map((field, place) => {
@@ -112,7 +114,10 @@ export const orderable: Feature<OrderableSpec, OrderPlan, PaginationSpec> = {
         const cost = `no index serves \`ordering=${field.name}\`: every page sorts the whole table`
         return { field, need: needOf(order, { key: 'orderable', place, cost }) }
       }),
-      { field: first, ...(defaultOrder.length > 0 && { need: needOf(ownOrder, { key: 'default_order', cost }) }) },
+      {
+        field: first.field,
+        ...(defaultOrder.length > 0 && { need: needOf(ownOrder, { key: 'default_order', cost }) }),
+      },
     ]
   },
 }
@@ -154,10 +159,12 @@ function compileOrder(spec: CoreSpec & OrderableSpec): (text: string, plan: Orde
 }
 
 function describeOrders({ orderable: fields, defaultOrder, nulls, model }: CoreSpec & OrderableSpec): string {
-  const standard = defaultOrder.map(({ field, descending }) => (descending ? `-${field.name}` : field.name))
+  const standard = totalOrder(model, defaultOrder).map(({ field, descending }, place) =>
+    descending && place < defaultOrder.length ? `-${field.name}` : field.name,
+  )
   return (
     `The order: one or several fields, each at most once, with \`-\` for descending. ` +
-    `Without it: ${[...standard, model.primaryKey.name].join(', ')}.` +
+    `Without it: ${standard.join(', ')}.` +
     describeNulls(fields, nulls)
   )
 }
@@ -183,15 +190,14 @@ function checkOrders(resource: ResourceDraft, model: ModelDraft, { models, repor
   const { path, given } = resource
   const use = { report, use: ORDERED }
   const outgrows = linkMeasure(resource, models, report)
-  const key = model.key === undefined ? [] : [model.key]
   for (const [index, name] of itemsOf(given('orderable')).entries()) {
     const at = [...path, 'orderable', index]
     const field = report.isSpoiled(at) ? undefined : checkUsable(model, String(name), { path: at }, use)
-    if (field !== undefined && outgrows([...key, field]))
+    if (field !== undefined && outgrows([...model.key, field]))
       report.add({ ...OUTGROWN, path: at, message: outgrown(field) })
   }
   const seen = new Set<string>()
-  const order: FieldDraft[] = [...key]
+  const order: FieldDraft[] = [...model.key]
   for (const [index, term] of itemsOf(given('default_order')).entries()) {
     const at = [...path, 'default_order', index]
     if (report.isSpoiled(at)) continue

@@ -53,14 +53,22 @@ export const pagination: Feature<PaginationSpec> = {
   parse(resource, scope) {
     checkSizes(resource, scope)
     checkInDialect(resource, scope)
-    return () => {
+    return ({ model }) => {
       const given = Object.fromEntries(membersOf(resource.given('pagination'))) as Partial<PaginationYaml>
       const { style: name, page_size, max_page_size, max_offset, count, envelope } = { ...DEFAULTS, ...given }
       const style = paginationStyle(name)
       // The shape was checked against the same list.
       if (style === undefined) throw new Error(`no style of pagination is named ${name}`)
       return {
-        pagination: { style, pageSize: page_size, maxPageSize: max_page_size, maxOffset: max_offset, count, envelope },
+        pagination: {
+          style,
+          pageSize: page_size,
+          maxPageSize: max_page_size,
+          maxOffset: max_offset,
+          keyed: model.key.length > 0,
+          count,
+          envelope,
+        },
       }
     }
   },

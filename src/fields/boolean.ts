@@ -9,7 +9,7 @@ export const boolean: FieldType<boolean> = {
   typescript: 'boolean',
   comparisons: ['equality'],
   orderable: true,
-  key: false,
+  key: true,
   examples: [
     { json: true, text: 'true', value: true },
     { json: false, text: 'false', value: false },

@@ -48,7 +48,8 @@ export const choice: FieldType<string, ChoiceOptions> = {
   typescriptOf: ({ choices }) => choices.map((each) => JSON.stringify(each)).join(' | '),
   comparisons: ['equality', 'membership'],
   orderable: true,
-  key: false,
+  key: true,
+  escapes: () => true,
   examples: [
     { json: 'draft', text: 'draft', value: 'draft', options: { choices: ['draft', 'published'] } },
     { json: "it's", text: "it's", value: "it's", options: { choices: ["it's", 'a\\b', '?'] } },

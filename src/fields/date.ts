@@ -11,7 +11,8 @@ export const date: FieldType<string> = {
   typescript: 'string',
   comparisons: ORDERED,
   orderable: true,
-  key: false,
+  key: true,
+  escapes: () => true,
   examples: [
     { json: '2024-02-29', text: '2024-02-29', value: '2024-02-29' },
     { json: '0001-01-01', text: '0001-01-01', value: '0001-01-01' },

@@ -63,7 +63,8 @@ export const decimal: FieldType<string, DecimalOptions> = {
   typescript: 'string',
   comparisons: ORDERED,
   orderable: true,
-  key: false,
+  key: true,
+  escapes: () => true,
   examples: [
     { json: '12.5', wire: '12.50', text: '12.50', value: '12.50', options: { precision: 10, scale: 2 } },
     { json: '-0', wire: '0.00', text: '0', value: '0.00', options: { precision: 10, scale: 2 } },

@@ -60,8 +60,10 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   /** The type of input in HTML forms; a plain text input when left out. */
   readonly input?: string
   readonly orderable: boolean
-  /** Whether the type can be a primary key: one canonical text form, safe in a path without escaping. */
+  /** Whether the type can be a primary key or a part of one: each value has one canonical text form. */
   readonly key: boolean
+  /** Whether texts of a key need escaping in a path. Left out where none does. */
+  escapes?(options: Options): boolean
   readonly examples: readonly Example<Value>[]
   /** The examples of a field, where its options decide on them. */
   examplesOf?(options: Options): readonly Example<unknown>[]
@@ -82,8 +84,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   readonly samples?: { readonly columns: RegExp; readonly texts: readonly string[] }
   /** The functions that `default:` can call, each in SQL. */
   readonly functions?: Readonly<Partial<Record<'now' | 'uuid', string>>>
-  /** SQL that makes the server assign the values of a primary key, after the type of its column. */
-  readonly assigned?: string
+  /** How the server assigns the values of a primary key: `key:` in resources.yaml, and the SQL after the type of the column. */
+  readonly assigned?: { readonly key: 'identity' | 'uuid'; readonly sql: string }
   /** In order; the first is the type itself (`must be a string`). */
   rules(options: Options): readonly Rule[]
   /**
@@ -98,7 +100,7 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   /** Longest text form of a value, in characters; undefined when nothing bounds it. Used to bound cursors. */
   longest(options: Options): number | undefined
   /** The SQL expression whose JSON form (by row_to_json) is the wire form; the column (already quoted) when left out. */
-  select?(column: string): string
+  select?(column: string, options: Options): string
   /** A value from PostgreSQL's text form of `select`. */
   read(text: string, options: Options): Value
   /** A value from the text of a query parameter or path segment; undefined when the text is no value of this type. */

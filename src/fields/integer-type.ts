@@ -96,7 +96,7 @@ export const integerType = (cast: string, limits: Range) =>
     samples: { columns: /^(?:smallint|integer|bigint)/, texts: ['1', '2', '3', '10', '100', '0', '-1'] },
     // `always`, because a row that brings its own number does not move the counter on, and a later insert would fail on it; whoever copies
     // rows on purpose says so by `overriding system value`, and COPY needs no word.
-    assigned: 'generated always as identity',
+    assigned: { key: 'identity', sql: 'generated always as identity' },
     rules: (options: IntegerOptions) => rules(options, limits, cast),
     conflicts: (options: IntegerOptions) => conflicts(options, limits),
     admits(_json: Json, source: string, options: IntegerOptions) {

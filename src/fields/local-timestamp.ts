@@ -35,7 +35,8 @@ export const localTimestamp: FieldType<string, LocalTimestampOptions> = {
   typescript: 'string',
   comparisons: ORDERED,
   orderable: true,
-  key: false,
+  key: true,
+  escapes: () => true,
   examples: [
     {
       json: '2026-11-21T10:00:00',

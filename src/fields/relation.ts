@@ -1,9 +1,10 @@
+import type { Typed } from './cell.js'
 import type { FieldType } from './field-type.js'
 
-/** `key` is the type of the target's primary key; config fills it in, so that it cannot be written in YAML. */
+/** `key` is the type of the target's primary key, with its options; config fills it in, so that it cannot be written in YAML. */
 export interface RelationOptions {
   readonly model: string
-  readonly key: FieldType
+  readonly key: Typed
 }
 
 /** A reference to a record of another model: in every form the value of that record's primary key. */
@@ -16,24 +17,32 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
     on_delete: { enum: ['restrict', 'cascade', 'set_null'], default: 'restrict' },
   },
   required: ['model'],
-  documented: ({ key }) => key.documented?.({}) ?? {},
+  documented: ({ key: { type, options } }) => type.documented?.(options) ?? {},
+  documentedRules: ({ key: { type, options } }) => type.documentedRules?.(options) ?? {},
   typescript: 'bigint | number | string',
-  typescriptOf: ({ key }) => key.typescript,
+  typescriptOf: ({ key: { type, options } }) => type.typescriptOf?.(options) ?? type.typescript,
   comparisons: ['equality', 'membership'],
   orderable: true,
-  key: false,
+  key: true,
+  escapes: ({ key: { type, options } }) => type.escapes?.(options) ?? false,
   // A value needs a record to point at; the key's own type has the examples.
   examples: [],
-  examplesOf: ({ key }) => key.examples,
-  column: ({ key }) => key.column({}),
-  serves: (column, { key }) => key.serves?.(column, {}) ?? false,
-  rules: ({ key, model }) =>
-    key.rules({}).map(({ name, schema }) => ({ name, schema, message: `must be the id of an existing ${model}` })),
-  admits: (json, source, { key }) => key.admits?.(json, source, {}),
-  maxBytes: ({ key }) => key.maxBytes({}),
-  longest: ({ key }) => key.longest({}),
-  read: (text, { key }) => key.read(text, {}),
-  parse: (text, { key }) => key.parse(text, {}),
-  fromJson: (json, source, { key }) => key.fromJson(json, source, {}),
-  write: (value, { key }) => key.write(value, {}),
+  examplesOf: ({ key: { type, options } }) => type.examplesOf?.(options) ?? type.examples,
+  column: ({ key: { type, options } }) => type.column(options),
+  serves: (column, { key: { type, options } }) => type.serves?.(column, options) ?? false,
+  rules: ({ key: { type, options }, model }) =>
+    type.rules(options).map(({ name, schema, described }) => ({
+      name,
+      schema,
+      ...(described && { described }),
+      message: `must be the id of an existing ${model}`,
+    })),
+  admits: (json, source, { key: { type, options } }) => type.admits?.(json, source, options),
+  maxBytes: ({ key: { type, options } }) => type.maxBytes(options),
+  longest: ({ key: { type, options } }) => type.longest(options),
+  select: (column, { key: { type, options } }) => type.select?.(column, options) ?? column,
+  read: (text, { key: { type, options } }) => type.read(text, options),
+  parse: (text, { key: { type, options } }) => type.parse(text, options),
+  fromJson: (json, source, { key: { type, options } }) => type.fromJson(json, source, options),
+  write: (value, { key: { type, options } }) => type.write(value, options),
 }

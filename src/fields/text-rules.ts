@@ -136,7 +136,8 @@ export const textType = (holdsMaximum: boolean) =>
     typescript: 'string',
     comparisons: TEXTUAL,
     orderable: true,
-    key: false,
+    key: true,
+    escapes: () => true,
     rules(options) {
       const type: Rule = { name: 'type', schema: { type: 'string' }, message: 'must be a string' }
       const length = lengthRule(options, holdsMaximum)
@@ -173,13 +174,14 @@ interface TextFormat {
 /** Everything that texts of a standard's format share. Filters compare with any text, because other programs can store any. */
 export const formattedText = ({ max, pattern, isValid, format, message }: TextFormat) => {
   const options = { pattern }
-  const { comparisons, orderable, key, read, parse, fromJson, write } = textType(true)
+  const { comparisons, orderable, key, escapes, read, parse, fromJson, write } = textType(true)
   return {
     options: { collation: COLLATION },
     typescript: 'string',
     comparisons,
     orderable,
     key,
+    escapes,
     column: ({ collation }) => collated(`varchar(${max})`, collation),
     rules: () => [
       { name: 'type', schema: { type: 'string' }, message: 'must be a string' },

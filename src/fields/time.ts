@@ -30,7 +30,8 @@ export const time: FieldType<string> = {
   typescript: 'string',
   comparisons: ORDERED,
   orderable: true,
-  key: false,
+  key: true,
+  escapes: () => true,
   examples: [
     { json: '09:30:00', text: '09:30:00', value: '09:30:00' },
     { json: '00:00:00', text: '00:00:00', value: '00:00:00' },

@@ -14,7 +14,8 @@ export const timestamp: FieldType<string> = {
   typescript: 'string',
   comparisons: ORDERED,
   orderable: true,
-  key: false,
+  key: true,
+  escapes: () => true,
   examples: [
     {
       json: '2026-11-21T11:00:00+01:00',

@@ -41,7 +41,7 @@ export const uuid: FieldType<string> = {
     ],
   },
   functions: { uuid: 'gen_random_uuid()' },
-  assigned: 'default gen_random_uuid()',
+  assigned: { key: 'uuid', sql: 'default gen_random_uuid()' },
   rules: () => [
     {
       name: 'type',

@@ -3,6 +3,7 @@ import { type FieldDeclarations, readFields } from '../config/parse/lone-fields.
 import type { FieldSpec } from '../config/spec.js'
 import { Problem } from '../problem.js'
 import { bodyLimit } from '../resource/body-limit.js'
+import { recordPath } from '../resource/links.js'
 import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { CompileSchema } from '../resource/validator.js'
@@ -85,7 +86,7 @@ export function actionRoute(
   const output = typeof shown === 'object' ? readFields(shown, `the output of ${what}`) : shown
   if (output === 'record' && on === 'collection')
     throw new Error(`${what} runs on the collection, so its output cannot be \`record\``)
-  const at = on === 'record' ? `${spec.path}{${spec.model.primaryKey.name}}/` : spec.path
+  const at = on === 'record' ? spec.path + recordPath(spec.model) : spec.path
   const path = `${at}${name}/`
   const policy = method === 'GET' ? undefined : policyFor(input ?? [], spec.maxBody)
   const read = inputReader(input, { policy }, compile)

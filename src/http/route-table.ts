@@ -1,9 +1,12 @@
 import type { Links } from '../resource/links.js'
-import type { Id } from '../resource/plan.js'
+import { encodeSegment, escapeWord } from '../resource/path-segment.js'
 import type { JsonSchema } from '../json.js'
 import type { Method, ProblemRenderer, Route, RouteOptions } from './route.js'
 
 export type Params = Readonly<Record<string, string>>
+
+/** The value of a path parameter, before it is encoded. */
+export type PathValue = bigint | number | string
 
 /** The result of a match: a route, the methods of a path that lacks the requested one, or nothing. */
 export type Match =
@@ -32,6 +35,8 @@ interface NamedPath {
   /** The name of the parameter at each segment, if it is one. */
   readonly parameterAt: readonly (string | undefined)[]
   readonly endpoint: Endpoint
+  /** The place of each segment in the tree of paths. */
+  readonly nodes: readonly Node[]
 }
 
 interface Node {
@@ -71,7 +76,8 @@ export class RouteTable implements Links, Iterable<Route> {
     if (named && join(named.segments) !== join(segments)) {
       throw new RouteClash(`the route name \`${route.name}\` has two paths: ${join(named.segments)} and ${route.path}`)
     }
-    const endpoint = this.#endpoint(segments)
+    const nodes = this.#nodesOf(segments)
+    const endpoint = endpointOf(nodes.at(-1) ?? this.#root)
     const other = endpoint.methods.get(route.method)
     if (other) {
       throw new RouteClash(
@@ -79,7 +85,13 @@ export class RouteTable implements Links, Iterable<Route> {
       )
     }
     endpoint.methods.set(route.method, { route, parameters })
-    this.#paths.set(route.name, { segments, parameters, parameterAt: segments.map(parameterOf), endpoint })
+    this.#paths.set(route.name, {
+      segments,
+      parameters,
+      parameterAt: segments.map(parameterOf),
+      endpoint,
+      nodes: [this.#root, ...nodes],
+    })
     this.#routes.push(Object.freeze({ ...route }))
   }
 
@@ -110,16 +122,19 @@ export class RouteTable implements Links, Iterable<Route> {
    * Returns the path of a named route. Undefined if the name is unknown, if a parameter is missing or unknown, or if the path would match another
    * route.
    */
-  reverse(name: string, params: Readonly<Record<string, Id>> = {}): string | undefined {
+  reverse(name: string, params: Readonly<Record<string, PathValue>> = {}): string | undefined {
     const named = this.#paths.get(name)
     if (!named || Object.keys(params).length !== named.parameters.length) return undefined
     const segments: string[] = []
     for (const [index, segment] of named.segments.entries()) {
       const parameter = named.parameterAt[index]
       const text =
-        parameter === undefined ? segment : encodeSegment(Object.hasOwn(params, parameter) ? params[parameter] : '')
+        parameter === undefined
+          ? segment
+          : encodeSegment(String(Object.hasOwn(params, parameter) ? params[parameter] : ''))
       if (text === undefined) return undefined
-      segments.push(text)
+      const isWord = parameter !== undefined && named.nodes[index]?.literals.has(text)
+      segments.push(isWord ? escapeWord(text) : text)
     }
     return find(this.#root, segments, 0, []) === named.endpoint ? join(segments) : undefined
   }
@@ -134,11 +149,16 @@ export class RouteTable implements Links, Iterable<Route> {
     return [...this.#paths.keys()]
   }
 
-  template(name: string): readonly [prefix: string, suffix: string] | undefined {
+  template(name: string): readonly string[] | undefined {
     const named = this.#paths.get(name)
-    if (named?.parameters.length !== 1) return undefined
-    const [prefix = '', suffix = ''] = join(named.segments).split(`{${named.parameters[0]}}`)
-    return [prefix, suffix]
+    return named && join(named.segments).split(/\{[a-z][a-z0-9_]*\}/)
+  }
+
+  words(name: string): readonly (readonly string[])[] {
+    const { nodes = [], parameterAt = [] } = this.#paths.get(name) ?? {}
+    return parameterAt.flatMap((parameter, index) =>
+      parameter === undefined ? [] : [[...(nodes[index]?.literals.keys() ?? [])]],
+    )
   }
 
   resolve(path: string): { readonly name: string; readonly params: Params } | undefined {
@@ -170,15 +190,22 @@ export class RouteTable implements Links, Iterable<Route> {
     return this.#routes[Symbol.iterator]()
   }
 
-  #endpoint(segments: readonly string[]): Endpoint {
-    const last = segments.reduce((at, segment) => {
-      if (PARAMETER.test(segment)) return (at.parameter ??= node())
-      const next = at.literals.get(segment) ?? node()
-      at.literals.set(segment, next)
-      return next
-    }, this.#root)
-    return (last.endpoint ??= { methods: new Map() })
+  /** The place after each segment, made where there is none. */
+  #nodesOf(segments: readonly string[]): readonly Node[] {
+    let at = this.#root
+    return segments.map((segment) => (at = nodeAfter(at, segment)))
   }
+}
+
+function nodeAfter(at: Node, segment: string): Node {
+  if (PARAMETER.test(segment)) return (at.parameter ??= node())
+  const next = at.literals.get(segment) ?? node()
+  at.literals.set(segment, next)
+  return next
+}
+
+function endpointOf(at: Node): Endpoint {
+  return (at.endpoint ??= { methods: new Map() })
 }
 
 function node(): Node {
@@ -207,10 +234,10 @@ function bind(parameters: readonly string[], values: readonly string[]): Params 
   return params
 }
 
-/** Returns undefined for values that no path can contain: an empty text, a lone surrogate, and `.` and `..`, which clients resolve before sending. */
-function encodeSegment(value: Id | undefined): string | undefined {
-  const text = value === undefined ? '' : String(value)
-  return ['', '.', '..'].includes(text) || !text.isWellFormed() ? undefined : encodeURIComponent(text)
+/** The word that a segment spells, if it is one of the words at this place; any other segment is returned as it is. */
+function wordOf(at: Node, segment: string): string {
+  for (const word of at.literals.keys()) if (escapeWord(word) === segment) return word
+  return segment
 }
 
 /** Finds the endpoint of the segments, and appends the values of its parameters to `values`. */
@@ -221,7 +248,7 @@ function find(at: Node, segments: readonly string[], depth: number, values: stri
   const found = literal && find(literal, segments, depth + 1, values)
   if (found || !at.parameter || segment === '') return found
   const before = values.length
-  values.push(segment)
+  values.push(segment.startsWith('%') ? wordOf(at, segment) : segment)
   const below = find(at.parameter, segments, depth + 1, values)
   if (!below) values.length = before
   return below

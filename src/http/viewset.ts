@@ -1,6 +1,6 @@
 import { type BulkOperation, isReading, type Operation as OperationName } from '../config/spec.js'
 import { featureParameters } from '../features/index.js'
-import { detailName } from '../resource/links.js'
+import { detailName, recordPath } from '../resource/links.js'
 import { describeResource } from '../resource/description.js'
 import type { Resource } from '../resource/resource.js'
 import { type Hooks, named, optionsOf as transactionOf } from './hooks.js'
@@ -58,7 +58,7 @@ function generatedRoute(resource: Resource, form: Form, additions: Additions): R
   const at =
     operation.on === 'collection'
       ? { name: `${resource.spec.name}-list`, path }
-      : { name: detailName(resource.spec.name), path: `${path}{${model.primaryKey.name}}/` }
+      : { name: detailName(resource.spec.name), path: path + recordPath(model) }
   const endpoint = endpointOf(resource, { form, operation, path: at.path }, additions)
   const other = additions.replacements.get(name)
   return {

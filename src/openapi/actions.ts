@@ -7,7 +7,7 @@ import { featureResponses } from '../features/index.js'
 import type { JsonSchema } from '../json.js'
 import { PROBLEMS, type ProblemType } from '../problem.js'
 import type { FieldSchemas } from './field-schema.js'
-import { describeId } from './features.js'
+import { describeKeyPart } from './features.js'
 import { reference } from './json-part.js'
 import { HEADERS } from './responses.js'
 import { isNeeded } from './resource-schemas.js'
@@ -23,7 +23,6 @@ export function describeAction(
   shown: string,
 ): OperationDescription {
   const { name, model } = resource.spec
-  const { primaryKey } = model
   const isAsked = method === 'GET'
   const parts = method === 'POST' ? featureResponses(resource.spec, { operation: 'action' }) : []
   const hasBody = !isAsked && input.length > 0
@@ -43,7 +42,7 @@ export function describeAction(
     description: `Implemented by ${source.replace('plugin ', '')}.`,
     tag: name,
     ...(on === 'record' && {
-      params: { [primaryKey.name]: describeId(primaryKey, schemas) },
+      params: Object.fromEntries(model.key.map((field) => [field.name, describeKeyPart(field, schemas)])),
     }),
     ...(isAsked && { query: Object.fromEntries(query) }),
     ...(Object.keys(headers).length > 0 && { headers }),

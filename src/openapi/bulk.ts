@@ -1,4 +1,4 @@
-import type { BulkOperation } from '../config/spec.js'
+import { type BulkOperation, isEscaped, loneKey } from '../config/spec.js'
 import { objectOf } from '../dialects/description.js'
 import { featureResponses } from '../features/index.js'
 import { PROBLEMS } from '../problem.js'
@@ -83,27 +83,29 @@ function several({ spec, bulkLimit }: Resource, items: Part): Part {
   }
 }
 
-function idsParameter({ spec }: Resource, schemas: FieldSchemas): Part {
-  const { primaryKey } = spec.model
+function idsParameter({ spec, key }: Resource, schemas: FieldSchemas): Part {
+  const field = loneKey(spec.model)
+  const items = field && !isEscaped(field) ? schemas.compared(field) : { type: 'string' }
   return {
     name: 'ids',
     in: 'query',
-    description: `The ${primaryKey.name} of each record, separated by commas.`,
+    description: `The ${key.name} of each record, as at the end of its path, separated by commas.`,
     required: true,
     style: 'form',
     explode: false,
-    schema: { type: 'array', items: schemas.compared(primaryKey), minItems: 1, maxItems: spec.bulk.max },
+    schema: { type: 'array', items, minItems: 1, maxItems: spec.bulk.max },
   }
 }
 
 function changeSchema(resource: Resource, schemas: FieldSchemas): Part {
-  const { primaryKey } = resource.spec.model
   const body = bodySchema(resource, 'update', schemas)
-  const properties = { [primaryKey.name]: schemas.compared(primaryKey), ...(body['properties'] as Part) }
+  const { fields } = resource.key
+  const keys = fields.map((field) => [field.name, schemas.compared(field)])
+  const properties = { ...Object.fromEntries(keys), ...(body['properties'] as Part) }
   return {
     ...body,
     description: 'The key of the record, and the fields to change.',
     properties,
-    required: [primaryKey.name],
+    required: fields.map(({ name }) => name),
   }
 }

@@ -109,25 +109,23 @@ function dialectFilters(spec: ResourceSpec, { filters }: ListDescription): reado
 }
 
 const addressing: Feature = ({ resource: { spec }, operation, schemas }) => {
-  const { primaryKey } = spec.model
   if (operation === 'list') return {}
   if (operation === 'create') return { headers: spec.operations.some(isOnItem) ? ['Location'] : [] }
-  const described = describeId(primaryKey, schemas)
   return {
-    parameters: [{ name: primaryKey.name, in: 'path', ...described }],
+    parameters: spec.model.key.map((field) => ({ name: field.name, in: 'path', ...describeKeyPart(field, schemas) })),
     refusals: [404],
   }
 }
 
 const writing: Feature = ({ operation }) => (isWriting(operation) ? { refusals: [400, 413, 415] } : {})
 
-/** Describes the path parameter with the id. */
-export function describeId(primaryKey: FieldSpec, schemas: FieldSchemas): ValueDescription {
-  const example = schemas.example(primaryKey)
+/** Describes the path parameter with the value of a key's field. */
+export function describeKeyPart(field: FieldSpec, schemas: FieldSchemas): ValueDescription {
+  const example = schemas.example(field)
   return {
-    description: `The ${primaryKey.name} of the record.`,
+    description: `The ${field.name} of the record.`,
     required: true,
-    schema: { ...schemas.compared(primaryKey), ...(example !== undefined && { examples: [example] }) },
+    schema: { ...schemas.compared(field), ...(example !== undefined && { examples: [example] }) },
   }
 }
 

@@ -104,7 +104,7 @@ export function bodySchema(resource: Resource, mode: DocumentedMode, schemas: Fi
 /** Whether the field is required in this kind of body. */
 export function isNeeded(field: FieldSpec, mode: DocumentedMode): boolean {
   if (mode === 'create') return !field.nullable && field.default === undefined
-  return mode === 'replace'
+  return mode === 'replace' && !field.primaryKey
 }
 
 /** Members of responses that are ignored in bodies. */

@@ -25,12 +25,15 @@ interface OffsetPage {
  * page are skipped, up to `max_offset` of them.
  * @throws Problem `invalid_query` for a cursor of another list
  */
-export function offsetPage({ query, order, offset, size, at }: OffsetPage, { maxOffset }: PageSizes): PageRequest {
+export function offsetPage(
+  { query, order, offset, size, at }: OffsetPage,
+  { maxOffset, keyed }: PageSizes,
+): PageRequest {
   const cursor = query.get('cursor')
   const isBeyond = cursor === undefined && offset > BigInt(maxOffset)
   const step = BigInt(size)
   // A cursor that may not fit in a link is left out; such pages are found by number alone.
-  const room = cursorLength(order)
+  const room = keyed ? cursorLength(order) : undefined
 
   const beside = (rows: bigint, direction: 'after' | 'before', edge: PageEdges['first']) =>
     edge && rows > 0n && room !== undefined ? { ...at(rows), cursor: encodeCursor(direction, edge, order) } : at(rows)
@@ -46,6 +49,8 @@ export function offsetPage({ query, order, offset, size, at }: OffsetPage, { max
     return links
   }
 
+  if (cursor !== undefined && !keyed)
+    throw new Problem('invalid_query', 'the parameter `cursor` leads to no page: records of this list have no key')
   const start = cursor === undefined ? { offset: clamp(offset) } : decodeCursor(cursor, order)
   const isBefore = 'before' in start
   // For a page beyond the limit, only the existence of a row is checked.

@@ -49,6 +49,8 @@ export interface PageSizes {
   readonly maxPageSize: number
   /** The maximum number of rows to skip for a page that is requested by number. */
   readonly maxOffset: number
+  /** Whether records have a key. Without one, two may agree in the whole order, and a cursor would skip one of them. */
+  readonly keyed: boolean
 }
 
 /** A field that a list can be ordered by. */

@@ -4,7 +4,7 @@ import type { Rule } from '../fields/field-type.js'
 import { JsonMergePatch, unmergeable } from '../fields/json-text.js'
 import type { JsonBody } from '../json-body.js'
 import { type FieldError, Problem } from '../problem.js'
-import { valueSchema } from './field-schema.js'
+import { isEmptyRefused, valueSchema } from './field-schema.js'
 import { isWritable } from './body-limit.js'
 import type { Row } from './plan.js'
 import { quote } from './query.js'
@@ -84,7 +84,7 @@ export function invalid(errors: readonly FieldError[]): Problem {
 
 function isMissing(field: FieldSpec): (mode: BodyMode) => boolean {
   const optional = field.nullable || field.default !== undefined
-  return (mode) => mode === 'replace' || (mode === 'create' && !optional)
+  return (mode) => (mode === 'create' ? !optional : mode === 'replace' && !field.primaryKey)
 }
 
 function compileMember(field: FieldSpec, readLink: LinkReader, compile: CompileSchema): MemberReader {
@@ -104,6 +104,8 @@ function compileMember(field: FieldSpec, readLink: LinkReader, compile: CompileS
     const source = body.source(field.name)
     const refused = field.type.admits?.(json, source, field.options)
     if (refused !== undefined) return fail(rules.find((rule) => rule.name === refused))
+    if (json === '' && isEmptyRefused(field))
+      return { broken: `${field.label} must not be empty, because it is part of the record's address` }
     const { type, options } = field
     const changed = mode === 'update' ? type.patch?.(json, source, options) : undefined
     const unmerged = changed instanceof JsonMergePatch ? unmergeable(changed) : undefined

@@ -11,7 +11,7 @@ export function describeResource(spec: ResourceSpec): Json {
   return {
     name,
     operations: [...operations],
-    primary_key: model.primaryKey.name,
+    primary_key: describeKey(model.key.map((field) => field.name)),
     fields: Object.fromEntries(fields.map((field) => [field.name, describeField(field, spec)])),
     // A dialect has its own parameters.
     ...(dialect && { dialect: dialect.name }),
@@ -19,7 +19,13 @@ export function describeResource(spec: ResourceSpec): Json {
   }
 }
 
-function describeField(field: FieldSpec, { links }: ResourceSpec): Json {
+/** The name of the field, or the names of all. */
+function describeKey(names: readonly string[]): Json {
+  const [first = null, ...others] = names
+  return others.length === 0 ? first : [...names]
+}
+
+function describeField(field: FieldSpec, { model, links }: ResourceSpec): Json {
   const { type, label, nullable, readOnly, writeOnly, unique, name } = field
   const given = field.default
   const link = links[name]
@@ -30,7 +36,7 @@ function describeField(field: FieldSpec, { links }: ResourceSpec): Json {
     nullable,
     read_only: readOnly,
     write_only: writeOnly,
-    unique: unique || field.primaryKey,
+    unique: unique || (field.primaryKey && model.key.length === 1),
     ...(given && 'literal' in given && { default: given.literal }),
     ...(link !== undefined && { link }),
     schema: describedSchema(field) as Json,

@@ -1,5 +1,6 @@
 import { orderBy, totalOrder } from '../config/indexes/coverage.js'
-import type { FieldSpec, OrderSpec, ResourceSpec } from '../config/spec.js'
+import { type FieldSpec, loneKey, type OrderSpec, type ResourceSpec } from '../config/spec.js'
+import { fail } from '../fail.js'
 import type { Comparison, Dialect, QueryParameters, Sorting, Vocabulary, Window } from '../dialects/dialect.js'
 import type { LinkReader } from '../features/feature.js'
 import { type FeaturePlans, featureParameters } from '../features/index.js'
@@ -30,12 +31,13 @@ export function compileDialectList(
   readLink?: LinkReader,
 ): (search: string) => ListRequest {
   const { model, pagination, unknownQuery } = spec
+  const key = loneKey(model) ?? fail(`the resource ${spec.name} has a dialect, and its records have no single key`)
   const lookups = lookupsOf(spec)
   const featured = featureParameters(spec, 'list')
   const own = featured.map(({ name }) => name)
   const searching = featured.find(({ name }) => name === dialect.search)
   const words: Vocabulary = {
-    key: model.primaryKey.name,
+    key: key.name,
     isField: (name) => lookups.has(name),
     searches: searching !== undefined,
     sizes: pagination,
@@ -71,7 +73,7 @@ export function compileDialectList(
     const features: FeaturePlans = {}
     if (asked.search !== undefined) searching?.read?.(asked.search, features)
     const order = readSorting(asked.sorting)
-    const ids = where.find(({ field, lookup }) => field === model.primaryKey && (lookup === isIn || lookup === exact))
+    const ids = where.find(({ field, lookup }) => field === key && (lookup === isIn || lookup === exact))
     const window = asked.window ?? unpaged
     const isWhole = asked.window === undefined && ids !== undefined
     const page = isWhole ? WHOLE : cut({ spec, dialect, window, cursor: given.get('cursor')?.[0], order })
@@ -126,18 +128,19 @@ interface Offered {
 }
 
 /** The lookups that filters may use. Equality with one or several values costs the same, and the id can always be used. */
-export function lookupsOf({ filters, model: { primaryKey } }: ResourceSpec): ReadonlyMap<string, Offered> {
+export function lookupsOf({ filters, model }: ResourceSpec): ReadonlyMap<string, Offered> {
   const equal: readonly Lookup[] = [exact, isIn]
+  const key = loneKey(model)
   const declared = filters.map(({ field, lookups }): [string, Offered] => {
-    const more = lookups.some((each) => equal.includes(each)) || field === primaryKey ? equal : []
+    const more = lookups.some((each) => equal.includes(each)) || field === key ? equal : []
     return [field.name, { field, lookups: new Set([...more, ...lookups]) }]
   })
-  return new Map([[primaryKey.name, { field: primaryKey, lookups: new Set(equal) }], ...declared])
+  return new Map([...(key ? [[key.name, { field: key, lookups: new Set(equal) }] as const] : []), ...declared])
 }
 
 /** How many values of a field one parameter of a dialect accepts. */
-export function mostValuesOf({ model: { primaryKey } }: ResourceSpec, field: FieldSpec): number {
-  return field === primaryKey ? MAX_IDS : MAX_VALUES
+export function mostValuesOf({ model }: ResourceSpec, field: FieldSpec): number {
+  return field === loneKey(model) ? MAX_IDS : MAX_VALUES
 }
 
 interface Meant {
@@ -166,7 +169,7 @@ function toConditions(
 
 /** Lists can always be ordered by the primary key, which has an index. */
 export function sortableBy({ model, orderable }: ResourceSpec): ReadonlyMap<string, FieldSpec> {
-  return new Map([model.primaryKey, ...orderable].map((field) => [field.name, field]))
+  return new Map([...model.key, ...orderable].map((field) => [field.name, field]))
 }
 
 function compileSorting(spec: ResourceSpec): (asked: readonly Sorting[] | undefined) => readonly OrderSpec[] {

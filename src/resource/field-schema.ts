@@ -1,4 +1,4 @@
-import type { FieldSpec } from '../config/core-spec.js'
+import { type FieldSpec, isEscaped } from '../config/core-spec.js'
 import type { JsonSchema } from '../json.js'
 
 /** The path of a related record. */
@@ -13,7 +13,18 @@ export function valueSchema(field: FieldSpec): JsonSchema {
 export function describedSchema(field: FieldSpec): JsonSchema {
   const described = field.type.rules(field.options).map((rule) => rule.described)
   const { documentedRules } = field.type
-  return portable(Object.assign(valueSchema(field), ...described, documented(field), documentedRules?.(field.options)))
+  const schema = Object.assign(
+    valueSchema(field),
+    ...described,
+    documented(field),
+    documentedRules?.(field.options),
+  ) as JsonSchema
+  return portable(isEmptyRefused(field) ? { minLength: 1, ...schema } : schema)
+}
+
+/** Whether a field takes no empty text because it is a part of a path. */
+export function isEmptyRefused(field: FieldSpec): boolean {
+  return field.primaryKey && !field.target && isEscaped(field)
 }
 
 /** The schema of the type, without the field's rules. */

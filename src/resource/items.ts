@@ -26,17 +26,23 @@ export function parseCreations(resource: Resource, items: readonly JsonBody[]): 
  * @throws Problem `validation` with every error
  */
 export function parseChanges(resource: Resource, items: readonly JsonBody[]): readonly Change[] {
-  const { name, label } = resource.spec.model.primaryKey
+  const { key } = resource
   const errors: FieldError[] = []
   const places = new Map<string, number>()
   const changes = items.flatMap((item, place) => {
     const ids = attempt(errors, place, () => resource.parseKey(item))
     const rows = attempt(errors, place, () => resource.parseBody(item, 'update'))
     return ids.flatMap((id) => {
-      const first = places.get(String(id))
+      const text = key.text(id)
+      const first = places.get(text)
       if (first !== undefined)
-        errors.push({ field: `${place}.${name}`, message: `${label} is the same as in item ${first}` })
-      places.set(String(id), place)
+        errors.push(
+          ...key.fields.map(({ name, label }) => ({
+            field: `${place}.${name}`,
+            message: `${label} is the same as in item ${first}`,
+          })),
+        )
+      places.set(text, place)
       return rows.map((row) => ({ id, row }))
     })
   })

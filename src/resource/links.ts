@@ -1,10 +1,13 @@
-import type { ResourceSpec } from '../config/spec.js'
+import type { ModelSpec, ResourceSpec } from '../config/spec.js'
 import type { LinkReader } from '../features/feature.js'
+import { parseSegment } from './record-key.js'
 
 /** What a resource needs from the route table. */
 export interface Links {
-  /** The text before and after the id in the path of a route; undefined if the name is unknown. */
-  template(routeName: string): readonly [prefix: string, suffix: string] | undefined
+  /** The texts around the parameters in the path of a route, one more than there are parameters; undefined if the name is unknown. */
+  template(routeName: string): readonly string[] | undefined
+  /** For each parameter of a route, the words that other paths have at its place. */
+  words(routeName: string): readonly (readonly string[])[]
   /** The route of a path, and its parameters as they appear in the path. */
   resolve(path: string): { readonly name: string; readonly params: Readonly<Record<string, string>> } | undefined
 }
@@ -14,6 +17,11 @@ export function detailName(resource: string): string {
   return `${resource}-detail`
 }
 
+/** The end of the path of a record, with a parameter for each part of its key. */
+export function recordPath({ key }: Pick<ModelSpec, 'key'>): string {
+  return key.map(({ name }) => `{${name}}/`).join('')
+}
+
 /** Accepts relations in the form in which they are shown, so that clients can send back what they read. */
 export function acceptsLink(spec: ResourceSpec, links: Links): LinkReader {
   return (field, value) => {
@@ -21,8 +29,8 @@ export function acceptsLink(spec: ResourceSpec, links: Links): LinkReader {
     if (routeName === undefined || typeof value !== 'string' || !value.includes('/')) return undefined
     const target = links.resolve(value)
     if (target?.name !== routeName) return undefined
-    const [text = ''] = Object.values(target.params)
-    return field.type.parse(text, field.options)
+    const [segment = ''] = Object.values(target.params)
+    return parseSegment(field, segment)
   }
 }
 
@@ -31,6 +39,7 @@ export function linksAt(routes: Links, publicUrl: string | undefined): Links {
   if (publicUrl === undefined) return routes
   return {
     template: (name) => routes.template(name),
+    words: (name) => routes.words(name),
     resolve: (link) => routes.resolve(link.startsWith(`${publicUrl}/`) ? link.slice(publicUrl.length) : link),
   }
 }

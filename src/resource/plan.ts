@@ -6,8 +6,8 @@ import type { PageEdges, PageStart } from '../pagination/paginator.js'
 export type { Condition } from '../features/filterable.js'
 export type { Selection } from '../features/selection.js'
 
-/** A primary key as handlers see it. */
-export type Id = bigint | number | string
+/** The value of a primary key as handlers see it: that of its field, or an object with the values of all of its fields. */
+export type Id = bigint | number | string | Readonly<Record<string, unknown>>
 
 /** A stored record as handlers see it, by field name. */
 export type Row = Readonly<Record<string, unknown>>

@@ -77,7 +77,7 @@ function tooMany(most: number): Problem {
 /** Quotes a client's name for an error message: shortened, with unusual characters replaced and spaces visible. */
 export function quote(name: string): string {
   const shown = name.length > MAX_SHOWN_LENGTH ? `${name.slice(0, MAX_SHOWN_LENGTH)}…` : name
-  return `\`${shown.replaceAll(' ', '␣').replaceAll(/[^\p{L}\p{N}_.,$%[\]…␣-]/gu, '\uFFFD')}\``
+  return `\`${shown.replaceAll(' ', '␣').replaceAll(/[^\p{L}\p{N}_.,$%/[\]…␣-]/gu, '\uFFFD')}\``
 }
 
 function decode(text: string): string {

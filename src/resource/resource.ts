@@ -1,4 +1,5 @@
 import { type FieldSpec, isShown, type ResourceSpec } from '../config/spec.js'
+import type { LinkReader } from '../features/feature.js'
 import { unsettableMembers } from '../features/index.js'
 import { membersOf } from '../features/selection.js'
 import type { JsonBody } from '../json-body.js'
@@ -10,6 +11,7 @@ import { compileDialectList } from './dialect-list.js'
 import { compileList, type ListRequest } from './list.js'
 import type { Id, Selection } from './plan.js'
 import { type ListParameters, spellQuery } from './query.js'
+import { type RecordKey, recordKey } from './record-key.js'
 import { compileRecordQuery } from './record-query.js'
 import type { BodiesOf, ChangeOf, IdOf, ListParametersOf } from './typed.js'
 import type { CompileSchema } from './validator.js'
@@ -26,7 +28,9 @@ export interface Resource<Name extends string = string> {
   readonly bodyLimit: number
   /** The same for a body with the maximum number of records. */
   readonly bulkLimit: number
-  /** Returns undefined if the text is not in canonical form. */
+  /** The primary key, and each form of its values. */
+  readonly key: RecordKey
+  /** Parses the end of a record's path, such as `5`; returns undefined if it is not in canonical form. */
   parseId(text: string): IdOf<Name> | undefined
   /**
    * Parses a query string, or parameters as values.
@@ -61,7 +65,8 @@ export interface Resource<Name extends string = string> {
 
 /** `links` may still be empty: it is used only while serving. */
 export function compileResource(spec: ResourceSpec, links: Links, compile: CompileSchema): Resource {
-  const { primaryKey, fields } = spec.model
+  const { fields } = spec.model
+  const key = recordKey(spec.model)
   let readValues: ReadValues | undefined
   const shown = fields.filter(isShown)
   const readSelection = compileRecordQuery(spec)
@@ -78,20 +83,21 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     members: membersOf(spec),
     bodyLimit: bodyLimit(fields, spec.maxBody),
     bulkLimit: bodyLimit(fields, spec.maxBody, spec.bulk.max),
-    parseId: (text: string) => primaryKey.type.parse(text, primaryKey.options) as Id | undefined,
+    key,
+    parseId: key.parse,
     parseList: (asked: string | ListParameters) => readList(typeof asked === 'string' ? asked : spellQuery(asked)),
     parseSelection: readSelection ?? (() => undefined),
     storedPart: compileStored(spec.computed),
     selectable: readSelection !== undefined,
     parseBody: compileBody({ model: spec.model, ignored }, readLink, compile),
-    parseKey: compileKey(primaryKey, compile),
+    parseKey: compileKey(key, readLink, compile),
     checkValues: (values: object) => (readValues ??= valueReader())(values),
   })
 }
 
-/** Compiles the parser of a record's primary key, which other parsers of bodies ignore because the server sets it. */
-function compileKey(primaryKey: FieldSpec, compile: CompileSchema): (body: JsonBody) => Id {
-  const key = { ...primaryKey, readOnly: false, private: false, default: undefined }
-  const read = compileBody({ model: { fields: [key] } }, () => undefined, compile)
-  return (body) => read(body, 'create', body.keys)[key.name] as Id
+/** Compiles the parser of a record's primary key, which other parsers of bodies ignore if the server sets it. */
+function compileKey(key: RecordKey, readLink: LinkReader, compile: CompileSchema): (body: JsonBody) => Id {
+  const fields = key.fields.map((field) => ({ ...field, readOnly: false, private: false, default: undefined }))
+  const read = compileBody({ model: { fields } }, readLink, compile)
+  return (body) => key.of(read(body, 'create', body.keys))
 }

@@ -41,8 +41,8 @@ export function compileValues(fields: readonly FieldSpec[], what: string, compil
 export const serverSet = ({ fields }: Pick<ModelSpec, 'fields'>): ReadonlyMap<string, string> =>
   new Map(
     fields
-      .filter(({ primaryKey, auto }) => primaryKey || auto !== undefined)
-      .map(({ name, primaryKey, auto }) => [name, primaryKey ? 'it is the primary key' : `it has \`auto: ${auto}\``]),
+      .filter(({ assigned, auto }) => assigned || auto !== undefined)
+      .map(({ name, assigned, auto }) => [name, assigned ? 'it is the primary key' : `it has \`auto: ${auto}\``]),
   )
 
 /** Compiles the validation of fields that code may set: all but those that the server sets, and none is required. It throws like `compileValues`. */

@@ -1,7 +1,13 @@
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { relationsOf } from '../db/queries/relations.js'
 import { toPascal } from '../resource/names.js'
-import { type Member, spellComment, spellGiven, spellObject, spellRules, spellValue } from './spelling.js'
+import { type Member, spellComment, spellGiven, spellNames, spellObject, spellRules, spellValue } from './spelling.js'
+
+/** All values of a new record, each optional, but those that identify it. */
+function spellChange(insert: string, settable: readonly FieldSpec[]): string {
+  const key = settable.filter((field) => field.primaryKey).map(({ name }) => name)
+  return key.length === 0 ? `Partial<${insert}>` : `Partial<Omit<${insert}, ${spellNames(key)}>>`
+}
 
 /** The names of a model's types. */
 export interface ModelNames {
@@ -31,7 +37,7 @@ export function nameModel({ name }: ModelSpec, unique: (wanted: string) => strin
 
 /** The records of a model, and everything that is made of their fields. */
 export function modelTypes({ name, fields }: ModelSpec, names: ModelNames): readonly string[] {
-  const settable = fields.filter((field) => !(field.primaryKey && field.readOnly))
+  const settable = fields.filter((field) => !field.assigned)
   const writable = fields.filter((field) => !field.readOnly && !field.private)
   const record = fields.map((field) => ({ ...member(field), about: spellRules(field) }))
   const insert = settable.map((field) => ({ ...member(field), type: spellGiven(field), optional: isOptional(field) }))
@@ -39,9 +45,13 @@ export function modelTypes({ name, fields }: ModelSpec, names: ModelNames): read
   return [
     declare(`A record of \`${name}\`, as handlers see it.`, names.record, spellObject(record)),
     declare(`What \`store.create\` takes: a new record of \`${name}\`.`, names.insert, spellObject(insert)),
-    declare('What `store.update` takes, and hooks return.', names.change, `Partial<${names.insert}>`),
+    declare('What `store.update` takes, and hooks return.', names.change, spellChange(names.insert, settable)),
     declare('The body of POST, as `parseBody` reads it.', names.create, spellObject(create)),
-    declare('The body of PUT.', names.update, spellObject(writable.map(member))),
+    declare(
+      'The body of PUT.',
+      names.update,
+      spellObject(writable.map((field) => ({ ...member(field), optional: field.primaryKey }))),
+    ),
     declare('The body of PATCH.', names.patch, `Partial<${names.update}>`),
   ]
 }

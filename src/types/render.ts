@@ -1,4 +1,4 @@
-import type { AppSpec, ComputedSpec, ResourceSpec } from '../config/spec.js'
+import type { AppSpec, ComputedSpec, ModelSpec, ResourceSpec } from '../config/spec.js'
 import type { RouteTable } from '../http/route-table.js'
 import { toPascal, uniqueNames } from '../resource/names.js'
 import type { Resource } from '../resource/resource.js'
@@ -59,12 +59,24 @@ function partsOf(
   filter: string | undefined,
 ): readonly Member[] {
   return [
-    { name: 'id', type: spellValue(model.primaryKey) },
+    { name: 'id', type: spellId(model) },
     ...typesOf(names),
     { name: 'serverSet', type: spellNames([...serverSet(model).keys()]) },
     { name: 'computed', type: spellComputed(computed, String(names?.record)) },
     ...(filter === undefined ? [] : [{ name: 'filter', type: filter }]),
   ]
+}
+
+/** The value of the key's field, or an object with those of all of its fields. */
+function spellId({ key }: ModelSpec): string {
+  const [field] = key
+  if (field && key.length === 1) return spellValue(field)
+  return field
+    ? spellObject(
+        key.map((part) => ({ name: part.name, type: spellValue(part) })),
+        8,
+      )
+    : 'never'
 }
 
 /** The types of the records of a resource. Rows belong to models. */

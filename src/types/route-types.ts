@@ -17,8 +17,8 @@ export function routeTypes(routes: RouteTable): readonly Member[] {
 }
 
 function parameterType(route: Route | undefined, parameter: string): string {
-  const key = (route?.generated ?? route?.action)?.resource.spec.model.primaryKey
-  if (key?.name !== parameter) return 'bigint | number | string'
+  const key = (route?.generated ?? route?.action)?.resource.spec.model.key.find(({ name }) => name === parameter)
+  if (!key) return 'bigint | number | string'
   const type = spellValue(key)
   return type === 'string' ? type : `${type} | string`
 }

@@ -508,7 +508,7 @@ resources:
       column: 'author_id',
       target: { model: 'author', table: 'author', column: 'id', onDelete: 'set_null' },
     })
-    expect(book?.primaryKey).toBe(fieldOf('key'))
+    expect(book?.key).toEqual([fieldOf('key')])
     expect(book?.indexes).toEqual([{ columns: ['author_id', 'state'], unique: true }])
     expect(books?.model).toBe(book)
     expect(books?.filters).toEqual([{ field: fieldOf('author'), lookups: [exact] }])

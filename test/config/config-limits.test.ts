@@ -278,7 +278,7 @@ describe('a model', () => {
       '  a:\n    fields:\n      b: { type: bigint, primary_key: true }\n      c: { type: bigint, primary_key: true }\n',
       ['6:26 SC302'],
     ],
-    ['with text as a primary key', '  a: { fields: { b: { type: string, primary_key: true } } }\n', ['3:37 SC303']],
+    ['with JSON as a primary key', '  a: { fields: { b: { type: json, primary_key: true } } }\n', ['3:35 SC303']],
     [
       'with a nullable primary key',
       '  a: { fields: { b: { type: bigint, primary_key: true, nullable: true } } }\n',

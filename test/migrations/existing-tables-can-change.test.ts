@@ -37,9 +37,9 @@ async function takeOver(...texts: readonly string[]): Promise<string> {
 
 const keyOnly = (model: ModelSpec): ModelSpec => ({
   ...model,
-  fields: [model.primaryKey],
+  fields: model.key,
   indexes: [],
-  dropped: model.fields.filter((field) => field !== model.primaryKey).map(({ name }) => name),
+  dropped: model.fields.filter((field) => !model.key.includes(field)).map(({ name }) => name),
 })
 
 const MODEL = /^ {2}(\w+):\n(?: {4}table: (\w+)\n)?/gm

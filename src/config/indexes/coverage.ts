@@ -42,10 +42,10 @@ export function serves({ columns, unique }: TableIndex, { equal, order }: IndexN
 }
 
 /** Every index that the model's table has: of its keys, its relations, and those that it declares. */
-export function indexesOf({ primaryKey, fields, indexes }: ModelSpec): readonly TableIndex[] {
+export function indexesOf({ key, fields, indexes }: ModelSpec): readonly TableIndex[] {
   const single = (field: FieldSpec, unique: boolean) => ({ columns: [field.column], unique })
   return [
-    single(primaryKey, true),
+    ...(key.length > 0 ? [{ columns: key.map(({ column }) => column), unique: true }] : []),
     ...fields.filter((field) => field.unique || field.target).map((field) => single(field, field.unique)),
     ...indexes,
   ]
@@ -59,10 +59,15 @@ export function orderBy(field: FieldSpec, descending: boolean, place: NullsPlace
     : { field, descending, nulls: place }
 }
 
-/** An order with the primary key at its end, in the direction of the field before it, so that pages never overlap. */
-export function totalOrder({ primaryKey }: ModelSpec, order: readonly OrderSpec[]): readonly OrderSpec[] {
-  if (order.some(({ field }) => field === primaryKey)) return order
-  return [...order, { field: primaryKey, descending: order.at(-1)?.descending ?? false }]
+/**
+ * An order with the primary key at its end, in the direction of the field before it, so that pages never overlap. Records without a key are ordered
+ * by all their fields that have an order: those that agree in all of them are as good as one another.
+ */
+export function totalOrder({ key, fields }: ModelSpec, order: readonly OrderSpec[]): readonly OrderSpec[] {
+  const named = new Set(order.map(({ field }) => field))
+  const rest = key.length > 0 ? key : fields.filter(({ type }) => type.orderable)
+  const descending = order.at(-1)?.descending ?? false
+  return [...order, ...rest.filter((field) => !named.has(field)).map((field) => ({ field, descending }))]
 }
 
 /** The part of an order that runs in one direction, with nulls where an index has them: an index that is declared here serves no more of it. */

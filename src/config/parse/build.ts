@@ -3,7 +3,7 @@ import type { FeatureSpecs } from '../../features/index.js'
 import { dialectOf } from '../../dialects/index.js'
 import { ANSWERS } from './answers-model.js'
 import { CORS_DEFAULTS } from '../schema/cors.js'
-import { columnOf, type Drafts, type FieldDraft, isRelation, type ModelDraft, optionsOf } from './drafts.js'
+import { columnOf, type Drafts, type FieldDraft, isAssigned, isRelation, type ModelDraft, optionsOf } from './drafts.js'
 import { type ApiPlace, buildMount } from './build-mounts.js'
 import type { FeatureBuilds } from './check-resources.js'
 import { operationsOf } from './operations.js'
@@ -103,7 +103,7 @@ interface ModelContext {
 }
 
 const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): ModelSpec => {
-  const fields = [...draft.fields.values()].map((field) => buildField(need(field), context))
+  const fields = [...draft.fields.values()].map((field) => buildField(need(field), draft.key, context))
   const column = new Map(fields.map((field) => [field.name, field.column]))
   return {
     name: draft.name,
@@ -111,7 +111,7 @@ const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): 
     renamedFrom: yaml.renamed_from,
     dropped: [...(yaml.dropped ?? [])],
     fields,
-    primaryKey: need(fields.find((field) => field.primaryKey)),
+    key: draft.key.map(({ name }) => need(fields.find((field) => field.name === name))),
     indexes: (yaml.indexes ?? []).map((index) => buildIndex(index, column)),
     messages: { ...yaml.messages },
   }
@@ -122,9 +122,10 @@ const buildIndex = (index: IndexYaml, column: ReadonlyMap<string, string>): Inde
   return { columns: fields.map((field) => need(column.get(field))), unique, message }
 }
 
-const buildField = (draft: FieldDraft, context: ModelContext): FieldSpec => {
+const buildField = (draft: FieldDraft, key: readonly FieldDraft[], context: ModelContext): FieldSpec => {
   const { name, type, yaml } = draft
-  const { primary_key = false, nullable = false, unique = false, read_only = false, write_only = false } = yaml
+  const { nullable = false, unique = false, read_only = false, write_only = false } = yaml
+  const assigned = isAssigned(draft, key)
   return {
     name,
     column: columnOf(draft),
@@ -132,12 +133,13 @@ const buildField = (draft: FieldDraft, context: ModelContext): FieldSpec => {
     label: yaml.label ?? labelOf(name),
     type,
     options: need(optionsOf(draft, context.drafts)),
-    primaryKey: primary_key,
+    primaryKey: key.includes(draft),
+    assigned,
     nullable,
     unique,
     default: defaultOf(yaml),
     auto: yaml.auto,
-    readOnly: read_only || primary_key || yaml.auto !== undefined || (type.readOnly ?? false),
+    readOnly: read_only || assigned || yaml.auto !== undefined || (type.readOnly ?? false),
     writeOnly: write_only,
     private: yaml.private ?? false,
     message: yaml.message,
@@ -154,7 +156,7 @@ const defaultOf = ({ default: given }: FieldYaml): DefaultSpec | undefined => {
 const targetOf = ({ model = '', on_delete }: FieldYaml, { drafts, tables }: ModelContext): RelationSpec => ({
   model,
   table: need(tables.get(model)),
-  column: columnOf(need(drafts.get(model)?.key)),
+  column: columnOf(need(drafts.get(model)?.key[0])),
   onDelete: on_delete ?? DEFAULTS.on_delete,
 })
 

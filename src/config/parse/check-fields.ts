@@ -26,10 +26,23 @@ export const createJudge = (): Judge => {
   }
 }
 
+/** What a field is in the primary key of its model. */
+export interface KeyRole {
+  readonly isKey: boolean
+  /** Whether the key has no other field. */
+  readonly isWhole: boolean
+}
+
+interface FieldContext {
+  readonly drafts: Drafts
+  readonly report: Report
+  readonly judge: Judge
+}
+
 /** Reports what is wrong with one field by itself, and with what it points to. */
-export const checkField = (field: FieldDraft, drafts: Drafts, report: Report, judge: Judge): void => {
+export const checkField = (field: FieldDraft, role: KeyRole, { drafts, report, judge }: FieldContext): void => {
   checkPairs(field, report)
-  checkKey(field, report)
+  checkKey(field, role, report)
   checkAuto(field, report)
   checkReadOnlyType(field, report)
   if (isRelation(field)) checkRelation(field, drafts, report)
@@ -40,7 +53,7 @@ export const checkField = (field: FieldDraft, drafts: Drafts, report: Report, ju
     report.add({ code: 'SC304', path: [...field.path, laterOf(field, option, report)], message })
   }
   if (conflicts.length === 0 && !field.type.readOnly && field.yaml.default !== undefined)
-    checkDefault(field, options, report, judge)
+    checkDefault(field, options, { report, judge })
 }
 
 const CONTRADICTIONS = [
@@ -82,22 +95,42 @@ const laterOf = (field: FieldDraft, option: string, report: Report): string => {
   return has ? later(field, option, other, report) : option
 }
 
-/** What a key that the server assigns cannot also be. */
-const NOT_FOR_KEYS = ['nullable', 'default', 'auto', 'write_only', 'private'] as const
+/** What no field of a key can be, and what it cannot be if the server assigns it. */
+const NOT_FOR_KEYS = ['nullable', 'write_only', 'private'] as const
+const NOT_IF_ASSIGNED = ['default', 'auto'] as const
 
-const checkKey = (field: FieldDraft, report: Report): void => {
-  if (field.yaml.primary_key !== true) return
-  if (!field.type.key) {
-    const message = `a field of the type \`${field.type.name}\` cannot be a primary key`
-    report.add({ code: 'SC303', path: [...field.path, 'primary_key'], part: 'key', message, help: [KEY_TYPES] })
+const checkKey = (field: FieldDraft, { isKey, isWhole }: KeyRole, report: Report): void => {
+  const { type, yaml, path, name } = field
+  const at = (key: string) => ({ code: 'SC303', path: [...path, key], part: 'key' }) as const
+  if (!isKey) {
+    if (yaml.key === undefined) return
+    const help = ['add `primary_key: true`, or remove it']
+    report.add({ ...at('key'), code: 'SC319', message: `\`key\` has no effect: ${show(name)} is no primary key`, help })
+    return
   }
-  for (const key of NOT_FOR_KEYS.filter((each) => isSet(field.yaml, each))) {
-    const message = `a primary key cannot have \`${key}\`: the server assigns its values`
-    report.add({ code: 'SC303', path: [...field.path, key], part: 'key', message })
+  if (!type.key || type.readOnly) {
+    const place = yaml.primary_key === true ? at('primary_key') : ({ code: 'SC303', path, part: 'key' } as const)
+    const message = `a field of the type \`${type.name}\` cannot be a primary key`
+    report.add({ ...place, message, help: [KEY_TYPES] })
+    return
+  }
+  const { key: by = isWhole ? (type.assigned?.key ?? 'client') : 'client' } = yaml
+  if (by !== 'client' && by !== type.assigned?.key) {
+    const [known] = FIELD_TYPES.filter(({ assigned }) => assigned?.key === by).map((each) => each.name)
+    const message = `\`key: ${by}\` is for fields of the type \`${known}\`, and ${show(name)} is of the type \`${type.name}\``
+    const help = [`\`key: client\` lets clients give the key`]
+    report.add({ code: 'SC303', path: [...path, 'key'], message, help })
+  }
+  for (const key of NOT_FOR_KEYS.filter((each) => isSet(yaml, each))) {
+    report.add({ ...at(key), message: `a primary key cannot have \`${key}\`` })
+  }
+  for (const key of by === 'client' ? [] : NOT_IF_ASSIGNED.filter((each) => isSet(yaml, each))) {
+    const help = ['`key: client` lets clients give the key']
+    report.add({ ...at(key), message: `a primary key cannot have \`${key}\`: the server assigns its values`, help })
   }
 }
 
-const KEY_TYPES = `the types for primary keys: ${FIELD_TYPES.filter(({ key }) => key)
+const KEY_TYPES = `the types for primary keys: ${FIELD_TYPES.filter(({ key, readOnly }) => key && !readOnly)
   .map(({ name }) => `\`${name}\``)
   .join(', ')}`
 
@@ -128,16 +161,22 @@ const checkRelation = (field: FieldDraft, drafts: Drafts, report: Report): void 
     const help = suggest(model, [...drafts.keys()], 'model')
     report.add({ code: 'SC306', path: [...field.path, 'model'], message: `no model is named ${show(model)}`, help })
   }
+  const target = drafts.get(model)
+  if (target !== undefined && (target.isKeyless || target.key.length > 1)) {
+    const reason = target.key.length > 1 ? 'its primary key has several fields' : 'its records have no primary key'
+    const message = `${show(field.name)} cannot refer to ${show(model)}: ${reason}`
+    const help = ['declare its column as a field of its own type']
+    report.add({ code: 'SC311', path: [...field.path, 'model'], message, help })
+  }
   if (on_delete === 'set_null' && !nullable && !report.isDoubtful(field.path)) {
     const message = `${show(field.name)} cannot be set to null: it is not nullable`
     report.add({ code: 'SC304', path: [...field.path, 'on_delete'], message, help: ['add `nullable: true`'] })
   }
 }
 
-const checkDefault = (field: FieldDraft, options: object, report: Report, judge: Judge): void => {
-  const { default: given = null, nullable = false, primary_key = false } = field.yaml
+const checkDefault = (field: FieldDraft, options: object, { report, judge }: Omit<FieldContext, 'drafts'>): void => {
+  const { default: given = null, nullable = false } = field.yaml
   const path = [...field.path, 'default']
-  if (primary_key) return
   if (typeof given === 'object' && given !== null && 'function' in given) {
     const call = given.function as keyof typeof DEFAULT_FUNCTIONS
     if (fits(call, field.type)) return

@@ -3,7 +3,7 @@ import { ANSWERS } from './answers-model.js'
 import { checkField, createJudge } from './check-fields.js'
 import { checkFormerFields, checkFormerTables } from './check-former.js'
 import { checkFieldName } from './field-names.js'
-import { columnOf, type Drafts, type ModelDraft } from './drafts.js'
+import { columnOf, type Drafts, keyNames, type ModelDraft } from './drafts.js'
 import { findValue } from '../yaml/located.js'
 import type { Report } from './report.js'
 import { show } from '../words.js'
@@ -24,8 +24,11 @@ export const checkModels = (root: Json, drafts: Drafts, report: Report): void =>
   const judge = createJudge()
   for (const model of drafts.values()) {
     if (model === undefined) continue
-    for (const field of model.fields.values()) if (field !== undefined) checkField(field, drafts, report, judge)
-    checkPrimaryKey(model, report)
+    const keys = keyNames(root, model)
+    for (const field of model.fields.values())
+      if (field !== undefined)
+        checkField(field, { isKey: keys.has(field.name), isWhole: keys.size === 1 }, { drafts, report, judge })
+    checkPrimaryKey(root, model, report)
     checkColumns(model, report)
     checkFormerFields(root, model, report)
     checkIndexes(root, model, report)
@@ -59,13 +62,27 @@ const checkTables = (root: Json, drafts: Drafts, report: Report): ReadonlyMap<st
   return owners
 }
 
-const checkPrimaryKey = (model: ModelDraft, report: Report): void => {
-  const fields = [...model.fields.values()]
-  const [first, ...more] = fields.filter((field) => field?.yaml.primary_key === true)
+const checkPrimaryKey = (root: Json, model: ModelDraft, report: Report): void => {
+  const marked = [...model.fields.values()].filter((field) => field?.yaml.primary_key === true)
+  const named = findValue(root, [...model.path, 'primary_key'])
+  if (named !== undefined) {
+    checkNamedKey(model, named, report)
+    for (const field of marked) {
+      if (field === undefined) continue
+      const message = `the model ${show(model.name)} says in \`primary_key\` what its primary key is`
+      const help = ['remove one of the two']
+      report.add({ code: 'SC302', path: [...field.path, 'primary_key'], part: 'key', message, help })
+    }
+    return
+  }
+  const [first, ...more] = marked
   for (const field of more) {
     if (field === undefined || first === undefined) continue
     const message = `the model ${show(model.name)} has a primary key already: ${show(first.name)}`
-    const help = ['for a unique combination there is an index with `unique: true`']
+    const help = [
+      `a key of several fields is named by the model: \`primary_key: [${first.name}, ${field.name}]\``,
+      'for a unique combination there is an index with `unique: true`',
+    ]
     report.add({ code: 'SC302', path: [...field.path, 'primary_key'], part: 'key', message, help })
   }
   const path = [...model.path, 'fields']
@@ -76,8 +93,25 @@ const checkPrimaryKey = (model: ModelDraft, report: Report): void => {
     path: model.path,
     part: 'key',
     message,
-    help: ['add a field such as `id: { type: bigint, primary_key: true }`'],
+    help: [
+      'add a field such as `id: { type: bigint, primary_key: true }`, or name the fields of the key: `primary_key: [order, product]`',
+      'records without a key can only be listed: say so by `primary_key: none`',
+    ],
   })
+}
+
+/** Reports names of a key that are unknown or stand there twice. */
+const checkNamedKey = (model: ModelDraft, named: Json, report: Report): void => {
+  const path = [...model.path, 'primary_key']
+  if (report.isSpoiled(path)) return
+  const seen = new Set<string>()
+  for (const [place, item] of itemsOf(named).entries()) {
+    const name = String(item)
+    const at = { path: [...path, place] }
+    if (!checkFieldName(model, name, at, report)) continue
+    if (seen.has(name)) report.add({ ...at, code: 'SC316', message: `${show(name)} stands twice in the primary key` })
+    seen.add(name)
+  }
 }
 
 const SYSTEM_COLUMNS = new Set(['ctid', 'tableoid', 'xmin', 'xmax', 'cmin', 'cmax'])

@@ -3,6 +3,7 @@ import { FEATURES } from '../../features/index.js'
 import type { Json } from '../../json.js'
 import { findValue } from '../yaml/located.js'
 import { mountName } from './mount-name.js'
+import { keyNames } from './drafts.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
 import { API_DEFAULTS } from '../schema/defaults.js'
@@ -27,11 +28,31 @@ export const checkMounts = (root: Json, report: Report): void => {
 }
 
 /** Reports what a resource says of its lists and its dialect says otherwise. */
-export const checkDialect = ({ path, given, dialect }: ResourceDraft, report: Report): void => {
+export const checkDialect = (root: Json, resource: ResourceDraft, report: Report): void => {
+  const { path, given, dialect } = resource
+  checkLoneKey(root, resource, report)
   if (dialect === PLAIN) return
   for (const key of FEATURES.flatMap(({ keys, plainOnly }) => (plainOnly ? Object.keys(keys) : []))) {
     if ((given(key) ?? false) === false) continue
     const message = `\`${key}\` has no effect: the dialect is ${show(dialect)}`
     report.add({ code: 'SC319', path: [...path, key], part: 'key', message, help: ['remove it'] })
+  }
+}
+
+/** Reports a dialect, whose clients know a record by one value, for records that have no key of one field. */
+const checkLoneKey = (root: Json, { name, path, model, has, yaml }: ResourceDraft, report: Report): void => {
+  if (model === undefined || keyNames(root, model).size === 1) return
+  const mounts = itemsOf(findValue(root, ['mounts'])).map(
+    (mount, index) => [findValue(mount, ['dialect']), index] as const,
+  )
+  const places = [
+    ...(has('dialect') ? [{ dialect: yaml.dialect, at: [...path, 'dialect'] }] : []),
+    { dialect: findValue(root, ['api', 'dialect']), at: ['api', 'dialect'] },
+    ...mounts.map(([dialect, index]) => ({ dialect, at: ['mounts', index, 'dialect'] })),
+  ]
+  for (const { dialect, at } of places) {
+    if (typeof dialect !== 'string' || dialect === PLAIN || report.isSpoiled(at)) continue
+    const message = `the dialect ${show(dialect)} needs a primary key of one field, and the records of ${show(name)} have none`
+    report.add({ code: 'SC320', path: at, message, help: [`${show(name)} can say \`dialect: plain\``] })
   }
 }

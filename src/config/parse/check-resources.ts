@@ -1,4 +1,6 @@
 import type { Json } from '../../json.js'
+import { OPERATIONS } from '../core-spec.js'
+import { findValue } from '../yaml/located.js'
 import type { Build, Scope } from '../../features/feature.js'
 import { FEATURES } from '../../features/index.js'
 import { checkLinks, checkUrl } from './check-links.js'
@@ -30,7 +32,8 @@ export const checkResources = (root: Json, models: Drafts, report: Report): Feat
   for (const resource of resources) {
     checkModelName(resource, models, report)
     checkOperations(resource, report)
-    checkDialect(resource, report)
+    checkDialect(root, resource, report)
+    checkKeyed(resource, report)
     builds.set(
       resource.name,
       FEATURES.map((feature) => feature.parse(resource, scope)),
@@ -40,6 +43,32 @@ export const checkResources = (root: Json, models: Drafts, report: Report): Feat
     checkLinks(resource, resource.model, scope)
   }
   return builds
+}
+
+/** Reports operations on single records where records have no key. */
+const checkKeyed = (resource: ResourceDraft, report: Report): void => {
+  const { name, model, path } = resource
+  if (model?.isKeyless !== true) return
+  const wrong = OPERATIONS.filter((operation) => operation !== 'list' && offers(resource, operation, report) === true)
+  if (wrong.length > 0) {
+    const place = resource.has('operations') ? { path: [...path, 'operations'] } : ({ path, part: 'key' } as const)
+    const message = `records of ${show(model.name)} have no primary key, so the resource ${show(name)} can only list them`
+    report.add({
+      ...place,
+      code: 'SC320',
+      message,
+      help: ['write `operations: [list]`, or name the fields of the key in the model'],
+    })
+  }
+  const style = findValue(resource.given('pagination') ?? null, ['style'])
+  if (style !== 'cursor') return
+  const message = 'pages by a cursor need a primary key: without one, two records may be in the same place'
+  report.add({
+    code: 'SC320',
+    path: [...path, 'pagination', 'style'],
+    message,
+    help: ['choose `page_number` or `limit_offset`'],
+  })
 }
 
 const checkPaths = (resources: readonly ResourceDraft[], report: Report): void => {

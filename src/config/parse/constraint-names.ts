@@ -31,7 +31,7 @@ export function constraintFields(model: ModelSpec): ReadonlyMap<string, Constrai
   const unique = (columns: readonly string[], message?: string) =>
     [uniqueName(table, columns), { fields: namesOf(columns), kind: 'unique', message }] as const
   return new Map<string, ConstrainedFields>([
-    [primaryKeyName(table), { fields: [model.primaryKey.name], kind: 'unique' }],
+    [primaryKeyName(table), { fields: model.key.map(({ name }) => name), kind: 'unique' }],
     ...model.indexes.filter((index) => index.unique).map((index) => unique(index.columns, index.message)),
     ...fields.filter((field) => field.unique).map((field) => unique([field.column])),
     ...fields

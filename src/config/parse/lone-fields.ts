@@ -23,7 +23,7 @@ export const readFields = (declared: unknown, what: string): readonly FieldSpec[
     const mistakes = spec.map(({ message, help }) => [message, ...help].join('; '))
     throw new Error(`${what}: ${mistakes.join('. ')}`)
   }
-  const specs = spec.models.flatMap((model) => model.fields).filter((field) => !field.primaryKey)
+  const specs = spec.models.flatMap((model) => model.fields).filter((field) => field.name !== key)
   for (const field of specs) {
     const idle = OF_TABLES.find((flag) => field[flag])
     if (idle !== undefined || (field.default && 'call' in field.default)) {

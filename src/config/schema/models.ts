@@ -19,7 +19,15 @@ const functionKey = (): JsonSchema =>
   )
 
 const commonKeys = (): Readonly<Record<string, JsonSchema>> => ({
-  primary_key: flag('The field that identifies a record; exactly one per model. The server assigns its values.'),
+  primary_key: flag(
+    'Whether the field is the primary key, which identifies a record. A key of several fields is named by the model.',
+  ),
+  key: doc(
+    { enum: ['identity', 'uuid', 'client'] },
+    'Who gives the values of a primary key: a counter of the database (`identity`), a random UUID (`uuid`), or the client that creates the record ' +
+      '(`client`). By default `identity` for integers, `uuid` for UUIDs, and `client` for other types and for parts of a key.',
+    'key: client',
+  ),
   nullable: flag('Whether the field may be null.'),
   unique: flag('Whether each value may occur in one record only.'),
   default: doc(
@@ -105,6 +113,16 @@ export const modelSchema = (): JsonSchema =>
         listOf(DATABASE_NAME),
         'Former fields whose values may be deleted; needed only if another field is added at the same time.',
         'dropped: [shelf]',
+      ),
+      primary_key: doc(
+        {
+          type: ['array', 'string'],
+          if: { type: 'array' },
+          then: listOf({}, { maxItems: 32 }),
+          else: { const: 'none' },
+        },
+        'The fields of the primary key, if it has several; `none` if records have no key and can only be listed.',
+        'primary_key: [order, product]',
       ),
       fields: doc(
         named(fieldSchema(), { minProperties: 1, maxProperties: 500 }),

@@ -6,6 +6,7 @@ export interface FieldYaml {
   readonly type: string
   readonly column?: string
   readonly primary_key?: boolean
+  readonly key?: 'identity' | 'uuid' | 'client'
   readonly renamed_from?: string
   readonly nullable?: boolean
   readonly unique?: boolean
@@ -28,6 +29,7 @@ export interface ModelYaml {
   readonly table?: string
   readonly renamed_from?: string
   readonly dropped?: readonly string[]
+  readonly primary_key?: readonly string[] | 'none'
   readonly fields: Readonly<Record<string, FieldYaml>>
   readonly indexes?: readonly IndexYaml[]
   readonly messages?: Readonly<Record<string, string>>

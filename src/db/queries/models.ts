@@ -41,13 +41,13 @@ function defineModels(specs: readonly ModelSpec[]): ReadonlyMap<string, ModelCla
   return models
 
   function defineModel(spec: ModelSpec): ModelClass<Model> {
-    const { name, table, primaryKey, fields } = spec
+    const { name, table, key, fields } = spec
     const columns = fields.map(({ column }) => column)
     const jsons = fields.filter(isJson)
     const relations = relationsOf(spec)
     const defined = class extends objection.Model {
       static override tableName = table
-      static override idColumn = primaryKey.column
+      static override idColumn = key.map(({ column }) => column)
       // A transaction takes one statement at a time.
       static concurrency = 1
       // Called at first use, when all classes are there: models may refer to each other in circles.

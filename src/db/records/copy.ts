@@ -5,7 +5,7 @@ import type { Connection, Database } from '../database.js'
 import { deferForeignKeys } from './deferral.js'
 import { startSnapshot, type Reading, readTable } from '../statements/table-reader.js'
 import { digestRows, type RowDigests, SPELLING } from './row-digests.js'
-import { advanceCounter } from '../statements/upsert.js'
+import { advanceCounters } from '../statements/upsert.js'
 
 /** Why records cannot be copied to another database; nothing was copied. */
 export class CopyRefused extends Error {
@@ -206,7 +206,7 @@ async function copyCounters(from: Connection, to: Connection, { model, columns }
     const [[last = null, called = null] = []] = state.rows
     await to.query({ text: 'select setval($1::regclass, $2::bigint, $3::boolean)', values: [other, last, called] })
   }
-  await to.query(advanceCounter(model))
+  await advanceCounters(to, model)
 }
 
 const OTHERS = `

@@ -67,7 +67,7 @@ export function listsOn<Item, Items>({
   return {
     list,
     async *batches(size) {
-      const order: readonly OrderSpec[] = [{ field: model.primaryKey, descending: false }]
+      const order: readonly OrderSpec[] = model.key.map((field) => ({ field, descending: false }))
       const plan = { where: [], order, limit: size, keyset: true, total: 'none' } as const
       let page = await list({ ...plan, start: { offset: 0 } })
       while (page.last) {

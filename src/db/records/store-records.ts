@@ -1,9 +1,10 @@
 import { fail } from '../../fail.js'
 import type { ModelSpec } from '../../config/spec.js'
-import { type Cell, readCell } from '../../fields/cell.js'
+import type { Cell } from '../../fields/cell.js'
 import { Problem } from '../../problem.js'
 import { placed } from '../../resource/items.js'
-import type { Id, Scopes } from '../../resource/plan.js'
+import type { Scopes } from '../../resource/plan.js'
+import { recordKey } from '../../resource/record-key.js'
 import type { Result } from '../database.js'
 import { type Projection, projectionFor } from '../statements/projections.js'
 import { filledByScope } from '../statements/scope.js'
@@ -65,64 +66,65 @@ export function recordsOn<Item, Items>({
   statements,
   sender,
 }: Bound<Item, Items>): Omit<Store<Item, Items>, 'create' | 'createMany' | 'list' | 'batches'> {
-  const { primaryKey } = model
-  const writeId = (id: Id) => primaryKey.type.write(id, primaryKey.options)
+  const key = recordKey(model)
   const read = readStored(model, projection)
   const readOne = ({ rows: [cells] }: Result, as = projection): Item | undefined => cells && as.read(cells)
 
   /** Throws `precondition_failed` if the record exists: then the preconditions were not met. */
-  const refuseIfThere = async (key: string): Promise<void> => {
-    if ((await sender.read(follow(statements.retrieve(key)))).rows.length === 0) return
+  const refuseIfThere = async (id: readonly string[]): Promise<void> => {
+    if ((await sender.read(follow(statements.retrieve(id)))).rows.length === 0) return
     throw new Problem('precondition_failed', 'the record has changed since the version in If-Match')
   }
 
   return {
     async retrieve(id, selection) {
-      if (selection === undefined) return readOne(await sender.read(statements.retrieve(writeId(id))))
-      return readOne(await sender.read(statements.look(writeId(id), selection)), projectionFor(projection, selection))
+      if (selection === undefined) return readOne(await sender.read(statements.retrieve(key.write(id))))
+      return readOne(await sender.read(statements.look(key.write(id), selection)), projectionFor(projection, selection))
     },
 
-    lock: async (id) => readOne(await sender.change(statements.lock(writeId(id)))),
+    lock: async (id) => readOne(await sender.change(statements.lock(key.write(id)))),
 
-    retrieveMany: async (ids) => (await sender.read(statements.retrieveMany(ids.map(writeId)))).rows.map(read),
+    retrieveMany: async (ids) => (await sender.read(statements.retrieveMany(ids.map(key.write)))).rows.map(read),
 
     async lockMany(ids) {
-      const { rows } = await sender.change(statements.lockMany(ids.map(writeId)))
-      return rows.map(([id]) => readCell(primaryKey, id) as Id)
+      const { rows } = await sender.change(statements.lockMany(ids.map(key.write)))
+      return rows.map(key.read)
     },
 
-    destroyMany: async (ids) => (await sender.remove(statements.destroyMany(ids.map(writeId)))).count,
+    destroyMany: async (ids) => (await sender.remove(statements.destroyMany(ids.map(key.write)))).count,
 
-    async update(id, row, only) {
-      const key = writeId(id)
+    async update(id, given, only) {
+      const written = key.write(id)
+      const row = key.without(id, given)
       const found = await (Object.keys(row).length === 0
-        ? sender.read(statements.retrieve(key, only))
-        : sender.change(statements.update(key, row, only)))
+        ? sender.read(statements.retrieve(written, only))
+        : sender.change(statements.update(written, row, only)))
       const item = readOne(found)
-      if (item === undefined && only) await refuseIfThere(key)
+      if (item === undefined && only) await refuseIfThere(written)
       return item
     },
 
     async destroy(id, only) {
-      const key = writeId(id)
-      const { count } = await sender.remove(statements.destroy(key, only))
-      if (count === 0 && only) await refuseIfThere(key)
+      const written = key.write(id)
+      const { count } = await sender.remove(statements.destroy(written, only))
+      if (count === 0 && only) await refuseIfThere(written)
       return count > 0
     },
 
     async take(id, only) {
-      const key = writeId(id)
-      const item = readOne(await sender.remove(statements.take(key, only)))
-      if (item === undefined && only) await refuseIfThere(key)
+      const written = key.write(id)
+      const item = readOne(await sender.remove(statements.take(written, only)))
+      if (item === undefined && only) await refuseIfThere(written)
       return item
     },
   }
 }
 
-/** Reads a row whose first cell is the key. */
-function readStored<Item, Items>({ primaryKey }: ModelSpec, projection: Projection<Item, Items>) {
-  return ([id, ...cells]: readonly Cell[]): Stored<Item> => ({
-    id: readCell(primaryKey, id) as Id,
-    item: projection.read(cells),
+/** Reads a row that begins with the key. */
+function readStored<Item, Items>(model: ModelSpec, projection: Projection<Item, Items>) {
+  const key = recordKey(model)
+  return (cells: readonly Cell[]): Stored<Item> => ({
+    id: key.read(cells),
+    item: projection.read(cells.slice(key.fields.length)),
   })
 }

@@ -3,6 +3,7 @@ import { Problem } from '../../problem.js'
 import { adviseIndex, type IndexAdvice } from '../../resource/index-advice.js'
 import type { Links } from '../../resource/links.js'
 import type { Id, ListPlan, Selection } from '../../resource/plan.js'
+import { recordKey } from '../../resource/record-key.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Database, Statement } from '../database.js'
 import { documentProjection } from './projections.js'
@@ -79,6 +80,6 @@ function statementOf(resource: Resource, links: Links, read: Read): Statement {
   const { model } = resource.spec
   const statements = compileStatements(model, documentProjection(resource, links))()
   if ('plan' in read) return statements.list(read.plan)
-  const id = model.primaryKey.type.write(read.id, model.primaryKey.options)
+  const id = recordKey(model).write(read.id)
   return read.selection ? statements.look(id, read.selection) : statements.retrieve(id)
 }

@@ -61,7 +61,7 @@ export function compileListStatements(listed: Listed): (scopes: Scopes | undefin
 function renderList({ model, projection }: Listed, plan: ListPlan, scopes: Scopes | undefined): Rendered {
   const params = parameters()
   const table = identifier(model.table)
-  const key = identifier(model.primaryKey.column)
+  const key = model.key.map(({ column }) => identifier(column))
   const { page, select, fields } = listProjection(projection, plan, narrowing(scopes, params))
   const stored = columnsOf(model, new Set([...fields, ...plan.order.map(({ field }) => field)]))
   const backwards = 'before' in plan.start

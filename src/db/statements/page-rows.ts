@@ -120,7 +120,8 @@ interface Source {
   readonly from: string
   /** Its name. */
   readonly table: string
-  readonly key: string
+  /** The columns of the key; none if records have no key. */
+  readonly key: readonly string[]
   /** The columns that are used. */
   readonly columns: string
   /** The `where` clause for all of its rows. */
@@ -134,10 +135,12 @@ interface Source {
 /** The `from` item for the rows of a page and, if its size is limited, one more row. */
 export function pageRows(plan: ListPlan, source: Source, params: Parameters): string {
   // Distinct values have no key.
-  if (!isFar(plan) || plan.distinct) return cutRows(plan, source, params)
+  if (!isFar(plan) || plan.distinct || source.key.length === 0) return cutRows(plan, source, params)
   const { table, key, order } = source
   const columns = order.map(({ field }) => identifier(field.column)).join(', ')
-  return `${table} where ${key} in (select ${key} from ${cutRows(plan, { ...source, columns }, params)})`
+  const keys = key.join(', ')
+  const compared = key.length === 1 ? keys : `(${keys})`
+  return `${table} where ${compared} in (select ${keys} from ${cutRows(plan, { ...source, columns }, params)})`
 }
 
 function cutRows(plan: ListPlan, source: Source, params: Parameters): string {

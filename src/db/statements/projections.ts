@@ -3,9 +3,12 @@ import {
   EXPANDED,
   type ExpansionSpec,
   type FieldSpec,
+  isEscaped,
   type ModelSpec,
   type ResourceSpec,
 } from '../../config/spec.js'
+import { fail } from '../../fail.js'
+import { escapeWord } from '../../resource/path-segment.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
 import { type Cell, readCell } from '../../fields/cell.js'
 import { type Computations, NOTHING_COMPUTED } from '../../resource/computed.js'
@@ -55,12 +58,17 @@ export function listProjection<Item, Items>(
 /** The select expression of a column in its wire form. */
 export function wireColumn(field: FieldSpec): string {
   const column = identifier(field.column)
-  return field.type.select?.(column) ?? column
+  return field.type.select?.(column, field.options) ?? column
 }
 
 /** The column as text, as `readCell` and files of records expect it. */
 export function cellColumn(field: FieldSpec): string {
   return `(${wireColumn(field)})::text`
+}
+
+/** The columns of a model's key as `readCell` expects them. */
+export function keyTexts({ key }: Pick<ModelSpec, 'key'>): readonly string[] {
+  return key.map(cellColumn)
 }
 
 /** Projects records to rows for handlers: every stored field by name, including private ones. */
@@ -194,12 +202,12 @@ function documentMembers(
 ): readonly DocumentMember[] {
   const members = fields.map((field): DocumentMember => {
     const route = linked[field.name]
-    const expression = route === undefined ? wireColumn(field) : linkColumn(field, route, links)
+    const expression = route === undefined ? wireColumn(field) : linkColumn([field], route, links)
     return { name: field.name, fields: [field], expression }
   })
   if (!url) return members
-  const expression = linkColumn(model.primaryKey, detailName(resource), links)
-  return [{ name: 'url', fields: [model.primaryKey], expression }, ...members]
+  const expression = linkColumn(model.key, detailName(resource), links)
+  return [{ name: 'url', fields: model.key, expression }, ...members]
 }
 
 /** How related records appear; `depth` makes table aliases unique. */
@@ -224,7 +232,8 @@ function expandedMember(
       ...documentMembers(expansion, links),
       ...expandedMember(expansion.expand, alias, { links, narrow, depth: depth + 1 }),
     ]
-    const key = `${alias}.${identifier(model.primaryKey.column)} = ${owner}.${identifier(field.column)}`
+    const column = field.target?.column ?? fail(`the field ${field.name} refers to nothing`)
+    const key = `${alias}.${identifier(column)} = ${owner}.${identifier(field.column)}`
     const found = `${key}${narrow?.(model.table, alias) ?? ''}`
     const expression = `(select ${documentValue(members)} from ${identifier(model.table)} ${alias} where ${found})`
     return { name: field.name, fields: [field], expression }
@@ -232,10 +241,28 @@ function expandedMember(
   return [{ name: EXPANDED, fields: expansions.map(({ field }) => field), expression: documentValue(related) }]
 }
 
-/** The SQL of a hyperlink. Keys have types whose text needs no escaping in a path. */
-function linkColumn(field: FieldSpec, route: string, links: Links): string {
-  const template = links.template(route)
-  if (!template) throw new Error(`no route named ${route} takes one parameter`)
-  const [prefix, suffix] = template.map(literal)
-  return `${prefix} || ${identifier(field.column)} || ${suffix}`
+/** The SQL of a hyperlink to a record, from the columns of its key. */
+function linkColumn(key: readonly FieldSpec[], route: string, links: Links): string {
+  const [start = '', ...others] = links.template(route) ?? []
+  if (others.length !== key.length) throw new Error(`no route named ${route} takes ${key.length} parameters`)
+  const words = links.words(route)
+  const parts = key.flatMap((field, at) => [segmentColumn(field, words[at] ?? []), literal(others[at] ?? '')])
+  return [literal(start), ...parts].join(' || ')
+}
+
+/** The SQL of a key's value as one segment of a path, which has other meanings for these words. */
+function segmentColumn(field: FieldSpec, words: readonly string[]): string {
+  return isEscaped(field) ? escapedText(cellColumn(field), words) : identifier(field.column)
+}
+
+const PLAIN = "A-Za-z0-9_.!~*'()-"
+
+/** The SQL of `encodeSegment` and `escapeWord` for a text. */
+function escapedText(text: string, words: readonly string[]): string {
+  const hex = `regexp_replace(upper(encode(convert_to(c, 'UTF8'), 'hex')), '(..)', '%\\1', 'g')`
+  const escaped = `case when c ~ ${literal(`^[${PLAIN}]$`)} then c else ${hex} end`
+  const letters = `regexp_split_to_table(t, '') with ordinality as l(c, n)`
+  const spelled = words.map((word) => `when t = ${literal(word)} then ${literal(escapeWord(word))} `).join('')
+  return `(select case ${spelled}when t in ('.', '..') then replace(t, '.', '%2E')
+    when t ~ ${literal(`^[${PLAIN}]*$`)} then t else (select string_agg(${escaped}, '' order by n) from ${letters}) end from (select ${text} as t) s)`
 }

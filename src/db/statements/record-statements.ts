@@ -12,18 +12,18 @@ import { createTextCache, type PreparedStatements, type Rendered } from './prepa
 import { type Parameters, parameters } from './where.js'
 import type { WriteColumns } from './write-columns.js'
 
-/** The statements about one existing record. */
+/** The statements about one existing record; `id` has the written values of its key. */
 export interface RecordStatements {
   /** With preconditions, only if the record meets them. */
-  retrieve(id: string, only?: readonly Precondition[]): Statement
+  retrieve(id: readonly string[], only?: readonly Precondition[]): Statement
   /** Selects the fields that a client requests. */
-  look(id: string, selection: Selection): Statement
+  look(id: readonly string[], selection: Selection): Statement
   /** Like `retrieve`, and locks the record until the transaction ends. */
-  lock(id: string): Statement
-  update(id: string, row: Row, only?: readonly Precondition[]): Statement
-  destroy(id: string, only?: readonly Precondition[]): Statement
+  lock(id: readonly string[]): Statement
+  update(id: readonly string[], row: Row, only?: readonly Precondition[]): Statement
+  destroy(id: readonly string[], only?: readonly Precondition[]): Statement
   /** Deletes a record and returns it. */
-  take(id: string, only?: readonly Precondition[]): Statement
+  take(id: readonly string[], only?: readonly Precondition[]): Statement
 }
 
 interface Recorded {
@@ -53,27 +53,32 @@ function recordStatements(
   scopes: Scopes | undefined,
 ): RecordStatements {
   const table = identifier(model.table)
-  const key = identifier(model.primaryKey.column)
+  const matched = model.key.map(({ column }, at) => `${identifier(column)} = $${at + 1}`).join(' and ')
   const selected = projection.select.join(', ')
-  const plain = `select ${selected} from ${table} where ${key} = $1`
+  const plain = `select ${selected} from ${table} where ${matched}`
   const updating = (changes: string): string => `update ${table} set ${changes} returning ${selected}`
   const cachedUpdating = createTextCache(updating, MAX_UPDATES)
 
   /** Selects the record if it meets the preconditions and is in the scope. */
   const found = (only: readonly Precondition[], params: Parameters): string =>
-    `${key} = $1${meets(only, projection.tag, params)}${scopeClause(model.table, scopes, params)}`
-  const retrieval = (id: string, only: readonly Precondition[]): Rendered => {
-    const params = parameters(id)
+    `${matched}${meets(only, projection.tag, params)}${scopeClause(model.table, scopes, params)}`
+  const retrieval = (id: readonly string[], only: readonly Precondition[]): Rendered => {
+    const params = parameters(...id)
     const text = `select ${selected} from ${table} where ${found(only, params)}`
     return { text, values: params.values, kind: QUICK }
   }
-  const removal = (id: string, only: readonly Precondition[], returning: string): Rendered => {
-    const params = parameters(id)
+  const removal = (id: readonly string[], only: readonly Precondition[], returning: string): Rendered => {
+    const params = parameters(...id)
     const text = `delete from ${table} where ${found(only, params)}${returning}`
-    return { text, values: params.values, kind: WRITE, record: id }
+    return { text, values: params.values, kind: WRITE, record: id.join('/') }
   }
-  const change = (id: string, row: Row, only: readonly Precondition[], render: typeof updating): Rendered => {
-    const params = parameters(id)
+  const change = (
+    id: readonly string[],
+    row: Row,
+    only: readonly Precondition[],
+    render: typeof updating,
+  ): Rendered => {
+    const params = parameters(...id)
     const columns = writeColumns.columnsOf(row)
     const changes = columns.map(({ field, column }) => {
       const value = row[field.name]
@@ -84,26 +89,26 @@ function recordStatements(
     const fields = columns.map(({ field }) => field)
     const update = render(`${set} where ${found(only, params)}`)
     const text = `${update}${scopeChecks(model, fields, scopes, params)}`
-    return { text, values: params.values, kind: WRITE, record: id }
+    return { text, values: params.values, kind: WRITE, record: id.join('/') }
   }
 
   return {
     retrieve: (id, only) =>
       prepared.serve(
         only === undefined && scopes === undefined
-          ? { text: plain, values: [id], kind: QUICK }
+          ? { text: plain, values: id, kind: QUICK }
           : retrieval(id, only ?? ANYWAY),
       ),
     look(id, selection) {
-      const params = parameters(id)
+      const params = parameters(...id)
       const { select } = projectionFor(projection, selection, narrowing(scopes, params))
-      const where = `${key} = $1${scopeClause(model.table, scopes, params)}`
+      const where = `${matched}${scopeClause(model.table, scopes, params)}`
       const text = `select ${select.join(', ')} from ${table} where ${where}`
       return partial.serve({ text, values: params.values, kind: QUICK })
     },
     lock(id) {
       const { text, values } = retrieval(id, ANYWAY)
-      return prepared.serve({ text: `${text} for no key update`, values, kind: LOCK, record: id })
+      return prepared.serve({ text: `${text} for no key update`, values, kind: LOCK, record: id.join('/') })
     },
     update(id, row, only = ANYWAY) {
       // The SQL depends on the patch, so no other request would reuse it.

@@ -4,7 +4,7 @@ import { identifier } from '../../fields/sql-literal.js'
 import type { Row, Scopes } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { type BulkStatements, compileBulkStatements } from './bulk-statements.js'
-import type { Projection } from './projections.js'
+import { keyTexts, type Projection } from './projections.js'
 import { compileListStatements, type ListStatements } from './list-statements.js'
 import { compileRecordStatements, type RecordStatements } from './record-statements.js'
 import { filledByScope, scopeChecks } from './scope.js'
@@ -38,9 +38,8 @@ export function compileStatements(
   const selected = projection.select.join(', ')
   const writeColumns = writeColumnsOf(model)
   const parts = { model, projection, prepared, partial, writeColumns }
-  const key = identifier(model.primaryKey.column)
   const head = `insert into ${identifier(model.table)} `
-  const tail = ` returning ${key}::text, ${selected}`
+  const tail = ` returning ${[...keyTexts(model), ...projection.select].join(', ')}`
   const inserting = createTextCache((values) => `${head}${values}${tail}`, MAX_TEXTS)
   const lists = compileListStatements(parts)
   const records = compileRecordStatements(parts)

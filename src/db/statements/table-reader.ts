@@ -15,29 +15,54 @@ const MAX_PAGE_SIZE = 1_000
 /** The target size of a page in characters, regardless of the length of its rows. */
 const TARGET_LENGTH = 2 ** 21
 
-/** Yields every row of a table in primary-key order, a page at a time. Long rows make pages shorter, so that memory is bounded. */
+/**
+ * Yields every row of a table in primary-key order, a page at a time, within a transaction. Long rows make pages shorter, so that memory is bounded.
+ * Rows without a key come in the order of their texts.
+ */
 export async function* readTable(
   connection: Connection,
-  { model: { table, primaryKey }, select }: Reading,
+  { model, select }: Reading,
 ): AsyncIterable<readonly (readonly Cell[])[]> {
-  // Qualify the column: unqualified it would resolve to the `::text` output column, which sorts differently.
-  const column = `${identifier(table)}.${identifier(primaryKey.column)}`
-  const type = primaryKey.type.column(primaryKey.options)
-  const text = (where: string) =>
-    `select ${column}::text, ${select.join(', ')} from ${identifier(table)} ${where} order by ${column} limit `
+  const read =
+    model.key.length > 0 ? readByKey(connection, { model, select }) : await readAll(connection, { model, select })
   let size = FIRST_PAGE_SIZE
-  let last: Cell | undefined
   for (;;) {
-    const limit = size
-    const { rows } = await connection.query(
-      last === undefined
-        ? { text: `${text('')}$1::int`, values: [String(limit)] }
-        : { text: `${text(`where ${column} > $2::${type}`)}$1::int`, values: [String(limit), last] },
-    )
-    if (rows.length > 0) yield rows.map(([, ...cells]) => cells)
-    if (rows.length < limit) return
-    last = rows.at(-1)?.[0]
+    const rows = await read(size)
+    if (rows.length > 0) yield rows
+    if (rows.length < size) return
     size = Math.max(1, Math.min(MAX_PAGE_SIZE, 2 * size, Math.floor(TARGET_LENGTH / averageLength(rows))))
+  }
+}
+
+/** Reads the next rows, at most `limit`. */
+type ReadPage = (limit: number) => Promise<readonly (readonly Cell[])[]>
+
+function readByKey(connection: Connection, { model: { table, key }, select }: Reading): ReadPage {
+  // Qualify the columns: unqualified they would resolve to the `::text` output columns, which sort differently.
+  const columns = key.map(({ column }) => `${identifier(table)}.${identifier(column)}`)
+  const texts = [...columns.map((column) => `${column}::text`), ...select].join(', ')
+  const places = columns.map((_, at) => `$${at + 2}`).join(', ')
+  const after = ` where (${columns.join(', ')}) > (${places})`
+  let last: readonly Cell[] | undefined
+  return async (limit) => {
+    const { rows } = await connection.query({
+      text: `select ${texts} from ${identifier(table)}${last ? after : ''} order by ${columns.join(', ')} limit $1::int`,
+      values: [String(limit), ...(last ?? [])],
+    })
+    last = rows.at(-1)?.slice(0, columns.length)
+    return rows.map((cells) => cells.slice(columns.length))
+  }
+}
+
+const CURSOR = identifier('snippetctl reader')
+
+async function readAll(connection: Connection, { model: { table }, select }: Reading): Promise<ReadPage> {
+  const text = `select ${select.join(', ')} from ${identifier(table)} order by row(${select.join(', ')})::text collate "C"`
+  await connection.query({ text: `declare ${CURSOR} no scroll cursor for ${text}`, values: [] })
+  return async (limit) => {
+    const { rows } = await connection.query({ text: `fetch ${limit} from ${CURSOR}`, values: [] })
+    if (rows.length < limit) await connection.query({ text: `close ${CURSOR}`, values: [] })
+    return rows
   }
 }
 

@@ -87,16 +87,19 @@ function conflictAction({ model, fields, key }: Columns): string {
   return `update set ${changes.join(', ')} where (${texts(table)}) is distinct from (${texts('excluded')})`
 }
 
-/**
- * Moves the counter of a primary key past every existing number, so that the next record gets a free one. Does nothing for keys without a counter.
- */
-export function advanceCounter({ table, primaryKey }: ModelSpec): Statement {
-  const column = identifier(primaryKey.column)
+/** Moves a column's counter past every existing number, so that the next record gets a free one. Does nothing for columns without a counter. */
+function advanceCounter(table: string, field: FieldSpec): Statement {
+  const column = identifier(field.column)
   const name = identifier(table)
   const text = `select setval(s::regclass, n) from (
       select s, case when s is not null then m::bigint end as n from (
         select pg_get_serial_sequence($1, $2) as s, (select ${column}::text from ${name} order by ${name}.${column} desc limit 1) as m
       ) as found
     ) as counter where n > coalesce(pg_sequence_last_value(s::regclass), 0)`
-  return { text, values: [name, primaryKey.column] }
+  return { text, values: [name, field.column] }
+}
+
+/** Moves the counters of a primary key past every existing number. */
+export async function advanceCounters(connection: Connection, { table, key }: ModelSpec): Promise<void> {
+  for (const field of key) await connection.query(advanceCounter(table, field))
 }

@@ -83,8 +83,8 @@ function hookedStore(context: Transaction, resource: Resource, hooks: readonly H
       const made = await context.store(resource).createMany(values)
       for (const [place, each] of made.entries()) await doAt(place, () => created(each))
       const answered = await context.documents(resource).retrieveMany(made.map(({ id }) => id))
-      const items = new Map(answered.map((each) => [String(each.id), each]))
-      return made.map(({ id }) => items.get(String(id)) ?? destroyedByHook())
+      const items = new Map(answered.map((each) => [resource.key.text(each.id), each]))
+      return made.map(({ id }) => items.get(resource.key.text(id)) ?? destroyedByHook())
     },
 
     async update(id, row, only) {

@@ -33,19 +33,24 @@ export function rejectConditions({ headers }: Context): void {
  * @throws Problem `not_found` naming the missing records
  */
 export async function lockAll(resource: Resource, inside: Context, ids: readonly Id[]): Promise<void> {
-  const there = new Set((await inside.documents(resource).lockMany(ids)).map(String))
-  const missing = [...ids.entries()].filter(([, id]) => !there.has(String(id)))
-  if (missing.length > 0) notFoundAt(resource, missing)
+  const there = new Set((await inside.documents(resource).lockMany(ids)).map(resource.key.text))
+  const missing = [...ids.entries()].map(([place, id]) => [place, resource.key.text(id)] as const)
+  const unknown = missing.filter(([, text]) => !there.has(text))
+  if (unknown.length > 0) notFoundAt(resource, unknown)
 }
 
 const MAX_NAMED = 20
 
-/** @throws Problem `not_found` */
-export function notFoundAt({ spec }: Resource, missing: readonly (readonly [place: number, id: Id | string])[]): never {
-  const { name, label } = spec.model.primaryKey
-  const named = missing.slice(0, MAX_NAMED).map(([place, id]) => [place, quote(String(id))] as const)
+/**
+ * @param missing the records, each with its place and the text of its id
+ * @throws Problem `not_found`
+ */
+export function notFoundAt({ key }: Resource, missing: readonly (readonly [place: number, id: string])[]): never {
+  const named = missing.slice(0, MAX_NAMED).map(([place, id]) => [place, quote(id)] as const)
   const more = missing.length > named.length ? `, and ${missing.length - named.length} more` : ''
-  const detail = `no record has the ${name} ${named.map(([, shown]) => shown).join(', ')}${more}; nothing was done`
-  const errors = named.map(([place]) => ({ field: `${place}.${name}`, message: `${label} does not exist` }))
+  const detail = `no record has the ${key.name} ${named.map(([, shown]) => shown).join(', ')}${more}; nothing was done`
+  const errors = named.flatMap(([place]) =>
+    key.fields.map(({ name, label }) => ({ field: `${place}.${name}`, message: `${label} does not exist` })),
+  )
   throw new Problem('not_found', detail, { errors })
 }

@@ -14,7 +14,6 @@ export interface CreateInput {
 export function create(resource: Resource): Operation<CreateInput, Stored<string>> {
   const body = policyOf(resource, 'create')
   const detail = detailName(resource.spec.name)
-  const key = resource.spec.model.primaryKey.name
   return {
     name: 'create',
     method: 'POST',
@@ -23,7 +22,7 @@ export function create(resource: Resource): Operation<CreateInput, Stored<string
     read: async (context) => ({ values: resource.parseBody(await context.body(body), 'create') }),
     run: ({ values }, context) => context.documents(resource).create(values),
     reply({ id, item }, context) {
-      const location = context.reverse(detail, { [key]: id })
+      const location = context.reverse(detail, resource.key.params(id))
       const headers = {
         ETag: entityTag(resource.storedPart(item)),
         ...(location === undefined ? {} : { Location: location }),

@@ -30,7 +30,8 @@ export function destroyMany(resource: Resource): Operation<DestroyManyInput, rea
         return undefined
       }
       const items: string[] = []
-      for (const id of ids) items.push((await store.take(id)) ?? notFoundAt(resource, [[items.length, id]]))
+      for (const id of ids)
+        items.push((await store.take(id)) ?? notFoundAt(resource, [[items.length, resource.key.text(id)]]))
       return items
     },
     reply: (items) => (items ? { status: 200, text: arrayOf(items) } : { status: 204 }),
@@ -52,7 +53,9 @@ function readIds(resource: Resource, search: string): readonly Id[] {
   if (texts.length > max) reject(`the parameter ids names ${texts.length} records; it may name ${max}`)
   const twice = texts.find((each, place) => texts.indexOf(each) !== place)
   if (twice !== undefined) reject(`the parameter ids names ${quote(twice)} twice`)
-  const ids = texts.map((each) => [each, resource.parseId(each)] as const)
+  const ids = texts.map((each) => [each, resource.key.parse(each)] as const)
   const none = [...ids.entries()].flatMap(([place, [each, id]]) => (id === undefined ? [[place, each] as const] : []))
-  return none.length > 0 ? notFoundAt(resource, none) : ids.flatMap(([, id]) => id ?? [])
+  return none.length > 0
+    ? notFoundAt(resource, none)
+    : ids.flatMap(([, id]): readonly Id[] => (id === undefined ? [] : [id]))
 }

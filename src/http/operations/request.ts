@@ -22,7 +22,7 @@ export function policyOf(resource: Resource, operation: OperationName): BodyPoli
  * @throws Problem `not_found`
  */
 export function readId(resource: Resource, context: Context): Id {
-  return resource.parseId(context.params[resource.spec.model.primaryKey.name] ?? '') ?? notFound()
+  return resource.key.parseParams(context.params) ?? notFound()
 }
 
 /** @throws Problem `not_found` */

@@ -27,7 +27,9 @@ export function updateMany(resource: Resource): Operation<UpdateManyInput, reado
       const store = context.documents(resource)
       const items: string[] = []
       for (const [place, { id, row }] of changes.entries())
-        items.push((await doAt(place, () => store.update(id, row))) ?? notFoundAt(resource, [[place, id]]))
+        items.push(
+          (await doAt(place, () => store.update(id, row))) ?? notFoundAt(resource, [[place, resource.key.text(id)]]),
+        )
       return items
     },
     reply: (items) => ({ status: 200, text: arrayOf(items) }),

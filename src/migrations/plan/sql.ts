@@ -93,7 +93,7 @@ function wantedTable(model: ModelSpec): WantedTable {
 function wantedColumn(field: FieldSpec): WantedColumn {
   const type = field.type.column(field.options)
   const given = defaultOf(field)
-  const key = field.primaryKey && field.readOnly && given === undefined ? field.type.assigned : undefined
+  const key = field.assigned && given === undefined ? field.type.assigned?.sql : undefined
   const parts = [type, key, field.nullable || field.primaryKey ? undefined : 'not null', given && `default ${given}`]
   return {
     name: field.column,
@@ -124,7 +124,7 @@ function defaultOf(field: FieldSpec): string | undefined {
   return literal(field.type.write(field.type.fromJson(json, source, field.options), field.options))
 }
 
-function wantedConstraints({ table, fields, primaryKey, indexes }: ModelSpec): readonly WantedConstraint[] {
+function wantedConstraints({ table, key, fields, indexes }: ModelSpec): readonly WantedConstraint[] {
   const unique = (columns: readonly string[]): WantedConstraint => ({
     name: uniqueName(table, columns),
     kind: 'unique',
@@ -133,19 +133,24 @@ function wantedConstraints({ table, fields, primaryKey, indexes }: ModelSpec): r
     target: undefined,
   })
   const all: readonly WantedConstraint[] = [
-    {
-      name: primaryKeyName(table),
-      kind: 'primary_key',
-      columns: [primaryKey.column],
-      definition: `primary key (${columnList([primaryKey.column])})`,
-      target: undefined,
-    },
-    ...fields.filter((field) => field.unique && !field.primaryKey).map((field) => unique([field.column])),
+    ...(key.length > 0 ? [primaryKeyOf(table, key)] : []),
+    ...fields.filter((field) => field.unique && !isLoneKey(key, field)).map((field) => unique([field.column])),
     ...indexes.filter((index) => index.unique).map((index) => unique(index.columns)),
     ...fields.flatMap((field) => checksOf(table, field)),
     ...fields.flatMap((field) => foreignKeyOf(table, field)),
   ]
   return [...new Map(all.map((constraint) => [constraint.name, constraint])).values()]
+}
+
+function primaryKeyOf(table: string, key: readonly FieldSpec[]): WantedConstraint {
+  const columns = key.map(({ column }) => column)
+  const definition = `primary key (${columnList(columns)})`
+  return { name: primaryKeyName(table), kind: 'primary_key', columns, definition, target: undefined }
+}
+
+/** Whether a field is the whole primary key, whose index makes it unique. */
+function isLoneKey(key: readonly FieldSpec[], field: FieldSpec): boolean {
+  return key.length === 1 && key[0] === field
 }
 
 function checksOf(table: string, field: FieldSpec): readonly WantedConstraint[] {

@@ -1,0 +1,28 @@
+/**
+ * Encodes a text as one segment of a path (RFC 3986, with UTF-8). `.` and `..` are encoded too, because clients resolve them before they send a path.
+ * Returns undefined for texts that no segment can contain: an empty one, and one with a lone surrogate.
+ */
+export function encodeSegment(text: string): string | undefined {
+  if (text === '' || !text.isWellFormed()) return undefined
+  return /^\.\.?$/.test(text) ? text.replaceAll('.', '%2E') : encodeURIComponent(text)
+}
+
+/** Decodes a segment; returns undefined if it is not spelled as `encodeSegment` does, so that each text has one spelling. */
+export function decodeSegment(segment: string): string | undefined {
+  if (!segment.includes('%')) return encodeSegment(segment) === segment ? segment : undefined
+  try {
+    const text = decodeURIComponent(segment)
+    return encodeSegment(text) === segment ? text : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Spells a text that is also a word of a path at the same place, such as `bulk` in `/books/bulk/`: with its first character encoded, which no client
+ * resolves.
+ */
+export function escapeWord(word: string): string {
+  const [first = ''] = word
+  return `%${(first.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(2, '0')}${word.slice(1)}`
+}
