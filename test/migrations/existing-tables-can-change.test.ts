@@ -35,12 +35,16 @@ async function takeOver(...texts: readonly string[]): Promise<string> {
   return text
 }
 
-const keyOnly = (model: ModelSpec): ModelSpec => ({
-  ...model,
-  fields: model.key,
-  indexes: [],
-  dropped: model.fields.filter((field) => !model.key.includes(field)).map(({ name }) => name),
-})
+/** Without a key, no column can be dropped that other tables refer to. */
+const keyOnly = (model: ModelSpec): ModelSpec =>
+  model.key.length === 0
+    ? model
+    : {
+        ...model,
+        fields: model.key,
+        indexes: [],
+        dropped: model.fields.filter((field) => !model.key.includes(field)).map(({ name }) => name),
+      }
 
 const MODEL = /^ {2}(\w+):\n(?: {4}table: (\w+)\n)?/gm
 

@@ -1,11 +1,11 @@
 import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
 import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../plan/pair.js'
-import { besidesForeignKey, readForeignKey, reasonAgainstRelation } from './foreign-key.js'
+import { besidesForeignKey, readForeignKey, reasonAgainstCircle, reasonAgainstRelation } from './foreign-key.js'
 import { nameFields } from './field-names.js'
 import { isOnly, isPlainIndex, isPlainUnique } from './plain-parts.js'
 import { isOpaque, isRepresentable, isRepresentableName } from './representable.js'
-import { keyTypeOf } from '../../fields/columns.js'
+import { chooseKey } from './choose-key.js'
 import type { SchemaInspection, InspectedTable } from './inspect.js'
 
 /** A model for an existing table. */
@@ -13,6 +13,8 @@ export interface ChosenModel {
   readonly name: string
   readonly table: string
   readonly fields: readonly ChosenField[]
+  /** The names of the fields of the primary key; none if records can only be listed. */
+  readonly key: readonly string[]
   readonly indexes: readonly { readonly fields: readonly string[]; readonly unique: boolean }[]
   /** Parts of the table that the model does not describe: the place and the reason. */
   readonly left: readonly string[]
@@ -72,21 +74,7 @@ function nameModels(tables: readonly Table[], existing: ReadonlyMap<string, stri
 function reasonAgainst({ inspected, live }: Table): string | undefined {
   if (inspected.special !== null) return inspected.special
   if (!isRepresentableName(inspected.name)) return 'its name has other characters than lower-case letters, digits and _'
-  return keyError(live) ?? blockedBy({ inspected, live })
-}
-
-function keyError(live: CatalogTable): string | undefined {
-  const key = live.constraints.find(({ kind }) => kind === 'primary_key')
-  if (!key) return 'it has no primary key'
-  const [name, ...others] = key.columns
-  if (name == null || others.length > 0) return `its primary key has several columns: ${key.columns.join(', ')}`
-  const column = find(live.columns, name)
-  if (!column || !keyTypeOf(column)) {
-    return `its primary key ${name} is of the type ${column?.type ?? 'unknown'}; integer, bigint and uuid can be one`
-  }
-  if (column.identity === null && column.default === null)
-    return `its primary key ${name} has no default and no counter, and clients do not give keys`
-  return undefined
+  return blockedBy({ inspected, live })
 }
 
 function blockedBy({ inspected, live }: Table): string | undefined {
@@ -121,10 +109,10 @@ interface Context {
 }
 
 function chooseModel({ inspected, live }: Table, context: Context): ChosenModel {
-  const key = live.constraints.find(({ kind }) => kind === 'primary_key')?.columns[0]
+  const { key, left: leftOfKey } = chooseKey(live)
   const columns = inspected.columns.flatMap(({ name }) => find(live.columns, name) ?? [])
   const fieldless = columns.filter(
-    (column) => !isShown(column, inspected) || (column.identity !== null && column.name !== key),
+    (column) => !isShown(column, inspected) || (column.identity !== null && !key.includes(column.name)),
   )
   const related = columns
     .filter((column) => !fieldless.includes(column))
@@ -134,7 +122,8 @@ function chooseModel({ inspected, live }: Table, context: Context): ChosenModel 
   )
   const chosen = related.map(({ column, relation, left }) => {
     const { name = column.name, clash } = named.get(column.name) ?? {}
-    const field = chooseField(live, column, { name, key: column.name === key, relation })
+    const part = key.includes(column.name) ? (key.length === 1 ? 'whole' : 'part') : undefined
+    const field = chooseField(live, column, { name, key: part, relation })
     const renamed = clash === undefined ? [] : [`${live.name}.${column.name}: the field is ${name}: ${clash} is taken`]
     return { ...field, left: [...renamed, ...left, ...field.left] }
   })
@@ -144,7 +133,9 @@ function chooseModel({ inspected, live }: Table, context: Context): ChosenModel 
     name: context.names.get(table) ?? table,
     table,
     fields: chosen,
+    key: key.flatMap((column) => byColumn.get(column) ?? []),
     ...chooseIndexes(live, byColumn, [
+      ...leftOfKey,
       ...fieldless.map((column) => `${table}.${column.name}: no field: ${reasonOf(column)}`),
       ...chosen.flatMap(({ left }) => left),
     ]),
@@ -166,7 +157,8 @@ function chooseRelation(column: CatalogColumn, live: CatalogTable, context: Cont
   const reason =
     model === undefined
       ? `the table ${key.target} has no model`
-      : reasonAgainstRelation(key, live, find(context.catalog, key.target ?? ''))
+      : (reasonAgainstRelation(key, live, find(context.catalog, key.target ?? '')) ??
+        reasonAgainstCircle(key, live, context.catalog))
   const reference = readForeignKey(key)
   if (reason !== undefined || !reference || model === undefined)
     return { relation: undefined, left: [`${place}: no relation: ${reason}`, ...more] }

@@ -1,8 +1,9 @@
-import { formOf } from '../../fields/columns.js'
+import { formOf, keyTypeOf } from '../../fields/columns.js'
 import type { Limits } from '../../fields/existing-column.js'
 import type { CatalogColumn, CatalogConstraint, CatalogTable } from './catalog.js'
 import { type TypeWords, type Words, wordsForDefault, wordsForType } from './column-words.js'
 import { readCheck } from './constraint-parser.js'
+import { assignedBy } from './choose-key.js'
 import { isOpaque } from './representable.js'
 import { isOnly, isPlainIndex, isPlainUnique } from './plain-parts.js'
 
@@ -18,7 +19,8 @@ export interface ChosenField {
 
 interface Role {
   readonly name: string
-  readonly key: boolean
+  /** Whether the column is the primary key of the model, or a part of it. */
+  readonly key: 'whole' | 'part' | undefined
   readonly relation: { readonly model: string; readonly onDelete: string } | undefined
 }
 
@@ -26,19 +28,20 @@ interface Role {
 export function chooseField(table: CatalogTable, column: CatalogColumn, { name, key, relation }: Role): ChosenField {
   const place = `${table.name}.${column.name}`
   const checks = table.constraints.filter((each) => each.kind === 'check' && isOnly(each.columns, column.name))
-  const said = relation ? relationWords(relation) : wordsFor(column, key ? [] : checks)
+  const assigned = key && assignedBy(column)
+  const said = relation ? relationWords(relation) : wordsFor(column, assigned ? [] : checks)
   const unsaid = checks.filter((check) => !isExpressed(check, column, said))
   const isUnset = column.default === null && !column.nullable && isOpaque(column)
-  const value = key ? { words: [], left: [] } : defaultWords(column, said.words)
+  const value = assigned ? { words: [], left: [] } : defaultWords(column, said.words)
   return {
     name,
     column: column.name,
     words: [
       ...said.words,
       ...(column.name === (relation ? `${name}_id` : name) ? [] : [['column', column.name] as const]),
-      ...(key ? [['primary_key', true] as const] : []),
+      ...(key ? keyWords(key, column, assigned) : []),
       ...(column.nullable ? [['nullable', true] as const] : []),
-      ...(!key && isUnique(table, column.name) ? [['unique', true] as const] : []),
+      ...(key !== 'whole' && isUnique(table, column.name) ? [['unique', true] as const] : []),
       ...value.words,
     ],
     left: [
@@ -49,6 +52,13 @@ export function chooseField(table: CatalogTable, column: CatalogColumn, { name, 
       ...value.left.map((text) => `${place}: ${text}`),
     ],
   }
+}
+
+/** A whole key is assigned where its type has a way, and a part of a key is not, unless the words say otherwise. */
+function keyWords(key: 'whole' | 'part', column: CatalogColumn, assigned: 'identity' | 'uuid' | undefined): Words {
+  if (key === 'part') return assigned ? [['key', assigned]] : []
+  const isUsual = assigned !== undefined || keyTypeOf(column)?.assigned === undefined
+  return [['primary_key', true], ...(isUsual ? [] : ([['key', 'client']] as const))]
 }
 
 /** A check of which the words would express only a part stays as it is, and they express nothing of it. */

@@ -1,5 +1,5 @@
 import { keyTypeOf } from '../../fields/columns.js'
-import type { CatalogConstraint, CatalogTable } from './catalog.js'
+import type { Catalog, CatalogColumn, CatalogConstraint, CatalogTable } from './catalog.js'
 import { isOnly } from './plain-parts.js'
 
 /** What a foreign key does, as far as resources.yaml can say it. That keys may change, and when it is checked, are no matter. */
@@ -46,12 +46,34 @@ export function reasonAgainstRelation(
   if (!primary || !isOnly(primary.columns, reference.key))
     return `${reference.target}.${reference.key} is not the primary key`
   const pointed = target?.columns.find(({ name }) => name === reference.key)
-  if ((pointed && keyTypeOf(pointed)) !== keyTypeOf(column))
-    return `it is ${column.type}, and the key is of another type`
-  if (table.constraints.some(({ kind, columns }) => kind === 'primary_key' && columns.includes(column.name)))
-    return 'it is the primary key'
+  if (!pointed || !isOfKeyType(column, pointed)) return `it is ${column.type}, and the key is of another type`
   if (!key.validated) return 'the foreign key is not valid for all rows'
   return reference.onDelete === 'set_null' && !column.nullable ? 'on delete set null, and it takes no null' : undefined
+}
+
+/** Whether a relation can describe a column that refers to a key: with the key's own type, or with one of the same numbers. */
+function isOfKeyType(column: CatalogColumn, key: CatalogColumn): boolean {
+  const type = keyTypeOf(key)
+  if (type === undefined || type !== keyTypeOf(column)) return false
+  return type.assigned !== undefined || (column.type === key.type && column.collation === key.collation)
+}
+
+/** Why a primary key cannot be a relation: the keys that it refers to lead back to it, and none would say what type they have. */
+export function reasonAgainstCircle(key: CatalogConstraint, table: CatalogTable, tables: Catalog): string | undefined {
+  if (!isPrimary(table, key.columns)) return undefined
+  const seen = new Set<string>()
+  for (let name = key.target; name !== null && !seen.has(name); ) {
+    if (name === table.name) return 'it is the primary key, and leads back to itself'
+    seen.add(name)
+    const at = tables.find((each) => each.name === name)
+    name = at?.constraints.find((each) => each.kind === 'foreign_key' && isPrimary(at, each.columns))?.target ?? null
+  }
+  return undefined
+}
+
+function isPrimary({ constraints }: CatalogTable, columns: CatalogConstraint['columns']): boolean {
+  const primary = constraints.find(({ kind }) => kind === 'primary_key')
+  return columns.length === 1 && isOnly(primary?.columns ?? [], columns[0] ?? '')
 }
 
 /** What a foreign key does besides, and stays as it is. */

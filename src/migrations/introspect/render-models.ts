@@ -3,12 +3,13 @@ import type { ChosenModel } from './choose.js'
 import type { Words } from './column-words.js'
 
 /** The text of a model, one block that starts with its comments. */
-export function renderModel({ name, table, fields, indexes, left }: ChosenModel): string {
+export function renderModel({ name, table, fields, key, indexes, left }: ChosenModel): string {
   const width = Math.max(...fields.map((field) => field.name.length)) + 1
   return [
     ...left.map(comment),
     `${name}:`,
     ...(table === name ? [] : [`  table: ${table}`]),
+    ...(key.length === 1 ? [] : [`  primary_key: ${key.length === 0 ? 'none' : `[${key.join(', ')}]`}`]),
     '  fields:',
     ...fields.map((field) => `    ${`${field.name}:`.padEnd(width)} ${spellWords(field.words)}`),
     ...(indexes.length === 0 ? [] : ['  indexes:', ...indexes.map((index) => `    - ${spellIndex(index)}`)]),
@@ -17,8 +18,9 @@ export function renderModel({ name, table, fields, indexes, left }: ChosenModel)
 }
 
 /** Renders a read-only resource for a model. */
-export function renderResource({ name, table }: ChosenModel): string {
-  return [`${name}:`, `  model: ${name}`, `  path: /${table}/`, '  read_only: true', ''].join('\n')
+export function renderResource({ name, table, key }: ChosenModel): string {
+  const operations = key.length === 0 ? 'operations: [list]' : 'read_only: true'
+  return [`${name}:`, `  model: ${name}`, `  path: /${table}/`, `  ${operations}`, ''].join('\n')
 }
 
 /** Renders a comment of one line. */

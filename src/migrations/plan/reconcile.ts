@@ -108,7 +108,7 @@ function choicesOf({ columns, constraints }: CatalogTable, name: string): readon
 }
 
 const isKey = ({ constraints }: CatalogTable, column: string): boolean =>
-  constraints.some(({ kind, columns }) => kind === 'primary_key' && columns.length === 1 && columns[0] === column)
+  constraints.some(({ kind, columns }) => kind === 'primary_key' && columns.includes(column))
 
 const isFilled = ({ identity, default: value }: CatalogColumn): boolean => identity !== null || value !== null
 

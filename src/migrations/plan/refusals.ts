@@ -125,10 +125,13 @@ function describe({ type, collation, identity, generated }: CatalogColumn): stri
   return parts.filter(Boolean).join(' ')
 }
 
-/** A name apart is no difference: it is renamed with the table, or somebody gave it on purpose. */
+/**
+ * A name apart is no difference: it is renamed with the table, or somebody gave it on purpose. A key of the table that the model does not have is left
+ * alone: records can be listed all the same.
+ */
 function primaryKeyRefusals({ wanted, from, to }: Pair): readonly string[] {
   const [old, now] = [from, to].map(({ constraints }) => constraints.find(({ kind }) => kind === 'primary_key'))
-  if (old?.definition === now?.definition) return []
+  if (!now || old?.definition === now.definition) return []
   const shown = [old, now].map((key) => (key ? `${key.name} ${key.definition}` : 'none'))
   return [
     `the primary key of ${wanted.name} changes from ${shown.join(' to ')}: write a migration by hand that says how`,

@@ -1,0 +1,33 @@
+import { formOf, keyTypeOf } from '../../fields/columns.js'
+import { find } from '../plan/pair.js'
+import type { CatalogColumn, CatalogTable } from './catalog.js'
+
+/** The columns of the key that a model has; none if its records can only be listed. */
+interface ChosenKey {
+  readonly key: readonly string[]
+  /** Why the model has no key, though the table has one. */
+  readonly left: readonly string[]
+}
+
+/** Chooses the primary key of the model for a table: that of the table, if each column has a type whose values have one spelling. */
+export function chooseKey({ name, columns, constraints }: CatalogTable): ChosenKey {
+  const primary = constraints.find(({ kind }) => kind === 'primary_key')
+  if (!primary) return { key: [], left: [`${name}: records can only be listed: the table has no primary key`] }
+  const key = primary.columns.flatMap((column) => find(columns, column ?? '') ?? [])
+  const wrong = key.find((column) => !isKeyColumn(column))
+  if (key.length === primary.columns.length && !wrong) return { key: key.map((column) => column.name), left: [] }
+  const reason = wrong ? `${wrong.name} is of the type ${wrong.type}, which no key can have` : primary.definition
+  return { key: [], left: [`${name}: records can only be listed: of the primary key, ${reason}`] }
+}
+
+function isKeyColumn(column: CatalogColumn): boolean {
+  const type = formOf(column)?.type
+  return !column.generated && type !== undefined && type.key && !type.readOnly
+}
+
+/** How the database assigns the values of a key's column, as `key` says it; undefined if clients give them. */
+export function assignedBy(column: CatalogColumn): 'identity' | 'uuid' | undefined {
+  const way = keyTypeOf(column)?.assigned?.key
+  if (way === 'identity') return column.identity !== null || /^nextval\(/.test(column.default ?? '') ? way : undefined
+  return way === 'uuid' && /\(.*\)$/.test(column.default ?? '') ? way : undefined
+}
