@@ -1,57 +1,80 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
-import { type Introspected, introspect, writeIntrospected } from '../../src/internal.js'
+import {
+  type ChosenModel,
+  type Introspected,
+  introspect,
+  isReading,
+  OPERATIONS,
+  writeIntrospected,
+} from '../../src/internal.js'
 import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { onExistingDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'
-import { count } from '../output.js'
+import { alignColumns, count } from '../output.js'
 import { scratchOption, type ScratchOptions, withScratch } from '../migrate/scratch.js'
 
 interface IntrospectOptions extends CommonOptions, ScratchOptions {
+  readonly schema?: readonly string[]
   readonly tables?: readonly string[]
-  readonly resources?: true
+  /** False with `--no-resources`. */
+  readonly resources?: boolean
+  readonly readOnly?: true
+  readonly manage?: true
   readonly print?: true
+  readonly json?: true
   readonly force?: true
 }
 
 const EXAMPLES = `
 Examples:
   $ DATABASE_URL=postgres://app@db/app snippetctl introspect
-  $ snippetctl introspect --tables customers,orders --resources
-  $ snippetctl introspect --print`
+  $ snippetctl introspect --schema public,sales --read-only
+  $ snippetctl introspect --tables customers,orders --print
+  $ snippetctl introspect --manage         migrations of this project change the tables from now on`
 
-/** `introspect`: writes models and a first migration for an existing database. */
+/** `introspect`: writes models and resources for an existing database. */
 export function addIntrospect(program: Command, context: CliContext): void {
   program
     .command('introspect')
-    .description('write models and a first migration for existing tables')
-    .option('--tables <names>', 'models for these tables only, separated by commas', parseTables)
-    .option('--resources', 'also add a read-only resource for each new model')
+    .description('write models and resources for existing tables and views')
+    .option(
+      '--schema <names>',
+      'the schemas to look at, separated by commas; by default that of the connection',
+      parseNames,
+    )
+    .option('--tables <names>', 'models for these tables only, separated by commas', parseNames)
+    .option('--manage', 'let migrations of this project change the tables, and write the first one')
+    .option('--read-only', 'resources that only read')
+    .option('--resources', 'a resource for each new model; the default')
+    .option('--no-resources', 'only models')
     .option('--print', 'print the configuration, and write nothing')
+    .option('--json', 'print a report of the models as JSON')
     .addOption(scratchOption())
     .option('--force', 'rewrite the configuration instead of adding to it')
     .addHelpText('after', EXAMPLES)
     .action(async (options: IntrospectOptions) => context.finish(await run(context, options)))
 }
 
-function parseTables(text: string): readonly string[] {
+function parseNames(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim())
   if (names.every((name) => name !== '')) return names
-  throw new InvalidArgumentError('Tables must be names separated by commas.')
+  throw new InvalidArgumentError('It must be names separated by commas.')
 }
 
 async function run(context: CliContext, options: IntrospectOptions): Promise<ExitCode> {
-  const { tables, resources } = options
+  const { tables, schema: schemas, manage, print, json } = options
   const file = resolve(context.cwd, options.config)
   const text = options.force ? undefined : await readIfThere(file)
+  const resources = options.resources === false ? 'none' : options.readOnly ? 'read_only' : 'all'
   return onExistingDatabase(context, { file }, async (database, directory) => {
     const shown = shownPath(context, file)
     const found = await withScratch(context, options, (scratch) =>
-      introspect(database, { file: shown, text, directory, tables, resources, scratch }),
+      introspect(database, { file: shown, text, directory, tables, schemas, manage, resources, scratch }),
     )
     for (const each of found.left) context.err.line(`${context.err.colors.yellow('left')}  ${each}`)
-    if (options.print) {
+    if (print) {
       context.out.line(found.text.trimEnd())
       return reportRemaining(context, found)
     }
@@ -59,14 +82,41 @@ async function run(context: CliContext, options: IntrospectOptions): Promise<Exi
       const migration = await writeIntrospected(database, directory, found.migration)
       context.err.line(`wrote ${shownPath(context, migration)} and recorded it as applied: its tables exist already`)
     }
+    if (json) context.out.line(JSON.stringify({ schemaVersion: 1, models: found.models.map(toJson), left: found.left }))
+    else printModels(context, found.models)
     if (found.models.length > 0 || text === undefined) {
       await writeFile(file, found.text)
       context.err.line(
         `wrote ${shown}: ${count(found.models.length, 'model')} ${text === undefined ? '' : 'more'}`.trimEnd(),
       )
-    } else context.err.line(`nothing to add: every table that can have a model has one in ${shown}`)
+    } else context.err.line(`nothing to add: every table has a model in ${shown}`)
     return reportRemaining(context, found)
   })
+}
+
+function toJson({ name, table, isView, rows, key, operations, left }: ChosenModel) {
+  return { model: name, table, view: isView, rows, key, operations, left }
+}
+
+/** A line for each model, and how many of them can be changed. */
+function printModels({ err }: CliContext, models: readonly ChosenModel[]): void {
+  if (models.length === 0) return
+  const rows = models.map(({ name, table, rows, key, operations }) => [
+    name,
+    table,
+    rows === null ? '-' : String(rows),
+    key.join(', ') || '-',
+    operations.length === OPERATIONS.length ? 'all' : operations.join(', '),
+  ])
+  const [header = '', ...lines] = alignColumns([['MODEL', 'TABLE', 'ROWS', 'KEY', 'OPERATIONS'], ...rows])
+  for (const line of [err.colors.dim(header), ...lines]) err.line(line)
+  const views = models.filter(({ isView }) => isView).length
+  const written = models.filter(({ operations }) => operations.some((operation) => !isReading(operation))).length
+  const parts = [
+    ...(models.length > views ? [count(models.length - views, 'table')] : []),
+    ...(views > 0 ? [count(views, 'view')] : []),
+  ]
+  err.line(`${parts.join(' and ')}: ${written} to read and write, ${models.length - written} to read only`)
 }
 
 function reportRemaining({ err }: CliContext, { remaining }: Introspected): ExitCode {

@@ -34,7 +34,10 @@ export interface CorsSpec {
 
 export interface ModelSpec {
   readonly name: string
+  /** As `readTableName` reads it; in canonical spelling. */
   readonly table: string
+  /** Whether migrations make the table. That of others, or a view, is only used. */
+  readonly managed: boolean
   /** What the table was called before. */
   readonly renamedFrom: string | undefined
   /** Fields that the model had, and whose values may go. */
@@ -54,7 +57,7 @@ export function loneKey({ key: [first, ...others] }: Pick<ModelSpec, 'key'>): Fi
 }
 
 /** `default:` of a field: a literal in its JSON form, or one of a fixed set of functions. */
-export type DefaultSpec = { readonly literal: Json } | { readonly call: 'now' | 'uuid' }
+export type DefaultSpec = { readonly literal: Json } | { readonly call: 'now' | 'uuid' | 'database' }
 
 export interface FieldSpec {
   readonly name: string
@@ -78,6 +81,8 @@ export interface FieldSpec {
   readonly readOnly: boolean
   /** Taken from a body, never in answers. */
   readonly writeOnly: boolean
+  /** Whether the database fills the column, in a way that migrations know nothing of: by a trigger, or as a generated column. */
+  readonly generated: boolean
   /** Neither: storage only. */
   readonly private: boolean
   /** Replaces the message of every broken rule. */
@@ -98,6 +103,8 @@ export interface RelationSpec {
   readonly model: string
   readonly table: string
   readonly column: string
+  /** Whether migrations make the other table, so that a foreign key can refer to it. */
+  readonly managed: boolean
   readonly onDelete: 'restrict' | 'cascade' | 'set_null'
 }
 

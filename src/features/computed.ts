@@ -27,8 +27,8 @@ const MAX_COMPUTED = 50
 const COMPUTED_TYPES = FIELD_TYPES.filter(({ orderable, required = [] }) => orderable && required.length === 0)
 
 const TAKEN: ReadonlyMap<string, string> = new Map([
-  ['url', 'with `url: true`, records have a member of that name'],
-  [EXPANDED, 'with `expand`, records have a member of that name'],
+  ['url', 'records have that member where they show their own address'],
+  [EXPANDED, 'records have that member where they show related ones'],
 ])
 
 /** `computed: { full_title: { from: [title], type: string } }`: fields of answers that a plugin makes of stored ones. */
@@ -112,6 +112,7 @@ function build(
       auto: undefined,
       readOnly: true,
       writeOnly: false,
+      generated: false,
       private: false,
       message: undefined,
       target: undefined,

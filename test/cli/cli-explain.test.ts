@@ -146,7 +146,7 @@ describe('explain of a word that is not a route,', () => {
   const explain = (...args: readonly string[]) => runCli(['explain', ...args])
 
   test.each([
-    ['SC301', 'SC301: No primary key\n\nEvery model has exactly one primary key'],
+    ['SC301', 'SC301: No primary key\n\nA model says what identifies its records'],
     ['resources.path', 'The path of the resource, below the prefix.\n\npath: /books/\n'],
     ['models.book.fields.title.max', 'The maximum number of characters.\n\ntype '],
     ['models.fields.decimal', 'precision     required  The number of all digits.'],

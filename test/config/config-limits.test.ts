@@ -332,7 +332,7 @@ describe('a model', () => {
     [
       'with a table name of 64 bytes',
       `  a: { table: ${'t'.repeat(64)}, fields: { id: { type: bigint, primary_key: true } } }\n`,
-      ['3:15 SC206'],
+      ['3:15 SC318'],
     ],
   ])('%s is rejected', (_name, text, expected) => {
     expect(mistakesOf(models(text))).toEqual(expected)

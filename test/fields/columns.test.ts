@@ -60,7 +60,12 @@ describe('a column that a field declares', () => {
     )
     const spec = specOf(JSON.stringify({ version: 1, models }).replaceAll('\ufeff', '\\ufeff'))
     for (const text of createAll(wantedTables(spec))) await database.query({ text, values: [] })
-    introspected = await introspect(database, { file: 'resources.yaml', directory: (await makeFolder()).path })
+    introspected = await introspect(database, {
+      file: 'resources.yaml',
+      directory: (await makeFolder()).path,
+      manage: true,
+      resources: 'none',
+    })
     const document = readConfig(new TextEncoder().encode(introspected.text), 'resources.yaml')
     if (Array.isArray(document)) throw new Error('the result of introspect is not a configuration')
     const { models: found } = document.value as { models: Record<string, { fields: Record<string, Options> }> }

@@ -51,7 +51,12 @@ beforeAll(async () => {
     })
     await database.query({ text: `insert into ${table} (value) values (${stored})`, values: [] })
   }
-  introspected = await introspect(database, { file: 'resources.yaml', directory: (await makeFolder()).path })
+  introspected = await introspect(database, {
+    file: 'resources.yaml',
+    directory: (await makeFolder()).path,
+    manage: true,
+    resources: 'none',
+  })
   const resources = CASES.map(
     (_, index) =>
       `  ${tableOf(index)}: { model: ${tableOf(index)}, path: /${tableOf(index)}/, filterable: [value], orderable: [value] }`,
@@ -110,6 +115,8 @@ describe('an existing column of a type that no other field has', () => {
     others = await introspect(database, {
       file: 'resources.yaml',
       directory: (await makeFolder()).path,
+      manage: true,
+      resources: 'none',
       tables: ['odd', 'required', 'filled'],
     })
     served = await startApi(
@@ -143,7 +150,7 @@ resources:
 
   test('does not cost its table the model: records are changed, and the report says why none are created', async () => {
     expect(others.left).toContain(
-      'required.place: no request can create records: it takes no null, and no request sets a point',
+      'required: no request can create records: place takes no null and has no default, and no request sets a point',
     )
     expect(await (await served.fetch('/required/')).json()).toEqual([{ id: 1, name: 'a', place: '(1,2)' }])
     const changed = await served.send('PATCH', '/required/1/', { name: 'b' })
@@ -168,6 +175,8 @@ test('a default of the current time is reported where it depends on the time zon
   const { text, left } = await introspect(database, {
     file: 'resources.yaml',
     directory: (await makeFolder()).path,
+    manage: true,
+    resources: 'none',
     tables: ['visits'],
   })
   expect(text).toContain('at: { type: local_timestamp, nullable: true, default: { function: now } }')

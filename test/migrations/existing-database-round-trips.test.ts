@@ -41,7 +41,7 @@ describe.each(['shop', 'clinic', 'forum'])('the existing %s database', (name) =>
   test('is introspected without changes, and its migration creates the same tables elsewhere', async () => {
     await onProjectDatabase(project, database, async (given) => runSql(given, await existingSchema(name)))
     const before = await onProjectDatabase(project, database, describeSchema)
-    const introspected = await run(['introspect', '--resources'])
+    const introspected = await run(['introspect', '--manage', '--read-only'])
     expect(introspected).toMatchObject({ code: 0, stderr: expect.not.stringContaining('differs') })
     expect(await onProjectDatabase(project, database, describeSchema)).toBe(before)
 

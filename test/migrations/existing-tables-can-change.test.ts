@@ -30,7 +30,13 @@ afterEach(async () => {
 async function takeOver(...texts: readonly string[]): Promise<string> {
   for (const text of texts) await runSql(database, text)
   const file = join(folder.path, 'resources.yaml')
-  const { text, migration = '' } = await introspect(database, { file, directory: folder.path, scratch })
+  const { text, migration = '' } = await introspect(database, {
+    file,
+    directory: folder.path,
+    scratch,
+    manage: true,
+    resources: 'none',
+  })
   await writeIntrospected(database, folder.path, migration)
   return text
 }

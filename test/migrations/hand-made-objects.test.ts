@@ -59,7 +59,13 @@ describe('hand-made constraints and indexes are not touched, whatever their name
         constraint books_id_range check (id % 2 = 1)
       )`)
     try {
-      const found = await introspect(database, { file: 'resources.yaml', directory: folder.path, scratch })
+      const found = await introspect(database, {
+        file: 'resources.yaml',
+        directory: folder.path,
+        scratch,
+        manage: true,
+        resources: 'none',
+      })
       expect(found.remaining).toEqual([])
       await writeIntrospected(database, folder.path, found.migration ?? '')
       expect(await plan(found.text)).toMatchObject({ steps: [], refusals: [] })

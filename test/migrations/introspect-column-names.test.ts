@@ -29,7 +29,7 @@ const SQL = `create table people ("Id" serial primary key, "displayName" varchar
 
 test('introspect names fields after columns of any name, and the next plan is empty', async () => {
   await onProjectDatabase(project, database, (connection) => runSql(connection, SQL))
-  expect(await run('introspect', '--resources')).toMatchObject({
+  expect(await run('introspect', '--manage', '--read-only')).toMatchObject({
     code: 0,
     stderr: expect.stringContaining('left  people.displayName: the field is display_name_2: display_name is taken\n'),
   })
@@ -60,7 +60,7 @@ test('a changed `column` renames the column, with its former name in `renamed_fr
       `create table people (id serial primary key, "Old.Name" text); insert into people ("Old.Name") values ('Ada')`,
     ),
   )
-  expect(await run('introspect')).toMatchObject({ code: 0 })
+  expect(await run('introspect', '--manage', '--no-resources')).toMatchObject({ code: 0 })
   const file = join(project.folder, 'resources.yaml')
   const before = await readFile(file, 'utf8')
   await project.write('resources.yaml', before.replace('column: "Old.Name"', 'column: newName'))

@@ -35,7 +35,14 @@ const TABLES = `
 describe('introspect', () => {
   test('prints models and writes nothing with --print', async () => {
     await given(TABLES)
-    const { code, stdout, stderr } = await run('introspect', '--print', '--tables', 'authors')
+    const { code, stdout, stderr } = await run(
+      'introspect',
+      '--manage',
+      '--no-resources',
+      '--print',
+      '--tables',
+      'authors',
+    )
     expect({ code, stdout, stderr }).toEqual({
       code: 0,
       stdout: `version: 1
@@ -56,7 +63,7 @@ models:
   test('declares a check completely or not at all', async () => {
     await given(`create table codes (id serial primary key,
       code text check (char_length(code) > 2 and code in ('abc', 'abcd')) check (char_length(code) < 10))`)
-    const { stdout, stderr } = await run('introspect', '--print')
+    const { stdout, stderr } = await run('introspect', '--manage', '--no-resources', '--print')
     expect(stdout).toContain('code: { type: text, max: 9, collation: default, nullable: true }')
     expect(stderr).toMatch(/^left {2}codes\.code: the check codes_code_check stays as it is: .*\n$/)
   })
@@ -72,7 +79,7 @@ models:
     await given(String.raw`create table paths (id serial primary key,
       "at" text collate "C" not null default E'C:\\it''s\\',
       kind text collate "C" not null default 'a\b' check (kind in ('a\b', E'\\', 'c')))`)
-    const { stdout, stderr } = await run('introspect', '--print')
+    const { stdout, stderr } = await run('introspect', '--manage', '--no-resources', '--print')
     expect({ stdout, stderr }).toEqual({
       stdout: String.raw`version: 1
 
@@ -102,7 +109,7 @@ settings: {}
 `
     await project.write('resources.yaml', before)
     await given(TABLES)
-    const outcome = await run('introspect')
+    const outcome = await run('introspect', '--manage', '--no-resources')
     expect(outcome).toMatchObject({ code: 0, stderr: expect.stringContaining('wrote resources.yaml: 1 model more\n') })
     expect(await configuration()).toBe(
       before.replace(
@@ -119,7 +126,10 @@ settings: {}
     )
     expect(await run('migrate', 'status')).toMatchObject({ code: 0 })
     // A second time there is nothing to add and nothing to record.
-    expect(await run('introspect')).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing to add') })
+    expect(await run('introspect', '--manage', '--no-resources')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('nothing to add'),
+    })
   })
 
   test.each([
@@ -128,7 +138,7 @@ settings: {}
   ] as const)('rejects %s and writes nothing', async (_what, args, said) => {
     await given(TABLES)
     if (args.length === 0) await project.write('resources.yaml', 'models: 5\n')
-    const { code, stderr } = await run('introspect', ...args)
+    const { code, stderr } = await run('introspect', '--manage', ...args)
     expect({ code, missing: said.filter((text) => !stderr.includes(text)) }).toEqual({ code: 2, missing: [] })
     await expect(access(join(project.folder, 'migrations'))).rejects.toThrow('ENOENT')
   })
@@ -136,13 +146,13 @@ settings: {}
   test('rewrites the file with --force', async () => {
     await project.write('resources.yaml', 'models: 5\n')
     await given(TABLES)
-    expect(await run('introspect', '--force')).toMatchObject({ code: 0 })
+    expect(await run('introspect', '--force', '--manage', '--no-resources')).toMatchObject({ code: 0 })
     expect(await configuration()).toMatch(/^version: 1\n\nmodels:\n/)
   })
 
   test('a later change of the file is planned against the database', async () => {
     await given(TABLES)
-    expect(await run('introspect')).toMatchObject({ code: 0 })
+    expect(await run('introspect', '--manage', '--no-resources')).toMatchObject({ code: 0 })
     await project.write('resources.yaml', (await configuration()).replace('type: text, ', 'type: text, max: 13, '))
     const { stdout } = await run('migrate', 'plan', '--json')
     expect(JSON.parse(stdout)).toMatchObject({

@@ -47,7 +47,7 @@ beforeAll(async () => {
   database = await openTestDatabase('')
   scratch = await openTestDatabase('')
   await runSql(database, SQL)
-  const found = await introspect(database, { file: 'resources.yaml', directory: folder, scratch, resources: true })
+  const found = await introspect(database, { file: 'resources.yaml', directory: folder, scratch, manage: true })
   expect(found.remaining).toEqual([])
   text = found.text
   api = await startApi(text.replaceAll('read_only: true', 'url: true'), { database, checkResponses: false })

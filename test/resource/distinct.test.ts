@@ -267,7 +267,7 @@ test.each([
   [
     'a hidden field',
     withDistinct('secret'),
-    /SC311.*lists cannot be made distinct by `secret`: responses do not include it/,
+    /SC311.*lists cannot be made distinct by `secret`: answers do not show it/,
   ],
   [
     'a field without an order',

@@ -22,8 +22,13 @@ export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly
     const used = new Set(lists.flatMap(columnsInUse))
     return [
       ...missing.map((each) => missingRefusal(document, each, missing)),
-      ...model.indexes.flatMap((index, place) => unusedRefusal(model, index, { place, used }) ?? []),
-      ...sizeRefusals(model),
+      // Those of others are not for this project to change.
+      ...(model.managed
+        ? [
+            ...model.indexes.flatMap((index, place) => unusedRefusal(model, index, { place, used }) ?? []),
+            ...sizeRefusals(model),
+          ]
+        : []),
     ]
   })
 
@@ -85,7 +90,8 @@ const namesOf = ({ fields }: ModelSpec, { columns }: TableIndex): readonly strin
 
 const sizeHelp = (fields: readonly FieldSpec[]): readonly string[] =>
   outgrowing(fields).map(
-    ({ name }) => `give ${show(name)} a \`max\` of at most 600 first: an index entry cannot have more than 2.7 kB`,
+    ({ name }) =>
+      `give ${show(name)} a \`max\` of at most 600 first: a row with a value of more than 2.7 kB does not fit into an index`,
   )
 
 /** The indexes, and the unique fields, with rows that PostgreSQL cannot put into them. */
@@ -113,7 +119,7 @@ const sizeRefusal = (fields: readonly FieldSpec[], path: Path, part: Refusal['pa
       code: 'SC407',
       path,
       part,
-      message: `values of ${names} can be too long for this index: PostgreSQL rejects entries of more than 2.7 kB`,
+      message: `values of ${names} can be too long for this index: a row of more than 2.7 kB is refused`,
       help: [
         bounded && max > 0
           ? `give ${names} a \`max\` of at most ${max}${each}, or take ${large.length > 1 ? 'them' : 'it'} out of the index`
@@ -137,14 +143,14 @@ const unusedRefusal = (
   )
   if (longer) {
     const message = `the index ${shown} is not needed: ${show(flow(namesOf(model, longer)))} starts with the same fields`
-    return { ...at, message, help: ['remove it: every write has to update it'] }
+    return { ...at, message, help: ['remove it: each write has to keep it up to date'] }
   }
   const [first = ''] = index.columns
   if (used.has(first) || model.fields.some((field) => field.target && field.column === first)) return undefined
   return {
     ...at,
     message: `nothing uses the index ${shown}: no list filters or orders by ${show(names[0] ?? '')}`,
-    help: ['remove it, unless a plugin or another program uses it: every write has to update it'],
+    help: ['remove it, unless a plugin or another program reads the table by it: each write has to keep it up to date'],
   }
 }
 

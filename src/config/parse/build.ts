@@ -1,5 +1,6 @@
 import type { Build, Declared } from '../../features/feature.js'
 import type { FeatureSpecs } from '../../features/index.js'
+import { readTableName, spellTableName } from '../../fields/table-name.js'
 import { dialectOf } from '../../dialects/index.js'
 import { ANSWERS } from './answers-model.js'
 import { CORS_DEFAULTS } from '../schema/cors.js'
@@ -38,7 +39,15 @@ export const buildSpec = (
 ): AppSpec => {
   const api = buildApi(yaml.api ?? {})
   const declared = yaml.models ?? {}
-  const tables = new Map(Object.entries(declared).map(([name, model]) => [name, model.table ?? name]))
+  const tables = new Map(
+    Object.entries(declared).map(([name, model]) => [
+      name,
+      {
+        table: spelledName(model.table ?? name),
+        managed: name === ANSWERS || (model.managed ?? yaml.database?.managed ?? true),
+      },
+    ]),
+  )
   const models = Object.entries(declared).map(([name, model]) =>
     buildModel(need(drafts.get(name)), model, { drafts, tables }),
   )
@@ -63,7 +72,7 @@ export const buildSpec = (
     plugins,
     models,
     answers,
-    dropped: [...(yaml.dropped ?? [])],
+    dropped: (yaml.dropped ?? []).map(spelledName),
     resources,
     mounts,
   })
@@ -91,6 +100,9 @@ const buildCors = ({ origins, credentials, max_age, headers }: Required<CorsYaml
   headers: [...headers],
 })
 
+/** The canonical spelling of a table's name. */
+const spelledName = (table: string): string => spellTableName(need(readTableName(table)))
+
 /** For what the checks have made sure of. */
 const need = <Value>(value: Value | undefined): Value => {
   if (value === undefined) throw new Error('the configuration passed its checks, yet a part of it is missing')
@@ -99,7 +111,7 @@ const need = <Value>(value: Value | undefined): Value => {
 
 interface ModelContext {
   readonly drafts: Drafts
-  readonly tables: ReadonlyMap<string, string>
+  readonly tables: ReadonlyMap<string, Pick<ModelSpec, 'table' | 'managed'>>
 }
 
 const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): ModelSpec => {
@@ -107,8 +119,8 @@ const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): 
   const column = new Map(fields.map((field) => [field.name, field.column]))
   return {
     name: draft.name,
-    table: need(context.tables.get(draft.name)),
-    renamedFrom: yaml.renamed_from,
+    ...need(context.tables.get(draft.name)),
+    renamedFrom: yaml.renamed_from === undefined ? undefined : spelledName(yaml.renamed_from),
     dropped: [...(yaml.dropped ?? [])],
     fields,
     key: draft.key.map(({ name }) => need(fields.find((field) => field.name === name))),
@@ -124,7 +136,7 @@ const buildIndex = (index: IndexYaml, column: ReadonlyMap<string, string>): Inde
 
 const buildField = (draft: FieldDraft, key: readonly FieldDraft[], context: ModelContext): FieldSpec => {
   const { name, type, yaml } = draft
-  const { nullable = false, unique = false, read_only = false, write_only = false } = yaml
+  const { nullable = false, unique = false, read_only = false, write_only = false, generated = false } = yaml
   const assigned = isAssigned(draft, key)
   return {
     name,
@@ -139,8 +151,9 @@ const buildField = (draft: FieldDraft, key: readonly FieldDraft[], context: Mode
     unique,
     default: defaultOf(yaml),
     auto: yaml.auto,
-    readOnly: read_only || assigned || yaml.auto !== undefined || (type.readOnly ?? false),
+    readOnly: read_only || generated || assigned || yaml.auto !== undefined || (type.readOnly ?? false),
     writeOnly: write_only,
+    generated,
     private: yaml.private ?? false,
     message: yaml.message,
     target: isRelation(draft) ? targetOf(yaml, context) : undefined,
@@ -149,13 +162,13 @@ const buildField = (draft: FieldDraft, key: readonly FieldDraft[], context: Mode
 
 const defaultOf = ({ default: given }: FieldYaml): DefaultSpec | undefined => {
   if (given === undefined) return undefined
-  const call = given as { readonly function?: 'now' | 'uuid' } | null
+  const call = given as { readonly function?: 'now' | 'uuid' | 'database' } | null
   return typeof given === 'object' && call?.function !== undefined ? { call: call.function } : { literal: given }
 }
 
 const targetOf = ({ model = '', on_delete }: FieldYaml, { drafts, tables }: ModelContext): RelationSpec => ({
   model,
-  table: need(tables.get(model)),
+  ...need(tables.get(model)),
   column: columnOf(need(drafts.get(model)?.key[0])),
   onDelete: on_delete ?? DEFAULTS.on_delete,
 })

@@ -31,6 +31,8 @@ export interface KeyRole {
   readonly isKey: boolean
   /** Whether the key has no other field. */
   readonly isWhole: boolean
+  /** Whether migrations make the column. */
+  readonly isManaged: boolean
 }
 
 interface FieldContext {
@@ -43,6 +45,7 @@ interface FieldContext {
 export const checkField = (field: FieldDraft, role: KeyRole, { drafts, report, judge }: FieldContext): void => {
   checkPairs(field, report)
   checkKey(field, role, report)
+  checkGenerated(field, role, report)
   checkAuto(field, report)
   checkReadOnlyType(field, report)
   if (isRelation(field)) checkRelation(field, drafts, report)
@@ -53,7 +56,17 @@ export const checkField = (field: FieldDraft, role: KeyRole, { drafts, report, j
     report.add({ code: 'SC304', path: [...field.path, laterOf(field, option, report)], message })
   }
   if (conflicts.length === 0 && !field.type.readOnly && field.yaml.default !== undefined)
-    checkDefault(field, options, { report, judge })
+    checkDefault(field, options, { role, report, judge })
+}
+
+const checkGenerated = ({ name, path, yaml }: FieldDraft, { isManaged }: KeyRole, report: Report): void => {
+  if (yaml.generated !== true || !isManaged) return
+  const message = `${show(name)} cannot be \`generated\`: migrations make the column, and know nothing that would fill it`
+  const help = [
+    '`default` and `auto` fill a column',
+    'or say `managed: false` of the model, if its table is made otherwise',
+  ]
+  report.add({ code: 'SC304', path: [...path, 'generated'], part: 'key', message, help })
 }
 
 const CONTRADICTIONS = [
@@ -62,6 +75,8 @@ const CONTRADICTIONS = [
   ['private', 'write_only'],
   ['auto', 'default'],
   ['auto', 'write_only'],
+  ['generated', 'write_only'],
+  ['generated', 'default'],
 ] as const satisfies readonly (readonly [keyof FieldYaml, keyof FieldYaml])[]
 
 const isSet = (yaml: FieldYaml, key: keyof FieldYaml): boolean => yaml[key] !== undefined && yaml[key] !== false
@@ -105,12 +120,7 @@ const checkKey = (field: FieldDraft, { isKey, isWhole }: KeyRole, report: Report
   if (!isKey) {
     if (yaml.key === undefined) return
     const help = ['add `primary_key: true`, or remove it']
-    report.add({
-      ...at('key'),
-      code: 'SC319',
-      message: `\`key\` has no effect: ${show(name)} is not a primary key`,
-      help,
-    })
+    report.add({ ...at('key'), code: 'SC319', message: `\`key\` has no effect: ${show(name)} is no primary key`, help })
     return
   }
   if (!type.key || type.readOnly) {
@@ -123,14 +133,14 @@ const checkKey = (field: FieldDraft, { isKey, isWhole }: KeyRole, report: Report
   if (by !== 'client' && by !== type.assigned?.key) {
     const [known] = FIELD_TYPES.filter(({ assigned }) => assigned?.key === by).map((each) => each.name)
     const message = `\`key: ${by}\` is for fields of the type \`${known}\`, and ${show(name)} is of the type \`${type.name}\``
-    const help = [`\`key: client\` lets clients choose the key`]
+    const help = [`\`key: client\` lets clients give the key`]
     report.add({ code: 'SC303', path: [...path, 'key'], message, help })
   }
   for (const key of NOT_FOR_KEYS.filter((each) => isSet(yaml, each))) {
     report.add({ ...at(key), message: `a primary key cannot have \`${key}\`` })
   }
   for (const key of by === 'client' ? [] : NOT_IF_ASSIGNED.filter((each) => isSet(yaml, each))) {
-    const help = ['`key: client` lets clients choose the key']
+    const help = ['`key: client` lets clients give the key']
     report.add({ ...at(key), message: `a primary key cannot have \`${key}\`: the server assigns its values`, help })
   }
 }
@@ -141,7 +151,7 @@ const KEY_TYPES = `the types for primary keys: ${FIELD_TYPES.filter(({ key, read
 
 const checkAuto = (field: FieldDraft, report: Report): void => {
   if (field.yaml.auto === undefined || fits('now', field.type)) return
-  const message = `\`auto\` sets a time, so it cannot be used with the type \`${field.type.name}\``
+  const message = `\`auto\` sets a time, which is no value of the type \`${field.type.name}\``
   const help = [`\`auto\` is for fields of the type: ${DEFAULT_FUNCTIONS.now.join(', ')}`]
   report.add({ code: 'SC315', path: [...field.path, 'auto'], part: 'key', message, help })
 }
@@ -179,13 +189,28 @@ const checkRelation = (field: FieldDraft, drafts: Drafts, report: Report): void 
   }
 }
 
-const checkDefault = (field: FieldDraft, options: object, { report, judge }: Omit<FieldContext, 'drafts'>): void => {
+const checkDefault = (
+  field: FieldDraft,
+  options: object,
+  { role, report, judge }: Omit<FieldContext, 'drafts'> & { readonly role: KeyRole },
+): void => {
   const { default: given = null, nullable = false } = field.yaml
   const path = [...field.path, 'default']
   if (typeof given === 'object' && given !== null && 'function' in given) {
+    if (given.function === 'database') {
+      if (!role.isManaged) return
+      const message = `${show(field.name)} cannot have the default of the database: migrations make the column, with the default that stands here`
+      report.add({
+        code: 'SC315',
+        path: [...path, 'function'],
+        message,
+        help: ['give the default, or say `managed: false` of the model'],
+      })
+      return
+    }
     const call = given.function as keyof typeof DEFAULT_FUNCTIONS
     if (fits(call, field.type)) return
-    const message = `the function \`${call}\` does not produce values of the type \`${field.type.name}\``
+    const message = `the function \`${call}\` makes no value of the type \`${field.type.name}\``
     const help = [`it is for fields of the type: ${DEFAULT_FUNCTIONS[call].join(', ')}`]
     report.add({ code: 'SC315', path: [...path, 'function'], message, help })
     return
@@ -198,7 +223,7 @@ const checkDefault = (field: FieldDraft, options: object, { report, judge }: Omi
   }
   const broken = brokenRule(field.type, options, given, judge)
   if (broken === undefined) return
-  const message = `the default of ${show(field.name)} ${broken}; got ${describe(given)}`
+  const message = `the default of ${show(field.name)} ${broken}, and is ${describe(given)}`
   report.add({ code: 'SC314', path, message, help: help(given, broken) })
 }
 

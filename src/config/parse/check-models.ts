@@ -1,4 +1,6 @@
+import { readTableName, spellTableName } from '../../fields/table-name.js'
 import type { Json } from '../../json.js'
+import type { Path } from '../yaml/located.js'
 import { ANSWERS } from './answers-model.js'
 import { checkField, createJudge } from './check-fields.js'
 import { checkFormerFields, checkFormerTables } from './check-former.js'
@@ -13,8 +15,8 @@ const LONGEST_NAME = 63
 
 /** Tables of our own, and what they are for. The journal's index and sequence have names that begin like its own. */
 const OURS: readonly (readonly [name: RegExp, purpose: string])[] = [
-  [/^snippetctl_migrations(?:_|$)/, 'the migration journal'],
-  [new RegExp(`^${ANSWERS}$`), 'the responses stored for `idempotency`'],
+  [/^snippetctl_migrations(?:_|$)/, 'the journal of migrations'],
+  [new RegExp(`^${ANSWERS}$`), 'the answers that are kept for `idempotency`'],
 ]
 
 /** Reports what is wrong with the models, as far as their shape allows. */
@@ -27,7 +29,11 @@ export const checkModels = (root: Json, drafts: Drafts, report: Report): void =>
     const keys = keyNames(root, model)
     for (const field of model.fields.values())
       if (field !== undefined)
-        checkField(field, { isKey: keys.has(field.name), isWhole: keys.size === 1 }, { drafts, report, judge })
+        checkField(
+          field,
+          { isKey: keys.has(field.name), isWhole: keys.size === 1, isManaged: model.isManaged },
+          { drafts, report, judge },
+        )
     checkPrimaryKey(root, model, report)
     checkColumns(model, report)
     checkFormerFields(root, model, report)
@@ -43,23 +49,50 @@ const checkTables = (root: Json, drafts: Drafts, report: Report): ReadonlyMap<st
     const given = findValue(root, ['models', name, 'table'])
     const path = ['models', name, ...(given === undefined ? [] : ['table'])]
     if (given !== undefined && report.isSpoiled(path)) continue
-    const table = String(given ?? name)
+    const table = nameOfTable(String(given ?? name))
     const owner = owners.get(table)
     const part = given === undefined ? 'key' : 'value'
     const [, purpose] = OURS.find(([ours]) => ours.test(table) || ours.test(name)) ?? []
     if (purpose !== undefined) {
-      const message = `the table ${show(table)} is reserved for ${purpose}`
+      const message = `the table ${show(table)} belongs to ${purpose}`
       const help = [
         OURS.some(([ours]) => ours.test(name)) ? 'give the model another name' : 'give the model another `table`',
       ]
       report.add({ code: 'SC308', path, part, message, help })
-    } else if (owner === undefined) owners.set(table, name)
-    else {
-      const message = `the table ${show(table)} is already used by the model ${show(owner)}`
+    } else if (owner === undefined) {
+      owners.set(table, name)
+      checkSchema(table, drafts.get(name), path, report)
+    } else {
+      const message = `the table ${show(table)} belongs to the model ${show(owner)} already`
       report.add({ code: 'SC308', path, part, message, help: ['give one of the models another `table`'] })
     }
   }
   return owners
+}
+
+/** The canonical spelling of a table's name. */
+const nameOfTable = (text: string): string => {
+  const name = readTableName(text)
+  return name ? spellTableName(name) : text
+}
+
+/** Reports names that PostgreSQL would cut, and schemas of tables that migrations make: they make those of one schema. */
+const checkSchema = (table: string, model: ModelDraft | undefined, path: Path, report: Report): void => {
+  const parts = readTableName(table)
+  if (!parts) return
+  for (const name of [parts.schema ?? '', parts.name]) {
+    const length = Buffer.byteLength(name)
+    if (length <= LONGEST_NAME) continue
+    const help = [`PostgreSQL keeps ${LONGEST_NAME}`]
+    report.add({ code: 'SC318', path, message: `the name ${show(name)} has ${length} bytes`, help })
+  }
+  if (parts.schema === undefined || model?.isManaged !== true) return
+  const message = `migrations make tables in one schema, and ${show(table)} names another`
+  const help = [
+    'add `managed: false` if the table is made otherwise',
+    'or leave the schema out: migrations use that of the connection',
+  ]
+  report.add({ code: 'SC304', path, message, help })
 }
 
 const checkPrimaryKey = (root: Json, model: ModelDraft, report: Report): void => {
@@ -69,7 +102,7 @@ const checkPrimaryKey = (root: Json, model: ModelDraft, report: Report): void =>
     checkNamedKey(model, named, report)
     for (const field of marked) {
       if (field === undefined) continue
-      const message = `the model ${show(model.name)} already declares its primary key in \`primary_key\``
+      const message = `the model ${show(model.name)} says in \`primary_key\` what its primary key is`
       const help = ['remove one of the two']
       report.add({ code: 'SC302', path: [...field.path, 'primary_key'], part: 'key', message, help })
     }
@@ -78,9 +111,9 @@ const checkPrimaryKey = (root: Json, model: ModelDraft, report: Report): void =>
   const [first, ...more] = marked
   for (const field of more) {
     if (field === undefined || first === undefined) continue
-    const message = `the model ${show(model.name)} already has a primary key: ${show(first.name)}`
+    const message = `the model ${show(model.name)} has a primary key already: ${show(first.name)}`
     const help = [
-      `declare a key of several fields in the model: \`primary_key: [${first.name}, ${field.name}]\``,
+      `a key of several fields is named by the model: \`primary_key: [${first.name}, ${field.name}]\``,
       'for a unique combination there is an index with `unique: true`',
     ]
     report.add({ code: 'SC302', path: [...field.path, 'primary_key'], part: 'key', message, help })
@@ -95,7 +128,7 @@ const checkPrimaryKey = (root: Json, model: ModelDraft, report: Report): void =>
     message,
     help: [
       'add a field such as `id: { type: bigint, primary_key: true }`, or name the fields of the key: `primary_key: [order, product]`',
-      'for records without a key, which can only be listed, set `primary_key: none`',
+      'records without a key can only be listed: say so by `primary_key: none`',
     ],
   })
 }
@@ -109,7 +142,7 @@ const checkNamedKey = (model: ModelDraft, named: Json, report: Report): void => 
     const name = String(item)
     const at = { path: [...path, place] }
     if (!checkFieldName(model, name, at, report)) continue
-    if (seen.has(name)) report.add({ ...at, code: 'SC316', message: `${show(name)} appears twice in the primary key` })
+    if (seen.has(name)) report.add({ ...at, code: 'SC316', message: `${show(name)} stands twice in the primary key` })
     seen.add(name)
   }
 }
@@ -126,7 +159,7 @@ const checkColumns = (model: ModelDraft, report: Report): void => {
     const given = field.yaml.column !== undefined
     const place = given ? { path: [...field.path, 'column'] } : ({ path: field.path, part: 'key' } as const)
     if (SYSTEM_COLUMNS.has(column)) {
-      const message = `the column name ${show(column)} is reserved: PostgreSQL has a system column of that name in every table`
+      const message = `the column ${show(column)} belongs to PostgreSQL, which has one of this name in every table`
       report.add({ ...place, code: 'SC310', message, help: ['give the field another name'] })
     }
     if (owner !== undefined) {
@@ -160,12 +193,11 @@ const checkIndexes = (root: Json, model: ModelDraft, report: Report): void => {
     }
     if (!plain && index.message !== undefined && index.unique !== true) {
       const help = ['add `unique: true`, or remove it']
-      const message = '`message` has no effect: the index is not unique'
+      const message = '`message` is for what a unique index refuses, and this index is not unique'
       report.add({ code: 'SC319', path: [...at, 'message'], part: 'key', message, help })
     }
     const columns = fields.join()
-    if (seen.has(columns))
-      report.add({ code: 'SC316', path: at, message: 'an index on these fields is already declared above' })
+    if (seen.has(columns)) report.add({ code: 'SC316', path: at, message: 'an index on these fields stands above' })
     seen.add(columns)
   }
 }

@@ -62,7 +62,7 @@ const checkKeyed = (resource: ResourceDraft, report: Report): void => {
   }
   const style = findValue(resource.given('pagination') ?? null, ['style'])
   if (style !== 'cursor') return
-  const message = 'cursors need a primary key: without one, two records can have the same position'
+  const message = 'pages by a cursor need a primary key: without one, two records may be in the same place'
   report.add({
     code: 'SC320',
     path: [...path, 'pagination', 'style'],
@@ -78,7 +78,7 @@ const checkPaths = (resources: readonly ResourceDraft[], report: Report): void =
     const owner = owners.get(yaml.path)
     owners.set(yaml.path, owner ?? name)
     if (owner === undefined) continue
-    const message = `the path ${show(yaml.path)} is already used by the resource ${show(owner)}`
+    const message = `the path ${show(yaml.path)} belongs to the resource ${show(owner)} already`
     report.add({ code: 'SC309', path: [...path, 'path'], message })
   }
 }
@@ -111,13 +111,23 @@ const checkWritable = (resources: readonly ResourceDraft[], report: Report): voi
     if (offers(resource, 'create', report) !== true) continue
     for (const field of resource.model?.fields.values() ?? []) {
       if (field === undefined || seen.has(field) || report.isDoubtful(field.path)) continue
-      const { private: hidden, read_only, write_only, nullable, default: fallback, auto, primary_key } = field.yaml
+      const {
+        private: hidden,
+        read_only,
+        write_only,
+        nullable,
+        default: fallback,
+        auto,
+        primary_key,
+        generated,
+      } = field.yaml
       const key = hidden ? 'private' : read_only ? 'read_only' : field.type.readOnly ? 'type' : undefined
       if (
         key === undefined ||
         write_only ||
         nullable ||
         auto !== undefined ||
+        generated ||
         primary_key ||
         (fallback ?? null) !== null
       )

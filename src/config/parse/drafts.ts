@@ -22,6 +22,8 @@ export interface ModelDraft {
   readonly fields: ReadonlyMap<string, FieldDraft | undefined>
   /** The fields of the primary key, in its order; empty if there is none, or a wrong one. */
   readonly key: readonly FieldDraft[]
+  /** Whether migrations make the table. */
+  readonly isManaged: boolean
   /** Whether the model says that records have no key. */
   readonly isKeyless: boolean
 }
@@ -31,15 +33,16 @@ export type Drafts = ReadonlyMap<string, ModelDraft | undefined>
 
 /** The declared models, each as far as its shape allows. */
 export const draftModels = (root: Json, report: Report): Drafts =>
-  new Map(membersOf(findValue(root, ['models'])).map(([name, model]) => [name, draftModel(name, model, report)]))
+  new Map(membersOf(findValue(root, ['models'])).map(([name, model]) => [name, draftModel(root, name, model, report)]))
 
-const draftModel = (name: string, model: Json, report: Report): ModelDraft | undefined => {
+const draftModel = (root: Json, name: string, model: Json, report: Report): ModelDraft | undefined => {
   const path = ['models', name]
   const members = membersOf(findValue(model, ['fields']))
   if (members.length === 0) return undefined
   const fields = new Map(members.map(([field, yaml]) => [field, draftField([...path, 'fields', field], yaml, report)]))
   const named = findValue(model, ['primary_key'])
-  return { name, path, fields, key: keyOf(fields, named), isKeyless: named === 'none' }
+  const isManaged = (findValue(model, ['managed']) ?? findValue(root, ['database', 'managed'])) !== false
+  return { name, path, fields, key: keyOf(fields, named), isManaged, isKeyless: named === 'none' }
 }
 
 /** The names of the fields of a model's key, as far as the file says. */
@@ -77,7 +80,7 @@ export const isRelation = ({ type }: Pick<FieldDraft, 'type'>): boolean => type 
 /** Why answers do not show a field; undefined when they do. */
 export const whyHidden = ({ yaml }: Pick<FieldDraft, 'yaml'>): string | undefined => {
   const hidden = (['private', 'write_only'] as const).find((key) => yaml[key] === true)
-  return hidden && `responses do not include it (\`${hidden}\`)`
+  return hidden && `answers do not show it (\`${hidden}\`)`
 }
 
 /** The column of a field: as the file names it, or by the name of the field. A relation stores the key of another record. */

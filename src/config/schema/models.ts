@@ -1,7 +1,7 @@
 import { FIELD_TYPES } from '../../fields/index.js'
 import type { FieldType } from '../../fields/field-type.js'
 import type { JsonSchema } from '../../json.js'
-import { DATABASE_NAME, doc, flag, listOf, mapping, named, NAMED } from './parts.js'
+import { DATABASE_NAME, doc, TABLE_NAME, flag, listOf, mapping, named } from './parts.js'
 import { article } from '../words.js'
 
 /** The functions that `default:` can call, and the names of the types whose values they make. */
@@ -13,8 +13,8 @@ function typesThatCall(name: 'now' | 'uuid'): readonly string[] {
 
 const functionKey = (): JsonSchema =>
   doc(
-    { enum: Object.keys(DEFAULT_FUNCTIONS) },
-    'The function: `now` is the time of the transaction, `uuid` a random UUID.',
+    { enum: [...Object.keys(DEFAULT_FUNCTIONS), 'database'] },
+    'The function: `now` is the time of the transaction, `uuid` a random UUID; `database` is the default of the column, with `managed: false`.',
     'default: { function: now }',
   )
 
@@ -44,6 +44,9 @@ const commonKeys = (): Readonly<Record<string, JsonSchema>> => ({
   ),
   read_only: flag('In responses; ignored in requests.'),
   write_only: flag('In requests; never in responses.'),
+  generated: flag(
+    'In responses; the database fills it, by a trigger or as a generated column. Only with `managed: false`.',
+  ),
   private: flag('Neither in requests nor in responses.'),
   column: doc(
     { type: 'string', ...DATABASE_NAME },
@@ -103,9 +106,19 @@ export const modelSchema = (): JsonSchema =>
   mapping(
     'a model',
     {
-      table: doc({ type: 'string', ...NAMED }, 'The name of the table; by default the name of the model.'),
+      table: doc(
+        { type: 'string', ...TABLE_NAME },
+        'The name of the table or view, by default that of the model; with its schema if migrations do not make it: `sales.Customers`. ' +
+          'A part that contains a dot is written between double quotes.',
+        'table: books',
+      ),
+      managed: doc(
+        { type: 'boolean' },
+        'Whether migrations make the table; by default as `database.managed` says. Views, and tables of other programs, have `managed: false`.',
+        'managed: false',
+      ),
       renamed_from: doc(
-        { type: 'string', ...NAMED },
+        { type: 'string', ...TABLE_NAME },
         'The former name of the table; the next migration renames it and keeps its rows.',
         'renamed_from: works',
       ),

@@ -1,3 +1,4 @@
+import { TABLE_PATTERN } from '../../fields/table-name.js'
 import type { Json, JsonSchema } from '../../json.js'
 
 const NAME = '^[a-z][a-z0-9_]{0,62}$'
@@ -12,6 +13,12 @@ const DATABASE_NAME_HINT = 'a name in PostgreSQL has 1 to 63 bytes, and any char
 export const DATABASE_NAME: JsonSchema = {
   pattern: '^[^\\u0000]{1,63}$',
   patternErrorMessage: DATABASE_NAME_HINT,
+}
+
+/** The schema of what tables are called, with a schema or without. */
+export const TABLE_NAME: JsonSchema = {
+  pattern: TABLE_PATTERN,
+  patternErrorMessage: 'a table is written as `books`, `Order Details`, `sales.Customers` or `sales."a.b"`',
 }
 
 /** A schema with its text for editors; an example is shown with the text. */

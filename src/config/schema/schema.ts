@@ -1,7 +1,7 @@
 import { featureKeys } from '../../features/index.js'
 import type { JsonSchema } from '../../json.js'
 import { modelSchema } from './models.js'
-import { doc, flag, listOf, mapping, named, NAMED, oneOfNames } from './parts.js'
+import { doc, flag, listOf, mapping, named, TABLE_NAME, oneOfNames } from './parts.js'
 import { API_DEFAULTS, apiSchema, dialectSchema, mountSchema, SEGMENT } from './defaults.js'
 import { OPERATIONS } from '../spec.js'
 
@@ -74,9 +74,20 @@ export const configSchema = (): JsonSchema => ({
         'TypeScript or JavaScript files of plugins, relative to this file.',
         'plugins:\n  - ./src/books/plugin.ts',
       ),
+      database: doc(
+        mapping('the database', {
+          managed: doc(
+            { type: 'boolean', default: true },
+            'Whether migrations of this project make the tables of models that do not say otherwise.',
+            'managed: false',
+          ),
+        }),
+        'The database of the models.',
+        'database: { managed: false }',
+      ),
       models: doc(named(modelSchema()), 'Tables with their fields, rules and indexes.'),
       dropped: doc(
-        listOf(NAMED),
+        listOf(TABLE_NAME),
         'Former tables that the next migration may drop with all their rows.',
         'dropped: [loans]',
       ),

@@ -142,7 +142,7 @@ const unknownType = ({ value }: Broken): Words => {
   return {
     code: 'SC205',
     member: 'type',
-    message: `a field type cannot be ${describe(type)}`,
+    message: `no field type is ${describe(type)}`,
     help: suggestAll(given, names),
   }
 }

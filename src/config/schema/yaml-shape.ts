@@ -13,6 +13,7 @@ export interface FieldYaml {
   readonly default?: Json
   readonly auto?: 'on_create' | 'on_update'
   readonly read_only?: boolean
+  readonly generated?: boolean
   readonly write_only?: boolean
   readonly private?: boolean
   readonly label?: string
@@ -27,6 +28,7 @@ export type IndexYaml =
 
 export interface ModelYaml {
   readonly table?: string
+  readonly managed?: boolean
   readonly renamed_from?: string
   readonly dropped?: readonly string[]
   readonly primary_key?: readonly string[] | 'none'
@@ -75,6 +77,7 @@ export interface ConfigYaml {
   readonly api?: ApiYaml
   readonly settings?: Readonly<Record<string, Json>>
   readonly plugins?: readonly string[]
+  readonly database?: { readonly managed?: boolean }
   readonly models?: Readonly<Record<string, ModelYaml>>
   readonly dropped?: readonly string[]
   readonly resources?: Readonly<Record<string, ResourceYaml>>

@@ -1,5 +1,6 @@
 import type { Scopes } from '../../resource/plan.js'
 import { identifier } from '../../fields/sql-literal.js'
+import { bareName, tableAlias, tableSql } from '../../fields/table-name.js'
 import { scopeClause } from '../statements/scope.js'
 import { parameters } from '../statements/where.js'
 import type { Query } from './query-knex.js'
@@ -14,9 +15,10 @@ export function narrowQuery({ text, values }: Query, scopes: Scopes): Query {
   if (kindOf(text) === 'write') refuseWrite(text)
   const params = parameters(...values)
   const narrowed = [...scopes].map(([table]) => {
-    if (isQualified(text, table)) refuse(`the query names the table \`${table}\` with its schema`)
-    const name = identifier(table)
-    return `${name} as not materialized (select * from ${name} where true${scopeClause(table, scopes, params)})`
+    // A name with a schema would not be that of the `with` query.
+    if (isQualified(text, bareName(table))) refuse(`the query names the table \`${table}\` with its schema`)
+    const name = tableAlias(table)
+    return `${name} as not materialized (select * from ${tableSql(table)} where true${scopeClause(table, scopes, params)})`
   })
   // A query in parentheses cannot have a `with` of its own, and one after `from` can.
   const query = /^\s*with\b/.test(codeOf(text)) ? `select * from (${text}\n) ${QUERY}` : `(${text}\n)`

@@ -1,3 +1,4 @@
+import { tableAlias, tableSql } from '../../fields/table-name.js'
 import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
@@ -46,24 +47,33 @@ export function copyRecords(
 ): Promise<Copied> {
   return source.transaction(async (from) => {
     await startSnapshot(from)
+    const models = await tablesAmong(from, spec.models)
     return target.transaction(async (to) => {
       for (const text of SPELLING) for (const one of [from, to]) await one.query({ text, values: [] })
-      const replaced = await lockEmpty(to, spec.models, digestMade)
+      const replaced = await lockEmpty(to, models, digestMade)
       const deferral = await deferForeignKeys(
         to,
-        spec.models.map(({ table }) => table),
+        models.map(({ table }) => table),
       )
       const tables = new Map<string, number>()
-      for (const model of spec.models) {
+      for (const model of models) {
         const copying = { model, columns: await sameColumns(from, to, model) }
         await copyTable(from, to, copying)
         tables.set(model.table, await compareTable(from, to, copying))
         await copyCounters(from, to, copying)
       }
       await deferral.settle()
-      return { tables, left: await othersOf(from, spec.models), replaced }
+      return { tables, left: await othersOf(from, models), replaced }
     })
   })
+}
+
+/** The models of tables: views have no rows of their own. */
+async function tablesAmong(from: Connection, models: readonly ModelSpec[]): Promise<readonly ModelSpec[]> {
+  const text = `select t from json_array_elements_text($1::json) t join pg_class c on c.oid = to_regclass(t) where c.relkind in ('v', 'm')`
+  const { rows } = await from.query({ text, values: [JSON.stringify(models.map(({ table }) => tableSql(table)))] })
+  const views = new Set(rows.map(([name]) => name))
+  return models.filter(({ table }) => !views.has(tableSql(table)))
 }
 
 /**
@@ -76,11 +86,11 @@ async function lockEmpty(
   models: readonly ModelSpec[],
   digestMade: () => Promise<RowDigests>,
 ): Promise<readonly string[]> {
-  const names = models.map(({ table }) => identifier(table))
+  const names = models.map(({ table }) => tableSql(table))
   if (names.length === 0) return []
   await to.query({ text: `lock table ${names.join(', ')} in share row exclusive mode`, values: [] })
   const full: ModelSpec[] = []
-  for (const model of models) if (await hasRows(to, identifier(model.table))) full.push(model)
+  for (const model of models) if (await hasRows(to, tableSql(model.table))) full.push(model)
   if (full.length === 0) return []
   const others = await findForeign(to, full, digestMade)
   if (others.length > 0)
@@ -105,8 +115,7 @@ async function findForeign(
   digestMade: () => Promise<RowDigests>,
 ): Promise<readonly string[]> {
   const written: string[] = []
-  for (const { table } of models)
-    if (await hasRows(to, `${identifier(table)} ${NOT_OF_MIGRATIONS}`)) written.push(table)
+  for (const { table } of models) if (await hasRows(to, `${tableSql(table)} ${NOT_OF_MIGRATIONS}`)) written.push(table)
   if (written.length > 0) return written
   const [made, there] = [await digestMade(), await digestRows(to, models)]
   return [...there].filter(([table, digest]) => digest !== made.get(table)).map(([table]) => table)
@@ -134,7 +143,7 @@ const COLUMNS = `
   where attrelid = to_regclass($1) and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`
 
 async function columnsOf(connection: Connection, { table }: ModelSpec): Promise<readonly Column[]> {
-  const { rows } = await connection.query({ text: COLUMNS, values: [identifier(table)] })
+  const { rows } = await connection.query({ text: COLUMNS, values: [tableSql(table)] })
   return rows.map(([name, type]) => ({ name: name ?? '', type: type ?? '' }))
 }
 
@@ -159,13 +168,13 @@ interface Copying {
 
 const readingOf = ({ model, columns }: Copying): Reading => ({
   model,
-  select: columns.map(({ name }) => `${identifier(model.table)}.${identifier(name)}::text`),
+  select: columns.map(({ name }) => `${tableAlias(model.table)}.${identifier(name)}::text`),
 })
 
 async function copyTable(from: Connection, to: Connection, { model, columns }: Copying): Promise<void> {
   const names = columns.map(({ name }) => identifier(name)).join(', ')
   const casts = columns.map(({ type }, index) => `(r ->> ${index})::${type}`).join(', ')
-  const text = `insert into ${identifier(model.table)} (${names}) overriding system value
+  const text = `insert into ${tableSql(model.table)} (${names}) overriding system value
     select ${casts} from json_array_elements($1::json) as g(r)`
   for await (const rows of readTable(from, readingOf({ model, columns }))) {
     await to.query({ text, values: [JSON.stringify(rows)] })
@@ -197,7 +206,7 @@ function different({ table }: ModelSpec, place: number): CopyRefused {
 async function copyCounters(from: Connection, to: Connection, { model, columns }: Copying): Promise<void> {
   const find = 'select pg_get_serial_sequence($1, $2)'
   for (const { name } of columns) {
-    const values = [identifier(model.table), name]
+    const values = [tableSql(model.table), name]
     const [here, there] = [await from.query({ text: find, values }), await to.query({ text: find, values })]
     const [[counter] = []] = here.rows
     const [[other] = []] = there.rows
@@ -215,7 +224,7 @@ const OTHERS = `
   and c.oid <> all (select to_regclass(t) from json_array_elements_text($1) t) order by 1`
 
 async function othersOf(from: Connection, models: readonly ModelSpec[]): Promise<readonly string[]> {
-  const values = [JSON.stringify(models.map(({ table }) => identifier(table)))]
+  const values = [JSON.stringify(models.map(({ table }) => tableSql(table)))]
   const { rows } = await from.query({ text: OTHERS, values })
   const left: string[] = []
   for (const [table] of rows) if (table != null && (await hasRows(from, table))) left.push(table)

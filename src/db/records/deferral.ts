@@ -1,3 +1,4 @@
+import { tableSql } from '../../fields/table-name.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Connection } from '../database.js'
 
@@ -20,7 +21,7 @@ const KEYS = `
  * tables.
  */
 export async function deferForeignKeys(connection: Connection, tables: readonly string[]): Promise<Deferral> {
-  const { rows } = await connection.query({ text: KEYS, values: [JSON.stringify(tables.map(identifier))] })
+  const { rows } = await connection.query({ text: KEYS, values: [JSON.stringify(tables.map(tableSql))] })
   const alterAll = async (how: string) => {
     for (const [table, name] of rows)
       await connection.query({

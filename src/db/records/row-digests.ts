@@ -1,3 +1,4 @@
+import { tableSql } from '../../fields/table-name.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Connection } from '../database.js'
@@ -30,12 +31,12 @@ const COLUMNS = `
 
 async function digestTable(connection: Connection, { table, fields }: ModelSpec): Promise<string> {
   const madeUp = new Set(fields.filter(isMadeUp).map(({ column }) => column))
-  const { rows } = await connection.query({ text: COLUMNS, values: [identifier(table)] })
+  const { rows } = await connection.query({ text: COLUMNS, values: [tableSql(table)] })
   const names = rows.map(([name]) => name ?? '').filter((name) => !madeUp.has(name))
   const cells = names.map((name) => `${identifier(name)}::text`).join(', ')
   const digest = await connection.query({
     text: `select count(*)::text, md5(string_agg(hash, '' order by hash collate "C"))
-      from (select md5(row(${cells})::text) as hash from ${identifier(table)}) as hashes`,
+      from (select md5(row(${cells})::text) as hash from ${tableSql(table)}) as hashes`,
     values: [],
   })
   return JSON.stringify([names, ...digest.rows])

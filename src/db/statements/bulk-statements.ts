@@ -1,3 +1,4 @@
+import { tableAlias, tableSql } from '../../fields/table-name.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { arrayLiteral, writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
@@ -20,10 +21,10 @@ export interface BulkStatements {
 
 /** Compiles the statements of a model within some scopes; `selected` is the select list. */
 export function compileBulkStatements(model: ModelSpec, selected: string, scopes: Scopes | undefined): BulkStatements {
-  const table = identifier(model.table)
+  const table = tableSql(model.table)
   const keys = model.key.map(({ column }) => identifier(column))
   // Unqualified, it would resolve to the output column, which is a text.
-  const order = ` order by ${keys.map((key) => `${table}.${key}`).join(', ')}`
+  const order = ` order by ${keys.map((key) => `${tableAlias(model.table)}.${key}`).join(', ')}`
   const returned = [...keyTexts(model), selected].join(', ')
   const resource = model.table
   /** A statement about the records with some ids; `head` and `tail` surround the condition. */

@@ -1,3 +1,4 @@
+import { tableAlias } from '../../fields/table-name.js'
 import { isCovered } from '../../config/indexes/coverage.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
@@ -60,12 +61,12 @@ export function compileListStatements(listed: Listed): (scopes: Scopes | undefin
 
 function renderList({ model, projection }: Listed, plan: ListPlan, scopes: Scopes | undefined): Rendered {
   const params = parameters()
-  const table = identifier(model.table)
+  const table = tableAlias(model.table)
   const key = model.key.map(({ column }) => identifier(column))
   const { page, select, fields } = listProjection(projection, plan, narrowing(scopes, params))
   const stored = columnsOf(model, new Set([...fields, ...plan.order.map(({ field }) => field)]))
   const backwards = 'before' in plan.start
-  const source = listSource(plan, table, params)
+  const source = listSource(plan, model.table, params)
   const order = neededOrder(plan)
   const cutOrder = backwards ? reversed(order) : order
   const size = plan.limit === undefined ? undefined : `${params.add(String(plan.limit))}::int`
@@ -88,12 +89,12 @@ function renderList({ model, projection }: Listed, plan: ListPlan, scopes: Scope
 
 function renderCount({ table }: ModelSpec, plan: ListPlan): Rendered {
   const params = parameters()
-  return { text: counted(plan, listSource(plan, identifier(table), params)), values: params.values, kind: READ }
+  return { text: counted(plan, listSource(plan, table, params)), values: params.values, kind: READ }
 }
 
 function renderEstimate({ table }: ModelSpec, plan: ListPlan): Rendered {
   const params = parameters()
-  const { from, where } = listSource(plan, identifier(table), params)
+  const { from, where } = listSource(plan, table, params)
   const text = `explain (format json) select 1 from ${from}${where}`
   return { text, values: params.values, kind: READ }
 }

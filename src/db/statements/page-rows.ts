@@ -136,11 +136,11 @@ interface Source {
 export function pageRows(plan: ListPlan, source: Source, params: Parameters): string {
   // Distinct values have no key.
   if (!isFar(plan) || plan.distinct || source.key.length === 0) return cutRows(plan, source, params)
-  const { table, key, order } = source
+  const { from, key, order } = source
   const columns = order.map(({ field }) => identifier(field.column)).join(', ')
   const keys = key.join(', ')
   const compared = key.length === 1 ? keys : `(${keys})`
-  return `${table} where ${compared} in (select ${keys} from ${cutRows(plan, { ...source, columns }, params)})`
+  return `${from} where ${compared} in (select ${keys} from ${cutRows(plan, { ...source, columns }, params)})`
 }
 
 function cutRows(plan: ListPlan, source: Source, params: Parameters): string {

@@ -1,3 +1,4 @@
+import { tableAlias, tableSql } from '../../fields/table-name.js'
 import {
   type ComputedSpec,
   EXPANDED,
@@ -125,7 +126,7 @@ export function documentProjection(
   const tag = `sha256(convert_to(${documentColumn(members)}, 'UTF8'))`
   const select = ({ members: wanted, expand }: Selection, narrow?: Narrow): Projection<string, Uint8Array> => {
     const isWanted = (member: string) => wanted?.has(member) ?? true
-    const related = expandedMember(expand, identifier(model.table), { links, narrow })
+    const related = expandedMember(expand, tableAlias(model.table), { links, narrow })
     return projectionOf(
       {
         model,
@@ -235,7 +236,7 @@ function expandedMember(
     const column = field.target?.column ?? fail(`the field ${field.name} refers to nothing`)
     const key = `${alias}.${identifier(column)} = ${owner}.${identifier(field.column)}`
     const found = `${key}${narrow?.(model.table, alias) ?? ''}`
-    const expression = `(select ${documentValue(members)} from ${identifier(model.table)} ${alias} where ${found})`
+    const expression = `(select ${documentValue(members)} from ${tableSql(model.table)} ${alias} where ${found})`
     return { name: field.name, fields: [field], expression }
   })
   return [{ name: EXPANDED, fields: expansions.map(({ field }) => field), expression: documentValue(related) }]

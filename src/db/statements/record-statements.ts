@@ -1,3 +1,4 @@
+import { tableAlias, tableSql } from '../../fields/table-name.js'
 import type { ModelSpec } from '../../config/spec.js'
 import { writeCell } from '../../fields/cell.js'
 import { JsonMergePatch } from '../../fields/json-text.js'
@@ -52,7 +53,7 @@ function recordStatements(
   { model, projection, prepared, partial, writeColumns }: Recorded,
   scopes: Scopes | undefined,
 ): RecordStatements {
-  const table = identifier(model.table)
+  const table = tableSql(model.table)
   const matched = model.key.map(({ column }, at) => `${identifier(column)} = $${at + 1}`).join(' and ')
   const selected = projection.select.join(', ')
   const plain = `select ${selected} from ${table} where ${matched}`
@@ -83,7 +84,7 @@ function recordStatements(
     const changes = columns.map(({ field, column }) => {
       const value = row[field.name]
       if (!(value instanceof JsonMergePatch)) return `${column} = ${params.add(writeCell(field, value))}`
-      return `${column} = ${mergedInto(`${table}.${column}`, value, (part) => params.add(part))}`
+      return `${column} = ${mergedInto(`${tableAlias(model.table)}.${column}`, value, (part) => params.add(part))}`
     })
     const set = [...changes, ...writeColumns.touched].join(', ')
     const fields = columns.map(({ field }) => field)

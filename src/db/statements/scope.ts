@@ -1,3 +1,4 @@
+import { tableAlias, tableSql } from '../../fields/table-name.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
 import { exact } from '../../lookups/exact.js'
@@ -31,7 +32,7 @@ export function scopeChecks(
   params: Parameters,
 ): string {
   if (scopes === undefined) return ''
-  const table = identifier(model.table)
+  const table = tableAlias(model.table)
   const own = scopeClause(model.table, scopes, params, table)
   const related = fields.map(({ name, column, target }) => {
     const narrowed = target ? scopeClause(target.table, scopes, params, RELATED) : ''
@@ -40,7 +41,7 @@ export function scopeChecks(
     const there = `${RELATED}.${identifier(target.column)} = ${reference}${narrowed}`
     return check(
       name,
-      `${reference} is null or exists (select from ${identifier(target.table)} ${RELATED} where ${there})`,
+      `${reference} is null or exists (select from ${tableSql(target.table)} ${RELATED} where ${there})`,
     )
   })
   return `${own === '' ? '' : check('', `true${own}`)}${related.join('')}`

@@ -1,6 +1,6 @@
+import { tableSql } from '../../fields/table-name.js'
 import type { ModelSpec } from '../../config/spec.js'
 import { writeCell } from '../../fields/cell.js'
-import { identifier } from '../../fields/sql-literal.js'
 import type { Row, Scopes } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { type BulkStatements, compileBulkStatements } from './bulk-statements.js'
@@ -38,7 +38,7 @@ export function compileStatements(
   const selected = projection.select.join(', ')
   const writeColumns = writeColumnsOf(model)
   const parts = { model, projection, prepared, partial, writeColumns }
-  const head = `insert into ${identifier(model.table)} `
+  const head = `insert into ${tableSql(model.table)} `
   const tail = ` returning ${[...keyTexts(model), ...projection.select].join(', ')}`
   const inserting = createTextCache((values) => `${head}${values}${tail}`, MAX_TEXTS)
   const lists = compileListStatements(parts)

@@ -1,3 +1,4 @@
+import { tableAlias, tableSql } from '../../fields/table-name.js'
 import type { ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
@@ -39,14 +40,14 @@ type ReadPage = (limit: number) => Promise<readonly (readonly Cell[])[]>
 
 function readByKey(connection: Connection, { model: { table, key }, select }: Reading): ReadPage {
   // Qualify the columns: unqualified they would resolve to the `::text` output columns, which sort differently.
-  const columns = key.map(({ column }) => `${identifier(table)}.${identifier(column)}`)
+  const columns = key.map(({ column }) => `${tableAlias(table)}.${identifier(column)}`)
   const texts = [...columns.map((column) => `${column}::text`), ...select].join(', ')
   const places = columns.map((_, at) => `$${at + 2}`).join(', ')
   const after = ` where (${columns.join(', ')}) > (${places})`
   let last: readonly Cell[] | undefined
   return async (limit) => {
     const { rows } = await connection.query({
-      text: `select ${texts} from ${identifier(table)}${last ? after : ''} order by ${columns.join(', ')} limit $1::int`,
+      text: `select ${texts} from ${tableSql(table)}${last ? after : ''} order by ${columns.join(', ')} limit $1::int`,
       values: [String(limit), ...(last ?? [])],
     })
     last = rows.at(-1)?.slice(0, columns.length)
@@ -57,7 +58,7 @@ function readByKey(connection: Connection, { model: { table, key }, select }: Re
 const CURSOR = identifier('snippetctl reader')
 
 async function readAll(connection: Connection, { model: { table }, select }: Reading): Promise<ReadPage> {
-  const text = `select ${select.join(', ')} from ${identifier(table)} order by row(${select.join(', ')})::text collate "C"`
+  const text = `select ${select.join(', ')} from ${tableSql(table)} order by row(${select.join(', ')})::text collate "C"`
   await connection.query({ text: `declare ${CURSOR} no scroll cursor for ${text}`, values: [] })
   return async (limit) => {
     const { rows } = await connection.query({ text: `fetch ${limit} from ${CURSOR}`, values: [] })

@@ -1,3 +1,4 @@
+import { tableAlias, tableSql } from '../../fields/table-name.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
@@ -55,7 +56,7 @@ export function compileUpsert(shape: Shape): (connection: Connection, rows: read
 }
 
 function upsertText({ model, fields, key }: Columns): string {
-  const table = identifier(model.table)
+  const table = tableSql(model.table)
   const cast = (field: FieldSpec, index: number) => `(r ->> ${index})::${field.type.column(field.options)} as c${index}`
   const own = ({ column }: FieldSpec) => `${table}.${identifier(column)}`
   const same = key.map((field) => `${own(field)} = c${fields.indexOf(field)}`).join(' and ')
@@ -78,7 +79,7 @@ function conflictAction({ model, fields, key }: Columns): string {
   const changing = fields.filter((field) => !key.includes(field))
   if (changing.length === 0) return 'nothing'
   const touched = model.fields.filter((field) => field.auto === 'on_update' && !fields.includes(field))
-  const table = identifier(model.table)
+  const table = tableSql(model.table)
   const changes = [
     ...changing.map(({ column }) => `${identifier(column)} = excluded.${identifier(column)}`),
     ...touched.map(({ column }) => `${identifier(column)} = now()`),
@@ -90,10 +91,10 @@ function conflictAction({ model, fields, key }: Columns): string {
 /** Moves a column's counter past every existing number, so that the next record gets a free one. Does nothing for columns without a counter. */
 function advanceCounter(table: string, field: FieldSpec): Statement {
   const column = identifier(field.column)
-  const name = identifier(table)
+  const name = tableSql(table)
   const text = `select setval(s::regclass, n) from (
       select s, case when s is not null then m::bigint end as n from (
-        select pg_get_serial_sequence($1, $2) as s, (select ${column}::text from ${name} order by ${name}.${column} desc limit 1) as m
+        select pg_get_serial_sequence($1, $2) as s, (select ${column}::text from ${name} order by ${tableAlias(table)}.${column} desc limit 1) as m
       ) as found
     ) as counter where n > coalesce(pg_sequence_last_value(s::regclass), 0)`
   return { text, values: [name, field.column] }

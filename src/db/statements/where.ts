@@ -1,3 +1,4 @@
+import { tableAlias, tableSql } from '../../fields/table-name.js'
 import type { OrderSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
@@ -33,8 +34,9 @@ export interface ListSource {
 /** Distinct values are selected in a subquery. */
 export function listSource(plan: ListPlan, table: string, params: Parameters): ListSource {
   const where = whereClause(plan, params)
-  if (plan.distinct === undefined) return { from: table, where }
-  return { from: `(select distinct ${identifier(plan.distinct.column)} from ${table}${where}) ${table}`, where: '' }
+  if (plan.distinct === undefined) return { from: tableSql(table), where }
+  const rows = `(select distinct ${identifier(plan.distinct.column)} from ${tableSql(table)}${where})`
+  return { from: `${rows} ${tableAlias(table)}`, where: '' }
 }
 
 /** The SQL of one comparison. `owner` names the column's table if a statement has several. */

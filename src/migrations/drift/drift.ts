@@ -1,3 +1,4 @@
+import { tableSql } from '../../fields/table-name.js'
 import type { Connection, Database } from '../../db/database.js'
 import { openScratch } from '../../db/open.js'
 import { identifier } from '../../fields/sql-literal.js'
@@ -111,7 +112,7 @@ function driftOf(made: CatalogTable, there: CatalogTable): readonly Drift[] {
       missing(
         named(name),
         'constraint',
-        `alter table ${identifier(table)} add constraint ${identifier(name)} ${definition}`,
+        `alter table ${tableSql(table)} add constraint ${identifier(name)} ${definition}`,
       ),
     ),
     ...restatedParts(made.constraints, there.constraints, 'constraint'),
@@ -146,13 +147,13 @@ function restated(object: string, kind: string, was: Part, is: Part): readonly D
 
 function makeColumn(table: string, column: CatalogColumn): string {
   const { before, definition, after } = remake(table, column, column.nullable)
-  const add = `alter table ${identifier(table)} add column ${identifier(column.name)} ${definition}`
+  const add = `alter table ${tableSql(table)} add column ${identifier(column.name)} ${definition}`
   return [...before, add, ...after].join('; ')
 }
 
 function makeTable({ name, columns }: CatalogTable): string {
   const made = columns.map((column) => ({ ...remake(name, column, column.nullable), column: column.name }))
   const list = made.map(({ column, definition }) => `${identifier(column)} ${definition}`)
-  const create = `create table ${identifier(name)} (${list.join(', ')})`
+  const create = `create table ${tableSql(name)} (${list.join(', ')})`
   return [...made.flatMap(({ before }) => before), create, ...made.flatMap(({ after }) => after)].join('; ')
 }

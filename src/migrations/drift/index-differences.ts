@@ -20,7 +20,8 @@ export interface IndexFindings {
 export async function indexDifferences(spec: AppSpec, database: Connection): Promise<IndexFindings> {
   const live = await readLiveIndexes(database)
   const tables = new Map(wantedTables(spec).map((table) => [table.name, table]))
-  const refusals = spec.models.flatMap((model) => {
+  const models = spec.models.filter(({ managed }) => managed)
+  const refusals = models.flatMap((model) => {
     const table = tables.get(model.table)
     const found = live.get(model.table)
     if (table === undefined || found === undefined) return [tableMissing(model)]
@@ -33,7 +34,7 @@ export async function indexDifferences(spec: AppSpec, database: Connection): Pro
       ...found.flatMap((index) => notNeeded({ model, index, found, own, used })),
     ]
   })
-  const counts = spec.models.map(({ table }) => live.get(table)?.length ?? 0)
+  const counts = models.map(({ table }) => live.get(table)?.length ?? 0)
   return { indexes: counts.reduce((sum, each) => sum + each, 0), refusals }
 }
 

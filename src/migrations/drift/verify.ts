@@ -1,9 +1,10 @@
 import type { AppSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
 import { countsOf } from '../../fields/columns.js'
+import { spelledTable } from '../../fields/table-name.js'
 import { textColumn } from '../../fields/text-rules.js'
-import { CATALOG, type Catalog, type CatalogColumn, type CatalogTable } from '../introspect/catalog.js'
-import { type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
+import { catalogWithViews, type Catalog, type CatalogColumn, type CatalogTable } from '../introspect/catalog.js'
+import { usedTables, type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
 
 /** What the server makes of the types in resources.yaml, and its own order of texts when that is by code point. */
 interface Server {
@@ -17,11 +18,11 @@ const COLUMNS = `
   from pg_attribute a
   join pg_class c on c.oid = a.attrelid
   join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname = coalesce($1, current_schema()) and a.attnum > 0 and c.relname in (select jsonb_array_elements_text($3))`
+  where a.attnum > 0 and ${spelledTable('c', 'n', 'coalesce($1, current_schema())')} in (select jsonb_array_elements_text($3))`
 
 const LIVE = `
   select
-    (${CATALOG}),
+    (${catalogWithViews('$3')}),
     (${COLUMNS}),
     (select jsonb_object_agg(w, to_regtype(w)::text)::text from jsonb_array_elements_text($2) w),
     (select 'C' from pg_database d
@@ -43,15 +44,18 @@ interface Difference {
  * are not differences, unless they make every insert fail.
  */
 export async function schemaDifferences(spec: AppSpec, database: Connection): Promise<readonly string[]> {
-  return (await findLacks(wantedTables(spec), database)).map(({ text }) => text)
+  return (await findLacks(tablesOf(spec), database)).map(({ text }) => text)
 }
 
 /**
  * The same for a configuration that is older than the database: a column that a later version widened holds all values of this version.
  */
 export async function differencesFromLater(spec: AppSpec, database: Connection): Promise<readonly string[]> {
-  return (await findLacks(wantedTables(spec), database)).filter(({ wider }) => !wider).map(({ text }) => text)
+  return (await findLacks(tablesOf(spec), database)).filter(({ wider }) => !wider).map(({ text }) => text)
 }
+
+/** All tables of a configuration. */
+const tablesOf = (spec: AppSpec): readonly WantedTable[] => [...wantedTables(spec), ...usedTables(spec)]
 
 /** The state of a configuration's tables in a database. */
 interface Inspection {
@@ -63,7 +67,7 @@ interface Inspection {
 
 /** Inspects the tables of a configuration. */
 export async function inspectTables(spec: AppSpec, database: Connection): Promise<Inspection> {
-  const { lacks, columns } = await compare(wantedTables(spec), database, null)
+  const { lacks, columns } = await compare(tablesOf(spec), database, null)
   const misfits = new Map<string, readonly string[]>()
   for (const { table, text, breaks } of lacks) {
     if (breaks) misfits.set(table, [...(misfits.get(table) ?? []), text])
@@ -116,9 +120,11 @@ function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, s
       const texts = columnDifferences(column, found, server)
       // Reports only the type, to avoid several differences for one column.
       const wider = texts.length === 1 && isWider(found.type, type)
-      return texts.map((text) => difference(`${subject} ${text}`, isOther, wider))
+      // Of a table of others, only what makes statements fail matters.
+      const told = wanted.managed || isOther ? texts : []
+      return told.map((text) => difference(`${subject} ${text}`, isOther, wider))
     }),
-    ...otherDifferences(wanted, live).map((text) => difference(text)),
+    ...(wanted.managed ? otherDifferences(wanted, live).map((text) => difference(text)) : []),
   ]
 }
 

@@ -1,4 +1,4 @@
-import { identifier } from '../../fields/sql-literal.js'
+import { tableSql } from '../../fields/table-name.js'
 import type { RowQuery } from '../plan/row-query.js'
 
 /** One change of a plan: its description for `migrate plan`, and the SQL in both directions. */
@@ -44,7 +44,7 @@ export function destructive(loss: string) {
 
 /** One action on a table. */
 export function alter(table: string, action: string): string {
-  return `alter table ${identifier(table)} ${action}`
+  return `alter table ${tableSql(table)} ${action}`
 }
 
 /** The table of a subject, and the column or part of it, if any. Names of columns may contain dots. */

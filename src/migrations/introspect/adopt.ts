@@ -1,3 +1,4 @@
+import { inSchemaOf, tableSql } from '../../fields/table-name.js'
 import { rm } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { AppSpec } from '../../config/spec.js'
@@ -174,7 +175,7 @@ function changedColumn(sides: Drifted, object: string) {
 
 function partsOf(sides: Drifted, object: string): Parts {
   const { made, there, name } = placeOf(sides, object)
-  const table = identifier(made.name)
+  const table = tableSql(made.name)
   const [old, now] = [find(made.columns, name), find(there.columns, name)]
   if (old && now) return changeOf(made.name, old, now)
   // Where somebody made it by hand as well, it is there already.
@@ -191,7 +192,7 @@ function partsOf(sides: Drifted, object: string): Parts {
     return remade(`alter table ${table} drop constraint ${identifier(name)}`, was, is)
   }
   const [was, is = ''] = [made, there].map((side) => find(side.indexes, name)?.definition)
-  return remade(`drop index ${identifier(name)}`, was, is)
+  return remade(`drop index ${inSchemaOf(made.name, name)}`, was, is)
 }
 
 /** The statements that create the object, after dropping the object that had its name. */
@@ -200,7 +201,7 @@ function remade(drop: string, old: string | undefined, now: string): Parts {
 }
 
 function changeOf(table: string, old: CatalogColumn, now: CatalogColumn): Parts {
-  const relation = identifier(table)
+  const relation = tableSql(table)
   const retyped = old.type !== now.type || old.collation !== now.collation
   const steps = [
     ...(retyped ? [changeType(table, old, now, { relation, indexed: false })] : []),

@@ -1,4 +1,5 @@
 import type { Connection } from '../../db/database.js'
+import { spelledTable } from '../../fields/table-name.js'
 
 /** The tables of one schema, as PostgreSQL describes them. Two catalogues of one server are equal if the tables are. */
 export type Catalog = readonly CatalogTable[]
@@ -49,13 +50,16 @@ export interface CatalogIndex {
   readonly definition: string
 }
 
+/** The schema that is named by `$1`, or the current one. */
+const SCHEMA = 'coalesce($1, current_schema())'
+
 /**
- * A query of one text cell: the tables of the schema that is named by `$1`, or of the current one when that is null.
+ * A query of one text cell: tables with their columns, constraints and indexes.
  * Version 18 lists each not-null as a constraint; the column says so already, as it does on older versions.
  */
-export const CATALOG = `
+const catalogOf = (which: string): string => `
   select coalesce(jsonb_agg(jsonb_build_object(
-    'name', c.relname,
+    'name', ${spelledTable('c', 'n', SCHEMA)},
     'columns', (
       select coalesce(jsonb_agg(jsonb_build_object(
         'name', a.attname,
@@ -96,7 +100,9 @@ export const CATALOG = `
         ),
         'definition', pg_get_constraintdef(o.oid),
         'validated', o.convalidated,
-        'target', (select r.relname from pg_class r where r.oid = o.confrelid),
+        'target', (
+          select ${spelledTable('r', 's', SCHEMA)} from pg_class r join pg_namespace s on s.oid = r.relnamespace where r.oid = o.confrelid
+        ),
         'targetColumns', (
           select coalesce(jsonb_agg(a.attname order by k.position), '[]')
           from unnest(o.confkey) with ordinality k(attnum, position)
@@ -131,8 +137,15 @@ export const CATALOG = `
   ) order by c.relname), '[]')::text
   from pg_class c
   join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname = coalesce($1, current_schema()) and c.relkind in ('r', 'p')
+  where ${which}
     and not exists (select from pg_depend e where e.classid = 'pg_class'::regclass and e.objid = c.oid and e.deptype = 'e')`
+
+const CATALOG = catalogOf(`n.nspname = ${SCHEMA} and c.relkind in ('r', 'p')`)
+
+/** The same with views, and with the tables of other schemas that are named by the JSON list in a parameter. */
+export const catalogWithViews = (names: '$2' | '$3'): string =>
+  catalogOf(`(n.nspname = ${SCHEMA} or ${spelledTable('c', 'n', SCHEMA)} in (select jsonb_array_elements_text(${names})))
+    and c.relkind in ('r', 'p', 'v', 'm', 'f')`)
 
 /**
  * The tables of a schema, by default the current one. Definitions name tables without their schema as long as the
@@ -140,5 +153,11 @@ export const CATALOG = `
  */
 export async function readCatalog(connection: Connection, schema: string | null = null): Promise<Catalog> {
   const { rows } = await connection.query({ text: CATALOG, values: [schema] })
+  return JSON.parse(rows[0]?.[0] ?? '[]') as Catalog
+}
+
+/** The named tables and views, and all others of the current schema. */
+export async function readTables(connection: Connection, names: readonly string[]): Promise<Catalog> {
+  const { rows } = await connection.query({ text: catalogWithViews('$2'), values: [null, JSON.stringify(names)] })
   return JSON.parse(rows[0]?.[0] ?? '[]') as Catalog
 }

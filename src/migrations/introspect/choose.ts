@@ -2,27 +2,38 @@ import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
 import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../plan/pair.js'
 import { besidesForeignKey, readForeignKey, reasonAgainstCircle, reasonAgainstRelation } from './foreign-key.js'
-import { nameFields } from './field-names.js'
+import { nameFields, nameOfColumn } from './field-names.js'
 import { isOnly, isPlainIndex, isPlainUnique } from './plain-parts.js'
 import { isOpaque, isRepresentable, isRepresentableName } from './representable.js'
+import { OPERATIONS, type Operation, READS } from '../../config/core-spec.js'
+import { formOf } from '../../fields/columns.js'
+import { readTableName } from '../../fields/table-name.js'
 import { chooseKey } from './choose-key.js'
 import type { SchemaInspection, InspectedTable } from './inspect.js'
 
-/** A model for an existing table. */
+/** A model for an existing table or view. */
 export interface ChosenModel {
   readonly name: string
   readonly table: string
+  readonly isView: boolean
   readonly fields: readonly ChosenField[]
   /** The names of the fields of the primary key; none if records can only be listed. */
   readonly key: readonly string[]
+  /** The fields that lists can be filtered by with the indexes that are there. */
+  readonly filterable: readonly string[]
+  /** What its resource can do. */
+  readonly operations: readonly Operation[]
+  /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
+  readonly rows: number | null
   readonly indexes: readonly { readonly fields: readonly string[]; readonly unique: boolean }[]
   /** Parts of the table that the model does not describe: the place and the reason. */
   readonly left: readonly string[]
 }
 
-/** The models for the tables of a database, and the tables without a model, each with the reason. */
+/** The models for the tables and views of a database. */
 export interface Choice {
   readonly models: readonly ChosenModel[]
+  /** What has no model, and why. */
   readonly left: readonly string[]
 }
 
@@ -32,61 +43,67 @@ interface ChooseOptions {
   readonly existing: ReadonlyMap<string, string>
   /** The tables to include, by default all. */
   readonly only?: readonly string[] | undefined
+  /** Whether migrations of this project make the tables. Views, and tables that they cannot make, get no model then. */
+  readonly managed: boolean
 }
 
 /** A table from the inspection and from the catalogue. */
 interface Table {
   readonly inspected: InspectedTable
   readonly live: CatalogTable
+  /** Whether migrations of this project make it. */
+  readonly managed: boolean
 }
 
-/** Chooses a model for each table that can have one. */
-export function chooseModels(inspected: SchemaInspection, catalog: Catalog, { existing, only }: ChooseOptions): Choice {
-  const tables = inspected.tables
-    .filter(({ name }) => !existing.has(name) && (only?.includes(name) ?? true))
-    .flatMap((table): readonly Table[] => {
-      const live = find(catalog, table.name)
-      return live ? [{ inspected: table, live }] : []
-    })
-  const refused = tables.map((table) => ({ table, reason: reasonAgainst(table) }))
-  const taken = refused.flatMap(({ table, reason }) => (reason === undefined ? [table] : []))
-  const names = nameModels(taken, existing)
+/** Chooses a model for each table and view. Rows of partitions are those of their table. */
+export function chooseModels(
+  inspected: SchemaInspection,
+  catalog: Catalog,
+  { existing, only, managed }: ChooseOptions,
+): Choice {
+  const wanted = inspected.tables.filter(
+    ({ name, partition }) => !partition && !existing.has(name) && (only?.includes(name) ?? true),
+  )
+  const isMade = ({ special }: InspectedTable) => !managed || special === null
+  const tables = wanted.filter(isMade).flatMap((table): readonly Table[] => {
+    const live = find(catalog, table.name)
+    return live && live.columns.length > 0 ? [{ inspected: table, live, managed }] : []
+  })
+  const names = nameModels(tables, existing)
   const context = { names: new Map([...existing, ...names]), catalog }
   return {
-    models: taken.map((table) => chooseModel(table, context)),
-    left: refused.flatMap(({ table, reason }) =>
-      reason === undefined ? [] : [`table ${table.inspected.name} has no model: ${reason}`],
-    ),
+    models: tables.map((table) => chooseModel(table, context)),
+    left: [
+      ...wanted
+        .filter((table) => !isMade(table))
+        .map(({ name, special }) => `${name} has no model: ${special}, which migrations do not make`),
+      ...wanted
+        .filter((table) => isMade(table) && table.columns.length === 0)
+        .map(({ name }) => `${name} has no model: it has no columns`),
+    ],
   }
 }
 
+/** Names the models by their tables, and by their schemas too where two tables have one name. */
 function nameModels(tables: readonly Table[], existing: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const used = new Set(existing.values())
-  return new Map(
-    tables.map(({ inspected: { name } }) => {
-      const model = used.has(name) ? `${name.slice(0, 57)}_table` : name
-      used.add(model)
-      return [name, model]
-    }),
-  )
+  const isPlain = ({ inspected: { name } }: Table) => isRepresentableName(name)
+  const named = new Map<string, string>()
+  for (const { inspected } of [...tables.filter(isPlain), ...tables.filter((table) => !isPlain(table))]) {
+    const { schema, name } = readTableName(inspected.name) ?? { schema: undefined, name: inspected.name }
+    const short = nameOfColumn(name)
+    const wishes = [short, nameOfColumn(`${schema ?? ''}_${name}`), `${short.slice(0, 57)}_table`]
+    const model = wishes.find((wish) => !used.has(wish)) ?? numbered(short, used)
+    used.add(model)
+    named.set(inspected.name, model)
+  }
+  return named
 }
 
-function reasonAgainst({ inspected, live }: Table): string | undefined {
-  if (inspected.special !== null) return inspected.special
-  if (!isRepresentableName(inspected.name)) return 'its name has other characters than lower-case letters, digits and _'
-  return blockedBy({ inspected, live })
-}
-
-function blockedBy({ inspected, live }: Table): string | undefined {
-  const blocking = live.columns.find(
-    (column) =>
-      !isShown(column, inspected) &&
-      !column.nullable &&
-      column.default === null &&
-      column.identity === null &&
-      !column.generated,
-  )
-  return blocking && `${blocking.name} takes no null, has no default and cannot be a field (${reasonOf(blocking)})`
+function numbered(name: string, used: ReadonlySet<string>): string {
+  let number = 2
+  while (used.has(`${name.slice(0, 57)}_${number}`)) number += 1
+  return `${name.slice(0, 57)}_${number}`
 }
 
 function reasonOf({ type, generated, identity }: CatalogColumn): string {
@@ -94,12 +111,53 @@ function reasonOf({ type, generated, identity }: CatalogColumn): string {
   return identity === null ? `no field has the type ${type}` : 'it is a counter, and not the primary key'
 }
 
-/** Whether a field can stand for a column. The default of an opaque column fills it only if no field does. */
-function isShown(column: CatalogColumn, { columns }: InspectedTable): boolean {
+/** Whether a field can stand for a column. In a table that migrations make, the default of an opaque column fills it only if no field does. */
+function isShown(column: CatalogColumn, { inspected: { columns }, managed }: Table): boolean {
+  if (!managed) return formOf(column) !== undefined
   if (isRepresentable(column)) return true
   if (column.generated || !isOpaque(column)) return false
   const isForeign = columns.some(({ name, foreign }) => name === column.name && foreign)
   return !isForeign && (column.nullable || column.default === null)
+}
+
+/** Why nobody can create a record; undefined if somebody can. */
+function reasonAgainstCreate(table: Table, columns: readonly CatalogColumn[]): string | undefined {
+  const isSet = (column: CatalogColumn) => isShown(column, table) && !isOpaque(column)
+  const isFilled = ({ nullable, default: value, identity, generated }: CatalogColumn) =>
+    nullable || value !== null || identity !== null || generated
+  const blocking = columns.find((column) => !isSet(column) && !isFilled(column))
+  if (!blocking || table.inspected.fills) return undefined
+  return `${blocking.name} takes no null and has no default, and no request sets a ${blocking.type}`
+}
+
+/** The fields of columns that an index without a condition begins with, but for a key of one field, which paths name. */
+function filterableOf({ live }: Table, fields: readonly ChosenField[], key: readonly string[]): readonly string[] {
+  const parts = [
+    ...live.constraints.filter(({ kind }) => kind === 'primary_key' || kind === 'unique'),
+    ...live.indexes.filter(({ definition }) => / USING btree \((?!.* WHERE )/.test(definition)),
+  ]
+  const first = new Set(parts.map(({ columns: [column] }) => column))
+  if (key.length === 1) first.delete(key[0])
+  const isCompared = (column: string) => {
+    const found = find(live.columns, column)
+    return found !== undefined && (formOf(asUsed(found))?.type.comparisons.length ?? 0) > 0
+  }
+  return fields.filter(({ column }) => first.has(column) && isCompared(column)).map(({ name }) => name)
+}
+
+/** What a resource of a table can do, and why no more. */
+function operationsOf(table: Table, key: readonly string[], columns: readonly CatalogColumn[]) {
+  const { inspected } = table
+  if (key.length === 0) return { operations: ['list'] as const, left: [] }
+  if (!inspected.writable)
+    return {
+      operations: READS,
+      left: [`${inspected.name}: records can only be read: ${inspected.special ?? 'it takes no changes'}`],
+    }
+  const reason = reasonAgainstCreate(table, columns)
+  if (reason === undefined) return { operations: OPERATIONS, left: [] }
+  const operations = OPERATIONS.filter((operation) => operation !== 'create')
+  return { operations, left: [`${inspected.name}: no request can create records: ${reason}`] }
 }
 
 interface Context {
@@ -108,38 +166,50 @@ interface Context {
   readonly catalog: Catalog
 }
 
-function chooseModel({ inspected, live }: Table, context: Context): ChosenModel {
+function chooseModel(table: Table, context: Context): ChosenModel {
+  const { inspected, managed } = table
+  const live = managed ? table.live : { ...table.live, columns: table.live.columns.map(asUsed) }
   const { key, left: leftOfKey } = chooseKey(live)
   const columns = inspected.columns.flatMap(({ name }) => find(live.columns, name) ?? [])
   const fieldless = columns.filter(
-    (column) => !isShown(column, inspected) || (column.identity !== null && !key.includes(column.name)),
+    (column) => !isShown(column, table) || (managed && column.identity !== null && !key.includes(column.name)),
   )
   const related = columns
     .filter((column) => !fieldless.includes(column))
-    .map((column) => ({ column, ...chooseRelation(column, live, context) }))
+    .map((column) => ({ column, ...chooseRelation(column, { ...table, live }, context) }))
   const named = nameFields(
     related.map(({ column, relation }) => ({ column: column.name, relation: relation !== undefined })),
   )
   const chosen = related.map(({ column, relation, left }) => {
     const { name = column.name, clash } = named.get(column.name) ?? {}
     const part = key.includes(column.name) ? (key.length === 1 ? 'whole' : 'part') : undefined
-    const field = chooseField(live, column, { name, key: part, relation })
+    const field = chooseField(live, column, { name, key: part, relation, managed, triggers: inspected.fills })
     const renamed = clash === undefined ? [] : [`${live.name}.${column.name}: the field is ${name}: ${clash} is taken`]
     return { ...field, left: [...renamed, ...left, ...field.left] }
   })
   const byColumn = new Map(chosen.map((field) => [field.column, field.name]))
-  const table = live.name
+  const { operations, left: leftOfOperations } = operationsOf(table, key, columns)
   return {
-    name: context.names.get(table) ?? table,
-    table,
+    name: context.names.get(live.name) ?? live.name,
+    table: live.name,
+    isView: inspected.special?.endsWith('view') === true,
     fields: chosen,
+    operations,
+    filterable: filterableOf(table, chosen, key),
+    rows: inspected.rows,
     key: key.flatMap((column) => byColumn.get(column) ?? []),
-    ...chooseIndexes(live, byColumn, [
-      ...leftOfKey,
-      ...fieldless.map((column) => `${table}.${column.name}: no field: ${reasonOf(column)}`),
+    ...chooseIndexes({ ...table, live }, byColumn, [
+      ...(inspected.special?.endsWith('view') ? [] : leftOfKey),
+      ...leftOfOperations,
+      ...fieldless.map((column) => `${live.name}.${column.name}: no field: ${reasonOf(column)}`),
       ...chosen.flatMap(({ left }) => left),
     ]),
   }
+}
+
+/** A column as statements use it: a domain is its base type, and an order of texts is that of the column. */
+function asUsed(column: CatalogColumn): CatalogColumn {
+  return { ...column, type: column.base ?? column.type, collation: null }
 }
 
 interface Related {
@@ -147,28 +217,33 @@ interface Related {
   readonly left: readonly string[]
 }
 
-function chooseRelation(column: CatalogColumn, live: CatalogTable, context: Context): Related {
+function chooseRelation(column: CatalogColumn, { live, managed }: Table, context: Context): Related {
   const keys = live.constraints.filter((each) => each.kind === 'foreign_key' && isOnly(each.columns, column.name))
   const [key, ...others] = keys
   if (!key) return { relation: undefined, left: [] }
   const place = `${live.name}.${column.name}`
   const more = others.map(({ definition }) => `${place}: a second foreign key stays as it is: ${definition}`)
   const model = context.names.get(key.target ?? '')
+  const target = find(context.catalog, key.target ?? '')
   const reason =
     model === undefined
       ? `the table ${key.target} has no model`
-      : (reasonAgainstRelation(key, live, find(context.catalog, key.target ?? '')) ??
-        reasonAgainstCircle(key, live, context.catalog))
+      : (reasonAgainstRelation(
+          key,
+          live,
+          managed ? target : target && { ...target, columns: target.columns.map(asUsed) },
+        ) ?? reasonAgainstCircle(key, live, context.catalog))
   const reference = readForeignKey(key)
   if (reason !== undefined || !reference || model === undefined)
     return { relation: undefined, left: [`${place}: no relation: ${reason}`, ...more] }
+  if (!managed) return { relation: { model, onDelete: reference.onDelete }, left: [] }
   const besides = besidesForeignKey(key)
   const kept = besides.length === 0 ? [] : [`${place}: the foreign key keeps ${besides.join(', ')}`]
   return { relation: { model, onDelete: reference.onDelete }, left: [...kept, ...more] }
 }
 
 function chooseIndexes(
-  live: CatalogTable,
+  { live, managed }: Table,
   byColumn: ReadonlyMap<string, string>,
   left: readonly string[],
 ): Pick<ChosenModel, 'indexes' | 'left'> {
@@ -196,7 +271,7 @@ function chooseIndexes(
   const unsaid = parts
     .filter((each) => !said.includes(each))
     .map(({ part }) => `${live.name}.${part.name}: stays as it is: ${part.definition}`)
-  return { indexes, left: [...left, ...multiple, ...unsaid] }
+  return { indexes, left: managed ? [...left, ...multiple, ...unsaid] : left }
 }
 
 function kindOf(table: string, index: CatalogTable['indexes'][number]) {

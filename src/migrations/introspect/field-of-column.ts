@@ -22,17 +22,29 @@ interface Role {
   /** Whether the column is the primary key of the model, or a part of it. */
   readonly key: 'whole' | 'part' | undefined
   readonly relation: { readonly model: string; readonly onDelete: string } | undefined
+  /** Whether migrations of this project make the table. */
+  readonly managed: boolean
+  /** Whether a trigger runs before each insert, and may fill columns. */
+  readonly triggers: boolean
 }
 
 /** Chooses the field for a column that a field can stand for. */
-export function chooseField(table: CatalogTable, column: CatalogColumn, { name, key, relation }: Role): ChosenField {
+export function chooseField(
+  table: CatalogTable,
+  column: CatalogColumn,
+  { name, key, relation, managed, triggers }: Role,
+): ChosenField {
   const place = `${table.name}.${column.name}`
   const checks = table.constraints.filter((each) => each.kind === 'check' && isOnly(each.columns, column.name))
   const assigned = key && assignedBy(column)
-  const said = relation ? relationWords(relation) : wordsFor(column, assigned ? [] : checks)
+  const all = relation ? relationWords(relation) : wordsFor(column, assigned ? [] : checks)
+  const said = managed ? all : { ...all, words: all.words.filter(([word]) => word !== 'collation') }
   const unsaid = checks.filter((check) => !isExpressed(check, column, said))
-  const isUnset = column.default === null && !column.nullable && isOpaque(column)
-  const value = assigned ? { words: [], left: [] } : defaultWords(column, said.words)
+  const value = assigned
+    ? { words: [], left: [] }
+    : managed
+      ? defaultWords(column, said.words)
+      : usedDefault(column, said.words, triggers)
   return {
     name,
     column: column.name,
@@ -45,10 +57,9 @@ export function chooseField(table: CatalogTable, column: CatalogColumn, { name, 
       ...value.words,
     ],
     left: [
-      ...(isUnset
-        ? [`${place}: no request can create records: it takes no null, and no request sets a ${column.type}`]
+      ...(managed
+        ? unsaid.map(({ name, definition }) => `${place}: the check ${name} stays as it is: ${definition}`)
         : []),
-      ...unsaid.map(({ name, definition }) => `${place}: the check ${name} stays as it is: ${definition}`),
       ...value.left.map((text) => `${place}: ${text}`),
     ],
   }
@@ -97,6 +108,16 @@ function isUnique(table: CatalogTable, column: string): boolean {
 function relationWords({ model, onDelete }: NonNullable<Role['relation']>): TypeWords {
   const action: Words = onDelete === 'restrict' ? [] : [['on_delete', onDelete]]
   return { words: [['type', 'belongs_to'], ['model', model], ...action], expresses: [] }
+}
+
+/** What fills a column of a table of others, if no request does. */
+function usedDefault(column: CatalogColumn, words: Words, triggers: boolean): Pick<ChosenField, 'words' | 'left'> {
+  const isFilled = isOpaque(column) && !column.nullable && (column.default !== null || triggers)
+  if (column.generated || column.identity === 'always' || isFilled) return { words: [['generated', true]], left: [] }
+  if (column.identity === null && (column.default === null || isOpaque(column))) return { words: [], left: [] }
+  const { words: found, left } =
+    column.identity === null ? defaultWords(column, words) : { words: [], left: ['counter'] }
+  return left.length === 0 ? { words: found, left } : { words: [['default', { function: 'database' }]], left: [] }
 }
 
 /** A default has to be one of the choices. */

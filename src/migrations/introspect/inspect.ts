@@ -1,5 +1,6 @@
 import type { Connection } from '../../db/database.js'
 import { ANSWERS } from '../../config/parse/answers-model.js'
+import { spelledTable } from '../../fields/table-name.js'
 import { JOURNAL } from '../files/journal.js'
 
 /** The contents of the current schema, with everything needed to recreate them. */
@@ -13,9 +14,18 @@ export interface SchemaInspection {
 }
 
 export interface InspectedTable {
+  /** As `readTableName` reads it. */
   readonly name: string
   /** The reason why it is not an ordinary table; null for an ordinary one. */
   readonly special: string | null
+  /** Whether it is a partition, whose rows are those of another table. */
+  readonly partition: boolean
+  /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
+  readonly rows: number | null
+  /** Whether a trigger runs before each insert, and may fill columns. */
+  readonly fills: boolean
+  /** Whether rows can be inserted, updated and deleted, as far as PostgreSQL says without rules and rights. */
+  readonly writable: boolean
   readonly comment: string | null
   readonly columns: readonly InspectedColumn[]
   readonly constraints: readonly InspectedPart[]
@@ -157,8 +167,14 @@ const ATTACHED = `
 
 const TABLES = `
   select coalesce(jsonb_agg(jsonb_build_object(
-    'name', c.relname,
+    'name', ${spelledTable('c', 'n')},
+    'partition', c.relispartition,
+    'rows', case when c.relkind not in ('v', 'f') and c.reltuples >= 0 then c.reltuples::bigint end,
+    'writable', pg_relation_is_updatable(c.oid, false) & 28 = 28,
+    'fills', exists (select from pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal and t.tgtype & 7 = 7),
     'special', case
+      when c.relkind = 'v' then 'it is a view'
+      when c.relkind = 'm' then 'it is a materialized view'
       when c.relkind = 'p' then 'it is partitioned'
       when c.relispartition then 'it is a partition'
       when exists (select from pg_inherits where inhrelid = c.oid) then 'it inherits from another table'
@@ -169,9 +185,11 @@ const TABLES = `
     'constraints', (${CONSTRAINTS}),
     'indexes', (${INDEXES}),
     'attached', (${ATTACHED})
-  ) order by c.relname), '[]')
+  ) order by c.relname, n.nspname), '[]')
   from pg_class c
-  where c.relnamespace = ${OWN} and c.relkind in ('r', 'p', 'f') and c.relname !~ '^${JOURNAL}' and c.relname <> '${ANSWERS}'
+  join pg_namespace n on n.oid = c.relnamespace
+  where case when $1::text is null then c.relnamespace = ${OWN} else n.nspname in (select json_array_elements_text($1::json)) end
+    and c.relkind in ('r', 'p', 'f', 'v', 'm') and c.relname !~ '^${JOURNAL}' and c.relname <> '${ANSWERS}'
     and not ${extended('pg_class', 'c.oid')}`
 
 const ENUMS = `
@@ -197,9 +215,7 @@ const SEQUENCES = `
 
 const OTHERS = `
   select coalesce(jsonb_agg(w order by w), '[]') from (
-    select case relkind when 'v' then 'view ' when 'm' then 'materialized view ' end || relname
-      from pg_class where relnamespace = ${OWN} and relkind in ('v', 'm') and not ${extended('pg_class', 'pg_class.oid')}
-    union all select 'function ' || proname from pg_proc
+    select 'function ' || proname from pg_proc
       where pronamespace = ${OWN} and not ${extended('pg_proc', 'pg_proc.oid')}
     union all select 'domain ' || typname from pg_type
       where typnamespace = ${OWN} and typtype = 'd' and not ${extended('pg_type', 'pg_type.oid')}
@@ -212,8 +228,12 @@ const OTHERS = `
 const INSPECTION = `select jsonb_build_object('schema', current_schema(), 'tables', (${TABLES}), 'enums', (${ENUMS}),
   'sequences', (${SEQUENCES}), 'others', (${OTHERS}))::text`
 
-/** Inspects everything in the current schema except the journal. */
-export async function inspectSchema(connection: Connection): Promise<SchemaInspection> {
-  const { rows } = await connection.query({ text: INSPECTION, values: [] })
+/**
+ * Inspects everything in the current schema except the journal.
+ * @param schemas the schemas whose tables and views are wanted, by default the current one
+ */
+export async function inspectSchema(connection: Connection, schemas?: readonly string[]): Promise<SchemaInspection> {
+  const values = [schemas === undefined ? null : JSON.stringify(schemas)]
+  const { rows } = await connection.query({ text: INSPECTION, values })
   return JSON.parse(rows[0]?.[0] ?? '{}') as SchemaInspection
 }

@@ -7,8 +7,8 @@ import { readConfig } from '../../config/yaml/document.js'
 import type { AppSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
 import { openScratch } from '../../db/open.js'
-import { readCatalog } from './catalog.js'
-import { type Choice, chooseModels } from './choose.js'
+import { readTables } from './catalog.js'
+import { type Choice, type ChosenModel, chooseModels } from './choose.js'
 import { MigrationError } from '../files/error.js'
 import { type MigrationFolder, pathOf, readMigrations } from '../files/files.js'
 import { planMigration, writeNext } from '../plan/generate.js'
@@ -30,10 +30,17 @@ export interface IntrospectOptions {
   readonly text?: string | undefined
   /** The folder of the migrations. */
   readonly directory: MigrationFolder
+  /** The schemas to introspect, by default the current one. */
+  readonly schemas?: readonly string[] | undefined
   /** The tables to introspect, by default all. */
   readonly tables?: readonly string[] | undefined
-  /** Whether to add a read-only resource for each model. */
-  readonly resources?: boolean | undefined
+  /** Whether to add a resource for each model, and whether it only reads; by default all operations that the table takes. */
+  readonly resources?: 'all' | 'read_only' | 'none' | undefined
+  /**
+   * Whether migrations of this project make the tables from now on; the first one records them as they are. By default if a text says so, or if there
+   * are migrations.
+   */
+  readonly manage?: boolean | undefined
   /** An empty database to test the result in; by default a new one. */
   readonly scratch?: Database
 }
@@ -42,8 +49,8 @@ export interface IntrospectOptions {
 export interface Introspected {
   /** The whole text of resources.yaml. */
   readonly text: string
-  /** The tables that have a new model. */
-  readonly models: readonly string[]
+  /** The new models. */
+  readonly models: readonly ChosenModel[]
   /** The text of the next migration, which creates the tables that no file creates; undefined if there are none. */
   readonly migration: string | undefined
   /** Parts of the database that the files do not describe, one sentence each. */
@@ -53,31 +60,66 @@ export interface Introspected {
 }
 
 /**
- * Derives models and a first migration from the current schema of a database. The result is tested in an empty database: the migration runs
- * there, and the plan for the models is empty.
+ * Derives models from the current schema of a database, and a first migration if migrations are to make the tables from now on. The result is tested
+ * then in an empty database: the migration runs there, and the plan for the models is empty.
  * @throws MigrationError if migrations are pending, a requested table does not exist, the file cannot be extended, or the result fails the test
  */
 export async function introspect(database: Database, options: IntrospectOptions): Promise<Introspected> {
+  const { directory, text, file, schemas } = options
+  const hasFiles = (await readMigrations(directory)).length > 0
+  const spec = text === undefined ? undefined : specOf(text, file)
+  const isManagedFile = spec === undefined ? hasFiles : hasFiles || spec.models.some(({ managed }) => managed)
+  const found = { inspected: await inspectSchema(database, schemas), spec }
+  if (!(options.manage ?? isManagedFile)) return describeTables(database, options, found)
+  if (schemas !== undefined)
+    throw new MigrationError(['migrations make tables in one schema'], ['Introspect other schemas without --manage'])
   const own = options.scratch ? undefined : await openScratch()
   try {
-    return await read(database, options, options.scratch ?? own ?? (await openScratch()))
+    return await takeOver(database, options, { ...found, scratch: options.scratch ?? own ?? (await openScratch()) })
   } finally {
     await own?.close()
   }
 }
 
-async function read(database: Database, options: IntrospectOptions, scratch: Database): Promise<Introspected> {
-  const { directory, text, file, tables } = options
-  const inspected = await inspectSchema(database)
-  const absent = tables?.filter((name) => !inspected.tables.some((table) => table.name === name)) ?? []
-  if (absent.length > 0)
-    throw new MigrationError(
-      absent.map((name) => `there is no table ${name} in the schema ${inspected.schema}`),
-      [`There is: ${inspected.tables.map(({ name }) => name).join(', ')}`],
-    )
+interface Found {
+  readonly inspected: SchemaInspection
+  /** What the text says; undefined without a text. */
+  readonly spec: AppSpec | undefined
+}
+
+/** Describes tables that others make. */
+async function describeTables(
+  database: Database,
+  options: IntrospectOptions,
+  { inspected, spec }: Found,
+): Promise<Introspected> {
+  refuseAbsent(inspected, options.tables)
+  const catalog = await readTables(
+    database,
+    inspected.tables.map(({ name }) => name),
+  )
+  const choice = chooseModels(inspected, catalog, {
+    existing: tablesOfModels(spec),
+    only: options.tables,
+    managed: false,
+  })
+  const text = writeText(choice, options, 'database: { managed: false }')
+  specOf(text, options.file)
+  const left = [...choice.left, ...choice.models.flatMap((model) => model.left)]
+  return { text, models: choice.models, migration: undefined, left, remaining: [] }
+}
+
+/** Describes tables that migrations of this project make from now on. */
+async function takeOver(
+  database: Database,
+  options: IntrospectOptions,
+  { inspected, spec: before, scratch }: Found & { readonly scratch: Database },
+): Promise<Introspected> {
+  const { directory, file, tables } = options
+  refuseAbsent(inspected, tables)
   const known = await tablesOfFiles(database, directory, scratch)
-  const existing = text === undefined ? new Map<string, string>() : tablesOfModels(specOf(text, file))
-  const choice = chooseModels(inspected, await readCatalog(database), { existing, only: tables })
+  const catalog = await readTables(database, [])
+  const choice = chooseModels(inspected, catalog, { existing: tablesOfModels(before), only: tables, managed: true })
   const { statements, left } = recordTables(inspected, known)
   const written = writeText(choice, options)
   const spec = specOf(written, file)
@@ -85,11 +127,21 @@ async function read(database: Database, options: IntrospectOptions, scratch: Dat
     statements.length === 0 ? undefined : renderMigrationFile(statements, ownedOf(spec, inspected, known))
   return {
     text: written,
-    models: choice.models.map(({ table }) => table),
+    models: choice.models,
     migration,
     left: [...choice.left, ...choice.models.flatMap((model) => model.left), ...left],
     remaining: await remainingPlan(spec, { directory, migration, scratch }),
   }
+}
+
+/** @throws MigrationError naming the tables that do not exist */
+function refuseAbsent({ tables, schema }: SchemaInspection, wanted: readonly string[] = []): void {
+  const absent = wanted.filter((name) => !tables.some((table) => table.name === name))
+  if (absent.length === 0) return
+  throw new MigrationError(
+    absent.map((name) => `there is no table ${name} in the schema ${schema}`),
+    [`There is: ${tables.map(({ name }) => name).join(', ')}`],
+  )
 }
 
 /** All files must be applied; otherwise the new file would not be the next one. */
@@ -104,8 +156,8 @@ async function tablesOfFiles(
   return onReplayed(scratch, files, async (_session, made) => made.map(({ name }) => name))
 }
 
-const tablesOfModels = ({ models }: AppSpec): ReadonlyMap<string, string> =>
-  new Map(models.map(({ table, name }) => [table, name]))
+const tablesOfModels = (spec: AppSpec | undefined): ReadonlyMap<string, string> =>
+  new Map(spec?.models.map(({ table, name }) => [table, name]))
 
 /** @throws MigrationError with the errors of the text */
 function specOf(text: string, file: string): AppSpec {
@@ -116,11 +168,15 @@ function specOf(text: string, file: string): AppSpec {
   return spec
 }
 
-function writeText({ models, left }: Choice, { text, file, resources, tables }: IntrospectOptions): string {
-  const start = text ?? ['version: 1', ...(tables ? [] : left.map(comment)), ''].join('\n')
+/** @param setting a line for a new file */
+function writeText({ models, left }: Choice, options: IntrospectOptions, setting?: string): string {
+  const { text, file, resources = 'all', tables } = options
+  const settings = setting === undefined ? [] : [setting]
+  const start = text ?? ['version: 1', ...settings, ...(tables ? [] : left.map(comment)), ''].join('\n')
+  const shown = resources === 'none' ? [] : models.filter(({ operations }) => operations.length > 0)
   const parts = [
     { key: 'models', members: models.map(renderModel) },
-    { key: 'resources', members: resources ? models.map(renderResource) : [] },
+    { key: 'resources', members: shown.map((model) => renderResource(model, resources === 'read_only')) },
   ]
   return parts
     .filter(({ members }) => members.length > 0)

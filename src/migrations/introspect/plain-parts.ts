@@ -1,3 +1,4 @@
+import { tableSql } from '../../fields/table-name.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { CatalogConstraint, CatalogIndex } from './catalog.js'
 
@@ -18,6 +19,6 @@ export const isPlainUnique = ({ definition, columns }: CatalogConstraint): boole
 
 /** Whether an index is what `indexes:` makes: a B-tree of columns in their own order. */
 export function isPlainIndex(table: string, { name, definition, columns }: CatalogIndex, unique?: 'unique'): boolean {
-  const plain = `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${identifier(name)} ON ${identifier(table)} USING btree (${listOf(columns)})`
+  const plain = `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${identifier(name)} ON ${tableSql(table)} USING btree (${listOf(columns)})`
   return !columns.includes(null) && definition.replaceAll('"', '') === plain.replaceAll('"', '')
 }

@@ -36,7 +36,7 @@ export function recordTables(inspected: SchemaInspection, known: readonly string
   return {
     statements: tables.length > 0 ? statements : [],
     left: [
-      ...fresh.flatMap(({ name, special }) => (special === null ? [] : [`table ${name} is not recorded: ${special}`])),
+      ...fresh.flatMap(({ name, special }) => (special === null ? [] : [`${name} is not recorded: ${special}`])),
       ...plans.flatMap(({ left }) => left),
       ...inspected.others.map((other) => `${other} is not looked at`),
     ],

@@ -1,4 +1,5 @@
 import { spellValue } from '../../config/edit/spell-value.js'
+import { isReading, type Operation, OPERATIONS, READS } from '../../config/core-spec.js'
 import type { ChosenModel } from './choose.js'
 import type { Words } from './column-words.js'
 
@@ -8,7 +9,7 @@ export function renderModel({ name, table, fields, key, indexes, left }: ChosenM
   return [
     ...left.map(comment),
     `${name}:`,
-    ...(table === name ? [] : [`  table: ${table}`]),
+    ...(table === name ? [] : [`  table: ${spellValue(table)}`]),
     ...(key.length === 1 ? [] : [`  primary_key: ${key.length === 0 ? 'none' : `[${key.join(', ')}]`}`]),
     '  fields:',
     ...fields.map((field) => `    ${`${field.name}:`.padEnd(width)} ${spellWords(field.words)}`),
@@ -17,10 +18,22 @@ export function renderModel({ name, table, fields, key, indexes, left }: ChosenM
   ].join('\n')
 }
 
-/** Renders a read-only resource for a model. */
-export function renderResource({ name, table, key }: ChosenModel): string {
-  const operations = key.length === 0 ? 'operations: [list]' : 'read_only: true'
-  return [`${name}:`, `  model: ${name}`, `  path: /${table}/`, `  ${operations}`, ''].join('\n')
+/** Renders a resource for a model, with every operation that its table takes, or only with those that read. */
+export function renderResource({ name, operations, filterable }: ChosenModel, readOnly: boolean): string {
+  const given = readOnly ? operations.filter(isReading) : operations
+  const said = spellOperations(given)
+  const settings = [
+    ...(said === undefined ? [] : [said]),
+    ...(filterable.length === 0 ? [] : [`filterable: [${filterable.map(spellValue).join(', ')}]`]),
+  ]
+  return [`${name}:`, `  model: ${name}`, `  path: /${name}/`, ...settings.map((each) => `  ${each}`), ''].join('\n')
+}
+
+function spellOperations(operations: readonly Operation[]): string | undefined {
+  if (operations.length === OPERATIONS.length) return undefined
+  return operations.length === READS.length && operations.every(isReading)
+    ? 'read_only: true'
+    : `operations: [${operations.join(', ')}]`
 }
 
 /** Renders a comment of one line. */

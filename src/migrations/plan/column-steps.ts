@@ -1,3 +1,4 @@
+import { tableSql } from '../../fields/table-name.js'
 import { countsOf } from '../../fields/columns.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { CatalogColumn } from '../introspect/catalog.js'
@@ -57,7 +58,7 @@ export function dropColumn(table: string, column: CatalogColumn, relation: strin
   // The values are gone, so that a column that takes no null can be had again only where there is no row.
   const empty = block([
     'begin',
-    `  if not exists (select from ${identifier(table)}) then`,
+    `  if not exists (select from ${tableSql(table)}) then`,
     `    ${strict};`,
     '  end if;',
     'end',
@@ -107,7 +108,7 @@ export function remake(table: string, column: CatalogColumn, nullable: boolean):
   return {
     before: [`create sequence ${counter}${width}`],
     definition,
-    after: [`alter sequence ${counter} owned by ${identifier(table)}.${identifier(name)}`],
+    after: [`alter sequence ${counter} owned by ${tableSql(table)}.${identifier(name)}`],
   }
 }
 

@@ -1,3 +1,4 @@
+import { tableSql } from '../../fields/table-name.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
 import { type RowQuery, rowsOf } from './row-query.js'
 
@@ -131,7 +132,7 @@ function guard(table: string, name: string, { where, says }: NonNullable<Rule['m
   const message = `rows of ${table} have values in ${name} that ${says}, and would be changed`
   const lines = [
     'begin',
-    `  if exists (select from ${identifier(table)} where ${where}) then`,
+    `  if exists (select from ${tableSql(table)} where ${where}) then`,
     `    raise exception using errcode = 'check_violation', message = ${literal(message)};`,
     '  end if;',
     'end',

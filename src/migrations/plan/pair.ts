@@ -1,3 +1,4 @@
+import { tableAlias, tableSql } from '../../fields/table-name.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
 import { isDerivedConstraint, isDerivedIndex } from './derived.js'
@@ -63,9 +64,9 @@ export function isOfOneKind(old: CatalogColumn, now: CatalogColumn): boolean {
 
 function relationOf({ name, columns }: CatalogTable, former: FormerNames): string {
   const before = columns.map((column) => ({ now: column.name, was: former.column(name, column.name) }))
-  if (former.table(name) === name && before.every(({ now, was }) => now === was)) return identifier(name)
+  if (former.table(name) === name && before.every(({ now, was }) => now === was)) return tableSql(name)
   const list = before.map(({ now, was }) => `${identifier(was)} as ${identifier(now)}`).join(', ')
-  return `(select ${list} from ${identifier(former.table(name))}) ${identifier(name)}`
+  return `(select ${list} from ${tableSql(former.table(name))}) ${tableAlias(name)}`
 }
 
 type Owned = Pick<Pair, 'wanted' | 'former' | 'owns'>

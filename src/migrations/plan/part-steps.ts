@@ -1,3 +1,4 @@
+import { inSchemaOf } from '../../fields/table-name.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { CatalogConstraint, CatalogIndex } from '../introspect/catalog.js'
 import { type RowQuery, rowsOf } from './row-query.js'
@@ -26,7 +27,7 @@ export function renamePart(
   const rename = (one: string, other: string) =>
     kind === 'constraint'
       ? alter(table, `rename constraint ${identifier(one)} to ${identifier(other)}`)
-      : `alter ${kind} ${identifier(one)} rename to ${identifier(other)}`
+      : `alter ${kind} ${inSchemaOf(table, one)} rename to ${identifier(other)}`
   return {
     change: 'rename',
     subject: `${table}.${names.to}`,

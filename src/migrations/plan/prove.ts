@@ -1,3 +1,4 @@
+import { tableSql } from '../../fields/table-name.js'
 import { isDeepStrictEqual } from 'node:util'
 import { identifier, literal } from '../../fields/sql-literal.js'
 import type { Connection } from '../../db/database.js'
@@ -62,12 +63,12 @@ export async function refusalByRows(session: Connection, text: string, from: Cat
 /** Rows of migrations are no part of the schema, and a column that was not null comes back so only where there is none. */
 async function emptyTables(session: Connection, from: Catalog): Promise<void> {
   const full = await tablesWithRows(session, from)
-  if (full.length > 0) await session.query({ text: `truncate ${full.map(identifier).join(', ')} cascade`, values: [] })
+  if (full.length > 0) await session.query({ text: `truncate ${full.map(tableSql).join(', ')} cascade`, values: [] })
 }
 
 async function tablesWithRows(session: Connection, from: Catalog): Promise<readonly string[]> {
   if (from.length === 0) return []
-  const each = from.map(({ name }) => `select ${literal(name)} where exists (select from ${identifier(name)})`)
+  const each = from.map(({ name }) => `select ${literal(name)} where exists (select from ${tableSql(name)})`)
   const { rows } = await session.query({ text: each.join(' union all '), values: [] })
   return rows.map(([name]) => name ?? '')
 }
@@ -151,7 +152,7 @@ async function checksums(
   for (const followed of columns) {
     const { table, column } = followed[side]
     const value = `coalesce(${identifier(column)}::text, 'null')`
-    const text = `select md5(string_agg(${value}, ',' order by ${value})) from ${identifier(table)}`
+    const text = `select md5(string_agg(${value}, ',' order by ${value})) from ${tableSql(table)}`
     sums.push((await session.query({ text, values: [] })).rows[0]?.[0])
   }
   return sums

@@ -1,3 +1,4 @@
+import { tableSql } from '../../fields/table-name.js'
 import { FIELD_TYPES } from '../../fields/index.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
 import type { Connection } from '../../db/database.js'
@@ -25,7 +26,7 @@ async function insertRow(session: Connection, table: CatalogTable, row: number):
   for (let tries = 0; tries < 12; tries++) {
     const values = columns.map((column) => valueOf(column, choice.get(column.name) ?? 0))
     if (values.includes(undefined)) return false
-    const text = `insert into ${identifier(table.name)} (${columns.map(({ name }) => identifier(name)).join(', ')})
+    const text = `insert into ${tableSql(table.name)} (${columns.map(({ name }) => identifier(name)).join(', ')})
       overriding system value values (${values.join(', ')})`
     const refused = await attempt(session, () => session.query({ text, values: [] }))
     if (refused === undefined) return true

@@ -1,3 +1,4 @@
+import { tableSql } from '../../fields/table-name.js'
 import type { AppSpec, FieldSpec, ModelSpec } from '../../config/spec.js'
 import {
   checkName,
@@ -14,6 +15,8 @@ export interface WantedTable {
   readonly name: string
   /** As resources.yaml calls it. */
   readonly model: string
+  /** Whether migrations make it. Otherwise only its columns matter, by their types. */
+  readonly managed: boolean
   readonly formerly: string | undefined
   /** Former columns whose values may go. */
   readonly dropped: readonly string[]
@@ -61,7 +64,8 @@ export interface WantedIndex {
 const ON_DELETE = { restrict: 'restrict', cascade: 'cascade', set_null: 'set null' } as const
 
 /** The tables of a configuration, each after those it refers to, as far as they do not refer to each other. */
-export function wantedTables({ models }: AppSpec): readonly WantedTable[] {
+export function wantedTables({ models: all }: Pick<AppSpec, 'models'>): readonly WantedTable[] {
+  const models = all.filter(({ managed }) => managed)
   const named = new Map(models.map((model, place) => [model.name, { model, place }]))
   const visited = new Set<ModelSpec>()
   const ordered: ModelSpec[] = []
@@ -76,11 +80,19 @@ export function wantedTables({ models }: AppSpec): readonly WantedTable[] {
   return ordered.map(wantedTable)
 }
 
+/** What a configuration uses of tables that its migrations do not make. */
+export function usedTables({ models }: Pick<AppSpec, 'models'>): readonly WantedTable[] {
+  return models
+    .filter(({ managed }) => !managed)
+    .map((model) => ({ ...wantedTable(model), managed: false, constraints: [], indexes: [] }))
+}
+
 function wantedTable(model: ModelSpec): WantedTable {
   const constraints = wantedConstraints(model)
   return {
     name: model.table,
     model: model.name,
+    managed: true,
     formerly: model.renamedFrom,
     // A relation stood in the column of its name and `_id`.
     dropped: model.dropped.flatMap((field) => [field, `${field}_id`]),
@@ -117,7 +129,8 @@ function formerColumns({ renamedFrom, target }: FieldSpec): readonly string[] {
 function defaultOf(field: FieldSpec): string | undefined {
   if (field.auto !== undefined) return field.type.functions?.now
   if (field.default === undefined) return undefined
-  if ('call' in field.default) return field.type.functions?.[field.default.call]
+  if ('call' in field.default)
+    return field.default.call === 'database' ? undefined : field.type.functions?.[field.default.call]
   const json = field.default.literal
   if (json === null) return undefined
   const source = JSON.stringify(json)
@@ -163,8 +176,8 @@ function checksOf(table: string, field: FieldSpec): readonly WantedConstraint[] 
 }
 
 function foreignKeyOf(table: string, { column, target }: FieldSpec): readonly WantedConstraint[] {
-  if (!target) return []
-  const reference = `references ${identifier(target.table)} (${columnList([target.column])})`
+  if (!target?.managed) return []
+  const reference = `references ${tableSql(target.table)} (${columnList([target.column])})`
   const definition = `foreign key (${columnList([column])}) ${reference} on delete ${ON_DELETE[target.onDelete]}`
   const points = { target: target.table, targetColumn: target.column }
   return [{ name: foreignKeyName(table, column), kind: 'foreign_key', columns: [column], definition, ...points }]
@@ -203,13 +216,13 @@ export function createTable(table: WantedTable, exists: (target: string) => bool
     ...inside.map(({ name, definition }) => `constraint ${identifier(name)} ${definition}`),
   ]
   return [
-    `create table ${identifier(table.name)} (\n  ${members.join(',\n  ')}\n)`,
+    `create table ${tableSql(table.name)} (\n  ${members.join(',\n  ')}\n)`,
     ...table.indexes.map((index) => createIndex(table, index)),
   ]
 }
 
 export function createIndex(table: WantedTable, { name, columns }: WantedIndex): string {
-  return `create index ${identifier(name)} on ${identifier(table.name)} (${columnList(columns)})`
+  return `create index ${identifier(name)} on ${tableSql(table.name)} (${columnList(columns)})`
 }
 
 /** The statements that make all tables in an empty schema. */
@@ -256,7 +269,7 @@ export function addConstraint(
   table: string,
   { name, definition }: Pick<WantedConstraint, 'name' | 'definition'>,
 ): string {
-  return `alter table ${identifier(table)} add constraint ${identifier(name)} ${definition}`
+  return `alter table ${tableSql(table)} add constraint ${identifier(name)} ${definition}`
 }
 
 export function columnList(columns: readonly string[]): string {

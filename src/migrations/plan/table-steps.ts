@@ -1,3 +1,4 @@
+import { tableSql } from '../../fields/table-name.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { CatalogTable } from '../introspect/catalog.js'
 import { remake } from './column-steps.js'
@@ -14,7 +15,7 @@ export function addTable(table: WantedTable, exists: (target: string) => boolean
     safety: 'safe',
     owns: [...table.constraints, ...table.indexes].map(({ name }) => name),
     up: createTable(table, exists),
-    down: [`drop table ${identifier(table.name)}`],
+    down: [`drop table ${tableSql(table.name)}`],
   }
 }
 
@@ -33,11 +34,11 @@ export function dropTable(table: CatalogTable): Step {
     subject: table.name,
     detail: `table (${table.columns.map(({ name }) => name).join(', ')})`,
     ...destructive(`the rows of ${table.name}`),
-    rows: { ...rowsOf(identifier(table.name), 'true'), says: (count) => `${count} rows` },
-    up: [`drop table ${identifier(table.name)}`],
+    rows: { ...rowsOf(tableSql(table.name), 'true'), says: (count) => `${count} rows` },
+    up: [`drop table ${tableSql(table.name)}`],
     down: [
       ...columns.flatMap(({ before }) => before),
-      `create table ${identifier(table.name)} (\n  ${members.join(',\n  ')}\n)`,
+      `create table ${tableSql(table.name)} (\n  ${members.join(',\n  ')}\n)`,
       ...columns.flatMap(({ after }) => after),
       // Whoever makes a table has nothing in it to leave unlooked at.
       ...parts.filter(({ validated }) => !validated).map((constraint) => addConstraint(table.name, constraint)),

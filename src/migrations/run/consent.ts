@@ -1,3 +1,4 @@
+import { tableSql } from '../../fields/table-name.js'
 import type { Connection } from '../../db/database.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { destroyedBy } from './destruction.js'
@@ -117,7 +118,7 @@ async function countOf(connection: Connection, object: string): Promise<string |
   const [table = '', column] = partsOf(object)
   try {
     const what = column === undefined ? '*' : identifier(column)
-    const counted = await connection.query({ text: `select count(${what}) from ${identifier(table)}`, values: [] })
+    const counted = await connection.query({ text: `select count(${what}) from ${tableSql(table)}`, values: [] })
     return Number(counted.rows[0]?.[0]).toLocaleString('en-US')
   } catch {
     return undefined

@@ -14,7 +14,10 @@ export async function digestMadeRows({ models }: AppSpec, directory: MigrationFo
   try {
     return await onReplayed(scratch, files, async (session) => {
       await runAll(session, SPELLING)
-      return digestRows(session, models)
+      return digestRows(
+        session,
+        models.filter(({ managed }) => managed),
+      )
     })
   } finally {
     await scratch.close()

@@ -1,0 +1,65 @@
+import { identifier } from './sql-literal.js'
+
+/** A table, and its schema if that is not the current one. */
+export interface TableName {
+  readonly schema: string | undefined
+  readonly name: string
+}
+
+/** A part of a table's name: any characters between double quotes, which are doubled inside, or characters without dots and double quotes. */
+const PART = String.raw`(?:"(?:[^"\u0000]|"")+"|[^".\u0000]+)`
+
+/** A table's name, with the name of its schema before a dot or without. */
+export const TABLE_PATTERN = String.raw`^(?:(${PART})\.)?(${PART})$`
+const TABLE = new RegExp(TABLE_PATTERN, 'u')
+
+/** The characters that a part of a table's name has only between double quotes. */
+const QUOTED = /[".,*:]/
+
+const unquote = (part: string): string => (part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part)
+
+const spellPart = (part: string): string => (QUOTED.test(part) ? identifier(part) : part)
+
+/** Reads `books`, `Order Details`, `sales.Customers` or `sales."a.b"`; returns undefined for other texts. */
+export function readTableName(text: string): TableName | undefined {
+  const [, schema, name] = TABLE.exec(text) ?? []
+  if (name === undefined) return undefined
+  return { schema: schema === undefined ? undefined : unquote(schema), name: unquote(name) }
+}
+
+/** The text that `readTableName` reads, always the same for a table. */
+export function spellTableName({ schema, name }: TableName): string {
+  return schema === undefined ? spellPart(name) : `${spellPart(schema)}.${spellPart(name)}`
+}
+
+/** @throws Error for a text that names no table */
+function partsOf(table: string): TableName {
+  const parts = readTableName(table)
+  if (!parts) throw new Error(`${JSON.stringify(table)} is not the name of a table`)
+  return parts
+}
+
+/** The name of a table without its schema. */
+export const bareName = (table: string): string => partsOf(table).name
+
+/** A table in SQL. */
+export const tableSql = (table: string): string => inSchemaOf(table, bareName(table))
+
+/** The name by which columns of a table are qualified in SQL, also if it is that of a subquery. */
+export const tableAlias = (table: string): string => identifier(bareName(table))
+
+/** An index, a sequence or another object in the schema of a table, as SQL. */
+export function inSchemaOf(table: string, name: string): string {
+  const { schema } = partsOf(table)
+  return schema === undefined ? identifier(name) : `${identifier(schema)}.${identifier(name)}`
+}
+
+const spelledPart = (part: string): string =>
+  `(case when ${part} ~ '[".,*:]' then '"' || replace(${part}, '"', '""') || '"' else ${part}::text end)`
+
+/**
+ * SQL: the name of a table as `spellTableName` spells it, from the rows of a table in `pg_class` and of its schema in `pg_namespace`.
+ * @param current the schema that is not spelled
+ */
+export const spelledTable = (table: string, schema: string, current = 'current_schema()'): string =>
+  `(case when ${schema}.nspname = ${current} then '' else ${spelledPart(`${schema}.nspname`)} || '.' end || ${spelledPart(`${table}.relname`)})`
