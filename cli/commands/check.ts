@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import {
   type Diagnostic,
+  differencesOfOthers,
   indexDifferences,
   type IndexFindings,
   messageDifferences,
@@ -105,7 +106,17 @@ function compare(context: CliContext, { spec }: Application): Promise<Comparison
       .map(({ name, state }) => (state === 'pending' ? name : `${name} (${state})`))
     if (pending.length > 0) return { pending, findings: undefined }
     const { indexes, refusals } = await indexDifferences(spec, database)
-    return { pending, findings: { indexes, refusals: [...refusals, ...(await messageDifferences(spec, database))] } }
+    return {
+      pending,
+      findings: {
+        indexes,
+        refusals: [
+          ...refusals,
+          ...(await messageDifferences(spec, database)),
+          ...(await differencesOfOthers(spec, database)),
+        ],
+      },
+    }
   })
 }
 

@@ -257,6 +257,16 @@ export const DIAGNOSTICS = {
     explanation:
       'Found by `check --database`: a name under `messages` of a model that no constraint or unique index of its table has, nor a foreign key that refers to it. No client ever reads the message.',
   },
+  SC409: {
+    title: 'Table of others differs',
+    explanation:
+      'Found by `check --database`: a table or view with `managed: false` is not as its model says. It is served as long as the columns are there and hold values of these types.',
+  },
+  SC410: {
+    title: 'Key does not identify records',
+    explanation:
+      'Found by `check --database`: several records have the same values in the fields of the primary key, or null. A path would lead to any of them, and a change would change all.',
+  },
 } as const satisfies Readonly<Record<string, CodeEntry>>
 
 export type DiagnosticCode = keyof typeof DIAGNOSTICS

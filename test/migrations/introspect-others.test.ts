@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { schemaDifferences } from '../../src/internal.js'
+import { differencesOfOthers, schemaDifferences } from '../../src/internal.js'
 import { type Introspected, introspect } from '../../src/migrations/introspect/introspect.js'
 import { planMigration } from '../../src/migrations/plan/generate.js'
 import { type Api, startApi } from '../support/api.js'
@@ -183,6 +183,41 @@ describe('fields', () => {
   test('by which an index begins can be filtered by', () => {
     expect(modelOf('films')?.filterable).toEqual(['title'])
     expect(modelOf('order_details')?.filterable).toEqual(['order_id'])
+  })
+})
+
+describe('check --database', () => {
+  const findings = async (text: string) =>
+    (await differencesOfOthers(specOf(text), database)).map(({ code, path, message }) => [code, path.at(-1), message])
+  const keyed = (model: string, key: string) => {
+    const start = found.text.indexOf(`\n  ${model}:\n`)
+    const end = found.text.indexOf('\n\n', start)
+    const block = found.text.slice(start, end)
+    const changed = block.replace('primary_key: none', `primary_key: [${key}]`).replaceAll(', nullable: true', '')
+    return found.text.slice(0, start) + changed + found.text.slice(end)
+  }
+
+  test('finds nothing in what was introspected', async () => {
+    expect(await findings(found.text)).toEqual([])
+  })
+
+  test('verifies the declared key of a view or table that has none', async () => {
+    const ofView = await findings(keyed('late_orders', 'order_id'))
+    expect(ofView.filter(([code]) => code === 'SC410')).toEqual([])
+    await runSql(database, `insert into dogs values (2, 'dog', 'wuff'), (2, 'dog', 'arf')`)
+    expect((await findings(keyed('dogs', 'id'))).filter(([code]) => code === 'SC410')).toEqual([
+      ['SC410', 'dogs', 'the primary key `id` does not identify records: 1 of its values stand in several records'],
+    ])
+    await runSql(database, `delete from dogs where bark <> 'woof'`)
+  })
+
+  test('tells how tables differ from their models', async () => {
+    const text = found.text.replace('max: 5,', 'max: 6,')
+    await runSql(database, 'alter table stones alter shape drop not null')
+    expect(await findings(text)).toEqual([
+      ['SC409', 'customers', 'column Customers.customerId is character varying(5) and should be character varying(6)'],
+      ['SC409', 'stones', 'column stones.shape takes null and should not'],
+    ])
   })
 })
 

@@ -75,6 +75,35 @@ export async function inspectTables(spec: AppSpec, database: Connection): Promis
   return { misfits, columns }
 }
 
+/** What models of others say of their tables, beyond what the server needs. */
+interface OthersInspection {
+  readonly lacks: readonly Difference[]
+  /** The tables whose declared key has a unique index. */
+  readonly keyed: ReadonlySet<string>
+  readonly missing: ReadonlySet<string>
+}
+
+/** Compares the tables of others with their models, column by column. */
+export async function readLacks(spec: AppSpec, database: Connection): Promise<OthersInspection> {
+  const used = usedTables(spec)
+  const keys = new Map(spec.models.map(({ table, key }) => [table, key.map(({ column }) => column)]))
+  const { live, server } = await readLive(used, database, null)
+  const tables = new Map(live.map((table) => [table.name, table]))
+  const isKeyed = (name: string, table: CatalogTable | undefined) =>
+    table !== undefined &&
+    isHeld({ kind: 'primary_key', name, columns: keys.get(name) ?? [], definition: '', target: undefined }, table)
+  return {
+    lacks: used.flatMap((table) => {
+      const there = tables.get(table.name)
+      // The columns of a view never say that they take no null.
+      const isView = there?.constraints.length === 0 && there.columns.every(({ nullable }) => nullable)
+      return tableDifferences(table, there, server, !isView)
+    }),
+    keyed: new Set(used.filter(({ name }) => isKeyed(name, tables.get(name))).map(({ name }) => name)),
+    missing: new Set(used.filter(({ name }) => !tables.has(name)).map(({ name }) => name)),
+  }
+}
+
 /** What tables need and a schema does not have, the current one when it is not named. */
 export async function findLacks(
   wanted: readonly WantedTable[],
@@ -94,6 +123,19 @@ async function compare(
   database: Connection,
   schema: string | null,
 ): Promise<Comparison> {
+  const { live, server, columns } = await readLive(wanted, database, schema)
+  const tables = new Map(live.map((table) => [table.name, table]))
+  const lacks = wanted.flatMap((table) => tableDifferences(table, tables.get(table.name), server))
+  return { lacks, columns }
+}
+
+interface Live {
+  readonly live: Catalog
+  readonly server: Server
+  readonly columns: string
+}
+
+async function readLive(wanted: readonly WantedTable[], database: Connection, schema: string | null): Promise<Live> {
   const types = new Set(wanted.flatMap(({ columns }) => columns.map(({ type }) => readType(type).name)))
   const names = wanted.map(({ name }) => name)
   const values = [schema, JSON.stringify([...types]), JSON.stringify(names)]
@@ -101,12 +143,16 @@ async function compare(
   const [[catalog, columns, named, collation] = []] = rows
   const live = JSON.parse(catalog ?? '[]') as Catalog
   const server: Server = { types: JSON.parse(named ?? '{}'), collation: collation ?? null }
-  const tables = new Map(live.map((table) => [table.name, table]))
-  const lacks = wanted.flatMap((table) => tableDifferences(table, tables.get(table.name), server))
-  return { lacks, columns: columns ?? '' }
+  return { live, server, columns: columns ?? '' }
 }
 
-function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, server: Server): readonly Difference[] {
+/** @param all whether differences count that no statement would notice */
+function tableDifferences(
+  wanted: WantedTable,
+  live: CatalogTable | undefined,
+  server: Server,
+  all = wanted.managed,
+): readonly Difference[] {
   const table = wanted.name
   const difference = (text: string, breaks = false, wider = false): Difference => ({ table, text, breaks, wider })
   if (!live) return [difference(`table ${table} is missing`, true)]
@@ -117,14 +163,16 @@ function tableDifferences(wanted: WantedTable, live: CatalogTable | undefined, s
       if (!found) return [difference(`${subject} is missing`, true)]
       const type = typeIn(server, column)
       const isOther = kindOf(type) !== kindOf(found.type) && !column.serves(found)
-      const texts = columnDifferences(column, found, server)
+      const texts = [
+        ...columnDifferences(column, found, server),
+        ...(wanted.managed ? orderDifferences(column, found, server) : []),
+      ]
       // Reports only the type, to avoid several differences for one column.
       const wider = texts.length === 1 && isWider(found.type, type)
-      // Of a table of others, only what makes statements fail matters.
-      const told = wanted.managed || isOther ? texts : []
+      const told = all || isOther ? texts : []
       return told.map((text) => difference(`${subject} ${text}`, isOther, wider))
     }),
-    ...(wanted.managed ? otherDifferences(wanted, live).map((text) => difference(text)) : []),
+    ...(all ? otherDifferences(wanted, live).map((text) => difference(text)) : []),
   ]
 }
 
@@ -148,21 +196,26 @@ function otherDifferences(wanted: WantedTable, live: CatalogTable): readonly str
 }
 
 function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Server): readonly string[] {
-  const { collation: given } = readType(wanted.type)
-  const collation = given === 'default' ? null : given
   const type = typeIn(server, wanted)
-  const actual = live.labels ? collation : (live.collation ?? (collation === null ? null : server.collation))
-  const orders = [actual, collation].map((each) =>
-    each === null ? 'in the order of the database' : `in the order "${each}"`,
-  )
   return [
     ...(sameType(type, live.type) || wanted.serves(live) ? [] : [`is ${live.type} and should be ${type}`]),
-    ...(actual === collation ? [] : [`is kept ${orders.join(' and should be kept ')}`]),
     ...(live.nullable === wanted.nullable
       ? []
       : [live.nullable ? 'takes null and should not' : 'takes no null and should']),
     ...(wanted.filled && !isFilled(live) ? ['has no default, and the server should fill it in'] : []),
   ]
+}
+
+/** The order of texts. */
+function orderDifferences(wanted: WantedColumn, live: CatalogColumn, server: Server): readonly string[] {
+  const { collation: given } = readType(wanted.type)
+  const collation = given === 'default' ? null : given
+  const actual = live.labels ? collation : (live.collation ?? (collation === null ? null : server.collation))
+  if (actual === collation) return []
+  const orders = [actual, collation].map((each) =>
+    each === null ? 'in the order of the database' : `in the order "${each}"`,
+  )
+  return [`is kept ${orders.join(' and should be kept ')}`]
 }
 
 /** Spelled as by the server. */
