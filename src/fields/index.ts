@@ -1,5 +1,6 @@
 import { bigint } from './bigint.js'
 import { boolean } from './boolean.js'
+import { char } from './char.js'
 import { choice } from './choice.js'
 import { date } from './date.js'
 import { decimal } from './decimal.js'
@@ -34,6 +35,7 @@ export const FIELD_TYPES: readonly FieldType[] = [
   timestamp,
   localTimestamp,
   uuid,
+  char,
   choice,
   json,
   belongsTo,

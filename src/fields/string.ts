@@ -5,7 +5,7 @@ import { collated, servesText, textColumn, textForm, type TextOptions, textType 
 export const string: FieldType<string, TextOptions> = {
   ...textType(true),
   name: 'string',
-  synonyms: ['str', 'varchar', 'char'],
+  synonyms: ['str', 'varchar'],
   summary:
     'Text, usually one line: a title, a name. Lengths count characters (Unicode code points); nothing is trimmed.',
   examples: [

@@ -66,7 +66,7 @@ export const textForm = (column: ExistingColumn, expresses: readonly ('min' | 'm
 }
 
 /** The rule that text survives storage; it owns `format`. */
-const STORABLE: Rule = {
+export const STORABLE: Rule = {
   name: 'storable',
   schema: { format: 'storable-text' },
   message: 'must not contain U+0000 or an unpaired surrogate',

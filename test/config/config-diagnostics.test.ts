@@ -120,7 +120,6 @@ describe('an unknown name', () => {
   test.each<[given: string, meant: readonly string[]]>([
     ['str', ['string']],
     ['varchar', ['string']],
-    ['char', ['string']],
     ['int', ['integer']],
     ['int4', ['integer']],
     ['int8', ['bigint']],

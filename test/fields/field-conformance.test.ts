@@ -286,6 +286,10 @@ const BROKEN: readonly (readonly [
   ['string', { min: 2 }, 'length', ['"😀"']],
   ['string', { max: 1 }, 'length', ['"ab"']],
   ['string', { pattern: '^[a-z]+$' }, 'pattern', ['"A"', '""', '"a\\n"']],
+  ['char', { length: 2 }, 'type', ['1', 'null']],
+  ['char', { length: 2 }, 'storable', ['"\\u0000"', '"\\ud800"']],
+  ['char', { length: 2 }, 'length', ['"abc"', '"😀😀😀"']],
+  ['char', { length: 3 }, 'blank', ['" "', '"a "', '"ab "']],
   ['email', {}, 'type', ['1', 'null']],
   ['email', {}, 'length', [`"${'a'.repeat(250)}@b.c1"`]],
   [

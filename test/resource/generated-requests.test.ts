@@ -375,6 +375,7 @@ describe('bodies', () => {
     bigint: { minimum: '-9007199254740993' },
     decimal: { precision: 4, scale: 2, minimum: '-9.99', maximum: '50' },
     float: { minimum: -1e300 },
+    char: { length: 10 },
     choice: { choices: ['a', 'b', "it's", '\\'] },
   }
   // No body can set an opaque field.
@@ -538,6 +539,7 @@ describe('bodies', () => {
     time: '"09:30:00.250"',
     timestamp: '"2024-02-29T12:00:00.5+14:00"',
     uuid: '"0190163D-8694-739B-AEA5-966C26F8AD91"',
+    char: '"DE"',
     choice: '"\\\\"',
     email: '"ada+books@example.org"',
     url: '"https://example.org/a%20b?c=d#e"',

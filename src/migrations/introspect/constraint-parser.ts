@@ -175,4 +175,5 @@ function isValueOf(column: ExistingColumn, { quoted, casts }: Extract<Expression
   })
 }
 
-const withoutSizes = (type: string): string => type.replace(/\([\d,]+\)/, '')
+/** In casts, `character` has its name in the catalogue. */
+const withoutSizes = (type: string): string => (type === 'bpchar' ? 'character' : type.replace(/\([\d,]+\)/, ''))
