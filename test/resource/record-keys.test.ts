@@ -441,6 +441,11 @@ describe('check', () => {
     ['`key` of another type', '{ fields: { c: { type: date, primary_key: true, key: uuid } } }', ['3:59 SC303']],
     ['`key` without a key', '{ primary_key: none, fields: { c: { type: date, key: client } } }', ['3:54 SC319']],
     [
+      'relations that lead back to themselves',
+      '{ fields: { id: { type: belongs_to, model: b, primary_key: true } } }\n  b: { fields: { id: { type: belongs_to, model: a, primary_key: true } } }',
+      ['3:49 SC311', '4:49 SC311'],
+    ],
+    [
       'a relation to several fields',
       '{ primary_key: [c, d], fields: { c: { type: date }, d: { type: date } } }\n  b: { fields: { id: { type: bigint, primary_key: true }, a: { type: belongs_to, model: a } } }',
       ['4:89 SC311'],

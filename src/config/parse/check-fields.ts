@@ -177,8 +177,13 @@ const checkRelation = (field: FieldDraft, drafts: Drafts, report: Report): void 
     report.add({ code: 'SC306', path: [...field.path, 'model'], message: `no model is named ${show(model)}`, help })
   }
   const target = drafts.get(model)
-  if (target !== undefined && (target.isKeyless || target.key.length > 1)) {
-    const reason = target.key.length > 1 ? 'its primary key has several fields' : 'its records have no primary key'
+  const isCircle = target?.key.length === 1 && optionsOf(field, drafts) === undefined
+  if (target !== undefined && (target.isKeyless || target.key.length > 1 || isCircle)) {
+    const reason = isCircle
+      ? 'its primary key leads back to itself'
+      : target.isKeyless
+        ? 'its records have no primary key'
+        : 'its primary key has several fields'
     const message = `${show(field.name)} cannot refer to ${show(model)}: ${reason}`
     const help = ['declare its column as a field of its own type']
     report.add({ code: 'SC311', path: [...field.path, 'model'], message, help })
