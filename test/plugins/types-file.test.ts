@@ -21,6 +21,7 @@ const FIELDS: Readonly<Record<string, readonly [declared: string, record: string
   timestamp: ['unique: false', 'string'],
   local_timestamp: ['precision: 3', 'string'],
   uuid: ['unique: false', 'string'],
+  char: ['length: 3', 'string'],
   choice: [`choices: [out, "it's"]`, `"out" | "it's"`],
   json: ['unique: false', 'JsonText', 'Json | JsonText'],
   opaque: ['column_type: point, nullable: true', 'string | null'],
