@@ -149,6 +149,30 @@ test('records are created, changed and deleted where there is a key', async () =
   }
 })
 
+test.each([
+  [
+    'a key of a table in another schema',
+    'regions',
+    { code: 'EU', name: 'x' },
+    { code: 'Code is taken by another record' },
+  ],
+  [
+    'a unique constraint',
+    'customers',
+    { customer_id: 'D', display_name: 'x', e_mail: 'bo@x.example' },
+    { e_mail: 'E mail is taken by another record' },
+  ],
+  [
+    'a relation of a table in another schema',
+    'sales_films',
+    { id: 7, film: 99 },
+    { film: 'Film names a record that does not exist' },
+  ],
+])('a violation of %s names the field', async (_what, name, body, errors) => {
+  const response = await api.send('POST', `/api/${name}/`, body)
+  expect([response.status, await response.json()]).toMatchObject([409, { errors }])
+})
+
 test('the database fills what requests leave out', async () => {
   const made = (await (await api.send('POST', '/api/films/', { title: 'Ran' })).json()) as Readonly<
     Record<string, unknown>

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { bareName } from '../../fields/table-name.js'
 import type { FieldSpec, ModelSpec } from '../spec.js'
 
 /** PostgreSQL cuts longer names silently, so that two of them could become one. */
@@ -12,17 +13,18 @@ export interface ConstrainedFields {
   readonly message?: string | undefined
 }
 
-export const primaryKeyName = (table: string): string => shorten(`${table}_pkey`)
+export const primaryKeyName = (table: string): string => shorten(`${bareName(table)}_pkey`)
 
 export const uniqueName = (table: string, columns: readonly string[]): string =>
-  shorten(`${table}_${columns.join('_')}_key`)
+  shorten(`${bareName(table)}_${columns.join('_')}_key`)
 
-export const checkName = (table: string, column: string, rule: string): string => shorten(`${table}_${column}_${rule}`)
+export const checkName = (table: string, column: string, rule: string): string =>
+  shorten(`${bareName(table)}_${column}_${rule}`)
 
-export const foreignKeyName = (table: string, column: string): string => shorten(`${table}_${column}_fkey`)
+export const foreignKeyName = (table: string, column: string): string => shorten(`${bareName(table)}_${column}_fkey`)
 
 export const indexName = (table: string, columns: readonly string[]): string =>
-  shorten(`${table}_${columns.join('_')}_idx`)
+  shorten(`${bareName(table)}_${columns.join('_')}_idx`)
 
 /** The constraints of a model's table by name, so that an error of the database can blame fields. */
 export function constraintFields(model: ModelSpec): ReadonlyMap<string, ConstrainedFields> {

@@ -13,6 +13,7 @@ export interface DriverError extends Error {
 
 /** Maps the database errors of one model to errors of its fields. */
 export interface ConstraintErrors {
+  /** Without its schema, as the server names it. */
   readonly table: string
   /** The tables of other models. */
   readonly others: ReadonlySet<string>

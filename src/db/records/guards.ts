@@ -3,6 +3,7 @@ import { outgrowing, outgrowingAny } from '../../config/indexes/index-size.js'
 import { type AppSpec, type FieldSpec, isShown, type ModelSpec } from '../../config/spec.js'
 import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
+import { bareName } from '../../fields/table-name.js'
 import type { FieldError } from '../../problem.js'
 import type { Row, Scopes } from '../../resource/plan.js'
 import { type ConstraintErrors, splitColumns } from '../driver/field-errors.js'
@@ -37,8 +38,8 @@ export function constraintErrorsOf(model: ModelSpec, models: readonly ModelSpec[
   }))
   const required = (field: FieldSpec) => (field.private ? undefined : errorOf(field, `${field.label} is required`))
   return {
-    table,
-    others: new Set(models.map((other) => other.table).filter((name) => name !== table)),
+    table: bareName(table),
+    others: new Set(models.map((other) => bareName(other.table)).filter((name) => name !== bareName(table))),
     messages: new Map(Object.entries(model.messages)),
     constraints: new Map(
       [...constraintFields(model)].map(([name, { fields: guarded, kind, message }]) => [
@@ -111,7 +112,7 @@ export function placeOfTaken({ fields }: ModelSpec, rows: readonly Row[], error:
 
 /** Wraps a database so that a failed commit names the fields, as failed statements do. Errors of the work itself pass unchanged. */
 export function guardTransactions(database: Database, models: readonly ModelSpec[]): Database['transaction'] {
-  const constraintErrors = new Map(models.map((model) => [model.table, constraintErrorsOf(model, models)]))
+  const constraintErrors = new Map(models.map((model) => [bareName(model.table), constraintErrorsOf(model, models)]))
   return async (work, options) => {
     let worked = false
     try {
