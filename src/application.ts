@@ -150,7 +150,7 @@ export function compileApp(
           const example = `app.compute('${name}', '${field.name}', ({ ${from.map((each) => each.name).join(', ')} }) => …)`
           const message = `no plugin computes \`${field.name}\` of \`${name}\``
           const path = ['resources', name, 'computed', field.name]
-          return { code: 'SC355', path, part: 'key', message, help: [`a plugin does so by \`${example}\``] }
+          return { code: 'SC355', path, part: 'key', message, help: [`compute it in a plugin with \`${example}\``] }
         })
     })
   }
@@ -217,7 +217,7 @@ export function compileApp(
         const made = compileComputation(declared, { what, compute: compute as Computation, compile })
         for (const each of exposures(resource(name))) {
           const known = computations.get(each) ?? new Map<string, Compute>()
-          if (known.has(field)) throw new Error(`\`${field}\` of \`${name}\` is computed already`)
+          if (known.has(field)) throw new Error(`\`${field}\` of \`${name}\` is already computed`)
           computations.set(each, known.set(field, made))
           const before = added(each)
           additions.set(each, { ...before, computed: [...before.computed, place] })
@@ -242,7 +242,7 @@ const PATH = /^\/(?:(?:[A-Za-z0-9._~-]+|\{[a-z][a-z0-9_]*\})\/)*$/
 function checkPath(path: string): string {
   if (PATH.test(path)) return path
   throw new Error(
-    `the path ${path} is not one: it starts and ends with a slash, and each segment is plain text or a {parameter}`,
+    `the path ${path} is invalid: it must start and end with a slash, and each segment must be plain text or a {parameter}`,
   )
 }
 
@@ -256,7 +256,7 @@ function requireOffered({ spec }: Resource, operation: Operation): void {
 function refuseBulk({ spec }: Resource, operation: Operation): void {
   if (!spec.bulk.operations.some((each) => each === operation)) return
   throw new Error(
-    `\`${operation}\` of \`${spec.name}\` can be done to several records at once, which a replacement would not see; take it out of \`bulk\``,
+    `\`${operation}\` of \`${spec.name}\` accepts several records at once, which would bypass the replacement; remove it from \`bulk\``,
   )
 }
 

@@ -56,7 +56,7 @@ export class Problem extends Error {
 
   constructor(type: ProblemType, detail?: string, { errors = [], headers = {}, cause }: ProblemParts = {}) {
     // The compiler does not check plugins in JavaScript.
-    if (!Object.hasOwn(PROBLEMS, type)) throw new TypeError(`no problem is of the type ${String(type)}`)
+    if (!Object.hasOwn(PROBLEMS, type)) throw new TypeError(`there is no problem type ${String(type)}`)
     const { stackTraceLimit } = Error
     if (type !== 'internal') Error.stackTraceLimit = 0
     super(detail ?? PROBLEMS[type].title, { cause })

@@ -24,25 +24,25 @@ export const DIAGNOSTICS = {
   SC104: {
     title: 'Control character',
     explanation:
-      'Invisible characters other than tab and line ends are refused, because no reader of the file would see them.',
+      'Invisible characters other than tabs and line ends are rejected, because nobody who reads the file would see them.',
   },
   SC105: {
     title: 'Nested too deep',
     explanation:
-      'A configuration needs fewer than ten levels; above 20 the text is refused before it is read any further.',
+      'A configuration needs fewer than ten levels; text with more than 20 is rejected before the rest is parsed.',
   },
   SC106: {
     title: 'Anchor or alias',
     explanation:
-      'Anchors (`&name`) and aliases (`*name`) are refused: each value stands where it is used. Quote text that starts with `&` or `*`.',
+      'Anchors (`&name`) and aliases (`*name`) are rejected: write each value where it is used. Quote text that starts with `&` or `*`.',
   },
   SC107: {
     title: 'Tag',
-    explanation: 'Tags (`!name`) are refused: types follow from the configuration. Quote text that starts with `!`.',
+    explanation: 'Tags (`!name`) are rejected: types follow from the configuration. Quote text that starts with `!`.',
   },
   SC108: {
     title: 'Directive',
-    explanation: 'Directives (`%YAML`, `%TAG`) are refused: the file is always YAML 1.2. Remove the line.',
+    explanation: 'Directives (`%YAML`, `%TAG`) are rejected: the file is always YAML 1.2. Remove the line.',
   },
   SC109: {
     title: 'More than one document',
@@ -51,24 +51,24 @@ export const DIAGNOSTICS = {
   SC110: {
     title: 'Merge key',
     explanation:
-      'The key `<<` is refused: YAML 1.2 has no merge keys, and nothing here is inherited. Write the keys out.',
+      'The key `<<` is rejected: YAML 1.2 has no merge keys, and nothing here is inherited. Write the keys out.',
   },
   SC111: {
     title: 'Duplicate key',
-    explanation: 'A mapping has the same key twice, and only one of the values could count. Remove or rename one.',
+    explanation: 'A mapping has the same key twice, and only one of the values could apply. Remove or rename one.',
   },
   SC112: {
     title: 'Forbidden key',
-    explanation: 'The keys `__proto__`, `constructor` and `prototype` are refused everywhere. Choose another name.',
+    explanation: 'The keys `__proto__`, `constructor` and `prototype` are rejected everywhere. Choose another name.',
   },
   SC113: {
     title: 'Key is not text',
-    explanation: 'Keys are plain names. Numbers, true, false, empty keys, lists and mappings are refused as keys.',
+    explanation: 'Keys are plain names. Numbers, true, false, empty keys, lists and mappings are rejected as keys.',
   },
   SC114: {
     title: 'YAML syntax',
     explanation:
-      'The text is not YAML. The usual causes: a tab as indentation, a missing space after a colon, an open quote or bracket, an indentation that is off by one.',
+      'The text is not YAML. The usual causes: a tab as indentation, a missing space after a colon, an open quote or bracket, or indentation that is off by one.',
   },
   SC115: {
     title: 'Number without an exact value',
@@ -86,7 +86,7 @@ export const DIAGNOSTICS = {
   },
   SC201: {
     title: 'Unknown key',
-    explanation: 'The key is not known at this place. Own notes may stand under keys that start with `x-`.',
+    explanation: 'The key is not known at this place. Keys that start with `x-` are free for notes.',
   },
   SC202: { title: 'Missing key', explanation: 'A key that has no default is missing.' },
   SC203: {
@@ -97,7 +97,7 @@ export const DIAGNOSTICS = {
   SC204: { title: 'Value not allowed', explanation: 'The value is not one of the fixed set that is allowed here.' },
   SC205: {
     title: 'Unknown field type',
-    explanation: 'What stands after `type:` is not one of the field types.',
+    explanation: 'The value of `type` is not a field type.',
   },
   SC206: {
     title: 'Malformed name or path',
@@ -115,7 +115,7 @@ export const DIAGNOSTICS = {
   SC301: {
     title: 'No primary key',
     explanation:
-      'A model says what identifies its records: a field with `primary_key: true`, or several fields named by `primary_key: [order, product]`. Records without a key, which can only be listed, have `primary_key: none`.',
+      'A model declares what identifies its records: a field with `primary_key: true`, or several fields, such as `primary_key: [order, product]`. Records without a key, which can only be listed, have `primary_key: none`.',
   },
   SC302: {
     title: 'Two primary keys',
@@ -125,24 +125,24 @@ export const DIAGNOSTICS = {
   SC303: {
     title: 'Field cannot be a primary key',
     explanation:
-      'Primary keys stand in paths, so their values have one spelling, are never null and never hidden. A key that the server assigns has no default.',
+      'Primary keys are part of URLs, so each value has exactly one spelling, and is never null or hidden. A key that the server assigns has no default.',
   },
   SC304: {
     title: 'Contradiction',
     explanation:
-      'Two keys cannot both be meant, for example a minimum above the maximum, or `read_only` with `write_only`.',
+      'Two keys contradict each other, for example a minimum above the maximum, or `read_only` with `write_only`.',
   },
   SC305: { title: 'Unknown field', explanation: 'The model has no field of this name.' },
   SC306: { title: 'Unknown model', explanation: 'No model of this name is declared under `models`.' },
   SC307: {
     title: 'Unknown route',
     explanation:
-      'A link needs the name of a route that answers one object of the related model: `<resource>-detail` of a resource that offers `retrieve`.',
+      'A link needs the name of a route that returns one record of the related model: `<resource>-detail` of a resource with the operation `retrieve`.',
   },
   SC308: {
     title: 'Table used twice',
     explanation:
-      'Two models cannot share a table, and `snippetctl_migrations` and `snippetctl_answers` are where applied migrations and answers to requests with an `Idempotency-Key` are kept. Give the model another `table`.',
+      'Two models cannot share a table, and two names are reserved: `snippetctl_migrations` stores the applied migrations, `snippetctl_answers` the responses to requests with an `Idempotency-Key`. Give the model another `table`.',
   },
   SC309: {
     title: 'Path used twice',
@@ -156,24 +156,23 @@ export const DIAGNOSTICS = {
   SC311: {
     title: 'Field cannot be used here',
     explanation:
-      'Fields that answers never show cannot be filtered or ordered by, since that would reveal them; some types have no order or no comparisons; and a cursor holds the values of the fields in the order, so they need a length that fits into a link.',
+      'Lists cannot be filtered or ordered by fields that responses never include, since that would reveal them. Some types have no order or no comparisons. A cursor contains the values of the fields in the order, so these must be short enough for a link.',
   },
   SC312: { title: 'Unknown lookup', explanation: 'The type of the field does not offer this comparison.' },
   SC313: {
     title: 'Reserved parameter name',
-    explanation:
-      'The name is one that lists use themselves, such as `page` or `ordering`, so a filter of that name could never be reached.',
+    explanation: 'Lists use the name themselves, such as `page` or `ordering`, so the filter could never be used.',
   },
   SC314: { title: 'Default does not fit', explanation: 'The default breaks a rule of its own field.' },
   SC315: {
     title: 'Not for this type',
     explanation: 'The function or the automatic value does not produce values of this field type.',
   },
-  SC316: { title: 'Repeated entry', explanation: 'The same entry stands twice in a list.' },
+  SC316: { title: 'Repeated entry', explanation: 'A list contains the same entry twice.' },
   SC317: {
     title: 'Field can never be written',
     explanation:
-      'A resource creates rows of the model, but this field needs a value and nobody can give it one. Make it nullable, or give it a default.',
+      'A resource creates rows of the model, but this field needs a value and clients cannot send one. Make it nullable, or give it a default.',
   },
   SC318: {
     title: 'Name too long',
@@ -182,28 +181,27 @@ export const DIAGNOSTICS = {
   },
   SC319: {
     title: 'Setting without effect',
-    explanation:
-      'Something else, in the same mapping or the dialect of the resource, turns this key off, so it could never have an effect.',
+    explanation: 'Another key of the same mapping, or the dialect of the resource, disables this key.',
   },
   SC320: {
     title: 'Operation missing',
     explanation:
-      'Something relies on an operation that the resource does not offer, or an operation on a primary key that the records do not have.',
+      'A setting needs an operation that the resource does not have, or an operation needs a primary key that the model does not have.',
   },
   SC321: {
-    title: 'Expansion leads nowhere',
+    title: 'Expansion without a resource',
     explanation:
-      'Related records are shown as a resource shows them, so their model needs one that reads, and the file says which where there are several. Of a path with dots, each step is declared too.',
+      'Related records have the form of a resource, so their model needs a resource that lists or retrieves; if there are several, name one. Each step of a path with dots must be declared too.',
   },
   SC322: {
-    title: 'Place of nulls without effect',
+    title: 'Order of nulls without effect',
     explanation:
-      'Under `nulls` stand nullable fields by which lists can be ordered, in `orderable` or `default_order`. Any other field has no nulls to put first or last.',
+      '`nulls` only applies to nullable fields in `orderable` or `default_order`. Other fields have no nulls to put first or last.',
   },
   SC323: {
     title: 'Message belongs elsewhere',
     explanation:
-      'Under `messages` of a model stand constraints that migrations written by hand have made, unique fields and relations. A unique index and the rules of a field have a `message` where they are declared.',
+      '`messages` of a model is for unique fields, relations, and constraints from migrations written by hand. For unique indexes and the rules of a field, set `message` in their own declaration.',
   },
   SC351: { title: 'Unknown setting', explanation: 'No plugin reads a setting of this name.' },
   SC352: { title: 'Setting does not fit', explanation: 'The plugin that reads this setting declares other values.' },
@@ -211,11 +209,14 @@ export const DIAGNOSTICS = {
     title: 'Plugin cannot be loaded',
     explanation: 'The file is missing, fails while it is loaded, or does not export a plugin.',
   },
-  SC354: { title: 'Routes clash', explanation: 'Two routes cannot share a method and a path, nor one name two paths.' },
+  SC354: {
+    title: 'Routes clash',
+    explanation: 'Two routes cannot share a method and a path, and one name cannot have two paths.',
+  },
   SC355: {
     title: 'Computed field without a function',
     explanation:
-      'The file declares a field that a plugin computes, and no plugin does: it calls `compute` while it is loaded.',
+      'The file declares a computed field, but no plugin computes it. The plugin must call `compute` while it loads.',
   },
   SC401: {
     title: 'Index missing',
@@ -225,7 +226,7 @@ export const DIAGNOSTICS = {
   SC402: {
     title: 'Index not needed',
     explanation:
-      'No list filters or orders by the first field of the index, or another index starts with the same fields. Each write has to keep it up to date all the same.',
+      'No list filters or orders by the first field of the index, or another index starts with the same fields. Every write still has to update it.',
   },
   SC403: {
     title: 'Index missing in the database',
@@ -235,27 +236,27 @@ export const DIAGNOSTICS = {
   SC404: {
     title: 'Index not valid',
     explanation:
-      'Found by `check --database`: `create index concurrently` failed or was interrupted. PostgreSQL keeps such an index up to date and never reads it. Build it again, or drop it.',
+      'Found by `check --database`: `create index concurrently` failed or was interrupted. PostgreSQL updates such an index but never reads it. Rebuild or drop it.',
   },
   SC405: {
     title: 'Index of the database not needed',
     explanation:
-      'Found by `check --database`: an index that the file does not declare, by which no list reads and PostgreSQL has not read either, or that is the start of another one.',
+      'Found by `check --database`: the file does not declare the index, and either neither lists nor PostgreSQL have used it, or another index starts with the same columns.',
   },
   SC406: {
     title: 'Records longer than any body',
     explanation:
-      'The longest record that the rules of the fields allow takes more bytes than `api.max_body` lets a body have. Such a record is answered 413.',
+      'The longest record that the rules of the fields allow has more bytes than `api.max_body` allows. Sending such a record gives a 413.',
   },
   SC407: {
     title: 'Index too small for its values',
     explanation:
-      'PostgreSQL refuses a row that needs more than 2,704 bytes in an index, and a character takes up to four. Such a value is answered with 400; a smaller `max` says so beforehand.',
+      'PostgreSQL rejects a row that needs more than 2,704 bytes in an index, and a character needs up to four. Such a value gives a 400; a smaller `max` makes the limit explicit.',
   },
   SC408: {
     title: 'Constraint missing in the database',
     explanation:
-      'Found by `check --database`: a name under `messages` of a model that no constraint or unique index of its table has, nor a foreign key that refers to it. No client ever reads the message.',
+      'Found by `check --database`: a name under `messages` of a model is not the name of a constraint or unique index of its table, or of a foreign key that refers to it. The message is never used.',
   },
   SC409: {
     title: 'Table of others differs',

@@ -74,7 +74,7 @@ export const suggest = (given: string, known: readonly string[], noun: string, s
   if (near !== undefined && synonyms.get(given)?.includes(near))
     return [`the ${noun} for this is called \`${near}\` here`]
   if (near !== undefined) return [`${article(noun)} ${noun} with a similar name exists: \`${near}\``]
-  if (known.length === 0) return [`there is no ${noun} to choose from`]
+  if (known.length === 0) return [`there are no ${noun}s`]
   const names = known.slice(0, MOST_NAMES).map((name) => `\`${name}\``)
   const more = known.length > MOST_NAMES ? ` and ${known.length - MOST_NAMES} more` : ''
   return [`known: ${names.join(', ')}${more}`]

@@ -122,7 +122,7 @@ function readMember(field: string, value: Json): readonly Comparison[] {
   return readMembers(`s.${field}`, value).flatMap(([operator, operand]) => {
     const values = Array.isArray(operand) ? (operand as readonly Json[]) : [operand]
     if (operator !== '$between') return [compare(field, operator, values)]
-    if (values.length !== 2) throw refused(`s.${field}.$between`, 'takes two values')
+    if (values.length !== 2) throw refused(`s.${field}.$between`, 'must have two values')
     return [compare(field, '$gte', values.slice(0, 1)), compare(field, '$lte', values.slice(1))]
   })
 }
@@ -138,7 +138,7 @@ function compare(field: string, operator: string, operands: readonly Json[]): Co
   const parameter = `${field}.${operator}`
   const lookups = OPERATORS.get(operator)
   if (lookups === undefined)
-    throw refused(parameter, `is not a known comparison; known are ${[...OPERATORS.keys()].join(', ')}`)
+    throw refused(parameter, `is not a known comparison; known comparisons are ${[...OPERATORS.keys()].join(', ')}`)
   if (operator === '$isnull' || operator === '$notnull')
     return { parameter, field, lookups, values: [String(operator === '$isnull')] }
   const values = operands.map(textOf)

@@ -95,13 +95,12 @@ function readSorting(given: QueryParameters): readonly Sorting[] | undefined {
   const own = single(given, SORTING)
   const fields = own.get('_sort')?.split(',')
   const orders = own.get('_order')?.split(',') ?? []
-  if (orders.length > (fields?.length ?? 0)) throw refused('_order', 'says more than `_sort` has fields')
+  if (orders.length > (fields?.length ?? 0)) throw refused('_order', 'has more entries than `_sort`')
   if (orders.length === 0)
     return fields?.map((field) => ({ field: field.replace(/^-/, ''), descending: field.startsWith('-') }))
   return fields?.map((field, index) => {
     const order = (orders[index] ?? 'asc').toLowerCase()
-    if (order !== 'asc' && order !== 'desc')
-      throw refused('_order', 'takes asc and desc, one for each field of `_sort`')
+    if (order !== 'asc' && order !== 'desc') throw refused('_order', 'must be asc or desc for each field of `_sort`')
     return { field, descending: order === 'desc' }
   })
 }

@@ -67,7 +67,7 @@ function readFilter(members: Members, words: Vocabulary): readonly Comparison[] 
     if (json === null) return { parameter, field: name, lookups: [isnull], values: ['true'] }
     const values = (Array.isArray(json) ? (json as readonly Json[]) : [json]).map(textOf)
     if (values.includes(undefined))
-      throw refused(parameter, 'must be text, a number, true, false, null or a list of such')
+      throw refused(parameter, 'must be text, a number, true, false, null or a list of these')
     return { parameter, ...byLookup(name, words), values: values.flatMap((value) => value ?? []) }
   })
 }

@@ -64,7 +64,7 @@ async function answerOf(
 ): Promise<Reply> {
   try {
     const match = routes.match('GET', path)
-    if (!match || !('route' in match)) throw new Problem('not_found', 'nothing is at this path')
+    if (!match || !('route' in match)) throw new Problem('not_found', 'there is nothing at this path')
     const asked = Object.entries(context.headers).filter(([name]) => !OF_THE_PAGE.has(name))
     const headers = { ...Object.fromEntries(asked), accept: 'application/json' }
     // Pages link to pages, so links in responses have no host.

@@ -35,7 +35,7 @@ export const bulk: Feature<BulkSpec> = {
     const { path, given, has } = resource
     const asked = itemsOf(given('bulk')) as readonly BulkOperation[]
     if (has('bulk_max') && (given('bulk') === undefined || (has('bulk') && asked.length === 0))) {
-      const message = '`bulk_max` has no effect: nothing can be done to several records at once'
+      const message = '`bulk_max` has no effect without `bulk`'
       const help = ['add `bulk: [create]`, or remove it']
       report.add({ code: 'SC319', path: [...path, 'bulk_max'], part: 'key', message, help })
     }
@@ -43,10 +43,10 @@ export const bulk: Feature<BulkSpec> = {
     for (const [place, operation] of has('bulk') ? asked.entries() : []) {
       const at = [...path, 'bulk', place]
       if (offers(resource, operation, report) === false) {
-        const message = `${show(operation)} is none of the operations of the resource ${show(resource.name)}`
+        const message = `the resource ${show(resource.name)} does not have the operation ${show(operation)}`
         report.add({ code: 'SC320', path: at, message })
       } else if (isVersioned && operation !== 'create') {
-        const message = `${show(operation)} in bulk cannot say which versions it is meant for, as \`concurrency: required\` asks`
+        const message = `${show(operation)} in bulk cannot send an ETag for each record, which \`concurrency: required\` requires`
         report.add({ code: 'SC304', path: at, message, help: ['remove one of the two'] })
       }
     }

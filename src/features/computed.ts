@@ -27,8 +27,8 @@ const MAX_COMPUTED = 50
 const COMPUTED_TYPES = FIELD_TYPES.filter(({ orderable, required = [] }) => orderable && required.length === 0)
 
 const TAKEN: ReadonlyMap<string, string> = new Map([
-  ['url', 'records have that member where they show their own address'],
-  [EXPANDED, 'records have that member where they show related ones'],
+  ['url', 'with `url: true`, records have a member of that name'],
+  [EXPANDED, 'with `expand`, records have a member of that name'],
 ])
 
 /** `computed: { full_title: { from: [title], type: string } }`: fields of answers that a plugin makes of stored ones. */

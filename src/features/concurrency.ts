@@ -61,11 +61,10 @@ function checkNeeded(resource: ResourceDraft, { report }: Scope): void {
   if (!resource.has('concurrency') || resource.given('concurrency') !== 'required') return
   const at = { path: [...resource.path, 'concurrency'], part: 'key' } as const
   if (CHANGES.every((operation) => offers(resource, operation, report) === false)) {
-    const message = '`concurrency` has no effect: the resource neither changes nor deletes records'
+    const message = '`concurrency` has no effect: the resource neither updates nor deletes records'
     report.add({ ...at, code: 'SC319', message, help: ['remove it'] })
   } else if (offers(resource, 'retrieve', report) === false) {
-    const message =
-      '`concurrency: required` needs the operation `retrieve`: clients learn there which version a record has'
+    const message = '`concurrency: required` needs the operation `retrieve`, which gives clients the ETag of a record'
     report.add({ ...at, code: 'SC320', message })
   }
 }

@@ -48,7 +48,7 @@ export const distinct: Feature<DistinctSpec, DistinctPlan, OrderableSpec> = {
       if (!model || report.isSpoiled(at)) continue
       const field = checkUsable(model, name, { path: at }, { report, use: DISTINCT })
       if (field === undefined || !outgrows([field])) continue
-      const message = `lists with cursors cannot be made distinct by ${show(name)}: links hold its values, and would become too long`
+      const message = `lists with cursors cannot be made distinct by ${show(name)}: links contain its values and would become too long`
       report.add({ ...OUTGROWN, path: at, message })
     }
     return ({ field }) => ({ distinct: names.map(field) })

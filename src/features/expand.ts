@@ -5,7 +5,7 @@ import { operationsOf } from '../config/parse/operations.js'
 import { offers, type ResourceDraft } from '../config/parse/resource-drafts.js'
 import { doc, listOf, mapping } from '../config/schema/parts.js'
 import { membersOf, type ResourceYaml } from '../config/schema/yaml-shape.js'
-import { article, show, suggest } from '../config/words.js'
+import { show, suggest } from '../config/words.js'
 import type { Json, JsonSchema } from '../json.js'
 import { Problem } from '../problem.js'
 import type { Declared, DescribeRecord, Feature, Scope } from './feature.js'
@@ -219,7 +219,7 @@ function followPath(
     if (!checkFieldName(model, name, where, report)) return undefined
     const field = model.fields.get(name)
     if (field === undefined) return undefined
-    const reason = isRelation(field) ? whyHidden(field) : 'it is no relation'
+    const reason = isRelation(field) ? whyHidden(field) : 'it is not a relation'
     if (reason !== undefined) {
       const relations = [...model.fields].flatMap(([own, each]) => (each && isRelation(each) ? [show(own)] : []))
       const help = [relations.length > 0 ? `relations are ${relations.join(', ')}` : 'this model has no relation']
@@ -227,7 +227,7 @@ function followPath(
       return undefined
     }
     if (model.fields.has(EXPANDED)) {
-      const message = `the model ${show(model.name)} has a field \`${EXPANDED}\` of its own`
+      const message = `the model ${show(model.name)} already has a field \`${EXPANDED}\``
       report.add({ ...where, code: 'SC304', message })
       return undefined
     }
@@ -249,7 +249,7 @@ function checkResource(
     .map(({ name }) => name)
   if (wanted !== undefined) {
     if (reading.includes(wanted)) return
-    const message = `no resource ${show(wanted)} shows ${article(model)} ${show(model)}`
+    const message = `no resource ${show(wanted)} returns ${show(model)} records`
     const path = [...where.path, 'resource']
     report.add({ code: 'SC321', path, message, help: suggest(wanted, reading, 'resource') })
   } else if (reading.length !== 1) {
@@ -257,13 +257,10 @@ function checkResource(
     const [message, help] =
       reading.length === 0
         ? [
-            `no resource shows ${article(model)} ${show(model)}`,
+            `no resource returns ${show(model)} records`,
             `add a resource of the model ${show(model)} that lists or retrieves`,
           ]
-        : [
-            `several resources show ${article(model)} ${show(model)}`,
-            `say as which it is shown, by \`resource\`: ${known}`,
-          ]
+        : [`several resources return ${show(model)} records`, `choose one with \`resource\`: ${known}`]
     report.add({ ...where, code: 'SC321', message, help: [help] })
   }
 }

@@ -34,7 +34,7 @@ export const idempotency: Feature<IdempotencySpec> = {
   parse({ path, given, has }, { report }) {
     const mode = given('idempotency') ?? DEFAULTS.idempotency
     if (has('idempotency_hours') && mode === 'none') {
-      const message = '`idempotency_hours` has no effect: no answers are kept'
+      const message = '`idempotency_hours` has no effect: no responses are stored'
       const help = ['add `idempotency: optional`, or remove it']
       report.add({ code: 'SC319', path: [...path, 'idempotency_hours'], part: 'key', message, help })
     }

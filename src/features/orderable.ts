@@ -203,7 +203,8 @@ function checkOrders(resource: ResourceDraft, model: ModelDraft, { models, repor
     if (report.isSpoiled(at)) continue
     const name = fieldOf(String(term))
     const field = checkUsable(model, name, { path: at }, use)
-    if (seen.has(name)) report.add({ code: 'SC316', path: at, message: `${show(name)} stands twice in one order` })
+    if (seen.has(name))
+      report.add({ code: 'SC316', path: at, message: `${show(name)} appears twice in the same order` })
     else if (field !== undefined && outgrows([...order, field]))
       report.add({ ...OUTGROWN, path: at, message: outgrown(field) })
     else if (field !== undefined) order.push(field)
@@ -238,5 +239,5 @@ function checkNulls({ path, given }: ResourceDraft, model: ModelDraft, { report 
 }
 
 function outgrown({ name }: FieldDraft): string {
-  return `lists with cursors cannot be ordered by ${show(name)}: links hold its values, and would become too long`
+  return `lists with cursors cannot be ordered by ${show(name)}: links contain its values and would become too long`
 }

@@ -175,7 +175,7 @@ function checkInDialect({ path, given, dialect }: ResourceDraft, { report }: Sco
     if (report.isSpoiled(at)) continue
     const message =
       key === 'count'
-        ? `records are counted all the same: answers in the dialect ${show(dialect)} say how many there are`
+        ? `responses in the dialect ${show(dialect)} always include the number of records`
         : `\`${key}\` has no effect: the dialect is ${show(dialect)}`
     report.add({ code: 'SC319', path: at, part: 'key', message, help: ['remove it'] })
   }

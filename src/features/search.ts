@@ -36,8 +36,8 @@ const isText = (type: FieldType): boolean => type.comparisons.includes('text')
 
 const SEARCHED: FieldUse = {
   used: 'searched',
-  whyNot: ({ type }) => (isText(type) ? undefined : `the type \`${type.name}\` holds no text`),
-  help: `fields are searched that answers show, of the type: ${FIELD_TYPES.filter(isText)
+  whyNot: ({ type }) => (isText(type) ? undefined : `the type \`${type.name}\` is not text`),
+  help: `only fields in responses can be searched, of the types: ${FIELD_TYPES.filter(isText)
     .map(({ name }) => `\`${name}\``)
     .join(', ')}`,
 }

@@ -24,7 +24,7 @@ export function refuseLate(exchange: Exchange, enforce: Enforce): void {
   enforce(exchange)
   const { expired, overdue, ending } = exchange
   if (expired) throw ending?.signal.reason ?? answeredBefore()
-  if (overdue) throw new Problem('timeout', 'the time of the request was up', { headers: { 'Retry-After': '1' } })
+  if (overdue) throw new Problem('timeout', 'the request exceeded its time limit', { headers: { 'Retry-After': '1' } })
 }
 
 /** The error for plugin code that is still running after its request has ended. */

@@ -17,7 +17,7 @@ export function createValue<Type>(name: string): Value<Type> {
   const valuesOf = (context: Context): Map<symbol, unknown> => {
     const exchange = exchangeOf(context)
     if (!exchange)
-      throw new TypeError(`the value \`${name}\` belongs to requests, and this context is not of a request`)
+      throw new TypeError(`the value \`${name}\` belongs to requests, and this context does not belong to a request`)
     return (exchange.values ??= new Map())
   }
   return Object.freeze<Value<Type>>({

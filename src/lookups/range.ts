@@ -20,7 +20,7 @@ const PAIR: Operand<Pair> = {
 }
 
 function parsePair(texts: readonly string[], source: OperandSource): Pair {
-  if (texts.length !== 2) throw source.problem(`takes two values, the first and the last; got ${texts.length}`)
+  if (texts.length !== 2) throw source.problem(`must have two values, the first and the last; got ${texts.length}`)
   const [first, last] = parseValues(texts, source)
   return [first, last]
 }

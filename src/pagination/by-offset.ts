@@ -50,7 +50,7 @@ export function offsetPage(
   }
 
   if (cursor !== undefined && !keyed)
-    throw new Problem('invalid_query', 'the parameter `cursor` leads to no page: records of this list have no key')
+    throw new Problem('invalid_query', 'the parameter `cursor` is not supported here: records of this list have no key')
   const start = cursor === undefined ? { offset: clamp(offset) } : decodeCursor(cursor, order)
   const isBefore = 'before' in start
   // For a page beyond the limit, only the existence of a row is checked.

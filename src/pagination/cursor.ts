@@ -116,7 +116,7 @@ function parts(text: string): readonly unknown[] {
 }
 
 function refuse(cause?: unknown): never {
-  throw new Problem('invalid_query', 'the parameter `cursor` is not one that this list gave; start again without it', {
+  throw new Problem('invalid_query', 'the parameter `cursor` was not issued by this list; start again without it', {
     cause,
   })
 }

@@ -102,7 +102,7 @@ const within = async <Result>(milliseconds: number, path: string, work: Promise<
   let timer: NodeJS.Timeout | undefined
   const overdue = new Promise<never>((_settle, reject) => {
     timer = setTimeout(() => {
-      const help = ['something is awaited at the top of the module that does not come']
+      const help = ['the module has a top-level await that does not resolve']
       reject(unloadable(`the plugin \`${path}\` did not load within ${milliseconds / 1000} s`, help))
     }, milliseconds)
   })

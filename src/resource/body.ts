@@ -68,7 +68,7 @@ export function compileBody(
       if (known.has(key) || ignore.includes(key)) continue
       errors.push({
         field: quote(key).slice(1, -1),
-        message: `${quote(key)} is not a field here; ${names === '' ? 'nothing can be sent' : `the fields are ${names}`}`,
+        message: `${quote(key)} is not a field here; ${names === '' ? 'no field can be sent' : `the fields are ${names}`}`,
       })
     }
     if (errors.length > 0) throw invalid(errors)
@@ -78,7 +78,7 @@ export function compileBody(
 
 /** The problem of an invalid body; its detail is the first error. */
 export function invalid(errors: readonly FieldError[]): Problem {
-  const detail = errors.length === 1 ? errors[0]?.message : `${errors.length} fields are wrong`
+  const detail = errors.length === 1 ? errors[0]?.message : `${errors.length} fields are invalid`
   return new Problem('validation', detail, { errors: errors.slice(0, MAX_ERRORS) })
 }
 

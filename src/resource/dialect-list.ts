@@ -59,7 +59,7 @@ export function compileDialectList(
       })
     if (unknownQuery === 'ignore') return []
     const name = quote(comparison.parameter)
-    if (offered === undefined) throw new Problem('invalid_query', `this list takes no parameter ${name}; ${allowed}`)
+    if (offered === undefined) throw new Problem('invalid_query', `this list has no parameter ${name}; ${allowed}`)
     const known = [...offered.lookups].map(({ name }) => name).join(', ')
     const field = quote(comparison.field)
     throw new Problem('invalid_query', `this list has no comparison ${name}; ${field} supports ${known}`)
@@ -112,7 +112,7 @@ function cut({ spec: { pagination }, dialect, window, cursor, order }: Cut): Pag
   const isLong = window.size === undefined || size > pagination.maxPageSize
   if (!isLong) return page
   if ('before' in page.start)
-    throw refused('cursor', `leads to the page before, which has at most ${pagination.maxPageSize} records`)
+    throw refused('cursor', `points to the previous page, which has at most ${pagination.maxPageSize} records`)
   const links: PageRequest['links'] = (edges) => {
     // Rejects offsets that are too large.
     const found = page.links(edges)
@@ -163,7 +163,7 @@ function toConditions(
     return parseValues(texts, operandSource({ parameter, field, readLink })).map((value) => ({ field, lookup, value }))
   const { operand } = lookup
   if (operand.list) return [{ field, lookup, value: operand.list.parse(values, source) }]
-  if (others.length > 0) throw new Problem('invalid_query', `the parameter ${quote(parameter)} takes one value`)
+  if (others.length > 0) throw new Problem('invalid_query', `the parameter ${quote(parameter)} must have one value`)
   return [{ field, lookup, value: operand.parse(text, source) }]
 }
 

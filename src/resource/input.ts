@@ -25,7 +25,7 @@ export function compileInput(fields: readonly FieldSpec[], compile: CompileSchem
     const given: [string, unknown][] = []
     for (const [name, text] of parseQuery(search, () => false)) {
       const field = fields.find((each) => each.name === name)
-      const known = names.length === 0 ? 'this path takes none' : `the parameters are ${names.join(', ')}`
+      const known = names.length === 0 ? 'this path has none' : `the parameters are ${names.join(', ')}`
       if (!field) throw new Problem('invalid_query', `${quote(name)} is not a parameter here; ${known}`)
       const value = field.type.parse(text, field.options)
       if (value === undefined) {

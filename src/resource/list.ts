@@ -24,7 +24,7 @@ export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search:
   const featured = featureParameters(spec, 'list', readLink)
   const known: ReadonlySet<string> = new Set(namesInOrder(featured))
   const paging = new Set(featured.filter(placesPage).map(({ name }) => name))
-  const allowed = known.size === 0 ? 'it takes none' : `allowed are ${[...known].join(', ')}`
+  const allowed = known.size === 0 ? 'it has none' : `allowed are ${[...known].join(', ')}`
 
   const isKept = (name: string) => known.has(name) && !paging.has(name)
   const isIgnored = (name: string) => spec.unknownQuery === 'ignore' && !known.has(name)
@@ -37,7 +37,7 @@ export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search:
     if (spec.unknownQuery === 'refuse') {
       const unknown = [...query.keys()].find((name) => !known.has(name))
       if (unknown !== undefined) {
-        throw new Problem('invalid_query', `this list takes no parameter ${quote(unknown)}; ${allowed}`)
+        throw new Problem('invalid_query', `this list has no parameter ${quote(unknown)}; ${allowed}`)
       }
     }
     const asked: FeaturePlans = {}
@@ -45,7 +45,7 @@ export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search:
       const parameter = parameters.get(name)
       const other = parameter?.excludes?.find((each) => query.has(each))
       if (other !== undefined)
-        throw new Problem('invalid_query', `the parameters \`${name}\` and \`${other}\` do not go together; give one`)
+        throw new Problem('invalid_query', `the parameters \`${name}\` and \`${other}\` cannot be combined; give one`)
       parameter?.read?.(value, asked)
     }
     const order = asked.order ?? standard
@@ -106,7 +106,7 @@ export function refuseLong({ length }: string, linkLength: number): void {
   if (linkLength === 0 || length <= room) return
   throw new Problem(
     'invalid_query',
-    `the query takes ${length} characters in a link, and may take ${room}; ask for less at once`,
+    `the query is too long for the links to other pages (${length} characters, at most ${room}); send a shorter query`,
   )
 }
 

@@ -19,7 +19,7 @@ export function compileRecordQuery(spec: ResourceSpec): ((search: string) => Sel
     const unknown = [...query.keys()].find((name) => !known.has(name) && !isIgnored(name))
     if (unknown !== undefined) {
       const allowed = `allowed are ${[...known.keys()].join(', ')}`
-      throw new Problem('invalid_query', `a record takes no parameter ${quote(unknown)}; ${allowed}`)
+      throw new Problem('invalid_query', `a single record has no parameter ${quote(unknown)}; ${allowed}`)
     }
     const asked: FeaturePlans = {}
     for (const [name, text] of query) known.get(name)?.read?.(text, asked)

@@ -56,7 +56,7 @@ export function readSettable(model: ModelSpec, compile: CompileSchema): ReadValu
   return (values) => {
     for (const name of Object.keys(values)) {
       const reason = reserved.get(name)
-      if (reason !== undefined) throw new Error(`${what} sets \`${name}\` by itself, so that code cannot: ${reason}`)
+      if (reason !== undefined) throw new Error(`${what} sets \`${name}\` itself, so code cannot: ${reason}`)
     }
     return read(values)
   }

@@ -119,7 +119,7 @@ describe('explain without a database', () => {
     [1, ['book-lits'], 'no route is named `book-lits`', '`book-list`'],
     [2, ['own'], '`own` belongs to the plugin ./plugin.js', 'book-list, book-detail'],
     [2, ['drop-list'], '`drop-list` only supports POST', ''],
-    [2, ['book-list', 'pages=4'], 'this list takes no parameter `pages`; allowed are page, page_size, ', ''],
+    [2, ['book-list', 'pages=4'], 'this list has no parameter `pages`; allowed are page, page_size, ', ''],
     [2, ['book-list', 'page=0'], 'the parameter `page` must be a whole number from 1', ''],
     [
       2,
@@ -146,7 +146,7 @@ describe('explain of a word that is not a route,', () => {
   const explain = (...args: readonly string[]) => runCli(['explain', ...args])
 
   test.each([
-    ['SC301', 'SC301: No primary key\n\nA model says what identifies its records'],
+    ['SC301', 'SC301: No primary key\n\nA model declares what identifies its records'],
     ['resources.path', 'The path of the resource, below the prefix.\n\npath: /books/\n'],
     ['models.book.fields.title.max', 'The maximum number of characters.\n\ntype '],
     ['models.fields.decimal', 'precision     required  The number of all digits.'],

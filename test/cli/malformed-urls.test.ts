@@ -76,7 +76,7 @@ test.each([
   ['an unknown parameter', `user:${SECRET}@host/books?${SECRET}=require`, 'it has an unknown parameter'],
 ])('a URL with %s is rejected', async (_what, rest, reason) => {
   const shown = await shownOf(`postgres://${rest}`, 'DATABASE_URL')
-  expect(shown).toContain(`DATABASE_URL is malformed: ${reason}; it is not shown`)
+  expect(shown).toContain(`DATABASE_URL is malformed: ${reason}; its value is not shown`)
   expect(shown).not.toContain(SECRET)
 })
 

@@ -312,10 +312,18 @@ describe('a former name', () => {
   const models = `  book:\n    table: books\n    renamed_from: tomes\n    fields:\n${KEY}      pages: { type: date }\n      old: { type: date, renamed_from: x }\n`
 
   test.each<[rename: string, message: string, help: string]>([
-    ['size', '`size` is no rename', 'table.old:new for a field, old:new for a table'],
-    ['books.size', '`books.size` is no rename', 'table.old:new for a field, old:new for a table'],
-    ['xBooks.size:pages', '`xBooks.size:pages` is no rename', 'table.old:new for a field, old:new for a table'],
-    ['books.size:pages!', '`books.size:pages!` is no rename', 'table.old:new for a field, old:new for a table'],
+    ['size', '`size` is not a valid rename', 'table.old:new for a field, old:new for a table'],
+    ['books.size', '`books.size` is not a valid rename', 'table.old:new for a field, old:new for a table'],
+    [
+      'xBooks.size:pages',
+      '`xBooks.size:pages` is not a valid rename',
+      'table.old:new for a field, old:new for a table',
+    ],
+    [
+      'books.size:pages!',
+      '`books.size:pages!` is not a valid rename',
+      'table.old:new for a field, old:new for a table',
+    ],
     ['boks.size:pages', 'no model has the table `boks`', 'a table with a similar name exists: `books`'],
     ['books.size:page', 'the model `book` has no field `page`', 'a field with a similar name exists: `pages`'],
     ['tomes:boks', 'no model has the table `boks`', 'a table with a similar name exists: `books`'],

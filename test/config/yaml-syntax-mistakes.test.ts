@@ -51,7 +51,12 @@ test.each([
     '      title: { type: string, max: 100 ]',
     '10:39 `]` does not close the `{` before it',
   ],
-  ['an unmatched closing brace', 10, '      title: { type: string, max: 100 }}', '10:40 this bracket closes nothing'],
+  [
+    'an unmatched closing brace',
+    10,
+    '      title: { type: string, max: 100 }}',
+    '10:40 this closing bracket has no opening bracket',
+  ],
   [
     'an unquoted brace inside text',
     6,
@@ -63,34 +68,34 @@ test.each([
     'an unquoted brace at the start of text',
     13,
     '        label: {name} of it',
-    '13:23 this follows a value that has ended',
+    '13:23 unexpected text after the end of a value',
   ],
-  ['a tab', 12, '\t\ttype: string', '12:1 a tab cannot indent'],
+  ['a tab', 12, '\t\ttype: string', '12:1 tabs cannot be used for indentation'],
   ['a missing colon', 7, '  book', '7:3 this is neither a key nor a value'],
   ['a missing space after a colon', 12, '        type:string', '12:9 this is neither a key nor a value'],
   ['a missing comma', 10, '      title: { type: string max: 100 }', '10:22 a key follows a value without a comma'],
-  ['two commas', 10, '      title: { type: string,, max: 100 }', '10:29 nothing stands before this comma'],
-  [
-    'a line indented by one space too many',
-    12,
-    '       type: string',
-    '12:14 a key cannot follow a value in the same place',
-  ],
-  ['a line indented by one space too few', 13, '       max: 13', '13:1 the indentation does not fit what is above'],
-  ['a key indented like its mapping', 8, '  fields:', '15:1 the indentation does not fit what is above'],
+  ['two commas', 10, '      title: { type: string,, max: 100 }', '10:29 there is no value before this comma'],
+  ['a line indented by one space too many', 12, '       type: string', '12:14 a key cannot follow a value here'],
+  ['a line indented by one space too few', 13, '       max: 13', '13:1 the indentation does not match the lines above'],
+  ['a key indented like its mapping', 8, '  fields:', '15:1 the indentation does not match the lines above'],
   ['an unclosed double quote', 10, '      title: { type: string, label: "Title }', '10:37 this quote is never closed'],
   ['an unclosed single quote', 13, "        label: 'Title", '13:16 this quote is never closed'],
-  ['an apostrophe in single quotes', 13, "        label: 'It's'", '13:20 this follows a value that has ended'],
-  ['a colon in text', 13, '        label: Note: it is', '13:16 a key cannot follow a value in the same place'],
+  ['an apostrophe in single quotes', 13, "        label: 'It's'", '13:20 unexpected text after the end of a value'],
+  ['a colon in text', 13, '        label: Note: it is', '13:16 a key cannot follow a value here'],
   ['a reserved character', 13, '        label: @a', '13:16 text cannot start with this character'],
-  ['a backslash in double quotes', 13, '        pattern: "^\\d+$"', '13:20 this is not an escape of double quotes'],
+  [
+    'a backslash in double quotes',
+    13,
+    '        pattern: "^\\d+$"',
+    '13:20 this is not a valid escape sequence in double quotes',
+  ],
   [
     'an equals sign instead of a colon',
     6,
     '      name = { type: string, max: 100 }',
-    '6:22 a key cannot follow a value in the same place',
+    '6:22 a key cannot follow a value here',
   ],
-  ['two keys on one line', 12, '        type: string max: 13', '12:15 a key cannot follow a value in the same place'],
+  ['two keys on one line', 12, '        type: string max: 13', '12:15 a key cannot follow a value here'],
   ['a merge conflict marker', 6, '<<<<<<< HEAD', '6:1 this is neither a key nor a value'],
 ])('%s is reported once, at its position', (_slip, line, text, said) => {
   expect(saidOf(LINES.with(line - 1, text).join('\n'))).toEqual([said])
@@ -98,7 +103,7 @@ test.each([
 
 test('tabs in every line are reported once', () => {
   const tabs = LINES.map((line) => line.replace(/^ +/, (spaces) => '\t'.repeat(spaces.length / 2)))
-  expect(saidOf(tabs.join('\n'))).toEqual(['3:1 a tab cannot indent'])
+  expect(saidOf(tabs.join('\n'))).toEqual(['3:1 tabs cannot be used for indentation'])
 })
 
 test('a stray bracket between valid brackets is one error, however long the file is', () => {

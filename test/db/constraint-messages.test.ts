@@ -224,7 +224,7 @@ describe('messages', () => {
     const found = checkText(text)
     expect(Array.isArray(found) && found.map(({ message, help }) => [message, help])).toEqual([
       [
-        'the message of `books_place_row_key` belongs where the file declares it',
+        'the message of `books_place_row_key` belongs next to its declaration',
         ['write it as `message` under `models.book.indexes[1]`'],
       ],
     ])

@@ -153,7 +153,7 @@ describe('a transaction', () => {
 
   test('rejects statements after its end', async () => {
     const connection = await database.transaction(async (inner) => inner)
-    await expect(connection.query({ text: 'select 1', values: [] })).rejects.toThrow('after the end of its transaction')
+    await expect(connection.query({ text: 'select 1', values: [] })).rejects.toThrow('after its transaction had ended')
   })
 
   test('is retried after a serialization failure, up to a limit', async () => {

@@ -35,7 +35,7 @@ describe('a malformed URL is rejected without showing its password', () => {
     const error = await open(url).catch((error: unknown) => error)
     expect(error).toMatchObject({
       name: 'DatabaseRefused',
-      message: `DATABASE_URL is malformed: ${reason}; it is not shown, because it may hold a password`,
+      message: `DATABASE_URL is malformed: ${reason}; its value is not shown, because it may contain a password`,
       cause: undefined,
     })
     expect(String((error as Error).stack)).not.toContain('secret')

@@ -82,32 +82,32 @@ test('check warns about each index that is too small for some values, with the m
   expect(warnings.map(({ range, message, help }) => [range.start.line, message, ...help])).toEqual([
     [
       9,
-      'values of `slug` can be too long for this index: a row of more than 2.7 kB is refused',
+      'values of `slug` can be too long for this index: PostgreSQL rejects entries of more than 2.7 kB',
       'give `slug` a `max` of at most 674, or take it out of the index',
     ],
     [
       16,
-      'values of `title` can be too long for this index: a row of more than 2.7 kB is refused',
+      'values of `title` can be too long for this index: PostgreSQL rejects entries of more than 2.7 kB',
       'give `title` a `max` of at most 674, or take it out of the index',
     ],
     [
       17,
-      'values of `left` and `right` can be too long for this index: a row of more than 2.7 kB is refused',
+      'values of `left` and `right` can be too long for this index: PostgreSQL rejects entries of more than 2.7 kB',
       'give `left` and `right` a `max` of at most 334 each, or take them out of the index',
     ],
     [
       18,
-      'values of `secret` can be too long for this index: a row of more than 2.7 kB is refused',
+      'values of `secret` can be too long for this index: PostgreSQL rejects entries of more than 2.7 kB',
       'give `secret` a `max` of at most 669, or take it out of the index',
     ],
     [
       19,
-      'values of `short` and `left` can be too long for this index: a row of more than 2.7 kB is refused',
+      'values of `short` and `left` can be too long for this index: PostgreSQL rejects entries of more than 2.7 kB',
       'give `short` and `left` a `max` of at most 337 each, or take them out of the index',
     ],
     [
       20,
-      'values of `extra` can be too long for this index: a row of more than 2.7 kB is refused',
+      'values of `extra` can be too long for this index: PostgreSQL rejects entries of more than 2.7 kB',
       'take `extra` out of the index',
     ],
   ])

@@ -94,8 +94,8 @@ describe('a list', () => {
   })
 
   const refused: readonly (readonly [path: string, says: string])[] = [
-    ['/api/books?_start=0', 'takes no parameter `_start`'],
-    ['/page/books?pgae=2', 'takes no parameter `pgae`; allowed are page, page_size, cursor, ordering'],
+    ['/api/books?_start=0', 'has no parameter `_start`'],
+    ['/page/books?pgae=2', 'has no parameter `pgae`; allowed are page, page_size, cursor, ordering'],
     ['/page/books?ordering=status', 'cannot be ordered by `status`; allowed are id, title, pages'],
     ['/page/books?ordering=title,-title', 'names a field twice'],
     ['/page/books?page=1&page=2', '`page` is given twice with different values'],
@@ -104,11 +104,11 @@ describe('a list', () => {
       '`ordering` is given twice with different values; give it once, with its values between commas',
     ],
     ['/page/books?page=0', '`page` must be a whole number from 1'],
-    ['/page/books?pages__gte=1&pages__gte=2', '`pages__gte` takes one value'],
+    ['/page/books?pages__gte=1&pages__gte=2', '`pages__gte` must have one value'],
     ['/page/books?pages__gt=1', 'no comparison `pages__gt`; `pages` supports gte, lte, isnull'],
     ['/json-server/books?_start=5&_end=5', '`_end` must be larger than `_start`'],
-    ['/json-server/books?_sort=title&_order=up', '`_order` takes asc and desc'],
-    ['/json-server/books?_order=asc', '`_order` says more than `_sort` has fields'],
+    ['/json-server/books?_sort=title&_order=up', '`_order` must be asc or desc'],
+    ['/json-server/books?_order=asc', '`_order` has more entries than `_sort`'],
     ['/json-server/books?title_ne=a', 'no comparison `title_ne`; `title` supports exact, in, icontains'],
     ['/json-server/books?_page=2&_start=3', '`_start` cannot be combined with `_page`, which requests another page'],
     ['/json-server/books?_end=2&_limit=3', '`_end` cannot be combined with `_limit`'],
@@ -133,17 +133,17 @@ describe('a list', () => {
     ['/simple-rest/books?filter={"status":"draft","status":"published"}', '`filter` has the key `status` twice in one'],
     ['/crud/books?s={"$and":[{"pages":{"$gte":1,"$gte":400}}]}', '`s` has the key `$gte` twice in one object'],
     ['/crud/books?limit=10&page=2&offset=20', '`offset` contradicts `page`, which starts after 10 records'],
-    ['/simple-rest/books?filter={"q":"x"}', 'takes no parameter `filter.q`'],
-    ['/simple-rest/books?status=draft', 'takes no parameter `status`'],
+    ['/simple-rest/books?filter={"q":"x"}', 'has no parameter `filter.q`'],
+    ['/simple-rest/books?status=draft', 'has no parameter `status`'],
     [`/crud/books?${query({ s: { $or: [{ status: 'draft' }] } })}`, '`s` has an `$or`'],
     [
       `/crud/books?${query({ s: { status: { $nin: 'draft' } } })}`,
-      '`status.$nin` is not a known comparison; known are $eq',
+      '`status.$nin` is not a known comparison; known comparisons are $eq',
     ],
     [`/crud/books?${query({ s: { title: { $ne: 'a' } } })}`, 'no comparison `title.$ne`; `title` supports exact'],
     [`/crud/books?${query({ s: '[['.repeat(2000) })}`, '`s` is not JSON'],
     [`/crud/books?s=${'{"$and":['.repeat(12)}${']}'.repeat(12)}`, '`s` is nested deeper than 8 levels'],
-    ['/crud/books?join=author', 'takes no parameter `join`'],
+    ['/crud/books?join=author', 'has no parameter `join`'],
     ['/crud/books?sort[0]=title,UP', '`sort` must be a field and an order'],
   ]
 
@@ -190,7 +190,7 @@ describe('a list', () => {
     const { status, body } = await list(`/page/books?page_size=30&cursor=${cursor}`)
     expect([status, (body as { message: unknown }).message]).toEqual([
       400,
-      'the parameter `cursor` leads to the page before, which has at most 20 records',
+      'the parameter `cursor` points to the previous page, which has at most 20 records',
     ])
   })
 

@@ -119,7 +119,7 @@ describe('Explore', () => {
   })
 
   test.each([
-    ['/explore/api/books/?pgae=2', 400, 'this list takes no parameter `pgae`'],
+    ['/explore/api/books/?pgae=2', 400, 'this list has no parameter `pgae`'],
     ['/explore/api/books/99/', 404, 'Not found'],
     ['/explore/api/books/abc/', 404, 'Not found'],
     ['/explore/api/nowhere/', 404, 'No route of the API takes'],

@@ -132,7 +132,7 @@ describe('an action', () => {
   })
 
   test.each([
-    ['members', '{"all":true}', JSON_TYPE, 400, '`all` is not a field here; nothing can be sent'],
+    ['members', '{"all":true}', JSON_TYPE, 400, '`all` is not a field here; no field can be sent'],
     ['a list', '[1]', JSON_TYPE, 400, 'the body must be a JSON object'],
     ['invalid JSON', '{', JSON_TYPE, 400, 'not valid JSON'],
     ['another media type', 'all=true', { 'content-type': 'application/x-www-form-urlencoded' }, 415, 'Content-Type'],

@@ -111,7 +111,7 @@ describe('POST of an array', () => {
     const answer = await api.send('POST', '/api/books/', [{ title: 'x' }, { title: 5, size: 1 }, {}])
     expect(await problemOf(answer)).toEqual([
       400,
-      '3 fields are wrong',
+      '3 fields are invalid',
       {
         '1.title': 'Title must be a string',
         '1.size': '`size` is not a field here; the fields are title, pages, extra',
@@ -230,7 +230,7 @@ describe('PATCH of an array', () => {
     const answer = await change([{ id: 1, pages: 1 }, { id: 9, pages: 1 }, { id: 8 }])
     expect(await problemOf(answer)).toEqual([
       404,
-      'no record has the id `9`, `8`; nothing was done',
+      'no record has the id `9`, `8`; nothing was changed',
       { '1.id': 'Id does not exist', '2.id': 'Id does not exist' },
     ])
     expect(await titles()).toEqual(UNTOUCHED)
@@ -286,16 +286,16 @@ describe('DELETE with ids', () => {
   })
 
   test.each([
-    ['?ids=1,9', 'no record has the id `9`; nothing was done', '1.id'],
-    ['?ids=01,2', 'no record has the id `01`; nothing was done', '0.id'],
+    ['?ids=1,9', 'no record has the id `9`; nothing was changed', '1.id'],
+    ['?ids=01,2', 'no record has the id `01`; nothing was changed', '0.id'],
   ])('%s names unknown ids, and does nothing', async (search, detail, key) => {
     expect(await problemOf(await destroy(search))).toEqual([404, detail, { [key]: 'Id does not exist' }])
     expect(await titles()).toEqual(UNTOUCHED)
   })
 
   test.each([
-    ['', 'the parameter ids is missing: it names the records to delete, such as ids=1,2'],
-    ['?ids=', 'the parameter ids is missing: it names the records to delete, such as ids=1,2'],
+    ['', 'the parameter ids is missing: it lists the keys of the records to delete, such as ids=1,2'],
+    ['?ids=', 'the parameter ids is missing: it lists the keys of the records to delete, such as ids=1,2'],
     ['?ids=1&all=true', '`all` is not a parameter here; the parameters are ids'],
     ['?ids=1&ids=2', 'the parameter `ids` is given twice; give it once'],
     ['?ids=1,2,1', 'the parameter ids names `1` twice'],
@@ -432,5 +432,5 @@ test.each([
 
 test('a replaced operation cannot have a bulk form', async () => {
   const replacing: Plugin = (app) => app.replace('few', 'create', () => ({ status: 204 }))
-  await expect(startApi(CONFIG, { plugin: replacing, database })).rejects.toThrow(/take it out of `bulk`/)
+  await expect(startApi(CONFIG, { plugin: replacing, database })).rejects.toThrow(/remove it from `bulk`/)
 })

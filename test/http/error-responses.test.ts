@@ -90,7 +90,7 @@ describe('a rejected request gets an explanation', () => {
       'another version of HTTP',
       raw('GET /api/books/ HTTP/2.0', 'Host: a'),
       'unsupported-version',
-      'the versions of HTTP that are understood are 1.1 and 1.0',
+      'only HTTP 1.1 and 1.0 are supported',
     ],
     [
       'an invalid Host next to an absolute request target',
@@ -125,13 +125,13 @@ describe('a rejected request gets an explanation', () => {
       'an expectation',
       request('GET', '/api/books/', ['Expect: more']),
       'expectation-failed',
-      'the only expectation that can be met is 100-continue',
+      'the only supported expectation is 100-continue',
     ],
     [
       'another transfer coding',
       chunked('gzip, chunked'),
       'unsupported-transfer',
-      'the only transfer coding that is understood is chunked',
+      'the only supported transfer coding is chunked',
     ],
     ['a request that is not HTTP', 'NOTHING\r\n\r\n', 'malformed-request', 'the request is not valid HTTP/1.1'],
     [
@@ -146,8 +146,8 @@ describe('a rejected request gets an explanation', () => {
       'request-timeout',
       'the request did not arrive in time',
     ],
-    ['an unknown path', request('GET', '/x/'), 'not-found', 'nothing is at this path'],
-    ['OPTIONS *', request('OPTIONS', '*'), 'not-found', 'nothing is at this path'],
+    ['an unknown path', request('GET', '/x/'), 'not-found', 'there is nothing at this path'],
+    ['OPTIONS *', request('OPTIONS', '*'), 'not-found', 'there is nothing at this path'],
     [
       'a path with a letter that is not ASCII',
       'GET /api/books/?search=caf\xe9 HTTP/1.1\r\nHost: localhost\r\n\r\n',
@@ -164,14 +164,14 @@ describe('a rejected request gets an explanation', () => {
       'another method',
       request('PUT', '/api/books/'),
       'method-not-allowed',
-      'this path takes GET, HEAD, POST, OPTIONS',
+      'this path only allows GET, HEAD, POST, OPTIONS',
       { allow: 'GET, HEAD, POST, OPTIONS' },
     ],
     [
       'TRACE',
       request('TRACE', '/x/'),
       'method-not-allowed',
-      'this path takes GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
+      'this path only allows GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
       { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
     ],
     [

@@ -153,7 +153,7 @@ describe('a key', () => {
   test('is required if the resource says so, and nowhere else', async () => {
     const [status, type, detail] = await problemOf(await post({ title: 'One' }, {}, '/api/strict/'))
     expect([status, type]).toEqual([400, 'malformed-request'])
-    expect(detail).toMatch(/^a request here names itself by the header Idempotency-Key/)
+    expect(detail).toMatch(/^this request requires the header Idempotency-Key/)
     expect((await post({ title: 'One' }, {})).status).toBe(201)
     expect(await counts()).toEqual([1, 0])
   })

@@ -66,7 +66,9 @@ describe('clients can follow links', () => {
   test('a query whose links would be too long is rejected, naming the limit', async () => {
     for (const path of ['cursor', 'page', 'window']) {
       const response = await api.fetch(`/${path}/?blurb=${"'".repeat(2400)}`)
-      const detail = expect.stringMatching(/^the query takes 72\d\d characters in a link, and may take \d+/)
+      const detail = expect.stringMatching(
+        /^the query is too long for the links to other pages \(72\d\d characters, at most \d+\)/,
+      )
       expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ detail })])
     }
     expect((await api.fetch(`/whole/?blurb=${"'".repeat(2400)}`)).status).toBe(200)

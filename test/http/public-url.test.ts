@@ -186,8 +186,8 @@ describe('an invalid public URL', () => {
     ['{ public_url: "https://[::1::]" }', 'is malformed'],
     ['{ public_url: "https://api.example:65536" }', 'is malformed'],
     ['{ trusted_proxies: [proxy.example] }', 'item 1 of `trusted_proxies` is malformed: the text `proxy.example`'],
-    ['{ trusted_proxies: [10.0.0.256] }', '`10.0.0.256` is no IP address, and no range of them'],
-    ['{ trusted_proxies: [10.0.0.0/33] }', '`10.0.0.0/33` is no IP address'],
+    ['{ trusted_proxies: [10.0.0.256] }', '`10.0.0.256` is not an IP address or a range of IP addresses'],
+    ['{ trusted_proxies: [10.0.0.0/33] }', '`10.0.0.0/33` is not an IP address or a range of IP addresses'],
     ['{ trusted_proxies: [] }', 'must not be an empty list'],
   ])('is rejected with its position: %s', async (api, says) => {
     const [first] = await diagnosed(yaml(api))

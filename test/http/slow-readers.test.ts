@@ -117,7 +117,7 @@ describe('while clients do not read their lists', () => {
     const earlier = lists()
     const answer = await server.fetch('/books/')
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
-    expect(await answer.json()).toMatchObject({ detail: 'too many responses wait for their clients to read them' })
+    expect(await answer.json()).toMatchObject({ detail: 'too many responses are waiting for clients to read them' })
     expect(lists()).toBe(earlier)
   })
 

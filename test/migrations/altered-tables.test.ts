@@ -52,7 +52,7 @@ describe('a table altered at runtime is a mismatch', () => {
         : { method, headers: { 'content-type': 'application/json' }, body: '{"title":"t","subtitle":null}' }
     const response = await api.fetch(path, body)
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
-    expect(await response.json()).toMatchObject({ detail: 'The database does not fit the configuration' })
+    expect(await response.json()).toMatchObject({ detail: 'The database does not match the configuration' })
   })
 })
 

@@ -57,7 +57,7 @@ describe('a table that differs from the configuration', () => {
       expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
       expect(await response.json()).toMatchObject({
         type: '/problems/unavailable',
-        detail: 'The database does not fit the configuration',
+        detail: 'The database does not match the configuration',
       })
     }
     expect((await api.send('POST', '/authors/', { name: 'x' })).status).toBe(201)

@@ -240,10 +240,10 @@ describe('values changed by a hook are validated', () => {
 
   test.each([
     [{ titel: 'x' }, 'the model `book` has no field `titel` to set; a field with a similar name exists: `title`'],
-    [{ id: 5n }, 'the model `book` sets `id` by itself, so that code cannot: it is the primary key'],
+    [{ id: 5n }, 'the model `book` sets `id` itself, so code cannot: it is the primary key'],
     [
       { changed_at: '2020-01-01T00:00:00Z' },
-      'the model `book` sets `changed_at` by itself, so that code cannot: it has `auto: on_update`',
+      'the model `book` sets `changed_at` itself, so code cannot: it has `auto: on_update`',
     ],
     [{ shelf: 'too long' }, 'the model `book`: Shelf must'],
     ['text', "a hook of `book` returned 'text'; it must return the values to change, or nothing"],

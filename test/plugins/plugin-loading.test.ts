@@ -202,7 +202,7 @@ describe('a plugin that cannot be loaded', () => {
         part: 'value',
         path: ['plugins', 0],
         message: 'the plugin `./plugin.ts` did not load within 0.02 s',
-        help: ['something is awaited at the top of the module that does not come'],
+        help: ['the module has a top-level await that does not resolve'],
       },
     ])
   })

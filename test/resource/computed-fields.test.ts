@@ -286,7 +286,7 @@ describe('an application', () => {
     [
       'a field that is computed already',
       (app) => [1, 2].forEach(() => app.compute('book', 'sheets', () => 1)),
-      '`sheets` of `book` is computed already',
+      '`sheets` of `book` is already computed',
     ],
     [
       'a field with a value that is not a function',

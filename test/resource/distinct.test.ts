@@ -212,22 +212,22 @@ describe('distinct= is rejected', () => {
     [
       'together with `ordering`',
       '/books/?distinct=language&ordering=title',
-      'the parameters `distinct` and `ordering` do not go together; give one',
+      'the parameters `distinct` and `ordering` cannot be combined; give one',
     ],
     [
       'together with `fields`',
       '/marked/?distinct=language&fields=id',
-      'the parameters `distinct` and `fields` do not go together; give one',
+      'the parameters `distinct` and `fields` cannot be combined; give one',
     ],
     [
       'together with `expand`',
       '/marked/?distinct=language&expand=author',
-      'the parameters `distinct` and `expand` do not go together; give one',
+      'the parameters `distinct` and `expand` cannot be combined; give one',
     ],
     [
       'for a resource that declares no field',
       '/plain/?distinct=language',
-      'this list takes no parameter `distinct`; allowed are page, page_size, cursor',
+      'this list has no parameter `distinct`; allowed are page, page_size, cursor',
     ],
   ])('%s', async (_what, path, detail) => {
     const { status, text } = await get(`/api${path}`)
@@ -267,7 +267,7 @@ test.each([
   [
     'a hidden field',
     withDistinct('secret'),
-    /SC311.*lists cannot be made distinct by `secret`: answers do not show it/,
+    /SC311.*lists cannot be made distinct by `secret`: responses do not include it/,
   ],
   [
     'a field without an order',

@@ -35,7 +35,7 @@ const list = async (search: string) => {
 describe('a list rejects', () => {
   test('a parameter with a space in its name, and shows the space', async () => {
     const { text } = await list('sort%20by=title')
-    expect(text).toContain('this list takes no parameter `sort␣by`')
+    expect(text).toContain('this list has no parameter `sort␣by`')
   })
 
   test.each([
@@ -205,7 +205,7 @@ describe("a handler's query by values", () => {
   })
 
   test('is rejected if it is invalid', async () => {
-    await expect(parse({ pgae: 2 })).rejects.toThrow('this list takes no parameter `pgae`')
+    await expect(parse({ pgae: 2 })).rejects.toThrow('this list has no parameter `pgae`')
   })
 })
 

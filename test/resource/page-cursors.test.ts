@@ -86,7 +86,7 @@ describe('the links of a numbered list', () => {
   })
 
   test.each([
-    ['/page/?cursor=x', 'the parameter `cursor` is not one that this list gave; start again without it'],
+    ['/page/?cursor=x', 'the parameter `cursor` was not issued by this list; start again without it'],
     [
       '/page/?page=2&ordering=shelf&cursor={cursor}',
       'the parameter `cursor` belongs to another `ordering`; start again without it',

@@ -371,7 +371,7 @@ describe('a key of several fields', () => {
     const partly = await api.fetch(`/api/lines/?ids=${two}/103,${two}/104`, { method: 'DELETE' })
     expect([partly.status, ((await json(partly)) as { detail: unknown }).detail]).toEqual([
       404,
-      `no record has the order, product \`${two}/104\`; nothing was done`,
+      `no record has the order, product \`${two}/104\`; nothing was changed`,
     ])
     expect((await api.fetch(`/api/lines/?ids=${two}/103,${two}/101`, { method: 'DELETE' })).status).toBe(204)
   })

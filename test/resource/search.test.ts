@@ -117,7 +117,7 @@ describe('a search is rejected', () => {
     const { status, body } = await get('/api/plain/?search=go')
     expect([status, body]).toMatchObject([
       400,
-      { detail: 'this list takes no parameter `search`; allowed are page, page_size, cursor, title' },
+      { detail: 'this list has no parameter `search`; allowed are page, page_size, cursor, title' },
     ])
   })
 

@@ -174,7 +174,7 @@ describe('fields= rejects', () => {
     const { status, text } = await get('/api/books/1/?page=1')
     expect([status, text]).toEqual([
       400,
-      expect.stringContaining('a record takes no parameter `page`; allowed are fields'),
+      expect.stringContaining('a single record has no parameter `page`; allowed are fields'),
     ])
   })
 

@@ -34,7 +34,7 @@ const declare = (text: string, document: ConfigDocument, rename: string): string
   const [, table, column, to] = RENAME.exec(rename) ?? []
   if (table === undefined || to === undefined) {
     const help = ['table.old:new for a field, old:new for a table']
-    return { message: `${show(rename)} is no rename`, help }
+    return { message: `${show(rename)} is not a valid rename`, help }
   }
   const place = column === undefined ? placeOfTable(document, table, to) : placeOfField(document, { table, column, to })
   return 'message' in place ? place : insert(text, document, place)

@@ -90,8 +90,7 @@ const namesOf = ({ fields }: ModelSpec, { columns }: TableIndex): readonly strin
 
 const sizeHelp = (fields: readonly FieldSpec[]): readonly string[] =>
   outgrowing(fields).map(
-    ({ name }) =>
-      `give ${show(name)} a \`max\` of at most 600 first: a row with a value of more than 2.7 kB does not fit into an index`,
+    ({ name }) => `give ${show(name)} a \`max\` of at most 600 first: an index entry cannot have more than 2.7 kB`,
   )
 
 /** The indexes, and the unique fields, with rows that PostgreSQL cannot put into them. */
@@ -119,7 +118,7 @@ const sizeRefusal = (fields: readonly FieldSpec[], path: Path, part: Refusal['pa
       code: 'SC407',
       path,
       part,
-      message: `values of ${names} can be too long for this index: a row of more than 2.7 kB is refused`,
+      message: `values of ${names} can be too long for this index: PostgreSQL rejects entries of more than 2.7 kB`,
       help: [
         bounded && max > 0
           ? `give ${names} a \`max\` of at most ${max}${each}, or take ${large.length > 1 ? 'them' : 'it'} out of the index`
@@ -143,14 +142,14 @@ const unusedRefusal = (
   )
   if (longer) {
     const message = `the index ${shown} is not needed: ${show(flow(namesOf(model, longer)))} starts with the same fields`
-    return { ...at, message, help: ['remove it: each write has to keep it up to date'] }
+    return { ...at, message, help: ['remove it: every write has to update it'] }
   }
   const [first = ''] = index.columns
   if (used.has(first) || model.fields.some((field) => field.target && field.column === first)) return undefined
   return {
     ...at,
     message: `nothing uses the index ${shown}: no list filters or orders by ${show(names[0] ?? '')}`,
-    help: ['remove it, unless a plugin or another program reads the table by it: each write has to keep it up to date'],
+    help: ['remove it, unless a plugin or another program uses it: every write has to update it'],
   }
 }
 

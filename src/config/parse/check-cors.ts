@@ -12,10 +12,10 @@ export const checkCors = (root: Json, report: Report): void => {
   const place = origins.indexOf('*')
   if (place < 0 || report.isSpoiled(at)) return
   if (findValue(root, [...PATH, 'credentials']) === true) {
-    const message = '`*` cannot be an origin with `credentials: true`: every page would act in the name of its visitors'
+    const message = '`*` cannot be an origin with `credentials: true`: any site could send requests as its visitors'
     report.add({ code: 'SC304', path: [...at, place], message, help: ['list the origins'] })
   } else if (origins.length > 1) {
-    const message = '`*` stands for every origin: the others have no effect'
+    const message = '`*` allows every origin, so the others have no effect'
     report.add({ code: 'SC319', path: [...at, place], message, help: ['remove `*`, or the others'] })
   }
 }

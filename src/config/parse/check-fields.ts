@@ -120,7 +120,12 @@ const checkKey = (field: FieldDraft, { isKey, isWhole }: KeyRole, report: Report
   if (!isKey) {
     if (yaml.key === undefined) return
     const help = ['add `primary_key: true`, or remove it']
-    report.add({ ...at('key'), code: 'SC319', message: `\`key\` has no effect: ${show(name)} is no primary key`, help })
+    report.add({
+      ...at('key'),
+      code: 'SC319',
+      message: `\`key\` has no effect: ${show(name)} is not a primary key`,
+      help,
+    })
     return
   }
   if (!type.key || type.readOnly) {
@@ -133,14 +138,14 @@ const checkKey = (field: FieldDraft, { isKey, isWhole }: KeyRole, report: Report
   if (by !== 'client' && by !== type.assigned?.key) {
     const [known] = FIELD_TYPES.filter(({ assigned }) => assigned?.key === by).map((each) => each.name)
     const message = `\`key: ${by}\` is for fields of the type \`${known}\`, and ${show(name)} is of the type \`${type.name}\``
-    const help = [`\`key: client\` lets clients give the key`]
+    const help = [`\`key: client\` lets clients choose the key`]
     report.add({ code: 'SC303', path: [...path, 'key'], message, help })
   }
   for (const key of NOT_FOR_KEYS.filter((each) => isSet(yaml, each))) {
     report.add({ ...at(key), message: `a primary key cannot have \`${key}\`` })
   }
   for (const key of by === 'client' ? [] : NOT_IF_ASSIGNED.filter((each) => isSet(yaml, each))) {
-    const help = ['`key: client` lets clients give the key']
+    const help = ['`key: client` lets clients choose the key']
     report.add({ ...at(key), message: `a primary key cannot have \`${key}\`: the server assigns its values`, help })
   }
 }
@@ -151,7 +156,7 @@ const KEY_TYPES = `the types for primary keys: ${FIELD_TYPES.filter(({ key, read
 
 const checkAuto = (field: FieldDraft, report: Report): void => {
   if (field.yaml.auto === undefined || fits('now', field.type)) return
-  const message = `\`auto\` sets a time, which is no value of the type \`${field.type.name}\``
+  const message = `\`auto\` sets a time, so it cannot be used with the type \`${field.type.name}\``
   const help = [`\`auto\` is for fields of the type: ${DEFAULT_FUNCTIONS.now.join(', ')}`]
   report.add({ code: 'SC315', path: [...field.path, 'auto'], part: 'key', message, help })
 }
@@ -215,7 +220,7 @@ const checkDefault = (
     }
     const call = given.function as keyof typeof DEFAULT_FUNCTIONS
     if (fits(call, field.type)) return
-    const message = `the function \`${call}\` makes no value of the type \`${field.type.name}\``
+    const message = `the function \`${call}\` does not produce values of the type \`${field.type.name}\``
     const help = [`it is for fields of the type: ${DEFAULT_FUNCTIONS[call].join(', ')}`]
     report.add({ code: 'SC315', path: [...path, 'function'], message, help })
     return
@@ -228,7 +233,7 @@ const checkDefault = (
   }
   const broken = brokenRule(field.type, options, given, judge)
   if (broken === undefined) return
-  const message = `the default of ${show(field.name)} ${broken}, and is ${describe(given)}`
+  const message = `the default of ${show(field.name)} ${broken}; got ${describe(given)}`
   report.add({ code: 'SC314', path, message, help: help(given, broken) })
 }
 

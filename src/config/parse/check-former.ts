@@ -52,10 +52,10 @@ const checkClaims = (
   const seen = new Set<string>()
   for (const { name, path } of claims) {
     if (isThere(name)) {
-      const message = `the ${noun} ${show(name)} is there, so that it cannot have been renamed or dropped`
+      const message = `the ${noun} ${show(name)} exists, so it cannot have been renamed or dropped`
       report.add({ code: 'SC304', path, message, help: [`remove this, or the ${noun}`] })
     } else if (seen.has(name)) {
-      report.add({ code: 'SC316', path, message: `the former ${noun} ${show(name)} is named above already` })
+      report.add({ code: 'SC316', path, message: `the former ${noun} ${show(name)} is already listed above` })
     }
     seen.add(name)
   }

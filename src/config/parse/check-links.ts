@@ -11,9 +11,13 @@ export const checkUrl = (resource: ResourceDraft, model: ModelDraft, report: Rep
   if (!has('url') || yaml.url !== true) return
   const at = { path: [...path, 'url'], part: 'key' } as const
   if (model.fields.has('url'))
-    report.add({ ...at, code: 'SC304', message: `the model ${show(model.name)} has a field \`url\` of its own` })
+    report.add({ ...at, code: 'SC304', message: `the model ${show(model.name)} already has a field \`url\`` })
   if (offers(resource, 'retrieve', report) !== false) return
-  report.add({ ...at, code: 'SC320', message: '`url` needs the operation `retrieve`: the address would not answer' })
+  report.add({
+    ...at,
+    code: 'SC320',
+    message: '`url` links to the operation `retrieve`, which the resource does not have',
+  })
 }
 
 /** What there is to refer to. */
@@ -37,7 +41,12 @@ export const checkLinks = (
     const field = model.fields.get(name)
     if (field === undefined) continue
     if (!isRelation(field)) {
-      report.add({ code: 'SC311', path: at, part: 'key', message: `${show(name)} cannot be a link: it is no relation` })
+      report.add({
+        code: 'SC311',
+        path: at,
+        part: 'key',
+        message: `${show(name)} cannot be a link: it is not a relation`,
+      })
       continue
     }
     const reason = whyHidden(field)
@@ -54,7 +63,7 @@ export const checkLinks = (
       .filter((each) => each.yaml.model === target && offers(each, 'retrieve', report) !== false)
       .map((each) => `${each.name}-detail`)
     if (routes.includes(route)) continue
-    const message = `no route ${show(route)} answers one ${show(target)}`
+    const message = `no route ${show(route)} returns a single ${show(target)}`
     report.add({
       code: 'SC307',
       path: at,

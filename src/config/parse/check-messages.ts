@@ -16,7 +16,7 @@ export const checkMessages = ({ models }: AppSpec, report: Report): void => {
         code: 'SC323',
         path: ['models', model.name, 'messages', name],
         part: 'key',
-        message: `the message of ${show(name)} belongs where the file declares it`,
+        message: `the message of ${show(name)} belongs next to its declaration`,
         help: [`write it as \`message\` under \`models.${model.name}.${place}\``],
       })
     }

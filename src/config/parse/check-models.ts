@@ -15,8 +15,8 @@ const LONGEST_NAME = 63
 
 /** Tables of our own, and what they are for. The journal's index and sequence have names that begin like its own. */
 const OURS: readonly (readonly [name: RegExp, purpose: string])[] = [
-  [/^snippetctl_migrations(?:_|$)/, 'the journal of migrations'],
-  [new RegExp(`^${ANSWERS}$`), 'the answers that are kept for `idempotency`'],
+  [/^snippetctl_migrations(?:_|$)/, 'the migration journal'],
+  [new RegExp(`^${ANSWERS}$`), 'the responses stored for `idempotency`'],
 ]
 
 /** Reports what is wrong with the models, as far as their shape allows. */
@@ -54,7 +54,7 @@ const checkTables = (root: Json, drafts: Drafts, report: Report): ReadonlyMap<st
     const part = given === undefined ? 'key' : 'value'
     const [, purpose] = OURS.find(([ours]) => ours.test(table) || ours.test(name)) ?? []
     if (purpose !== undefined) {
-      const message = `the table ${show(table)} belongs to ${purpose}`
+      const message = `the table ${show(table)} is reserved for ${purpose}`
       const help = [
         OURS.some(([ours]) => ours.test(name)) ? 'give the model another name' : 'give the model another `table`',
       ]
@@ -63,7 +63,7 @@ const checkTables = (root: Json, drafts: Drafts, report: Report): ReadonlyMap<st
       owners.set(table, name)
       checkSchema(table, drafts.get(name), path, report)
     } else {
-      const message = `the table ${show(table)} belongs to the model ${show(owner)} already`
+      const message = `the table ${show(table)} is already used by the model ${show(owner)}`
       report.add({ code: 'SC308', path, part, message, help: ['give one of the models another `table`'] })
     }
   }
@@ -102,7 +102,7 @@ const checkPrimaryKey = (root: Json, model: ModelDraft, report: Report): void =>
     checkNamedKey(model, named, report)
     for (const field of marked) {
       if (field === undefined) continue
-      const message = `the model ${show(model.name)} says in \`primary_key\` what its primary key is`
+      const message = `the model ${show(model.name)} already declares its primary key in \`primary_key\``
       const help = ['remove one of the two']
       report.add({ code: 'SC302', path: [...field.path, 'primary_key'], part: 'key', message, help })
     }
@@ -111,9 +111,9 @@ const checkPrimaryKey = (root: Json, model: ModelDraft, report: Report): void =>
   const [first, ...more] = marked
   for (const field of more) {
     if (field === undefined || first === undefined) continue
-    const message = `the model ${show(model.name)} has a primary key already: ${show(first.name)}`
+    const message = `the model ${show(model.name)} already has a primary key: ${show(first.name)}`
     const help = [
-      `a key of several fields is named by the model: \`primary_key: [${first.name}, ${field.name}]\``,
+      `declare a key of several fields in the model: \`primary_key: [${first.name}, ${field.name}]\``,
       'for a unique combination there is an index with `unique: true`',
     ]
     report.add({ code: 'SC302', path: [...field.path, 'primary_key'], part: 'key', message, help })
@@ -128,7 +128,7 @@ const checkPrimaryKey = (root: Json, model: ModelDraft, report: Report): void =>
     message,
     help: [
       'add a field such as `id: { type: bigint, primary_key: true }`, or name the fields of the key: `primary_key: [order, product]`',
-      'records without a key can only be listed: say so by `primary_key: none`',
+      'for records without a key, which can only be listed, set `primary_key: none`',
     ],
   })
 }
@@ -142,7 +142,7 @@ const checkNamedKey = (model: ModelDraft, named: Json, report: Report): void => 
     const name = String(item)
     const at = { path: [...path, place] }
     if (!checkFieldName(model, name, at, report)) continue
-    if (seen.has(name)) report.add({ ...at, code: 'SC316', message: `${show(name)} stands twice in the primary key` })
+    if (seen.has(name)) report.add({ ...at, code: 'SC316', message: `${show(name)} appears twice in the primary key` })
     seen.add(name)
   }
 }
@@ -159,7 +159,7 @@ const checkColumns = (model: ModelDraft, report: Report): void => {
     const given = field.yaml.column !== undefined
     const place = given ? { path: [...field.path, 'column'] } : ({ path: field.path, part: 'key' } as const)
     if (SYSTEM_COLUMNS.has(column)) {
-      const message = `the column ${show(column)} belongs to PostgreSQL, which has one of this name in every table`
+      const message = `the column name ${show(column)} is reserved: PostgreSQL has a system column of that name in every table`
       report.add({ ...place, code: 'SC310', message, help: ['give the field another name'] })
     }
     if (owner !== undefined) {
@@ -193,11 +193,12 @@ const checkIndexes = (root: Json, model: ModelDraft, report: Report): void => {
     }
     if (!plain && index.message !== undefined && index.unique !== true) {
       const help = ['add `unique: true`, or remove it']
-      const message = '`message` is for what a unique index refuses, and this index is not unique'
+      const message = '`message` has no effect: the index is not unique'
       report.add({ code: 'SC319', path: [...at, 'message'], part: 'key', message, help })
     }
     const columns = fields.join()
-    if (seen.has(columns)) report.add({ code: 'SC316', path: at, message: 'an index on these fields stands above' })
+    if (seen.has(columns))
+      report.add({ code: 'SC316', path: at, message: 'an index on these fields is already declared above' })
     seen.add(columns)
   }
 }

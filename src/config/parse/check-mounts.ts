@@ -52,7 +52,7 @@ const checkLoneKey = (root: Json, { name, path, model, has, yaml }: ResourceDraf
   ]
   for (const { dialect, at } of places) {
     if (typeof dialect !== 'string' || dialect === PLAIN || report.isSpoiled(at)) continue
-    const message = `the dialect ${show(dialect)} needs a primary key of one field, and the records of ${show(name)} have none`
-    report.add({ code: 'SC320', path: at, message, help: [`${show(name)} can say \`dialect: plain\``] })
+    const message = `the dialect ${show(dialect)} needs a primary key of one field, which ${show(name)} does not have`
+    report.add({ code: 'SC320', path: at, message, help: [`set \`dialect: plain\` for ${show(name)}`] })
   }
 }

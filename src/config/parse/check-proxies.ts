@@ -15,7 +15,12 @@ export const checkProxies = (root: Json, report: Report): void => {
     const path = [...PATH, index]
     if (report.isSpoiled(path) || isRange(String(entry))) continue
     const help = ['an address is like `127.0.0.1` or `::1`, a range like `10.0.0.0/8`']
-    report.add({ code: 'SC206', path, message: `${show(String(entry))} is no IP address, and no range of them`, help })
+    report.add({
+      code: 'SC206',
+      path,
+      message: `${show(String(entry))} is not an IP address or a range of IP addresses`,
+      help,
+    })
   }
 }
 

@@ -62,7 +62,7 @@ const checkKeyed = (resource: ResourceDraft, report: Report): void => {
   }
   const style = findValue(resource.given('pagination') ?? null, ['style'])
   if (style !== 'cursor') return
-  const message = 'pages by a cursor need a primary key: without one, two records may be in the same place'
+  const message = 'cursors need a primary key: without one, two records can have the same position'
   report.add({
     code: 'SC320',
     path: [...path, 'pagination', 'style'],
@@ -78,7 +78,7 @@ const checkPaths = (resources: readonly ResourceDraft[], report: Report): void =
     const owner = owners.get(yaml.path)
     owners.set(yaml.path, owner ?? name)
     if (owner === undefined) continue
-    const message = `the path ${show(yaml.path)} belongs to the resource ${show(owner)} already`
+    const message = `the path ${show(yaml.path)} is already used by the resource ${show(owner)}`
     report.add({ code: 'SC309', path: [...path, 'path'], message })
   }
 }

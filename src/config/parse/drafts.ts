@@ -80,7 +80,7 @@ export const isRelation = ({ type }: Pick<FieldDraft, 'type'>): boolean => type 
 /** Why answers do not show a field; undefined when they do. */
 export const whyHidden = ({ yaml }: Pick<FieldDraft, 'yaml'>): string | undefined => {
   const hidden = (['private', 'write_only'] as const).find((key) => yaml[key] === true)
-  return hidden && `answers do not show it (\`${hidden}\`)`
+  return hidden && `responses do not include it (\`${hidden}\`)`
 }
 
 /** The column of a field: as the file names it, or by the name of the field. A relation stores the key of another record. */

@@ -20,5 +20,5 @@ export const linkMeasure = ({ path, given }: ResourceDraft, models: Drafts, repo
 /** The mistake that such a field is. */
 export const OUTGROWN = {
   code: 'SC311',
-  help: ['give it a `max`, of at most 500 for all texts of an order together, or choose another style'],
+  help: ['give it a `max` (at most 500 in total for all text fields of an order), or choose another style'],
 } as const

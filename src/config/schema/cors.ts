@@ -5,8 +5,8 @@ import { doc, flag, listOf, mapping } from './parts.js'
 export const CORS_DEFAULTS = { credentials: false, max_age: 600, headers: [] } as const
 
 const ORIGIN_HINT =
-  "an origin is `*`, or like `https://app.example`: scheme, host and a port that is not the scheme's own, in lower case, with no slash at the end"
-const HEADER_HINT = 'a header is its name alone, such as `X-Tenant`'
+  'an origin is `*`, or like `https://app.example`: scheme and host in lower case, a port only if it is not the default, no trailing slash'
+const HEADER_HINT = 'give only the name of the header, such as `X-Tenant`'
 
 /** The schema of `api.cors`. */
 export const corsSchema = (): JsonSchema => {

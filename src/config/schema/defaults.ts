@@ -16,8 +16,8 @@ export const API_DEFAULTS = {
 
 /** What stands between two slashes of a path. */
 export const SEGMENT = '[a-z0-9][a-z0-9._-]*'
-const PREFIX_HINT = 'a prefix is empty, or like `/api`: with a slash at the start and none at the end'
-const MOUNT_HINT = 'a mount is at a path like `/admin-api`: with a slash at the start and none at the end'
+const PREFIX_HINT = 'a prefix is empty, or like `/api`: with a leading slash and no trailing slash'
+const MOUNT_HINT = 'the path of a mount is like `/admin-api`: with a leading slash and no trailing slash'
 
 /** The schema of a key that chooses a dialect. */
 export const dialectSchema = (description: string, extra: JsonSchema = {}): JsonSchema => {

@@ -142,7 +142,7 @@ const unknownType = ({ value }: Broken): Words => {
   return {
     code: 'SC205',
     member: 'type',
-    message: `no field type is ${describe(type)}`,
+    message: `a field type cannot be ${describe(type)}`,
     help: suggestAll(given, names),
   }
 }

@@ -119,7 +119,7 @@ const scan = (text: string, refuse: Refuse): CST.Token[] | undefined => {
       return undefined
     }
     if (parser.stack.length > MAX_DEPTH && depth(parser.stack) > MAX_DEPTH) {
-      stop({ code: 'SC105', from, to, message: `nested too deep: more than ${MAX_DEPTH} levels`, help: [] })
+      stop({ code: 'SC105', from, to, message: `nested too deeply: more than ${MAX_DEPTH} levels`, help: [] })
       return undefined
     }
   }
@@ -165,7 +165,7 @@ const locateMapping = (
       refuse({
         code: 'SC111',
         ...key,
-        message: `the key ${show(name)} stands twice in one mapping`,
+        message: `the key ${show(name)} appears twice in one mapping`,
         help: ['remove or rename one of them'],
       })
       continue
@@ -203,8 +203,8 @@ const toJson = ({ value, source = '' }: Scalar, span: Span, refuse: Refuse): Jso
     refuse({ code: 'SC116', ...span, message: `the number ${show(source)} starts with a zero`, help })
   }
   if (!Number.isFinite(number) || (typeof value === 'bigint' && !Number.isSafeInteger(number))) {
-    const help = ['integers lie within ±9007199254740991; text stands in quotes']
-    refuse({ code: 'SC115', ...span, message: `${show(source)} is no number with an exact value`, help })
+    const help = ['numbers must be finite, and integers within ±9007199254740991; put text in quotes']
+    refuse({ code: 'SC115', ...span, message: `${show(source)} cannot be represented exactly as a number`, help })
   }
   return number === 0 ? 0 : number
 }

@@ -22,7 +22,7 @@ const SIGNS: Readonly<Record<string, string>> = {
 }
 const SCALARS = new Set(['scalar', 'single-quoted-scalar', 'double-quoted-scalar'])
 const BLANK = new Set(['space', 'newline', 'comment', 'scalar-mark'])
-const QUOTE_HELP = 'quote text that has brackets'
+const QUOTE_HELP = 'quote text that contains brackets'
 
 /** A token of the text, and where it stands. */
 export interface Token {
@@ -52,9 +52,9 @@ const createBracketCheck = (): ((token: Token) => TokenError | undefined) => {
       if (SCALARS.has(previous)) return syntax(token, `\`${SIGNS[type]}\` follows text that is not quoted`, QUOTE_HELP)
       open.push(token)
     } else if (type === 'comma' && (previous === 'comma' || OPENING.has(previous))) {
-      return syntax(token, 'nothing stands before this comma', 'remove it, or write what is missing')
+      return syntax(token, 'there is no value before this comma', 'remove it, or add the missing value')
     } else if (type in CLOSED_BY) {
-      if (last === undefined) return syntax(token, 'this bracket closes nothing', QUOTE_HELP)
+      if (last === undefined) return syntax(token, 'this closing bracket has no opening bracket', QUOTE_HELP)
       if (last.type !== CLOSED_BY[type])
         return syntax(
           token,
@@ -99,31 +99,31 @@ export const createTokenCheck = (): ((token: Token) => TokenError | undefined) =
 }
 
 const SYNTAX_WORDS: Readonly<Record<string, { readonly message: string; readonly help: string }>> = {
-  TAB_AS_INDENT: { message: 'a tab cannot indent', help: 'indent with spaces' },
+  TAB_AS_INDENT: { message: 'tabs cannot be used for indentation', help: 'indent with spaces' },
   MULTILINE_IMPLICIT_KEY: {
     message: 'this is neither a key nor a value',
     help: 'a key ends with a colon and a space; keys of one mapping start in the same column',
   },
   BLOCK_AS_IMPLICIT_KEY: {
-    message: 'a key cannot follow a value in the same place',
-    help: 'keys of one mapping start in the same column; quote text that has a colon and a space',
+    message: 'a key cannot follow a value here',
+    help: 'keys of one mapping start in the same column; quote text that contains a colon and a space',
   },
   BAD_INDENT: {
-    message: 'the indentation does not fit what is above',
+    message: 'the indentation does not match the lines above',
     help: 'keys of one mapping start in the same column',
   },
   BLOCK_IN_FLOW: {
     message: 'a key follows a value without a comma',
-    help: 'members between brackets are separated by commas; quote text that has a colon and a space',
+    help: 'members between brackets are separated by commas; quote text that contains a colon and a space',
   },
   UNEXPECTED_TOKEN: {
-    message: 'this follows a value that has ended',
+    message: 'unexpected text after the end of a value',
     help: 'quote the whole text; an apostrophe in single quotes is written twice',
   },
   BAD_SCALAR_START: { message: 'text cannot start with this character', help: 'quote the text' },
   BAD_DQ_ESCAPE: {
-    message: 'this is not an escape of double quotes',
-    help: 'write the backslash twice, or use single quotes, where it stands for itself',
+    message: 'this is not a valid escape sequence in double quotes',
+    help: 'write the backslash twice, or use single quotes, where a backslash is literal',
   },
 }
 
@@ -133,5 +133,5 @@ export const syntaxWords = (code: string, message: string): Pick<TextError, 'mes
   const own = message.charAt(0).toLowerCase() + message.slice(1)
   return words === undefined
     ? { message: own, help: [] }
-    : { message: words.message, help: [words.help, `in the words of YAML: ${own}`] }
+    : { message: words.message, help: [words.help, `the YAML parser says: ${own}`] }
 }

@@ -30,14 +30,14 @@ const unavailable = { type: 'unavailable', detail: 'The database is not availabl
 const RETRY = { 'Retry-After': '1' }
 const lost = { ...unavailable, lost: true } as const
 const busy = { type: 'unavailable', detail: 'The database is busy with other changes' } as const
-const mismatch = { type: 'unavailable', detail: 'The database does not fit the configuration' } as const
+const mismatch = { type: 'unavailable', detail: 'The database does not match the configuration' } as const
 /** The client's message for a conflict without a more specific one. */
 export const CONFLICT = 'The change conflicts with another record'
 const conflict = { type: 'conflict', detail: CONFLICT } as const
 const misfit = { type: 'validation', detail: 'A value cannot be stored' } as const
 const oversized = { type: 'validation', detail: 'A value is too long to be stored' } as const
-const denied = { ...unavailable, refused: 'DATABASE_URL names the user, the password and the database' } as const
-const insecure = { ...unavailable, refused: 'sslmode in DATABASE_URL says whether and how TLS is used' } as const
+const denied = { ...unavailable, refused: 'check the user, the password and the database in DATABASE_URL' } as const
+const insecure = { ...unavailable, refused: 'sslmode in DATABASE_URL sets whether and how TLS is used' } as const
 
 /**
  * Maps SQLSTATEs, or their classes (the first two characters), and system error codes. Any other code is a bug of ours, and its error is passed on
@@ -55,7 +55,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '53': unavailable,
   '58': unavailable,
   '55000': { type: 'unavailable', detail: 'The database has not prepared what the request reads' },
-  '25006': { type: 'unavailable', detail: 'The database takes no changes at present' },
+  '25006': { type: 'unavailable', detail: 'The database is read-only at present' },
   '28': denied,
   '3D000': denied,
   '40001': busy,

@@ -31,7 +31,7 @@ export function runTransaction<T>(
   let spent = false
   let asking = 0
   let failure: unknown
-  let ended = new Error('a statement was sent after the end of its transaction')
+  let ended = new Error('a statement was sent after its transaction had ended')
 
   const isOver = () => phase === 'over'
   const ask = (statement: Statement): Promise<StatementResult> =>

@@ -177,7 +177,7 @@ export function openPipelined({
         if (error) reject(error)
         else resolve({ ...answer, time: connection.answered - since })
       })
-      const giveUp = () => reject(new HeadOfLineBlocked('a statement before it takes long', true))
+      const giveUp = () => reject(new HeadOfLineBlocked('an earlier statement on the connection is slow', true))
       let place: ListNode<Pending> | undefined = append(connection.pending, { query, sent, giveUp, checks: 0 })
       connection.client.query(query)
     })

@@ -87,7 +87,7 @@ export function poolDatabase({
         handover.take((refused, client) => {
           if (!client) {
             queue.leave(granted)
-            return fail(toProblem(refused ?? new Error('the pool gave no connection')))
+            return fail(toProblem(refused ?? new Error('the pool returned no connection')))
           }
           // Rejected already, while the connection was made.
           if (signal?.aborted) return handover.offer(client, () => queue.leave(granted))

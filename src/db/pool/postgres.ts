@@ -163,9 +163,12 @@ function readUrl(url: string, variable: string): pg.Client {
 
 /** Never shows the URL: if it is malformed, any part of it may be the password. The driver's error contains it too. */
 function malformed(variable: string, reason: string, help: readonly string[] = []): DatabaseRefused {
-  return new DatabaseRefused(`${variable} is malformed: ${reason}; it is not shown, because it may hold a password`, [
-    ...help,
-    'Use a URL of the form postgres://user:password@host:5432/database',
-    'Percent-encode special characters in the user and the password: @ is %40, / is %2F, : is %3A, # is %23, ? is %3F, % is %25',
-  ])
+  return new DatabaseRefused(
+    `${variable} is malformed: ${reason}; its value is not shown, because it may contain a password`,
+    [
+      ...help,
+      'Use a URL of the form postgres://user:password@host:5432/database',
+      'Percent-encode special characters in the user and the password: @ is %40, / is %2F, : is %3A, # is %23, ? is %3F, % is %25',
+    ],
+  )
 }

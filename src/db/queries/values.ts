@@ -65,7 +65,7 @@ export function writeValue(value: unknown): Cell {
   if (Array.isArray(value)) return writeArray(value)
   if (typeof value === 'object') return toJsonText(value)
   if (['number', 'bigint', 'boolean'].includes(typeof value)) return String(value)
-  throw new TypeError(`a query cannot take a ${typeof value}`)
+  throw new TypeError(`a query parameter cannot be a ${typeof value}`)
 }
 
 function writeArray(items: readonly unknown[]): string {

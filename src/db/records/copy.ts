@@ -127,7 +127,7 @@ async function truncate(to: Connection, names: readonly string[], full: readonly
     await to.query({ text: `truncate ${names.join(', ')}`, values: [] })
   } catch (error) {
     const { message } = error instanceof Error ? error : { message: String(error) }
-    throw new CopyRefused(`the rows that migrations made in ${full.join(', ')} cannot be replaced: ${message}`, [
+    throw new CopyRefused(`the rows that migrations inserted into ${full.join(', ')} cannot be replaced: ${message}`, [
       'a table without a model refers to them: empty the tables yourself',
     ])
   }

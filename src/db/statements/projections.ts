@@ -233,7 +233,7 @@ function expandedMember(
       ...documentMembers(expansion, links),
       ...expandedMember(expansion.expand, alias, { links, narrow, depth: depth + 1 }),
     ]
-    const column = field.target?.column ?? fail(`the field ${field.name} refers to nothing`)
+    const column = field.target?.column ?? fail(`the field ${field.name} does not refer to a relation`)
     const key = `${alias}.${identifier(column)} = ${owner}.${identifier(field.column)}`
     const found = `${key}${narrow?.(model.table, alias) ?? ''}`
     const expression = `(select ${documentValue(members)} from ${tableSql(model.table)} ${alias} where ${found})`
@@ -245,7 +245,7 @@ function expandedMember(
 /** The SQL of a hyperlink to a record, from the columns of its key. */
 function linkColumn(key: readonly FieldSpec[], route: string, links: Links): string {
   const [start = '', ...others] = links.template(route) ?? []
-  if (others.length !== key.length) throw new Error(`no route named ${route} takes ${key.length} parameters`)
+  if (others.length !== key.length) throw new Error(`no route named ${route} has ${key.length} parameters`)
   const words = links.words(route)
   const parts = key.flatMap((field, at) => [segmentColumn(field, words[at] ?? []), literal(others[at] ?? '')])
   return [literal(start), ...parts].join(' || ')

@@ -12,7 +12,7 @@ export const accept: Stage = (next, { respondsJson }) => {
   return (context, input) => {
     const { accept } = context.headers
     if (accept !== undefined && !admitsJson(String(accept))) {
-      throw new Problem('not_acceptable', 'this is answered as application/json, which `Accept` does not take')
+      throw new Problem('not_acceptable', 'responses here are application/json, which `Accept` does not allow')
     }
     return next(context, input)
   }

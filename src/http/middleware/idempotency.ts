@@ -31,7 +31,7 @@ function readKey({ headers }: Context, required: boolean): string | undefined {
   if (given === undefined && !required) return undefined
   if (given === undefined) {
     const detail =
-      'a request here names itself by the header Idempotency-Key: a random text that is sent again with it, such as a UUID'
+      'this request requires the header Idempotency-Key: a unique text such as a UUID, which stays the same when the request is retried'
     throw new Problem('malformed_request', detail)
   }
   const [, quoted, plain] = KEY.exec(String(given)) ?? []
@@ -39,7 +39,7 @@ function readKey({ headers }: Context, required: boolean): string | undefined {
   if (key !== undefined) return key
   throw new Problem(
     'malformed_request',
-    'Idempotency-Key must be one key of 1 to 255 visible ASCII characters other than `"`, `,` and `\\`, perhaps between double quotes',
+    'Idempotency-Key must be one key of 1 to 255 visible ASCII characters other than `"`, `,` and `\\`, optionally in double quotes',
   )
 }
 

@@ -32,7 +32,7 @@ export function rejectsSelection({ spec }: Pick<Resource, 'spec'>, operation: Op
 export function rejectSelection(search: string): void {
   const pair = parsePairs(search).find(([name]) => SELECTION.includes(name))
   if (pair === undefined) return
-  throw new Problem('invalid_query', `this takes no parameter ${quote(pair[0])}: in a dialect, records are shown whole`)
+  throw new Problem('invalid_query', `${quote(pair[0])} is not a parameter here: dialects always return whole records`)
 }
 
 /** Clients of a dialect send its parameters to every path. */
@@ -43,5 +43,5 @@ const isStrict = ({ dialect, unknownQuery }: ResourceSpec): boolean =>
 export function rejectAny(search: string): void {
   const [unknown] = parseQuery(search, () => true).keys()
   if (unknown === undefined) return
-  throw new Problem('invalid_query', `this takes no parameter ${quote(unknown)}, nor any other`)
+  throw new Problem('invalid_query', `this endpoint has no query parameters; got ${quote(unknown)}`)
 }

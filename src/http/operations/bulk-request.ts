@@ -48,7 +48,7 @@ const MAX_NAMED = 20
 export function notFoundAt({ key }: Resource, missing: readonly (readonly [place: number, id: string])[]): never {
   const named = missing.slice(0, MAX_NAMED).map(([place, id]) => [place, quote(id)] as const)
   const more = missing.length > named.length ? `, and ${missing.length - named.length} more` : ''
-  const detail = `no record has the ${key.name} ${named.map(([, shown]) => shown).join(', ')}${more}; nothing was done`
+  const detail = `no record has the ${key.name} ${named.map(([, shown]) => shown).join(', ')}${more}; nothing was changed`
   const errors = named.flatMap(([place]) =>
     key.fields.map(({ name, label }) => ({ field: `${place}.${name}`, message: `${label} does not exist` })),
   )

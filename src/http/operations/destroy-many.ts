@@ -48,7 +48,7 @@ function readIds(resource: Resource, search: string): readonly Id[] {
   const unknown = [...query.keys()].find((name) => name !== 'ids')
   if (unknown !== undefined) reject(`${quote(unknown)} is not a parameter here; the parameters are ids`)
   const text = query.get('ids') ?? ''
-  if (text === '') reject('the parameter ids is missing: it names the records to delete, such as ids=1,2')
+  if (text === '') reject('the parameter ids is missing: it lists the keys of the records to delete, such as ids=1,2')
   const texts = text.split(',')
   if (texts.length > max) reject(`the parameter ids names ${texts.length} records; it may name ${max}`)
   const twice = texts.find((each, place) => texts.indexOf(each) !== place)

@@ -40,7 +40,7 @@ export function requestIdOf({ headers }: IncomingMessage): string {
 export function findHeadProblem(request: IncomingMessage, maxHeaders: number): Problem | undefined {
   const { rawHeaders, headers, httpVersionMajor, httpVersionMinor } = request
   if (httpVersionMajor !== 1 || httpVersionMinor > 1)
-    return new Problem('unsupported_version', 'the versions of HTTP that are understood are 1.1 and 1.0')
+    return new Problem('unsupported_version', 'only HTTP 1.1 and 1.0 are supported')
   const count = rawHeaders.length / 2
   // Node silently drops headers beyond its own maximum, which the server sets above ours.
   if (count > maxHeaders) return new Problem('headers_too_large', `a request may have at most ${maxHeaders} headers`)
@@ -53,11 +53,11 @@ export function findHeadProblem(request: IncomingMessage, maxHeaders: number): P
   }
   const coding = headers['transfer-encoding']
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    return new Problem('unsupported_transfer', 'the only transfer coding that is understood is chunked')
+    return new Problem('unsupported_transfer', 'the only supported transfer coding is chunked')
   }
   const { expect } = headers
   if (expect === undefined || expect.toLowerCase() === '100-continue' || request.httpVersion === '1.0') return undefined
-  return new Problem('expectation_failed', 'the only expectation that can be met is 100-continue')
+  return new Problem('expectation_failed', 'the only supported expectation is 100-continue')
 }
 
 /**

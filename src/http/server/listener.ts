@@ -206,14 +206,14 @@ export function createListener(parts: ListenerParts): {
       const preflight = parts.cors?.preflight(exchange.request, Allow)
       return answer(exchange, preflight ? { status: 204, headers: preflight } : toOptionsReply(Allow, options))
     }
-    fail(exchange, new Problem('method_not_allowed', `this path takes ${Allow}`, { headers: { Allow } }))
+    fail(exchange, new Problem('method_not_allowed', `this path only allows ${Allow}`, { headers: { Allow } }))
   }
 
   const passOn = (exchange: Exchange, next: Next | undefined): void => {
     const { request, response, requestId, path, search } = exchange
     if (request.method === 'TRACE') return refuseMethod(exchange, METHODS)
     const nowhere = () =>
-      fail(exchange, checkOrigin(request, true) ?? new Problem('not_found', 'nothing is at this path'))
+      fail(exchange, checkOrigin(request, true) ?? new Problem('not_found', 'there is nothing at this path'))
     if (!fallback || !path.startsWith('/')) return nowhere()
     const before = new Set(response.getHeaderNames())
     setDefaultHeaders(response, requestId, parts.draining() || exchange.awaitsContinue || exchange.mustClose)

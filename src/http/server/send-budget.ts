@@ -69,7 +69,7 @@ export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget
     const late = waiting.splice(0, Math.min(MAX_REJECTED_AT_ONCE, firstInTime < 0 ? waiting.length : firstInTime))
     for (const { reject } of late)
       reject(
-        new Problem('unavailable', 'too many responses wait for their clients to read them', {
+        new Problem('unavailable', 'too many responses are waiting for clients to read them', {
           headers: { 'Retry-After': '1' },
         }),
       )

@@ -257,7 +257,7 @@ describe('a transaction', () => {
       await expect(models.book.query()).rejects.toThrow('after the end of its transaction')
       return knex('authors').insert({ name: 'Late' })
     })
-    await expect(late).rejects.toThrow('a statement was sent after the end of its transaction')
+    await expect(late).rejects.toThrow('a statement was sent after its transaction had ended')
   })
 
   test('does not continue after a swallowed failure', async () => {
