@@ -115,3 +115,9 @@ test('a list that was evicted and is requested again takes one place, not two', 
   for (const path of ['/books/?a=2', '/books/?a=1', '/books/?b=1&c=1']) await get(path)
   expect(api.statements.kept).toBe(kept)
 })
+
+test('a list is read although its connection has lost the prepared statements, as behind a pooler', async () => {
+  for (let time = 0; time < 3; time++) await get('/books/')
+  await database.query({ text: 'deallocate all', values: [] })
+  for (let time = 0; time < 3; time++) await get('/books/')
+})

@@ -60,10 +60,22 @@ test('after a mismatching table was repaired, the service handles its values', a
   await Promise.all(Array.from({ length: OFTEN }, () => store(5)))
   await alter('boolean', 'true')
   const state = async () => (await api.fetch('/books/?value=5')).status
-  while ((await state()) !== 503);
+  const isKnown = () => api.logged.some(({ event }) => event === 'schema_drift')
+  while ((await state()) !== 503 || !isKnown());
   await alter('bigint', 'null')
   // It is looked at once a second.
   while ((await store(3_000_000_000))[0] !== 201);
   const then = await Promise.all(Array.from({ length: OFTEN }, () => store(3_000_000_000)))
   expect(new Set(then.map(([made]) => made))).toEqual(new Set([201]))
+})
+
+test('while the service runs, a column becomes wider: values that only the new type holds are stored and found', async () => {
+  api = await startApi(yaml('bigint'), { checkResponses: false })
+  await alter('integer')
+  await Promise.all(Array.from({ length: OFTEN }, () => store(5)))
+  await alter('bigint')
+  const then = await Promise.all(Array.from({ length: OFTEN }, () => store(3_000_000_000)))
+  expect(new Set(then.map((each) => JSON.stringify(each)))).toEqual(
+    new Set([JSON.stringify([201, 200, 200, 3_000_000_000])]),
+  )
 })

@@ -1,5 +1,4 @@
-import { types } from 'node:util'
-import { type FieldError, Problem, type ProblemType } from '../../problem.js'
+import { type FieldError, Problem } from '../../problem.js'
 import {
   type DriverError,
   errorsOf,
@@ -10,146 +9,22 @@ import {
   STILL_REFERRED_TO,
   type TakenKey,
   takenKey,
-  TOO_LONG,
 } from './field-errors.js'
+import {
+  codeOf,
+  routineOf,
+  driverError,
+  isSqlState,
+  type Meaning,
+  meaningOf,
+  misfit,
+  mismatch,
+  oversized,
+  unavailable,
+} from './meanings.js'
 import { DatabaseRefused } from '../database.js'
 
-/** The meaning of a database error. */
-interface Meaning {
-  readonly type: ProblemType
-  readonly detail: string
-  /** The connection was lost, and the statement may or may not have run. */
-  readonly lost?: true
-  /** The statement did not run. */
-  readonly unsent?: true
-  /** Retrying at startup is pointless: how to fix the configuration. */
-  readonly refused?: string
-}
-
-const unavailable = { type: 'unavailable', detail: 'The database is not available' } as const
 const RETRY = { 'Retry-After': '1' }
-const lost = { ...unavailable, lost: true } as const
-const busy = { type: 'unavailable', detail: 'The database is busy with other changes' } as const
-const mismatch = { type: 'unavailable', detail: 'The database does not match the configuration' } as const
-/** The client's message for a conflict without a more specific one. */
-export const CONFLICT = 'The change conflicts with another record'
-const conflict = { type: 'conflict', detail: CONFLICT } as const
-const misfit = { type: 'validation', detail: 'A value cannot be stored' } as const
-const oversized = { type: 'validation', detail: 'A value is too long to be stored' } as const
-const denied = { ...unavailable, refused: 'check the user, the password and the database in DATABASE_URL' } as const
-const insecure = { ...unavailable, refused: 'sslmode in DATABASE_URL sets whether and how TLS is used' } as const
-
-/**
- * Maps SQLSTATEs, or their classes (the first two characters), and system error codes. Any other code is a bug of ours, and its error is passed on
- * unchanged.
- */
-const MEANINGS: Readonly<Record<string, Meaning>> = {
-  '08': lost,
-  '57P01': lost,
-  '57P02': lost,
-  '57P05': lost,
-  '25P03': lost,
-  '25P04': lost,
-  '57P03': unavailable,
-  '57P04': unavailable,
-  '53': unavailable,
-  '58': unavailable,
-  '55000': { type: 'unavailable', detail: 'The database has not prepared what the request reads' },
-  '25006': { type: 'unavailable', detail: 'The database is read-only at present' },
-  '28': denied,
-  '3D000': denied,
-  '40001': busy,
-  '40P01': busy,
-  '55P03': busy,
-  '57014': { type: 'timeout', detail: 'The database took too long' },
-  '23505': conflict,
-  '23503': conflict,
-  '23001': conflict,
-  '23P01': conflict,
-  '22001': misfit,
-  '22003': misfit,
-  '22007': misfit,
-  '22008': misfit,
-  '22021': misfit,
-  '22P02': misfit,
-  '22P05': misfit,
-  [NOT_NULL]: misfit,
-  '23514': misfit,
-  [TOO_LONG]: oversized,
-  '42P01': mismatch,
-  '42703': mismatch,
-  '42804': mismatch,
-  '42846': mismatch,
-  '42883': mismatch,
-  '42501': mismatch,
-  '3F000': mismatch,
-  ECONNRESET: lost,
-  ECONNABORTED: lost,
-  EPIPE: lost,
-  ETIMEDOUT: lost,
-  ERR_STREAM_DESTROYED: lost,
-  ERR_STREAM_WRITE_AFTER_END: lost,
-  ECONNREFUSED: unavailable,
-  EHOSTUNREACH: unavailable,
-  EHOSTDOWN: unavailable,
-  ENETUNREACH: unavailable,
-  ENETDOWN: unavailable,
-  ENOTFOUND: unavailable,
-  EAI_AGAIN: unavailable,
-  EMFILE: unavailable,
-  ENFILE: unavailable,
-  CERT_HAS_EXPIRED: insecure,
-  DEPTH_ZERO_SELF_SIGNED_CERT: insecure,
-  SELF_SIGNED_CERT_IN_CHAIN: insecure,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: insecure,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: insecure,
-  ERR_TLS_CERT_ALTNAME_INVALID: insecure,
-}
-
-/** Errors of the driver that have no code. */
-const MESSAGES: readonly (readonly [message: RegExp, meaning: Meaning])[] = [
-  [/^Client (has encountered a connection error|was closed) and is not queryable/, { ...unavailable, unsent: true }],
-  [/^Connection terminated due to connection timeout/, unavailable],
-  [/^Connection terminated/, lost],
-  [/^Received unexpected \w+ message from backend/, lost],
-  [/^Query read timeout/, unavailable],
-  [/^timeout expired/, unavailable],
-  [/^timeout exceeded when trying to connect/, { type: 'unavailable', detail: 'The database is overloaded' }],
-  [/^Cannot use a pool after calling end/, unavailable],
-  [/^SASL: |^Password must be a string/, denied],
-  [/^The server does not support SSL|^There was an error establishing an SSL/, insecure],
-]
-
-/** Our errors carry the driver's error as their cause. */
-function driverError(error: unknown): DriverError | undefined {
-  if (error instanceof Problem) return driverError(error.cause)
-  // `instanceof` fails for system errors of another realm, such as a `vm` context.
-  return types.isNativeError(error) ? error : undefined
-}
-
-/** The code of a driver's error, or of the cause of a Problem. */
-function codeOf(error: unknown): string {
-  const code = driverError(error)?.code
-  return typeof code === 'string' ? code : ''
-}
-
-/** The server function that reported the error; undefined for errors that no PostgreSQL server sent. */
-export function routineOf(error: unknown): unknown {
-  return (driverError(error) as { readonly routine?: unknown } | undefined)?.routine
-}
-
-function meaningOf(error: DriverError): Meaning | undefined {
-  const code = codeOf(error)
-  if (code === '') return MESSAGES.find(([message]) => message.test(error.message))?.[1]
-  // The socket file is missing or inaccessible. Errors about files that a handler opens are not ours.
-  if (error.syscall === 'connect') return MEANINGS[code] ?? unavailable
-  return MEANINGS[code] ?? (isSqlState(error) ? MEANINGS[code.slice(0, 2)] : undefined)
-}
-
-/** Whether the server itself reported the error, so that the connection is intact and may be used again. */
-function isSqlState(error: DriverError): boolean {
-  return /^[0-9A-Z]{5}$/.test(codeOf(error)) && error.syscall === undefined
-}
 
 /** Whether the connection must not be used again after this error. */
 export function isBroken(error: unknown): boolean {
@@ -167,6 +42,11 @@ export function isLost(error: unknown): boolean {
 export function isUnsent(error: unknown): boolean {
   const cause = driverError(error)
   return cause !== undefined && meaningOf(cause)?.unsent === true
+}
+
+/** Whether a value did not fit. A statement that was prepared before a column changed expects values of its old type. */
+export function isMisfit(error: unknown): boolean {
+  return codeOf(error).startsWith('22')
 }
 
 /** Whether a prepared statement no longer fits: a table was altered, or a pooler mixed up sessions. */

@@ -1,6 +1,7 @@
 import { types } from 'node:util'
 import { Problem } from '../../problem.js'
-import { isLost, routineOf, toProblem } from './errors.js'
+import { isLost, toProblem } from './errors.js'
+import { routineOf } from './meanings.js'
 
 /** The error message if the server did not respond, even to a cancel request. */
 export const SILENCE = 'Query read timeout'

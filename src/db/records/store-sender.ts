@@ -3,7 +3,8 @@ import { foreignKeyName } from '../../config/parse/constraint-names.js'
 import { Problem } from '../../problem.js'
 import type { Connection, Result, Statement } from '../database.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
-import { CONFLICT, failedConversionOf, toProblem, toReadFailure, toReferred } from '../driver/errors.js'
+import { failedConversionOf, toProblem, toReadFailure, toReferred } from '../driver/errors.js'
+import { CONFLICT } from '../driver/meanings.js'
 import { OUTSIDE } from '../statements/scope.js'
 
 /** Sends the statements of a store and translates database errors for clients. */
