@@ -1,3 +1,4 @@
+import { loneKey } from '../config/core-spec.js'
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { suggest } from '../config/words.js'
 import { UnreadableData } from './record.js'
@@ -39,11 +40,12 @@ function isUnique({ key, indexes }: ModelSpec, fields: readonly FieldSpec[]): bo
   )
 }
 
-function keysOf({ key, fields, indexes }: ModelSpec): readonly string[] {
+function keysOf(model: ModelSpec): readonly string[] {
+  const { key, fields, indexes } = model
   const nameOf = (column: string) => fields.find((field) => field.column === column)?.name ?? column
   return [
     ...(key.length > 0 ? [key.map(({ name }) => name).join(', ')] : []),
-    ...fields.filter((field) => field.unique && !(key.length === 1 && field.primaryKey)).map(({ name }) => name),
+    ...fields.filter((field) => field.unique && field !== loneKey(model)).map(({ name }) => name),
     ...indexes.filter(({ unique }) => unique).map(({ columns }) => columns.map(nameOf).join(', ')),
   ]
 }

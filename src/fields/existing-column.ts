@@ -10,6 +10,14 @@ export interface ExistingColumn {
   readonly labels: readonly string[] | null
 }
 
+/** What fills a column that exists, if a statement does not. */
+export interface FilledColumn {
+  /** The SQL of its default; null if it has none. */
+  readonly default: string | null
+  /** When its counter gives the value; null if it has none. */
+  readonly identity: string | null
+}
+
 /** Restrictions on the values of a column, as options of a field. Numbers are texts, so that no digit is lost. */
 export interface Limits {
   readonly minimum?: string

@@ -1,5 +1,10 @@
 import type { Json, JsonSchema } from '../json.js'
-import type { ColumnForm, ExistingColumn } from './existing-column.js'
+import type { ColumnForm, ExistingColumn, FilledColumn } from './existing-column.js'
+
+/** How the server can assign the values of a primary key. */
+export type Assigned = 'identity' | 'uuid'
+/** Who gives the values of a primary key. */
+export type KeyGiver = Assigned | 'client'
 
 /** How values of a type can be compared. Lookups say which of these they need; every type can be compared with null. */
 export type ComparisonKind = 'equality' | 'membership' | 'order' | 'text'
@@ -85,7 +90,12 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   /** The functions that `default:` can call, each in SQL. */
   readonly functions?: Readonly<Partial<Record<'now' | 'uuid', string>>>
   /** How the server assigns the values of a primary key: `key:` in resources.yaml, and the SQL after the type of the column. */
-  readonly assigned?: { readonly key: 'identity' | 'uuid'; readonly sql: string }
+  readonly assigned?: {
+    readonly key: Assigned
+    readonly sql: string
+    /** Whether an existing column is filled in this way. */
+    fills(column: FilledColumn): boolean
+  }
   /** In order; the first is the type itself (`must be a string`). */
   rules(options: Options): readonly Rule[]
   /**

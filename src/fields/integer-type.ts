@@ -7,7 +7,7 @@ import {
   rangeMessage,
   rangeRule,
 } from './exact-number.js'
-import type { ColumnForm, ExistingColumn } from './existing-column.js'
+import type { ColumnForm, ExistingColumn, FilledColumn } from './existing-column.js'
 import type { ComparisonKind, FieldType, Rule } from './field-type.js'
 
 /** The options of `integer` and `bigint`. Digits in a string where YAML or JSON would lose some. */
@@ -96,7 +96,11 @@ export const integerType = (cast: string, limits: Range) =>
     samples: { columns: /^(?:smallint|integer|bigint)/, texts: ['1', '2', '3', '10', '100', '0', '-1'] },
     // `always`, because a row that brings its own number does not move the counter on, and a later insert would fail on it; whoever copies
     // rows on purpose says so by `overriding system value`, and COPY needs no word.
-    assigned: { key: 'identity', sql: 'generated always as identity' },
+    assigned: {
+      key: 'identity',
+      sql: 'generated always as identity',
+      fills: ({ identity, default: value }: FilledColumn) => identity !== null || /^nextval\(/.test(value ?? ''),
+    },
     rules: (options: IntegerOptions) => rules(options, limits, cast),
     conflicts: (options: IntegerOptions) => conflicts(options, limits),
     admits(_json: Json, source: string, options: IntegerOptions) {

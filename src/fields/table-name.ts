@@ -32,6 +32,12 @@ export function spellTableName({ schema, name }: TableName): string {
   return schema === undefined ? spellPart(name) : `${spellPart(schema)}.${spellPart(name)}`
 }
 
+/** A table's name as `spellTableName` spells it; undefined for a text that names no table. */
+export function canonicalTableName(text: string): string | undefined {
+  const name = readTableName(text)
+  return name && spellTableName(name)
+}
+
 /** @throws Error for a text that names no table */
 function partsOf(table: string): TableName {
   const parts = readTableName(table)

@@ -41,7 +41,11 @@ export const uuid: FieldType<string> = {
     ],
   },
   functions: { uuid: 'gen_random_uuid()' },
-  assigned: { key: 'uuid', sql: 'default gen_random_uuid()' },
+  assigned: {
+    key: 'uuid',
+    sql: 'default gen_random_uuid()',
+    fills: ({ default: value }) => /\(.*\)$/.test(value ?? ''),
+  },
   rules: () => [
     {
       name: 'type',

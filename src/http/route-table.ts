@@ -190,7 +190,7 @@ export class RouteTable implements Links, Iterable<Route> {
     return this.#routes[Symbol.iterator]()
   }
 
-  /** The place after each segment, made where there is none. */
+  /** Returns the place after each segment; places that do not exist are created. */
   #nodesOf(segments: readonly string[]): readonly Node[] {
     let at = this.#root
     return segments.map((segment) => (at = nodeAfter(at, segment)))

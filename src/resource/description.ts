@@ -1,3 +1,4 @@
+import { loneKey } from '../config/core-spec.js'
 import type { FieldSpec, ResourceSpec } from '../config/spec.js'
 import { featureFields, featureOptions } from '../features/index.js'
 import type { Json } from '../json.js'
@@ -36,7 +37,7 @@ function describeField(field: FieldSpec, { model, links }: ResourceSpec): Json {
     nullable,
     read_only: readOnly,
     write_only: writeOnly,
-    unique: unique || (field.primaryKey && model.key.length === 1),
+    unique: unique || field === loneKey(model),
     ...(given && 'literal' in given && { default: given.literal }),
     ...(link !== undefined && { link }),
     schema: describedSchema(field) as Json,

@@ -1,3 +1,4 @@
+import { loneKey } from '../config/core-spec.js'
 import type { AppSpec, ComputedSpec, ModelSpec, ResourceSpec } from '../config/spec.js'
 import type { RouteTable } from '../http/route-table.js'
 import { toPascal, uniqueNames } from '../resource/names.js'
@@ -68,15 +69,14 @@ function partsOf(
 }
 
 /** The value of the key's field, or an object with those of all of its fields. */
-function spellId({ key }: ModelSpec): string {
-  const [field] = key
-  if (field && key.length === 1) return spellValue(field)
-  return field
-    ? spellObject(
-        key.map((part) => ({ name: part.name, type: spellValue(part) })),
-        8,
-      )
-    : 'never'
+function spellId(model: ModelSpec): string {
+  const lone = loneKey(model)
+  if (lone) return spellValue(lone)
+  if (model.key.length === 0) return 'never'
+  return spellObject(
+    model.key.map((part) => ({ name: part.name, type: spellValue(part) })),
+    8,
+  )
 }
 
 /** The types of the records of a resource. Rows belong to models. */

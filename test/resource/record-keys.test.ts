@@ -90,6 +90,32 @@ const plugin: Plugin = (app) => {
       return { count }
     },
   })
+  const events = app.resource('event')
+  app.route('POST', '/event-store/', 'event-store', async ({ store, knex }) => {
+    const records = store(events)
+    const { item } = await records.create({ kind: 'stored', note: null })
+    const attempts: readonly (() => unknown)[] = [
+      () => records.batches(2)[Symbol.asyncIterator]().next(),
+      () => records.retrieve({}),
+      () => records.retrieveMany([{}]),
+      () => records.createMany([{ kind: 'x', note: null }]),
+      () => records.update({}, { kind: 'x' }),
+      () => records.destroy({}),
+      () => records.destroyMany([{}]),
+      () => records.take({}),
+    ]
+    const failures = await Promise.all(
+      attempts.map(async (attempt) => {
+        try {
+          return await attempt()
+        } catch (error) {
+          return String(error)
+        }
+      }),
+    )
+    await knex('event').delete()
+    return { status: 200, body: { item, failures } }
+  })
   app.hooks('line', {
     afterCreate: ({ id, record }) => void seen.push([id, record['quantity']]),
   })
@@ -427,6 +453,17 @@ describe('records without a key', () => {
     expect((await api.send('POST', '/api/events/', { kind: 'c' })).status).toBe(405)
     expect((await api.fetch('/api/events/?cursor=x')).status).toBe(400)
   })
+})
+
+test('of a model without a key, plugins list and create records; what needs a key says so', async () => {
+  const response = await api.send('POST', '/api/event-store/', {})
+  const { item, failures } = (await json(response)) as { item: unknown; failures: readonly unknown[] }
+  expect(item).toEqual({ kind: 'stored', note: null })
+  expect(failures).toHaveLength(8)
+  for (const failure of failures)
+    expect(failure).toMatch(
+      /^TypeError: [a-zA-Z]+\(\) needs a primary key, and the model "event" has none: its records can only be listed and created$/,
+    )
 })
 
 describe('check', () => {

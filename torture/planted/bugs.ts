@@ -302,7 +302,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a text that is too long for an index causes a 500',
-    file: 'src/db/driver/errors.ts',
+    file: 'src/db/driver/meanings.ts',
     search: '  [TOO_LONG]: oversized,',
     replace: '  [`${TOO_LONG}?`]: oversized,',
     caughtBy: {

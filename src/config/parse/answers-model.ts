@@ -5,6 +5,7 @@ export const ANSWERS = 'snippetctl_answers'
 
 /** An answer is stored in the transaction of what it tells; until then its row has the key alone. */
 const MODEL: ModelYaml = {
+  managed: true,
   fields: {
     id: { type: 'bigint', primary_key: true },
     key: { type: 'string', max: 255, unique: true } as ModelYaml['fields'][string],

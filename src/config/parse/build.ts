@@ -1,10 +1,10 @@
 import type { Build, Declared } from '../../features/feature.js'
 import type { FeatureSpecs } from '../../features/index.js'
-import { readTableName, spellTableName } from '../../fields/table-name.js'
+import { canonicalTableName } from '../../fields/table-name.js'
 import { dialectOf } from '../../dialects/index.js'
 import { ANSWERS } from './answers-model.js'
 import { CORS_DEFAULTS } from '../schema/cors.js'
-import { columnOf, type Drafts, type FieldDraft, isAssigned, isRelation, type ModelDraft, optionsOf } from './drafts.js'
+import { columnOf, type Drafts, type FieldDraft, isRelation, keyGivenBy, type ModelDraft, optionsOf } from './drafts.js'
 import { type ApiPlace, buildMount } from './build-mounts.js'
 import type { FeatureBuilds } from './check-resources.js'
 import { operationsOf } from './operations.js'
@@ -42,10 +42,7 @@ export const buildSpec = (
   const tables = new Map(
     Object.entries(declared).map(([name, model]) => [
       name,
-      {
-        table: spelledName(model.table ?? name),
-        managed: name === ANSWERS || (model.managed ?? yaml.database?.managed ?? true),
-      },
+      { table: spelledName(model.table ?? name), managed: need(drafts.get(name)).isManaged },
     ]),
   )
   const models = Object.entries(declared).map(([name, model]) =>
@@ -100,8 +97,7 @@ const buildCors = ({ origins, credentials, max_age, headers }: Required<CorsYaml
   headers: [...headers],
 })
 
-/** The canonical spelling of a table's name. */
-const spelledName = (table: string): string => spellTableName(need(readTableName(table)))
+const spelledName = (table: string): string => need(canonicalTableName(table))
 
 /** For what the checks have made sure of. */
 const need = <Value>(value: Value | undefined): Value => {
@@ -137,7 +133,7 @@ const buildIndex = (index: IndexYaml, column: ReadonlyMap<string, string>): Inde
 const buildField = (draft: FieldDraft, key: readonly FieldDraft[], context: ModelContext): FieldSpec => {
   const { name, type, yaml } = draft
   const { nullable = false, unique = false, read_only = false, write_only = false, generated = false } = yaml
-  const assigned = isAssigned(draft, key)
+  const assigned = key.includes(draft) && keyGivenBy(draft, key.length === 1) !== 'client'
   return {
     name,
     column: columnOf(draft),

@@ -4,7 +4,7 @@ import { FORMATS } from '../../fields/formats.js'
 import { FIELD_TYPES } from '../../fields/index.js'
 import type { Json, JsonSchema } from '../../json.js'
 import { loadAjv } from '../schema/ajv.js'
-import { type Drafts, type FieldDraft, isRelation, optionsOf } from './drafts.js'
+import { type Drafts, type FieldDraft, isRelation, keyGivenBy, optionsOf } from './drafts.js'
 import type { Report } from './report.js'
 import { DEFAULT_FUNCTIONS } from '../schema/models.js'
 import { describe, show, suggest } from '../words.js'
@@ -26,8 +26,9 @@ export const createJudge = (): Judge => {
   }
 }
 
-/** What a field is in the primary key of its model. */
-export interface KeyRole {
+/** A field's part in its model. */
+export interface FieldRole {
+  /** Whether it is the primary key, or a part of it. */
   readonly isKey: boolean
   /** Whether the key has no other field. */
   readonly isWhole: boolean
@@ -42,7 +43,7 @@ interface FieldContext {
 }
 
 /** Reports what is wrong with one field by itself, and with what it points to. */
-export const checkField = (field: FieldDraft, role: KeyRole, { drafts, report, judge }: FieldContext): void => {
+export const checkField = (field: FieldDraft, role: FieldRole, { drafts, report, judge }: FieldContext): void => {
   checkPairs(field, report)
   checkKey(field, role, report)
   checkGenerated(field, role, report)
@@ -59,7 +60,7 @@ export const checkField = (field: FieldDraft, role: KeyRole, { drafts, report, j
     checkDefault(field, options, { role, report, judge })
 }
 
-const checkGenerated = ({ name, path, yaml }: FieldDraft, { isManaged }: KeyRole, report: Report): void => {
+const checkGenerated = ({ name, path, yaml }: FieldDraft, { isManaged }: FieldRole, report: Report): void => {
   if (yaml.generated !== true || !isManaged) return
   const message = `${show(name)} cannot be \`generated\`: migrations make the column, and know nothing that would fill it`
   const help = [
@@ -110,11 +111,12 @@ const laterOf = (field: FieldDraft, option: string, report: Report): string => {
   return has ? later(field, option, other, report) : option
 }
 
-/** What no field of a key can be, and what it cannot be if the server assigns it. */
+/** Options that a field of a key cannot have. */
 const NOT_FOR_KEYS = ['nullable', 'write_only', 'private'] as const
+/** Options that a field of a key cannot have if the server assigns its values. */
 const NOT_IF_ASSIGNED = ['default', 'auto'] as const
 
-const checkKey = (field: FieldDraft, { isKey, isWhole }: KeyRole, report: Report): void => {
+const checkKey = (field: FieldDraft, { isKey, isWhole }: FieldRole, report: Report): void => {
   const { type, yaml, path, name } = field
   const at = (key: string) => ({ code: 'SC303', path: [...path, key], part: 'key' }) as const
   if (!isKey) {
@@ -134,7 +136,7 @@ const checkKey = (field: FieldDraft, { isKey, isWhole }: KeyRole, report: Report
     report.add({ ...place, message, help: [KEY_TYPES] })
     return
   }
-  const { key: by = isWhole ? (type.assigned?.key ?? 'client') : 'client' } = yaml
+  const by = keyGivenBy(field, isWhole)
   if (by !== 'client' && by !== type.assigned?.key) {
     const [known] = FIELD_TYPES.filter(({ assigned }) => assigned?.key === by).map((each) => each.name)
     const message = `\`key: ${by}\` is for fields of the type \`${known}\`, and ${show(name)} is of the type \`${type.name}\``
@@ -202,7 +204,7 @@ const checkRelation = (field: FieldDraft, drafts: Drafts, report: Report): void 
 const checkDefault = (
   field: FieldDraft,
   options: object,
-  { role, report, judge }: Omit<FieldContext, 'drafts'> & { readonly role: KeyRole },
+  { role, report, judge }: Omit<FieldContext, 'drafts'> & { readonly role: FieldRole },
 ): void => {
   const { default: given = null, nullable = false } = field.yaml
   const path = [...field.path, 'default']

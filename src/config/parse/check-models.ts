@@ -1,11 +1,11 @@
-import { readTableName, spellTableName } from '../../fields/table-name.js'
+import { canonicalTableName, readTableName } from '../../fields/table-name.js'
 import type { Json } from '../../json.js'
 import type { Path } from '../yaml/located.js'
 import { ANSWERS } from './answers-model.js'
 import { checkField, createJudge } from './check-fields.js'
 import { checkFormerFields, checkFormerTables } from './check-former.js'
 import { checkFieldName } from './field-names.js'
-import { columnOf, type Drafts, keyNames, type ModelDraft } from './drafts.js'
+import { columnOf, type Drafts, type ModelDraft } from './drafts.js'
 import { findValue } from '../yaml/located.js'
 import type { Report } from './report.js'
 import { show } from '../words.js'
@@ -26,12 +26,11 @@ export const checkModels = (root: Json, drafts: Drafts, report: Report): void =>
   const judge = createJudge()
   for (const model of drafts.values()) {
     if (model === undefined) continue
-    const keys = keyNames(root, model)
     for (const field of model.fields.values())
       if (field !== undefined)
         checkField(
           field,
-          { isKey: keys.has(field.name), isWhole: keys.size === 1, isManaged: model.isManaged },
+          { isKey: model.keyNames.has(field.name), isWhole: model.keyNames.size === 1, isManaged: model.isManaged },
           { drafts, report, judge },
         )
     checkPrimaryKey(root, model, report)
@@ -49,7 +48,8 @@ const checkTables = (root: Json, drafts: Drafts, report: Report): ReadonlyMap<st
     const given = findValue(root, ['models', name, 'table'])
     const path = ['models', name, ...(given === undefined ? [] : ['table'])]
     if (given !== undefined && report.isSpoiled(path)) continue
-    const table = nameOfTable(String(given ?? name))
+    const written = String(given ?? name)
+    const table = canonicalTableName(written) ?? written
     const owner = owners.get(table)
     const part = given === undefined ? 'key' : 'value'
     const [, purpose] = OURS.find(([ours]) => ours.test(table) || ours.test(name)) ?? []
@@ -68,12 +68,6 @@ const checkTables = (root: Json, drafts: Drafts, report: Report): ReadonlyMap<st
     }
   }
   return owners
-}
-
-/** The canonical spelling of a table's name. */
-const nameOfTable = (text: string): string => {
-  const name = readTableName(text)
-  return name ? spellTableName(name) : text
 }
 
 /** Reports names that PostgreSQL would cut, and schemas of tables that migrations make: they make those of one schema. */

@@ -3,7 +3,6 @@ import { FEATURES } from '../../features/index.js'
 import type { Json } from '../../json.js'
 import { findValue } from '../yaml/located.js'
 import { mountName } from './mount-name.js'
-import { keyNames } from './drafts.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
 import { API_DEFAULTS } from '../schema/defaults.js'
@@ -41,7 +40,7 @@ export const checkDialect = (root: Json, resource: ResourceDraft, report: Report
 
 /** Reports a dialect, whose clients know a record by one value, for records that have no key of one field. */
 const checkLoneKey = (root: Json, { name, path, model, has, yaml }: ResourceDraft, report: Report): void => {
-  if (model === undefined || keyNames(root, model).size === 1) return
+  if (model === undefined || model.keyNames.size === 1) return
   const mounts = itemsOf(findValue(root, ['mounts'])).map(
     (mount, index) => [findValue(mount, ['dialect']), index] as const,
   )

@@ -1,5 +1,5 @@
 import type { Typed } from '../../fields/cell.js'
-import type { FieldType } from '../../fields/field-type.js'
+import type { FieldType, KeyGiver } from '../../fields/field-type.js'
 import { fieldType } from '../../fields/index.js'
 import { belongsTo } from '../../fields/relation.js'
 import type { Json } from '../../json.js'
@@ -20,7 +20,9 @@ export interface ModelDraft {
   readonly name: string
   readonly path: Path
   readonly fields: ReadonlyMap<string, FieldDraft | undefined>
-  /** The fields of the primary key, in its order; empty if there is none, or a wrong one. */
+  /** The names that the file gives for the fields of the primary key, right or wrong. */
+  readonly keyNames: ReadonlySet<string>
+  /** The fields of the primary key, in its order; empty if there is none, or if what the file says of it is wrong. */
   readonly key: readonly FieldDraft[]
   /** Whether migrations make the table. */
   readonly isManaged: boolean
@@ -42,31 +44,25 @@ const draftModel = (root: Json, name: string, model: Json, report: Report): Mode
   const fields = new Map(members.map(([field, yaml]) => [field, draftField([...path, 'fields', field], yaml, report)]))
   const named = findValue(model, ['primary_key'])
   const isManaged = (findValue(model, ['managed']) ?? findValue(root, ['database', 'managed'])) !== false
-  return { name, path, fields, key: keyOf(fields, named), isManaged, isKeyless: named === 'none' }
-}
-
-/** The names of the fields of a model's key, as far as the file says. */
-export const keyNames = (root: Json, model: Pick<ModelDraft, 'path' | 'fields'>): ReadonlySet<string> => {
-  const named = findValue(root, [...model.path, 'primary_key'])
-  const marked = [...model.fields.values()].flatMap((field) => (field?.yaml.primary_key === true ? [field.name] : []))
-  return new Set(named === undefined ? marked : itemsOf(named).map(String))
+  return { name, path, fields, ...keyOf(fields, named), isManaged, isKeyless: named === 'none' }
 }
 
 /** The key as the model names its fields, or as one field says that it is the key. */
-const keyOf = (fields: ModelDraft['fields'], named: Json | undefined): readonly FieldDraft[] => {
-  const marked = [...fields.values()].filter((field) => field?.yaml.primary_key === true)
-  const given = named === undefined ? marked : itemsOf(named).map((name) => fields.get(String(name)))
-  const key = given.flatMap((field) => field ?? [])
-  const isValid = key.length === given.length && new Set(key).size === key.length && key.every(({ type }) => type.key)
-  return isValid && (named !== undefined || key.length === 1) ? key : []
+const keyOf = (fields: ModelDraft['fields'], named: Json | undefined): Pick<ModelDraft, 'key' | 'keyNames'> => {
+  const marked = [...fields.values()].flatMap((field) => (field?.yaml.primary_key === true ? [field.name] : []))
+  const names = named === undefined ? marked : itemsOf(named).map(String)
+  const keyNames = new Set(names)
+  const key = names.flatMap((name) => fields.get(name) ?? [])
+  const isValid = key.length === keyNames.size && keyNames.size === names.length && key.every(({ type }) => type.key)
+  return { keyNames, key: isValid && (named !== undefined || key.length === 1) ? key : [] }
 }
 
-/** Whether the server assigns the values of a key's field: as `key` says; by default, if the field is the whole key and its type has a way. */
-export const isAssigned = (field: FieldDraft, key: readonly FieldDraft[]): boolean => {
-  if (!key.includes(field)) return false
-  const { key: by = key.length === 1 ? field.type.assigned?.key : 'client' } = field.yaml
-  return by !== undefined && by !== 'client'
-}
+/**
+ * Who gives a field of a key its values: what `key` says; otherwise the server, if its type has a way.
+ * @param isWhole whether the key has no other field; clients give the values of several
+ */
+export const keyGivenBy = ({ type, yaml }: FieldDraft, isWhole: boolean): KeyGiver =>
+  yaml.key ?? (isWhole ? type.assigned?.key : undefined) ?? 'client'
 
 const draftField = (path: Path, json: Json, report: Report): FieldDraft | undefined => {
   if (report.isSpoiled(path)) return undefined
@@ -88,23 +84,15 @@ export const columnOf = (field: FieldDraft): string =>
   field.yaml.column ?? (isRelation(field) ? `${field.name}_id` : field.name)
 
 /** The options that the type declares, with those of a relation completed; undefined when the target is not known. */
-export const optionsOf = ({ type, yaml }: FieldDraft, drafts: Drafts): object | undefined => {
-  const given = Object.entries(yaml).filter(([key]) => Object.hasOwn(type.options, key))
-  if (!isRelation({ type })) return Object.fromEntries(given)
-  const key = keyOptions(drafts.get(yaml.model ?? '')?.key ?? [], drafts, [])
-  return key === undefined ? undefined : { ...Object.fromEntries(given), key }
-}
+export const optionsOf = (field: FieldDraft, drafts: Drafts): object | undefined => typedOf(field, drafts, [])?.options
 
-/** The type and options of the only field of a key; undefined if there are several, or relations that lead back to where they began. */
-const keyOptions = (
-  [field, ...others]: readonly FieldDraft[],
-  drafts: Drafts,
-  seen: readonly FieldDraft[],
-): Typed | undefined => {
-  if (field === undefined || others.length > 0 || seen.includes(field)) return undefined
+/** The type and options of a field; undefined for a relation to a model whose key is not one field, or leads back to where it began. */
+const typedOf = (field: FieldDraft, drafts: Drafts, seen: readonly FieldDraft[]): Typed | undefined => {
+  if (seen.includes(field)) return undefined
   const { type, yaml } = field
   const options = Object.fromEntries(Object.entries(yaml).filter(([key]) => Object.hasOwn(type.options, key)))
   if (!isRelation(field)) return { type, options }
-  const key = keyOptions(drafts.get(yaml.model ?? '')?.key ?? [], drafts, [...seen, field])
+  const [target, ...others] = drafts.get(yaml.model ?? '')?.key ?? []
+  const key = target && others.length === 0 ? typedOf(target, drafts, [...seen, field]) : undefined
   return key && { type, options: { ...options, key } }
 }

@@ -1,4 +1,5 @@
 import type { Json } from '../../json.js'
+import type { KeyGiver } from '../../fields/field-type.js'
 import type { Operation, RelationSpec } from '../core-spec.js'
 
 /** What a field of the right shape is in YAML; the options of its type stand beside these. */
@@ -6,7 +7,7 @@ export interface FieldYaml {
   readonly type: string
   readonly column?: string
   readonly primary_key?: boolean
-  readonly key?: 'identity' | 'uuid' | 'client'
+  readonly key?: KeyGiver
   readonly renamed_from?: string
   readonly nullable?: boolean
   readonly unique?: boolean

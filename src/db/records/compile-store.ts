@@ -9,6 +9,7 @@ import type { StatementCounts } from '../statements/prepared-statements.js'
 import { compileStatements } from '../statements/statements.js'
 import { constraintErrorsOf, referrersOf } from './guards.js'
 import { rowsPerStatement, type Store } from './store.js'
+import { withoutKey } from './keyless.js'
 import { listsOn } from './store-lists.js'
 import { createsOn, recordsOn } from './store-records.js'
 import { senderOn } from './store-sender.js'
@@ -46,6 +47,7 @@ export function compileStore<Item, Items>(
       ...listsOn({ ...bound, estimates, uncounted, connection }),
       ...createsOn({ ...bound, most }),
       ...recordsOn(bound),
+      ...(model.key.length === 0 && withoutKey<Item, Items>(model)),
     }
   }
 }

@@ -75,7 +75,7 @@ export async function inspectTables(spec: AppSpec, database: Connection): Promis
   return { misfits, columns }
 }
 
-/** What models of others say of their tables, beyond what the server needs. */
+/** The state of the tables that others make. */
 interface OthersInspection {
   readonly lacks: readonly Difference[]
   /** The tables whose declared key has a unique index. */
@@ -90,8 +90,7 @@ export async function readLacks(spec: AppSpec, database: Connection): Promise<Ot
   const { live, server } = await readLive(used, database, null)
   const tables = new Map(live.map((table) => [table.name, table]))
   const isKeyed = (name: string, table: CatalogTable | undefined) =>
-    table !== undefined &&
-    isHeld({ kind: 'primary_key', name, columns: keys.get(name) ?? [], definition: '', target: undefined }, table)
+    table !== undefined && isHeld({ kind: 'primary_key', columns: keys.get(name) ?? [] }, table)
   return {
     lacks: used.flatMap((table) => {
       const there = tables.get(table.name)
@@ -246,7 +245,7 @@ const isFilled = ({ default: value, identity, generated }: CatalogColumn): boole
 const sameType = (wanted: string, live: string): boolean => wanted.replaceAll(' ', '') === live.replaceAll(' ', '')
 
 /** Keys, because answers depend on the errors they give. What a check forbids is refused before it reaches the database. */
-function isHeld({ kind, columns }: WantedConstraint, live: CatalogTable): boolean {
+function isHeld({ kind, columns }: Pick<WantedConstraint, 'kind' | 'columns'>, live: CatalogTable): boolean {
   const same = (others: readonly (string | null)[]) =>
     others.length === columns.length && columns.every((each) => others.includes(each))
   const keys = live.constraints.filter((constraint) => same(constraint.columns)).map((constraint) => constraint.kind)

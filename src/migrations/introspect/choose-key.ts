@@ -1,4 +1,5 @@
 import { formOf, keyTypeOf } from '../../fields/columns.js'
+import type { Assigned } from '../../fields/field-type.js'
 import { find } from '../plan/pair.js'
 import type { CatalogColumn, CatalogTable } from './catalog.js'
 
@@ -25,9 +26,8 @@ function isKeyColumn(column: CatalogColumn): boolean {
   return !column.generated && type !== undefined && type.key && !type.readOnly
 }
 
-/** How the database assigns the values of a key's column, as `key` says it; undefined if clients give them. */
-export function assignedBy(column: CatalogColumn): 'identity' | 'uuid' | undefined {
-  const way = keyTypeOf(column)?.assigned?.key
-  if (way === 'identity') return column.identity !== null || /^nextval\(/.test(column.default ?? '') ? way : undefined
-  return way === 'uuid' && /\(.*\)$/.test(column.default ?? '') ? way : undefined
+/** How the database assigns the values of a key's column; undefined if clients give them. */
+export function assignedBy(column: CatalogColumn): Assigned | undefined {
+  const assigned = keyTypeOf(column)?.assigned
+  return assigned?.fills(column) === true ? assigned.key : undefined
 }

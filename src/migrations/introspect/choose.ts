@@ -2,7 +2,7 @@ import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
 import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../plan/pair.js'
 import { besidesForeignKey, readForeignKey, reasonAgainstCircle, reasonAgainstRelation } from './foreign-key.js'
-import { nameFields, nameOfColumn } from './field-names.js'
+import { freeName, nameFields, nameOfColumn } from './field-names.js'
 import { isOnly, isPlainIndex, isPlainUnique } from './plain-parts.js'
 import { isOpaque, isRepresentable, isRepresentableName } from './representable.js'
 import { OPERATIONS, type Operation, READS } from '../../config/core-spec.js'
@@ -21,7 +21,7 @@ export interface ChosenModel {
   readonly key: readonly string[]
   /** The fields that lists can be filtered by with the indexes that are there. */
   readonly filterable: readonly string[]
-  /** What its resource can do. */
+  /** The operations of its resource. */
   readonly operations: readonly Operation[]
   /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
   readonly rows: number | null
@@ -33,7 +33,7 @@ export interface ChosenModel {
 /** The models for the tables and views of a database. */
 export interface Choice {
   readonly models: readonly ChosenModel[]
-  /** What has no model, and why. */
+  /** The tables that have no model, with the reasons. */
   readonly left: readonly string[]
 }
 
@@ -65,12 +65,13 @@ export function chooseModels(
     ({ name, partition }) => !partition && !existing.has(name) && (only?.includes(name) ?? true),
   )
   const isMade = ({ special }: InspectedTable) => !managed || special === null
+  const used = managed ? catalog : catalog.map((table) => ({ ...table, columns: table.columns.map(asUsed) }))
   const tables = wanted.filter(isMade).flatMap((table): readonly Table[] => {
-    const live = find(catalog, table.name)
+    const live = find(used, table.name)
     return live && live.columns.length > 0 ? [{ inspected: table, live, managed }] : []
   })
   const names = nameModels(tables, existing)
-  const context = { names: new Map([...existing, ...names]), catalog }
+  const context = { names: new Map([...existing, ...names]), catalog: used }
   return {
     models: tables.map((table) => chooseModel(table, context)),
     left: [
@@ -92,18 +93,12 @@ function nameModels(tables: readonly Table[], existing: ReadonlyMap<string, stri
   for (const { inspected } of [...tables.filter(isPlain), ...tables.filter((table) => !isPlain(table))]) {
     const { schema, name } = readTableName(inspected.name) ?? { schema: undefined, name: inspected.name }
     const short = nameOfColumn(name)
-    const wishes = [short, nameOfColumn(`${schema ?? ''}_${name}`), `${short.slice(0, 57)}_table`]
-    const model = wishes.find((wish) => !used.has(wish)) ?? numbered(short, used)
+    const wishes = schema === undefined ? [short] : [short, nameOfColumn(`${schema}_${name}`)]
+    const { name: model } = freeName(wishes, used)
     used.add(model)
     named.set(inspected.name, model)
   }
   return named
-}
-
-function numbered(name: string, used: ReadonlySet<string>): string {
-  let number = 2
-  while (used.has(`${name.slice(0, 57)}_${number}`)) number += 1
-  return `${name.slice(0, 57)}_${number}`
 }
 
 function reasonOf({ type, generated, identity }: CatalogColumn): string {
@@ -140,12 +135,12 @@ function filterableOf({ live }: Table, fields: readonly ChosenField[], key: read
   if (key.length === 1) first.delete(key[0])
   const isCompared = (column: string) => {
     const found = find(live.columns, column)
-    return found !== undefined && (formOf(asUsed(found))?.type.comparisons.length ?? 0) > 0
+    return found !== undefined && (formOf(found)?.type.comparisons.length ?? 0) > 0
   }
   return fields.filter(({ column }) => first.has(column) && isCompared(column)).map(({ name }) => name)
 }
 
-/** What a resource of a table can do, and why no more. */
+/** The operations of a table's resource, and the reasons against the others. */
 function operationsOf(table: Table, key: readonly string[], columns: readonly CatalogColumn[]) {
   const { inspected } = table
   if (key.length === 0) return { operations: ['list'] as const, left: [] }
@@ -167,8 +162,7 @@ interface Context {
 }
 
 function chooseModel(table: Table, context: Context): ChosenModel {
-  const { inspected, managed } = table
-  const live = managed ? table.live : { ...table.live, columns: table.live.columns.map(asUsed) }
+  const { inspected, live, managed } = table
   const { key, left: leftOfKey } = chooseKey(live)
   const columns = inspected.columns.flatMap(({ name }) => find(live.columns, name) ?? [])
   const fieldless = columns.filter(
@@ -176,7 +170,7 @@ function chooseModel(table: Table, context: Context): ChosenModel {
   )
   const related = columns
     .filter((column) => !fieldless.includes(column))
-    .map((column) => ({ column, ...chooseRelation(column, { ...table, live }, context) }))
+    .map((column) => ({ column, ...chooseRelation(column, table, context) }))
   const named = nameFields(
     related.map(({ column, relation }) => ({ column: column.name, relation: relation !== undefined })),
   )
@@ -192,14 +186,14 @@ function chooseModel(table: Table, context: Context): ChosenModel {
   return {
     name: context.names.get(live.name) ?? live.name,
     table: live.name,
-    isView: inspected.special?.endsWith('view') === true,
+    isView: inspected.view,
     fields: chosen,
     operations,
     filterable: filterableOf(table, chosen, key),
     rows: inspected.rows,
     key: key.flatMap((column) => byColumn.get(column) ?? []),
-    ...chooseIndexes({ ...table, live }, byColumn, [
-      ...(inspected.special?.endsWith('view') ? [] : leftOfKey),
+    ...chooseIndexes(table, byColumn, [
+      ...(inspected.view ? [] : leftOfKey),
       ...leftOfOperations,
       ...fieldless.map((column) => `${live.name}.${column.name}: no field: ${reasonOf(column)}`),
       ...chosen.flatMap(({ left }) => left),
@@ -228,11 +222,7 @@ function chooseRelation(column: CatalogColumn, { live, managed }: Table, context
   const reason =
     model === undefined
       ? `the table ${key.target} has no model`
-      : (reasonAgainstRelation(
-          key,
-          live,
-          managed ? target : target && { ...target, columns: target.columns.map(asUsed) },
-        ) ?? reasonAgainstCircle(key, live, context.catalog))
+      : (reasonAgainstRelation(key, live, target) ?? reasonAgainstCircle(key, live, context.catalog))
   const reference = readForeignKey(key)
   if (reason !== undefined || !reference || model === undefined)
     return { relation: undefined, left: [`${place}: no relation: ${reason}`, ...more] }

@@ -45,7 +45,8 @@ function wishesOf(column: string, relation: boolean): readonly string[] {
   return relation && name.endsWith('_id') && isRepresentableName(short) ? [short, name] : [name]
 }
 
-function freeName(wishes: readonly string[], used: ReadonlySet<string>): FieldName {
+/** The first name that is free, or the last one with a number. */
+export function freeName(wishes: readonly string[], used: ReadonlySet<string>): FieldName {
   const free = wishes.find((wish) => !used.has(wish))
   if (free !== undefined) return { name: free }
   const clash = wishes.at(-1) ?? ''

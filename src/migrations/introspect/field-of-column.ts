@@ -1,5 +1,6 @@
 import { formOf, keyTypeOf } from '../../fields/columns.js'
 import type { Limits } from '../../fields/existing-column.js'
+import type { Assigned } from '../../fields/field-type.js'
 import type { CatalogColumn, CatalogConstraint, CatalogTable } from './catalog.js'
 import { type TypeWords, type Words, wordsForDefault, wordsForType } from './column-words.js'
 import { readCheck } from './constraint-parser.js'
@@ -44,7 +45,7 @@ export function chooseField(
     ? { words: [], left: [] }
     : managed
       ? defaultWords(column, said.words)
-      : usedDefault(column, said.words, triggers)
+      : { words: usedDefault(column, said.words, triggers), left: [] }
   return {
     name,
     column: column.name,
@@ -66,7 +67,7 @@ export function chooseField(
 }
 
 /** A whole key is assigned where its type has a way, and a part of a key is not, unless the words say otherwise. */
-function keyWords(key: 'whole' | 'part', column: CatalogColumn, assigned: 'identity' | 'uuid' | undefined): Words {
+function keyWords(key: 'whole' | 'part', column: CatalogColumn, assigned: Assigned | undefined): Words {
   if (key === 'part') return assigned ? [['key', assigned]] : []
   const isUsual = assigned !== undefined || keyTypeOf(column)?.assigned === undefined
   return [['primary_key', true], ...(isUsual ? [] : ([['key', 'client']] as const))]
@@ -110,14 +111,15 @@ function relationWords({ model, onDelete }: NonNullable<Role['relation']>): Type
   return { words: [['type', 'belongs_to'], ['model', model], ...action], expresses: [] }
 }
 
-/** What fills a column of a table of others, if no request does. */
-function usedDefault(column: CatalogColumn, words: Words, triggers: boolean): Pick<ChosenField, 'words' | 'left'> {
+/** The words for a column of somebody else's table that the database fills: by computing it, a counter, a default or a trigger. */
+function usedDefault(column: CatalogColumn, words: Words, triggers: boolean): Words {
   const isFilled = isOpaque(column) && !column.nullable && (column.default !== null || triggers)
-  if (column.generated || column.identity === 'always' || isFilled) return { words: [['generated', true]], left: [] }
-  if (column.identity === null && (column.default === null || isOpaque(column))) return { words: [], left: [] }
-  const { words: found, left } =
-    column.identity === null ? defaultWords(column, words) : { words: [], left: ['counter'] }
-  return left.length === 0 ? { words: found, left } : { words: [['default', { function: 'database' }]], left: [] }
+  if (column.generated || column.identity === 'always' || isFilled) return [['generated', true]]
+  const ofDatabase: Words = [['default', { function: 'database' }]]
+  if (column.identity !== null) return ofDatabase
+  if (column.default === null || isOpaque(column)) return []
+  const { words: found, left } = defaultWords(column, words)
+  return left.length === 0 ? found : ofDatabase
 }
 
 /** A default has to be one of the choices. */

@@ -18,6 +18,7 @@ export interface InspectedTable {
   readonly name: string
   /** The reason why it is not an ordinary table; null for an ordinary one. */
   readonly special: string | null
+  readonly view: boolean
   /** Whether it is a partition, whose rows are those of another table. */
   readonly partition: boolean
   /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
@@ -180,6 +181,7 @@ const TABLES = `
       when exists (select from pg_inherits where inhrelid = c.oid) then 'it inherits from another table'
       when c.reloftype <> 0 then 'it is of a composite type'
       when c.relkind = 'f' then 'it is a foreign table' end,
+    'view', c.relkind in ('v', 'm'),
     'comment', obj_description(c.oid, 'pg_class'),
     'columns', (${COLUMNS}),
     'constraints', (${CONSTRAINTS}),

@@ -1,4 +1,5 @@
 import { tableSql } from '../../fields/table-name.js'
+import { loneKey } from '../../config/core-spec.js'
 import type { AppSpec, FieldSpec, ModelSpec } from '../../config/spec.js'
 import {
   checkName,
@@ -137,7 +138,8 @@ function defaultOf(field: FieldSpec): string | undefined {
   return literal(field.type.write(field.type.fromJson(json, source, field.options), field.options))
 }
 
-function wantedConstraints({ table, key, fields, indexes }: ModelSpec): readonly WantedConstraint[] {
+function wantedConstraints(model: ModelSpec): readonly WantedConstraint[] {
+  const { table, key, fields, indexes } = model
   const unique = (columns: readonly string[]): WantedConstraint => ({
     name: uniqueName(table, columns),
     kind: 'unique',
@@ -147,7 +149,7 @@ function wantedConstraints({ table, key, fields, indexes }: ModelSpec): readonly
   })
   const all: readonly WantedConstraint[] = [
     ...(key.length > 0 ? [primaryKeyOf(table, key)] : []),
-    ...fields.filter((field) => field.unique && !isLoneKey(key, field)).map((field) => unique([field.column])),
+    ...fields.filter((field) => field.unique && field !== loneKey(model)).map((field) => unique([field.column])),
     ...indexes.filter((index) => index.unique).map((index) => unique(index.columns)),
     ...fields.flatMap((field) => checksOf(table, field)),
     ...fields.flatMap((field) => foreignKeyOf(table, field)),
@@ -159,11 +161,6 @@ function primaryKeyOf(table: string, key: readonly FieldSpec[]): WantedConstrain
   const columns = key.map(({ column }) => column)
   const definition = `primary key (${columnList(columns)})`
   return { name: primaryKeyName(table), kind: 'primary_key', columns, definition, target: undefined }
-}
-
-/** Whether a field is the whole primary key, whose index makes it unique. */
-function isLoneKey(key: readonly FieldSpec[], field: FieldSpec): boolean {
-  return key.length === 1 && key[0] === field
 }
 
 function checksOf(table: string, field: FieldSpec): readonly WantedConstraint[] {
