@@ -1,10 +1,10 @@
+import { FORBIDDEN_NAMES } from './json.js'
 import { Problem } from './problem.js'
 
 const DEPTH = 32
 const MEMBERS = 1_000
 const MEMBERS_IN_ALL = 10_000
 /** Keys that reach an object's prototype if code copies them carelessly. */
-const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype'])
 
 export const QUOTE = 0x22
 const COMMA = 0x2c
@@ -112,7 +112,7 @@ export function scanKey(cursor: Cursor): string {
   const key: string = escaped
     ? JSON.parse(cursor.text.slice(start, cursor.at))
     : cursor.text.slice(start + 1, cursor.at - 1)
-  if (FORBIDDEN.has(key)) throw refusal(`the body has the key ${shown(key)}, which no object may have`)
+  if (FORBIDDEN_NAMES.has(key)) throw refusal(`the body has the key ${shown(key)}, which no object may have`)
   return key
 }
 

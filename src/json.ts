@@ -1,3 +1,6 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
+
+/** Names that no member of an object may have: in JavaScript they mean something else. */
+export const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])

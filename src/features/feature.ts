@@ -27,7 +27,7 @@ export interface Feature<Spec extends object = object, Plan extends object = obj
    */
   parse(resource: ResourceDraft, scope: Scope): Build<Spec>
   /** The names that no filter of the resource may have, because its lists use them. */
-  reserves?(resource: ResourceDraft): readonly string[]
+  reserves?(resource: Pick<ResourceDraft, 'given'>): readonly string[]
   /** The query parameters that the resource takes on account of the feature. */
   parameters?(spec: CoreSpec & Spec & Others, readLink?: LinkReader): readonly QueryParameter<Plan>[]
   /** The parameters by which records are asked for in part, or with related ones. In a dialect no resource has them. */
@@ -54,7 +54,7 @@ export interface Scope {
   readonly models: Drafts
   readonly report: Report
   /** The names that no filter of a resource may have. */
-  reserved(resource: ResourceDraft): ReadonlySet<string>
+  reserved(resource: Pick<ResourceDraft, 'given'>): ReadonlySet<string>
 }
 
 /** Parses the value of a relation given as a link; undefined if the field does not accept links or if the link leads elsewhere. */

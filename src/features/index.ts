@@ -1,4 +1,5 @@
 import type { CoreSpec, FieldSpec, Operation } from '../config/core-spec.js'
+import type { ResourceDraft } from '../config/parse/resource-drafts.js'
 import type { Json, JsonSchema } from '../json.js'
 import { bulk, type BulkSpec } from './bulk.js'
 import { computed, type ComputedFields } from './computed.js'
@@ -98,6 +99,11 @@ export function unsettableMembers(spec: CoreSpec & FeatureSpecs): readonly strin
 /** What the features add to the description that OPTIONS answers. */
 export function featureOptions(spec: CoreSpec & FeatureSpecs): Readonly<Record<string, Json>> {
   return Object.assign({}, ...inEffect(spec).map((feature) => feature.options?.(spec))) as Record<string, Json>
+}
+
+/** The parameters that the lists of a resource use, so that no filter can have their names. */
+export function reservedParameters(resource: Pick<ResourceDraft, 'given'>): ReadonlySet<string> {
+  return new Set(FEATURES.flatMap((feature) => feature.reserves?.(resource) ?? []))
 }
 
 /** Whether a parameter says where a page starts or how long it is. */

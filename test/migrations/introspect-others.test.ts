@@ -254,3 +254,48 @@ test('what is missing afterwards is told', async () => {
     'column dogs.name is missing',
   ])
 })
+
+test('names that resources.yaml or lists use otherwise get another name, or no filter', async () => {
+  const other = await openTestDatabase('')
+  try {
+    await runSql(
+      other,
+      `create table constructor (id integer primary key, "__proto__" text, page integer); create index on constructor (page);
+       create table "1st" (id integer primary key)`,
+    )
+    const { text, left } = await introspect(other, { file: 'resources.yaml', directory: folder, scratch })
+    expect(specOf(text).models.map(({ name, table }) => [name, table])).toEqual([
+      ['table_1st', '1st'],
+      ['table_constructor', 'constructor'],
+    ])
+    expect(text).toContain('proto: ')
+    expect(text).not.toContain('filterable')
+    expect(left).toEqual(['constructor.page: no filter: lists use the parameter page; rename the field to have one'])
+  } finally {
+    await other.close()
+  }
+})
+
+test('records without a key whose types have no order are listed in the order of their texts', async () => {
+  const other = await openTestDatabase('')
+  try {
+    await runSql(
+      other,
+      `create table places (place point, tags jsonb); insert into places values ('(2,1)', '{"a": 1}'), ('(1,2)', '[]'), ('(1,2)', '{}'), (null, null)`,
+    )
+    const { text } = await introspect(other, { file: 'resources.yaml', directory: folder, scratch })
+    const lists = await startApi(text, { database: other })
+    const pages = await Promise.all(
+      [1, 2, 3, 4].map(async (page) => (await lists.fetch(`/api/places/?page_size=1&page=${page}`)).json()),
+    )
+    await lists.close()
+    expect(pages.flat()).toEqual([
+      { place: '(1,2)', tags: [] },
+      { place: '(1,2)', tags: {} },
+      { place: '(2,1)', tags: { a: 1 } },
+      { place: null, tags: null },
+    ])
+  } finally {
+    await other.close()
+  }
+})

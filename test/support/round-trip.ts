@@ -28,8 +28,7 @@ export async function sendBackAll(api: Api, path: string): Promise<readonly Show
     return records
   }
   for (const record of records) {
-    const segments = [key].flat().map((name) => encodeSegment(String(record[name])))
-    const at = `${path}${segments.join('/')}/`
+    const at = pathOf(path, key, record)
     expect([at, await read(await api.fetch(at))]).toEqual([at, record])
     for (const method of ['PUT', 'PATCH']) {
       if (!operations.includes(method === 'PUT' ? 'update' : 'partial_update')) continue
@@ -39,6 +38,30 @@ export async function sendBackAll(api: Api, path: string): Promise<readonly Show
   }
   return records
 }
+
+/** Deletes each record that nothing refers to, and creates it again with the fields that clients may write. */
+export async function createAllAgain(api: Api, path: string): Promise<void> {
+  const described = (await read(await api.fetch(path, { method: 'OPTIONS' }))) as Described
+  const { operations, primary_key: key, fields } = described
+  if (key === null || !operations.includes('create') || !operations.includes('destroy')) return
+  const written = (record: Shown) =>
+    Object.fromEntries(Object.entries(record).filter(([name]) => fields[name]?.read_only === false))
+  for (const record of await listAll(api, path)) {
+    const deleted = await api.fetch(pathOf(path, key, record), { method: 'DELETE' })
+    expect([path, [204, 409].includes(deleted.status)]).toEqual([path, true])
+    if (deleted.status === 409) continue
+    const made = await api.send('POST', path, written(record))
+    const answer = (await read(made)) as Shown
+    expect([path, made.status, answer]).toEqual([path, 201, answer])
+    expect(written(answer)).toEqual(written(record))
+  }
+}
+
+const pathOf = (path: string, key: string | readonly string[], record: Shown): string =>
+  `${path}${[key]
+    .flat()
+    .map((name) => encodeSegment(String(record[name])))
+    .join('/')}/`
 
 /** All pages of a list. */
 async function listAll(api: Api, path: string): Promise<readonly Shown[]> {

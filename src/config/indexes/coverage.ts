@@ -61,11 +61,12 @@ export function orderBy(field: FieldSpec, descending: boolean, place: NullsPlace
 
 /**
  * An order with the primary key at its end, in the direction of the field before it, so that pages never overlap. Records without a key are ordered
- * by all their fields that have an order: those that agree in all of them are as good as one another.
+ * by all their fields, those that have an order first: records that agree in all of them are as good as one another.
  */
 export function totalOrder({ key, fields }: ModelSpec, order: readonly OrderSpec[]): readonly OrderSpec[] {
   const named = new Set(order.map(({ field }) => field))
-  const rest = key.length > 0 ? key : fields.filter(({ type }) => type.orderable)
+  const rest =
+    key.length > 0 ? key : fields.toSorted((one, other) => Number(other.type.orderable) - Number(one.type.orderable))
   const descending = order.at(-1)?.descending ?? false
   return [...order, ...rest.filter((field) => !named.has(field)).map((field) => ({ field, descending }))]
 }

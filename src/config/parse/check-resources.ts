@@ -2,7 +2,7 @@ import type { Json } from '../../json.js'
 import { OPERATIONS } from '../core-spec.js'
 import { findValue } from '../yaml/located.js'
 import type { Build, Scope } from '../../features/feature.js'
-import { FEATURES } from '../../features/index.js'
+import { FEATURES, reservedParameters } from '../../features/index.js'
 import { checkLinks, checkUrl } from './check-links.js'
 import { checkDialect, checkMounts } from './check-mounts.js'
 import type { Drafts, FieldDraft } from './drafts.js'
@@ -26,7 +26,7 @@ export const checkResources = (root: Json, models: Drafts, report: Report): Feat
     resources,
     models,
     report,
-    reserved: (resource) => new Set(FEATURES.flatMap((feature) => feature.reserves?.(resource) ?? [])),
+    reserved: reservedParameters,
   }
   const builds = new Map<string, readonly Build<object>[]>()
   for (const resource of resources) {

@@ -1,5 +1,5 @@
 import { Composer, CST, isMap, isScalar, isSeq, Lexer, type Pair, type ParsedNode, Parser, type Scalar } from 'yaml'
-import type { Json } from '../../json.js'
+import { FORBIDDEN_NAMES, type Json } from '../../json.js'
 import { decodeConfig } from './decode.js'
 import type { Diagnostic, Range } from '../diagnostic.js'
 import { findLocated, type Located, type Path, type Span } from './located.js'
@@ -130,8 +130,6 @@ const scan = (text: string, refuse: Refuse): CST.Token[] | undefined => {
 
 const depth = (stack: readonly CST.Token[]): number => stack.filter(CST.isCollection).length
 
-const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
-
 const spanOf = (node: ParsedNode | null, fallback: Span): Span => {
   if (node === null) return fallback
   const [from, to] = node.range
@@ -187,7 +185,7 @@ const keyName = (node: ParsedNode, span: Span, refuse: Refuse): string | undefin
     refuse({ code: 'SC110', ...span, message: 'merge keys are not allowed', help: ['write the keys out'] })
     return undefined
   }
-  if (FORBIDDEN_KEYS.has(name)) {
+  if (FORBIDDEN_NAMES.has(name)) {
     refuse({ code: 'SC112', ...span, message: `the key ${show(name)} is not allowed`, help: ['choose another name'] })
     return undefined
   }

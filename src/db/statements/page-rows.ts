@@ -30,11 +30,15 @@ function withoutPlace({ field, descending }: OrderSpec): OrderSpec {
   return { field, descending }
 }
 
-/** Qualifies every column with `table`: unqualified, it would resolve to the output column of that name, which may be text. */
+/**
+ * Qualifies every column with `table`: unqualified, it would resolve to the output column of that name, which may be text. Columns of types without
+ * an order are ordered by their texts.
+ */
 export function orderClause(order: readonly OrderSpec[], table: string): string {
   const columns = order.map(({ field, descending, nulls }) => {
     const place = nulls === undefined ? '' : ` nulls ${nulls}`
-    return `${table}.${identifier(field.column)}${descending ? ' desc' : ''}${place}`
+    const column = `${table}.${identifier(field.column)}`
+    return `${field.type.orderable ? column : `(${column})::text`}${descending ? ' desc' : ''}${place}`
   })
   return ` order by ${columns.join(', ')}`
 }

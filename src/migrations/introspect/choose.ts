@@ -2,11 +2,12 @@ import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
 import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../plan/pair.js'
 import { besidesForeignKey, readForeignKey, reasonAgainstCircle, reasonAgainstRelation } from './foreign-key.js'
-import { freeName, nameFields, nameOfColumn } from './field-names.js'
+import { freeName, nameFields, nameOfTable } from './field-names.js'
 import { isOnly, isPlainIndex, isPlainUnique } from './plain-parts.js'
 import { isOpaque, isRepresentable, isRepresentableName } from './representable.js'
 import { OPERATIONS, type Operation, READS } from '../../config/core-spec.js'
 import { formOf } from '../../fields/columns.js'
+import { reservedParameters } from '../../features/index.js'
 import { readTableName } from '../../fields/table-name.js'
 import { chooseKey } from './choose-key.js'
 import type { SchemaInspection, InspectedTable } from './inspect.js'
@@ -92,8 +93,8 @@ function nameModels(tables: readonly Table[], existing: ReadonlyMap<string, stri
   const named = new Map<string, string>()
   for (const { inspected } of [...tables.filter(isPlain), ...tables.filter((table) => !isPlain(table))]) {
     const { schema, name } = readTableName(inspected.name) ?? { schema: undefined, name: inspected.name }
-    const short = nameOfColumn(name)
-    const wishes = schema === undefined ? [short] : [short, nameOfColumn(`${schema}_${name}`)]
+    const short = nameOfTable(name)
+    const wishes = schema === undefined ? [short] : [short, nameOfTable(`${schema}_${name}`)]
     const { name: model } = freeName(wishes, used)
     used.add(model)
     named.set(inspected.name, model)
@@ -125,8 +126,15 @@ function reasonAgainstCreate(table: Table, columns: readonly CatalogColumn[]): s
   return `${blocking.name} takes no null and has no default, and no request sets a ${blocking.type}`
 }
 
-/** The fields of columns that an index without a condition begins with, but for a key of one field, which paths name. */
-function filterableOf({ live }: Table, fields: readonly ChosenField[], key: readonly string[]): readonly string[] {
+/** The parameters of a list with nothing but filters. */
+const RESERVED = reservedParameters({ given: () => undefined })
+
+/**
+ * The fields that lists can be filtered by: those of columns that an index without a condition begins with, but for a key of one field, which paths
+ * name.
+ * @returns also the fields whose names are those of other parameters
+ */
+function filterableOf({ live }: Table, fields: readonly ChosenField[], key: readonly string[]) {
   const parts = [
     ...live.constraints.filter(({ kind }) => kind === 'primary_key' || kind === 'unique'),
     ...live.indexes.filter(({ definition }) => / USING btree \((?!.* WHERE )/.test(definition)),
@@ -137,7 +145,16 @@ function filterableOf({ live }: Table, fields: readonly ChosenField[], key: read
     const found = find(live.columns, column)
     return found !== undefined && (formOf(found)?.type.comparisons.length ?? 0) > 0
   }
-  return fields.filter(({ column }) => first.has(column) && isCompared(column)).map(({ name }) => name)
+  const indexed = fields.filter(({ column }) => first.has(column) && isCompared(column))
+  return {
+    filterable: indexed.map(({ name }) => name).filter((name) => !RESERVED.has(name)),
+    left: indexed
+      .filter(({ name }) => RESERVED.has(name))
+      .map(
+        ({ name, column }) =>
+          `${live.name}.${column}: no filter: lists use the parameter ${name}; rename the field to have one`,
+      ),
+  }
 }
 
 /** The operations of a table's resource, and the reasons against the others. */
@@ -182,6 +199,7 @@ function chooseModel(table: Table, context: Context): ChosenModel {
     return { ...field, left: [...renamed, ...left, ...field.left] }
   })
   const byColumn = new Map(chosen.map((field) => [field.column, field.name]))
+  const { filterable, left: leftOfFilters } = filterableOf(table, chosen, key)
   const { operations, left: leftOfOperations } = operationsOf(table, key, columns)
   return {
     name: context.names.get(live.name) ?? live.name,
@@ -189,7 +207,7 @@ function chooseModel(table: Table, context: Context): ChosenModel {
     isView: inspected.view,
     fields: chosen,
     operations,
-    filterable: filterableOf(table, chosen, key),
+    filterable,
     rows: inspected.rows,
     key: key.flatMap((column) => byColumn.get(column) ?? []),
     ...chooseIndexes(table, byColumn, [
@@ -197,6 +215,7 @@ function chooseModel(table: Table, context: Context): ChosenModel {
       ...leftOfOperations,
       ...fieldless.map((column) => `${live.name}.${column.name}: no field: ${reasonOf(column)}`),
       ...chosen.flatMap(({ left }) => left),
+      ...leftOfFilters,
     ]),
   }
 }

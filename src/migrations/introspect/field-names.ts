@@ -3,9 +3,15 @@ import { isRepresentableName } from './representable.js'
 const LONGEST = 57
 
 /** Makes the name of a field from that of a column: `displayName` becomes `display_name`. */
-export function nameOfColumn(column: string): string {
-  if (isRepresentableName(column)) return column
-  const words = column
+export const nameOfColumn = (column: string): string => nameOf(column, 'column')
+
+/** Makes the name of a model from that of a table, in the same way. */
+export const nameOfTable = (table: string): string => nameOf(table, 'table')
+
+/** @param kind the start of a name that could not stand by itself */
+function nameOf(text: string, kind: string): string {
+  if (isRepresentableName(text)) return text
+  const words = text
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
@@ -13,7 +19,7 @@ export function nameOfColumn(column: string): string {
     .toLowerCase()
     .match(/[a-z0-9]+/g)
   const name = (words ?? []).join('_').slice(0, LONGEST)
-  return /^[a-z]/.test(name) ? name : ['column', name].filter((part) => part !== '').join('_')
+  return isRepresentableName(name) ? name : [kind, name].filter((part) => part !== '').join('_')
 }
 
 /** The name of a field; `clash` is the name that it would have if no other field had it. */

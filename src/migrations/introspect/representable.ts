@@ -1,3 +1,4 @@
+import { FORBIDDEN_NAMES } from '../../json.js'
 import { formOf } from '../../fields/columns.js'
 import type { ExistingColumn } from '../../fields/existing-column.js'
 import type { CatalogColumn } from './catalog.js'
@@ -5,7 +6,7 @@ import type { CatalogColumn } from './catalog.js'
 const NAME = /^[a-z][a-z0-9_]{0,62}$/
 
 /** Whether a name can be that of a model or a field. */
-export const isRepresentableName = (name: string): boolean => NAME.test(name)
+export const isRepresentableName = (name: string): boolean => NAME.test(name) && !FORBIDDEN_NAMES.has(name)
 
 /** Whether requests cannot set the only field that can describe a column. */
 export const isOpaque = (column: ExistingColumn): boolean => formOf(column)?.type.readOnly ?? false

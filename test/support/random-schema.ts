@@ -1,0 +1,275 @@
+import fc from 'fast-check'
+import { identifier, literal } from '../../src/fields/sql-literal.js'
+
+/** The SQL of a schema as others make it. */
+export interface RandomSchema {
+  /** What must succeed, in order. */
+  readonly definitions: readonly string[]
+  /** Inserts; those that break a rule of their table may fail. */
+  readonly rows: readonly string[]
+}
+
+interface ColumnType {
+  readonly sql: string
+  /** Values in SQL; null is added. */
+  readonly values: readonly string[]
+  /** Whether it can be part of a primary key. */
+  readonly key?: boolean
+  readonly check?: (column: string) => string
+  readonly defaults?: readonly string[]
+}
+
+const type = (sql: string, values: readonly string[], more: Omit<ColumnType, 'sql' | 'values'> = {}): ColumnType => ({
+  sql,
+  values: values.map((value) => `${literal(value)}::${sql}`),
+  ...more,
+})
+
+const TYPES: readonly ColumnType[] = [
+  type('smallint', ['0', '-32768', '32767'], { key: true, check: (column) => `${column} <> 7`, defaults: ['1'] }),
+  type('integer', ['1', '-2147483648', '2147483647'], { key: true, check: (column) => `${column} < 2147483648` }),
+  type('bigint', ['1', '9007199254740991', '-9007199254740991'], { key: true, defaults: ['42'] }),
+  type('real', ['1.5', '0.1', '3.4e38']),
+  type('double precision', ['1.5', '0.1', '1e-300'], { defaults: ['0.5'] }),
+  type('numeric', ['1', '0.10', '12345678901234567890.123456789'], { key: true }),
+  type('numeric(10,2)', ['1', '0.10', '99999999.99'], { key: true, check: (column) => `${column} > -5` }),
+  type('money', ['1', '12.34']),
+  type('text', ['', 'a', 'A/b c', 'é😀', '..', '"\'\\', ' '], { key: true, defaults: ["'x'", "upper('x')"] }),
+  type('varchar', ['', 'b', 'a%2F'], { key: true }),
+  type('varchar(12)', ['', 'c', 'twelve chars'], { key: true, check: (column) => `length(${column}) <> 3` }),
+  type('char(3)', ['', 'd', 'eee'], { key: true }),
+  type('"char"', ['', 'z']),
+  type('name', ['', 'pg_class'], {}),
+  type('text collate "C"', [], {}),
+  type('boolean', ['true', 'false'], { key: true, defaults: ['false'] }),
+  type('date', ['2024-02-29', '0001-01-01', '9999-12-31'], { key: true, defaults: ['current_date'] }),
+  type('time', ['00:00', '23:59:59.999999'], { key: true }),
+  type('timetz', ['10:00+02']),
+  type('timestamp', ['2024-02-29 10:20:30.123456', '9999-12-31'], { key: true, defaults: ['now()'] }),
+  type('timestamp(0)', ['2024-02-29 10:20:30']),
+  type('timestamptz', ['2024-02-29 10:20:30.123456+01', '0001-01-02 00:00+00'], { key: true }),
+  type('timestamptz(3)', ['2024-02-29 10:20:30.123+01']),
+  type('interval', ['1 year 2 days', '-1:02:03.5', '0']),
+  type('uuid', ['5f0c6f1e-7a53-4b52-9d4f-0d5a8a1c2b3e'], { key: true, defaults: ['gen_random_uuid()'] }),
+  type('json', ['{"a": 1, "a": 2}', '[1.5, 1e300]', '"x"']),
+  type('jsonb', ['{"a": 1}', '[1.5]'], { defaults: ["'{}'"] }),
+  type('bytea', ['\\x', '\\x00ff', '\\x616263']),
+  type('inet', ['10.0.0.1', '::1', '10.0.0.0/8']),
+  type('cidr', ['10.0.0.0/8']),
+  type('macaddr', ['08:00:2b:01:02:03']),
+  type('bit(3)', ['101']),
+  type('varbit', ['', '1010']),
+  type('point', ['(1,2)']),
+  type('int4range', ['[1,5)', 'empty']),
+  type('tsvector', ["'a':1 'b':2"]),
+  type('xml', ['<a/>']),
+  type('oid', ['1', '4294967295']),
+  type('text[]', ['{}', '{a,b}', '{a,NULL,"x,y"}', '{{a},{b}}']),
+  type('integer[]', ['{}', '{1,2}', '{NULL}', '[0:1]={1,2}']),
+  type('uuid[]', ['{5f0c6f1e-7a53-4b52-9d4f-0d5a8a1c2b3e}']),
+  type('mood', ['sad', "it's"], { key: true }),
+  type('year', ['1999', '2024'], { key: true }),
+  type('label', ['x', 'yy'], { key: true }),
+  type('pair', ['(1,a)']),
+]
+  // A collation is no part of a cast.
+  .map((each) => (each.sql.includes('collate') ? { ...each, values: ["'x'", "'Y'"] } : each))
+
+const PRELUDE = [
+  `create type mood as enum ('sad', 'it''s', 'A b')`,
+  'create domain year as integer check (value between 1900 and 2100)',
+  `create domain label as varchar(20) not null default 'x' check (value <> '')`,
+  'create type pair as (a integer, b text)',
+  'create function keep() returns trigger language plpgsql as $$ begin return new; end $$',
+]
+
+const NAMES = [
+  'id',
+  'name',
+  'displayName',
+  'e-mail',
+  'select',
+  'Order Details',
+  'a.b',
+  'it"s',
+  'größe',
+  '2nd',
+  'user_id',
+  'UserID',
+  'ID',
+  'x'.repeat(63),
+  'page',
+  'cursor',
+  'constructor',
+  '__proto__',
+  'url',
+  'fields',
+  ' ',
+  'Id',
+  ' padded ',
+  'a,b:c*',
+  '100%',
+  'tab\there',
+  'toString',
+  'count',
+  'bulk',
+  'a__in',
+  'a',
+  'ids',
+  'search',
+  'order_by',
+  '日本',
+  'created_at',
+]
+
+const name = fc.constantFrom(...NAMES)
+const columnType = fc.constantFrom(...TYPES)
+
+const column = fc.record({
+  name,
+  type: columnType,
+  required: fc.boolean(),
+  extra: fc.constantFrom('none', 'none', 'none', 'default', 'unique', 'check', 'generated', 'counter', 'always'),
+})
+
+const table = fc.record({
+  name,
+  kind: fc.constantFrom('table', 'table', 'table', 'table', 'view', 'materialized view', 'grouped view', 'partitioned'),
+  columns: fc.uniqueArray(column, { selector: (each) => each.name, minLength: 1, maxLength: 7 }),
+  keySize: fc.constantFrom(0, 1, 1, 1, 1, 2, 3),
+  /** The table that it refers to. */
+  refers: fc.option(fc.nat(3)),
+  /** What else it has. */
+  extra: fc.constantFrom('none', 'none', 'self', 'trigger', 'check', 'inherited', 'security'),
+  index: fc.constantFrom('none', 'plain', 'partial', 'expression', 'unique', 'hash'),
+  rows: fc.array(fc.array(fc.nat(20), { minLength: 12, maxLength: 12 }), { minLength: 1, maxLength: 6 }),
+})
+
+type Drawn = typeof table extends fc.Arbitrary<infer Value> ? Value : never
+type DrawnColumn = Drawn['columns'][number]
+
+interface Made {
+  readonly name: string
+  readonly columns: readonly DrawnColumn[]
+  readonly key: readonly DrawnColumn[]
+}
+
+/** Schemas with the features of real databases: names, types, keys, relations, views, partitions, indexes and checks. */
+export const randomSchema: fc.Arbitrary<RandomSchema> = fc
+  .uniqueArray(table, { selector: (each) => each.name, minLength: 1, maxLength: 5 })
+  .map(renderSchema)
+
+function renderSchema(tables: readonly Drawn[]): RandomSchema {
+  const definitions = [...PRELUDE]
+  const rows: string[] = []
+  const made: Made[] = []
+  for (const drawn of tables) {
+    const target = drawn.refers === null ? undefined : made[drawn.refers]
+    const base = made[0]
+    if (drawn.kind.includes('view') && base) definitions.push(renderView(drawn, base))
+    else made.push(renderTable(drawn, target, definitions, rows))
+  }
+  return { definitions, rows }
+}
+
+function renderView({ name, kind }: Drawn, { name: from, columns }: Made): string {
+  const [first] = columns
+  const column = identifier(first?.name ?? '')
+  const select =
+    kind === 'grouped view'
+      ? `select max(${column}::text) as "Most", count(*) as n from ${identifier(from)} group by ${column}::text`
+      : `select * from ${identifier(from)}`
+  return `create ${kind.replace('grouped ', '')} ${identifier(name)} as ${select}`
+}
+
+function renderTable(drawn: Drawn, target: Made | undefined, definitions: string[], rows: string[]): Made {
+  const { name, columns: own, keySize, kind, index } = drawn
+  const table = identifier(name)
+  const taken = new Set(own.map((each) => each.name))
+  const reference = (target?.key ?? []).map((part, at): DrawnColumn => {
+    const wish = [`${part.name}_ref`.slice(0, 60), `ref ${at}`].find((each) => !taken.has(each)) ?? `ref${at}`
+    return { name: wish, type: part.type, required: false, extra: 'none' }
+  })
+  const columns = [...own, ...reference]
+  const key = own.filter((each) => each.type.key === true && each.extra !== 'generated').slice(0, keySize)
+  const isPartitioned = kind === 'partitioned' && key.length > 0
+  const parts = [
+    ...columns.map((each) => `${identifier(each.name)} ${renderColumn(each, key.includes(each))}`),
+    ...(key.length === 0 ? [] : [`primary key (${listOf(key)})`]),
+    ...(isPartitioned ? [] : own.flatMap((each) => constraintsOf(each, key))),
+    ...(reference.length === 0 || !target
+      ? []
+      : [`foreign key (${listOf(reference)}) references ${identifier(target.name)} (${listOf(target.key)})`]),
+    ...(drawn.extra === 'self' && key[0] && key.length === 1
+      ? [`"the same" ${key[0].type.sql} references ${table} on delete set null`]
+      : []),
+    ...(drawn.extra === 'check' && !isPartitioned ? [`check (num_nulls(${listOf(columns)}) < 100)`] : []),
+  ]
+  definitions.push(
+    `create table ${table} (${parts.join(', ')})${isPartitioned ? ` partition by hash (${identifier(key[0]?.name ?? '')})` : ''}`,
+  )
+  if (isPartitioned)
+    for (const part of [0, 1])
+      definitions.push(
+        `create table ${identifier(`${name.slice(0, 50)} part ${part}`)} partition of ${table} for values with (modulus 2, remainder ${part})`,
+      )
+  if (drawn.extra === 'trigger')
+    definitions.push(`create trigger t after insert or update on ${table} for each row execute function keep()`)
+  if (drawn.extra === 'security') definitions.push(`alter table ${table} enable row level security`)
+  if (drawn.extra === 'inherited' && !isPartitioned)
+    definitions.push(`create table ${identifier(`${name.slice(0, 50)} child`)} (more text) inherits (${table})`)
+  const indexed = own.find((each) => each.type.key)
+  if (indexed && index !== 'none' && !isPartitioned)
+    definitions.push(renderIndex(index, table, identifier(indexed.name)))
+  const written = columns.filter(({ extra }) => !['generated', 'always', 'counter'].includes(extra))
+  for (const draw of drawn.rows) {
+    const values = written.map((each, at) => valueOf(each, draw[at] ?? 0, key.includes(each)))
+    rows.push(
+      written.length === 0
+        ? `insert into ${table} default values`
+        : `insert into ${table} (${listOf(written)}) values (${values.join(', ')})`,
+    )
+  }
+  return { name, columns, key }
+}
+
+function renderColumn({ type, required, extra, name }: DrawnColumn, isKey: boolean): string {
+  const isCount = ['smallint', 'integer', 'bigint'].includes(type.sql)
+  if (extra === 'generated' && !isKey) return `text generated always as (${literal(name)} || 'x') stored`
+  const parts = [type.sql]
+  if (extra === 'counter' && isCount) parts.push('generated by default as identity')
+  else if (extra === 'always' && isCount) parts.push('generated always as identity')
+  else if (extra === 'default' && type.defaults) parts.push(`default ${type.defaults[0]}`)
+  if (required) parts.push('not null')
+  return parts.join(' ')
+}
+
+function constraintsOf({ name, type, extra }: DrawnColumn, key: readonly DrawnColumn[]): readonly string[] {
+  const column = identifier(name)
+  if (extra === 'unique' && type.key && !key.some((each) => each.name === name)) return [`unique (${column})`]
+  return extra === 'check' && type.check ? [`check (${type.check(column)})`] : []
+}
+
+function renderIndex(kind: Drawn['index'], table: string, column: string): string {
+  const unique = kind === 'unique' ? 'unique ' : ''
+  const using = kind === 'hash' ? 'using hash ' : ''
+  const what = kind === 'expression' ? `(${column}::text || 'x')` : column
+  const isImmutable = kind !== 'expression'
+  const where = kind === 'partial' ? ` where ${column} is not null` : ''
+  return isImmutable
+    ? `create ${unique}index on ${table} ${using}(${what})${where}`
+    : `create index on ${table} ((${column} is null))`
+}
+
+/** Texts that no path names: an empty one, and two dots, which clients take for the folder above. */
+const UNNAMED = /^'(?:|\.\.)'::/
+
+function valueOf({ type, required }: DrawnColumn, draw: number, isKey: boolean): string {
+  if (draw >= 16 && !isKey && !required) return 'null'
+  const values = isKey ? type.values.filter((value) => !UNNAMED.test(value)) : type.values
+  return values[draw % values.length] ?? 'null'
+}
+
+function listOf(columns: readonly DrawnColumn[]): string {
+  return columns.map((each) => identifier(each.name)).join(', ')
+}
