@@ -102,7 +102,12 @@ export function isEscaped({ type, options }: Pick<FieldSpec, 'type' | 'options'>
 export interface RelationSpec {
   readonly model: string
   readonly table: string
+  /** The field of the other model whose values the relation has. */
+  readonly field: string
+  /** The column of that field. */
   readonly column: string
+  /** Whether that field is the primary key of the other model, so that a value leads to the record. */
+  readonly isKey: boolean
   /** Whether migrations make the other table, so that a foreign key can refer to it. */
   readonly managed: boolean
   readonly onDelete: 'restrict' | 'cascade' | 'set_null'

@@ -38,7 +38,7 @@ function linked(explored: Explored, field: FieldSpec | undefined, value: Exact):
 }
 
 function pathOf({ resources, routes }: Explored, field: FieldSpec | undefined, value: Exact): string | undefined {
-  if (!field?.target || isList(value) || isMembers(value)) return undefined
+  if (!field?.target?.isKey || isList(value) || isMembers(value)) return undefined
   const { model } = field.target
   const shown = resources.find(({ spec }) => spec.model.name === model && spec.operations.includes('retrieve'))
   const key = shown && loneKey(shown.spec.model)

@@ -1,4 +1,4 @@
-import { type FieldSpec, loneKey } from '../config/spec.js'
+import type { FieldSpec } from '../config/spec.js'
 import { featureParameters, isFilter } from '../features/index.js'
 import type { Method } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
@@ -85,13 +85,12 @@ function lookup({ resources }: Explored, { target }: FieldSpec, id: string): Htm
     target && resources.find(({ spec }) => spec.model.name === target.model && spec.operations.includes('list'))
   const size = found && sizeParameter(found.spec)
   if (!found || size === undefined) return undefined
-  const { path, model } = found.spec
+  const { path } = found.spec
   const finding = featureParameters(found.spec, 'list').filter(({ findsText }) => findsText)
   const search = finding.find((each) => !isFilter(each)) ?? finding[0]
   const url = `${path}?${size}=10`
-  const key = loneKey(model)
-  return (
-    key &&
-    html`<datalist id="${id}" data-path="${url}" data-key="${key.name}" data-search="${search?.name}"></datalist>`
-  )
+  const isShown = found.shown.some(({ name }) => name === target.field)
+  return isShown
+    ? html`<datalist id="${id}" data-path="${url}" data-key="${target.field}" data-search="${search?.name}"></datalist>`
+    : undefined
 }

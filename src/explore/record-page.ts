@@ -1,5 +1,5 @@
 import { exact } from '../lookups/exact.js'
-import { loneKey } from '../config/spec.js'
+
 import type { Resource } from '../resource/resource.js'
 import { whole } from './cell.js'
 import { type Exact, isMembers, type Members, textOf } from './exact-json.js'
@@ -26,16 +26,14 @@ export function members(explored: Explored, resource: Resource | undefined, reco
 
 /** Links to lists of records that refer to this one, filtered by it. */
 export function referring({ resources }: Explored, { spec }: Resource, record: Members): Html | undefined {
-  const key = loneKey(spec.model)
-  const id = key && record.get(key.name)
-  if (id === undefined) return undefined
   const links = resources.flatMap((other) =>
-    other.spec.filters
-      .filter(({ field, lookups }) => field.target?.model === spec.model.name && lookups.includes(exact))
-      .map(({ field }) => {
-        const url = `${other.spec.path}?${new URLSearchParams([[field.name, textOf(id)]])}`
-        return html`<li><a href="${ROOT + url}">${other.spec.name}</a> <span class="dim">by ${field.name}</span></li>`
-      }),
+    other.spec.filters.flatMap(({ field, lookups }) => {
+      if (field.target?.model !== spec.model.name || !lookups.includes(exact)) return []
+      const value = record.get(field.target.field) ?? null
+      if (value === null) return []
+      const url = `${other.spec.path}?${new URLSearchParams([[field.name, textOf(value)]])}`
+      return html`<li><a href="${ROOT + url}">${other.spec.name}</a> <span class="dim">by ${field.name}</span></li>`
+    }),
   )
   return links.length > 0 ? html`<section><h2>Refers to this</h2><ul class="plain">${links}</ul></section>` : undefined
 }

@@ -1,19 +1,22 @@
 import type { Typed } from './cell.js'
 import type { FieldType } from './field-type.js'
 
-/** `key` is the type of the target's primary key, with its options; config fills it in, so that it cannot be written in YAML. */
+/** `key` is the type of the field that it refers to, with its options; config fills it in, so that it cannot be written in YAML. */
 export interface RelationOptions {
   readonly model: string
+  /** The field of the other model that it refers to; its primary key when left out. */
+  readonly references?: string
   readonly key: Typed
 }
 
-/** A reference to a record of another model: in every form the value of that record's primary key. */
+/** A reference to a record of another model: in every form the value of that record's primary key, or of another unique field. */
 export const belongsTo: FieldType<unknown, RelationOptions> = {
   name: 'belongs_to',
   synonyms: ['ref', 'relation', 'foreign_key'],
-  summary: 'The primary key of a record of another model, with a foreign key.',
+  summary: 'The primary key, or another unique field, of a record of another model, with a foreign key.',
   options: {
     model: { type: 'string', minLength: 1 },
+    references: { type: 'string', minLength: 1 },
     on_delete: { enum: ['restrict', 'cascade', 'set_null'], default: 'restrict' },
   },
   required: ['model'],
@@ -30,12 +33,12 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
   examplesOf: ({ key: { type, options } }) => type.examplesOf?.(options) ?? type.examples,
   column: ({ key: { type, options } }) => type.column(options),
   serves: (column, { key: { type, options } }) => type.serves?.(column, options) ?? false,
-  rules: ({ key: { type, options }, model }) =>
+  rules: ({ key: { type, options }, model, references = 'id' }) =>
     type.rules(options).map(({ name, schema, described }) => ({
       name,
       schema,
       ...(described && { described }),
-      message: `must be the id of an existing ${model}`,
+      message: `must be the ${references} of an existing ${model}`,
     })),
   admits: (json, source, { key: { type, options } }) => type.admits?.(json, source, options),
   maxBytes: ({ key: { type, options } }) => type.maxBytes(options),

@@ -299,3 +299,28 @@ test('records without a key whose types have no order are listed in the order of
     await other.close()
   }
 })
+
+test.each([false, true])(
+  'a foreign key to a unique column is a relation that references its field (manage: %s)',
+  async (manage) => {
+    const other = await openTestDatabase('')
+    try {
+      await runSql(
+        other,
+        `create table countries (id bigint generated always as identity primary key, "isoCode" varchar(2) collate "C" not null unique);
+       create table cities (id bigint generated always as identity primary key,
+         country varchar(2) collate "C" not null references countries ("isoCode"))`,
+      )
+      const { text, left, remaining } = await introspect(other, {
+        file: 'resources.yaml',
+        directory: folder,
+        scratch,
+        manage,
+      })
+      expect(text).toContain('{ type: belongs_to, model: countries, references: iso_code, column: country }')
+      expect([left, remaining]).toEqual([[], []])
+    } finally {
+      await other.close()
+    }
+  },
+)

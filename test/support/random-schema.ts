@@ -139,6 +139,8 @@ const table = fc.record({
   keySize: fc.constantFrom(0, 1, 1, 1, 1, 2, 3),
   /** The table that it refers to. */
   refers: fc.option(fc.nat(3)),
+  /** Whether it refers to a unique column, if there is one. */
+  toUnique: fc.boolean(),
   /** What else it has. */
   extra: fc.constantFrom('none', 'none', 'self', 'trigger', 'check', 'inherited', 'security'),
   index: fc.constantFrom('none', 'plain', 'partial', 'expression', 'unique', 'hash'),
@@ -152,6 +154,7 @@ interface Made {
   readonly name: string
   readonly columns: readonly DrawnColumn[]
   readonly key: readonly DrawnColumn[]
+  readonly unique: DrawnColumn | undefined
 }
 
 /** Schemas with the features of real databases: names, types, keys, relations, views, partitions, indexes and checks. */
@@ -186,7 +189,8 @@ function renderTable(drawn: Drawn, target: Made | undefined, definitions: string
   const { name, columns: own, keySize, kind, index } = drawn
   const table = identifier(name)
   const taken = new Set(own.map((each) => each.name))
-  const reference = (target?.key ?? []).map((part, at): DrawnColumn => {
+  const referred = drawn.toUnique && target?.unique ? [target.unique] : (target?.key ?? [])
+  const reference = referred.map((part, at): DrawnColumn => {
     const wish = [`${part.name}_ref`.slice(0, 60), `ref ${at}`].find((each) => !taken.has(each)) ?? `ref${at}`
     return { name: wish, type: part.type, required: false, extra: 'none' }
   })
@@ -199,7 +203,7 @@ function renderTable(drawn: Drawn, target: Made | undefined, definitions: string
     ...(isPartitioned ? [] : own.flatMap((each) => constraintsOf(each, key))),
     ...(reference.length === 0 || !target
       ? []
-      : [`foreign key (${listOf(reference)}) references ${identifier(target.name)} (${listOf(target.key)})`]),
+      : [`foreign key (${listOf(reference)}) references ${identifier(target.name)} (${listOf(referred)})`]),
     ...(drawn.extra === 'self' && key[0] && key.length === 1
       ? [`"the same" ${key[0].type.sql} references ${table} on delete set null`]
       : []),
@@ -230,7 +234,8 @@ function renderTable(drawn: Drawn, target: Made | undefined, definitions: string
         : `insert into ${table} (${listOf(written)}) values (${values.join(', ')})`,
     )
   }
-  return { name, columns, key }
+  const isUnique = (each: DrawnColumn) => constraintsOf(each, key).some((part) => part.startsWith('unique'))
+  return { name, columns, key, unique: isPartitioned ? undefined : own.find(isUnique) }
 }
 
 function renderColumn({ type, required, extra, name }: DrawnColumn, isKey: boolean): string {

@@ -49,6 +49,7 @@ export async function createAllAgain(api: Api, path: string): Promise<void> {
   for (const record of await listAll(api, path)) {
     const deleted = await api.fetch(pathOf(path, key, record), { method: 'DELETE' })
     expect([path, [204, 409].includes(deleted.status)]).toEqual([path, true])
+    await deleted.text()
     if (deleted.status === 409) continue
     const made = await api.send('POST', path, written(record))
     const answer = (await read(made)) as Shown

@@ -4,7 +4,16 @@ import { canonicalTableName } from '../../fields/table-name.js'
 import { dialectOf } from '../../dialects/index.js'
 import { ANSWERS } from './answers-model.js'
 import { CORS_DEFAULTS } from '../schema/cors.js'
-import { columnOf, type Drafts, type FieldDraft, isRelation, keyGivenBy, type ModelDraft, optionsOf } from './drafts.js'
+import {
+  columnOf,
+  type Drafts,
+  type FieldDraft,
+  isRelation,
+  keyGivenBy,
+  type ModelDraft,
+  optionsOf,
+  referredField,
+} from './drafts.js'
 import { type ApiPlace, buildMount } from './build-mounts.js'
 import type { FeatureBuilds } from './check-resources.js'
 import { operationsOf } from './operations.js'
@@ -152,7 +161,7 @@ const buildField = (draft: FieldDraft, key: readonly FieldDraft[], context: Mode
     generated,
     private: yaml.private ?? false,
     message: yaml.message,
-    target: isRelation(draft) ? targetOf(yaml, context) : undefined,
+    target: isRelation(draft) ? targetOf(draft, context) : undefined,
   }
 }
 
@@ -162,12 +171,18 @@ const defaultOf = ({ default: given }: FieldYaml): DefaultSpec | undefined => {
   return typeof given === 'object' && call?.function !== undefined ? { call: call.function } : { literal: given }
 }
 
-const targetOf = ({ model = '', on_delete }: FieldYaml, { drafts, tables }: ModelContext): RelationSpec => ({
-  model,
-  ...need(tables.get(model)),
-  column: columnOf(need(drafts.get(model)?.key[0])),
-  onDelete: on_delete ?? DEFAULTS.on_delete,
-})
+const targetOf = (draft: FieldDraft, { drafts, tables }: ModelContext): RelationSpec => {
+  const { model = '', on_delete = DEFAULTS.on_delete } = draft.yaml
+  const field = need(referredField(draft, drafts))
+  return {
+    model,
+    ...need(tables.get(model)),
+    field: field.name,
+    column: columnOf(field),
+    isKey: need(drafts.get(model)).key.includes(field),
+    onDelete: on_delete,
+  }
+}
 
 interface ResourceContext {
   readonly model: ModelSpec

@@ -4,7 +4,16 @@ import { FORMATS } from '../../fields/formats.js'
 import { FIELD_TYPES } from '../../fields/index.js'
 import type { Json, JsonSchema } from '../../json.js'
 import { loadAjv } from '../schema/ajv.js'
-import { type Drafts, type FieldDraft, isRelation, keyGivenBy, optionsOf } from './drafts.js'
+import {
+  type Drafts,
+  type FieldDraft,
+  isRelation,
+  keyGivenBy,
+  type ModelDraft,
+  optionsOf,
+  whyHidden,
+} from './drafts.js'
+import { checkFieldName } from './field-names.js'
 import type { Report } from './report.js'
 import { DEFAULT_FUNCTIONS } from '../schema/models.js'
 import { describe, show, suggest } from '../words.js'
@@ -184,21 +193,48 @@ const checkRelation = (field: FieldDraft, drafts: Drafts, report: Report): void 
     report.add({ code: 'SC306', path: [...field.path, 'model'], message: `no model is named ${show(model)}`, help })
   }
   const target = drafts.get(model)
-  const isCircle = target?.key.length === 1 && optionsOf(field, drafts) === undefined
-  if (target !== undefined && (target.isKeyless || target.key.length > 1 || isCircle)) {
-    const reason = isCircle
-      ? 'its primary key leads back to itself'
-      : target.isKeyless
-        ? 'its records have no primary key'
-        : 'its primary key has several fields'
-    const message = `${show(field.name)} cannot refer to ${show(model)}: ${reason}`
-    const help = ['declare its column as a field of its own type']
-    report.add({ code: 'SC311', path: [...field.path, 'model'], message, help })
-  }
+  if (target !== undefined) checkReferred(field, target, { drafts, report })
   if (on_delete === 'set_null' && !nullable && !report.isDoubtful(field.path)) {
     const message = `${show(field.name)} cannot be set to null: it is not nullable`
     report.add({ code: 'SC304', path: [...field.path, 'on_delete'], message, help: ['add `nullable: true`'] })
   }
+}
+
+/** Reports a relation whose value would identify no record. */
+const checkReferred = (
+  field: FieldDraft,
+  target: ModelDraft,
+  { drafts, report }: Pick<FieldContext, 'drafts' | 'report'>,
+): void => {
+  const { references } = field.yaml
+  if (references !== undefined) {
+    const path = [...field.path, 'references']
+    if (!checkFieldName(target, references, { path }, report)) return
+    const referred = target.fields.get(references)
+    const reason = referred && whyNotReferred(referred, target)
+    if (reason === undefined) return
+    const message = `${show(field.name)} cannot refer to ${show(references)} of ${show(target.name)}: ${reason}`
+    report.add({ code: 'SC311', path, message })
+    return
+  }
+  const isCircle = target.key.length === 1 && optionsOf(field, drafts) === undefined
+  if (!target.isKeyless && target.key.length <= 1 && !isCircle) return
+  const reason = isCircle
+    ? 'its primary key leads back to itself'
+    : target.isKeyless
+      ? 'its records have no primary key'
+      : 'its primary key has several fields'
+  const message = `${show(field.name)} cannot refer to ${show(target.name)}: ${reason}`
+  const help = ['name one of its unique fields in `references`, or declare the column as a field of its own type']
+  report.add({ code: 'SC311', path: [...field.path, 'model'], message, help })
+}
+
+/** Why a relation cannot have the values of a field; undefined if it can. */
+const whyNotReferred = (field: FieldDraft, { key }: ModelDraft): string | undefined => {
+  const isWhole = key.length === 1 && key[0] === field
+  if (field.yaml.unique !== true && !isWhole) return 'it is not unique'
+  if (isRelation(field) && !isWhole) return 'it is a relation itself'
+  return field.type.key ? whyHidden(field) : `a field of the type \`${field.type.name}\` has no single spelling`
 }
 
 const checkDefault = (

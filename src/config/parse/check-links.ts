@@ -49,7 +49,11 @@ export const checkLinks = (
       })
       continue
     }
-    const reason = whyHidden(field)
+    const isOfKey =
+      field.yaml.references === undefined || models.get(field.yaml.model ?? '')?.keyNames.has(field.yaml.references)
+    const reason =
+      whyHidden(field) ??
+      (isOfKey ? undefined : `it refers to ${show(field.yaml.references)}, and paths have the primary key`)
     if (reason !== undefined)
       report.add({
         code: 'SC311',

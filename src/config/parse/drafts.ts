@@ -83,16 +83,24 @@ export const whyHidden = ({ yaml }: Pick<FieldDraft, 'yaml'>): string | undefine
 export const columnOf = (field: FieldDraft): string =>
   field.yaml.column ?? (isRelation(field) ? `${field.name}_id` : field.name)
 
+/** The field of the other model whose values a relation has: the one that it names, or the whole key; undefined if there is none. */
+export const referredField = ({ yaml }: FieldDraft, drafts: Drafts): FieldDraft | undefined => {
+  const target = drafts.get(yaml.model ?? '')
+  if (yaml.references !== undefined) return target?.fields.get(yaml.references)
+  const [field, ...others] = target?.key ?? []
+  return others.length === 0 ? field : undefined
+}
+
 /** The options that the type declares, with those of a relation completed; undefined when the target is not known. */
 export const optionsOf = (field: FieldDraft, drafts: Drafts): object | undefined => typedOf(field, drafts, [])?.options
 
-/** The type and options of a field; undefined for a relation to a model whose key is not one field, or leads back to where it began. */
+/** The type and options of a field; undefined for a relation that refers to no field, or leads back to where it began. */
 const typedOf = (field: FieldDraft, drafts: Drafts, seen: readonly FieldDraft[]): Typed | undefined => {
   if (seen.includes(field)) return undefined
   const { type, yaml } = field
   const options = Object.fromEntries(Object.entries(yaml).filter(([key]) => Object.hasOwn(type.options, key)))
   if (!isRelation(field)) return { type, options }
-  const [target, ...others] = drafts.get(yaml.model ?? '')?.key ?? []
-  const key = target && others.length === 0 ? typedOf(target, drafts, [...seen, field]) : undefined
+  const target = referredField(field, drafts)
+  const key = target && typedOf(target, drafts, [...seen, field])
   return key && { type, options: { ...options, key } }
 }

@@ -81,6 +81,7 @@ const OPTION_TEXTS: Readonly<Record<string, string>> = {
   precision: 'The number of all digits.',
   scale: 'The number of digits after the point.',
   model: 'The model of the related record.',
+  references: 'The unique field of the other model whose values this field has; by default its primary key.',
   on_delete: 'What happens to this record if the other is deleted; `restrict`, the default, rejects the deletion.',
 }
 

@@ -20,6 +20,7 @@ export interface FieldYaml {
   readonly label?: string
   readonly message?: string
   readonly model?: string
+  readonly references?: string
   readonly on_delete?: RelationSpec['onDelete']
 }
 

@@ -34,7 +34,10 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
       try {
         return await connection.query(statement)
       } catch (error) {
-        throw toOutside(error, model, constraintErrors) ?? toProblem(error, constraintErrors)
+        const problem = toOutside(error, model, constraintErrors) ?? toProblem(error, constraintErrors)
+        // Other records may refer to the value that a unique field had.
+        const isUnexplained = problem instanceof Problem && problem.message === CONFLICT
+        throw isUnexplained ? toReferred(problem, referrers()) : problem
       }
     },
     async remove(statement) {

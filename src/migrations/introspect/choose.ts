@@ -1,9 +1,9 @@
 import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
 import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../plan/pair.js'
-import { besidesForeignKey, readForeignKey, reasonAgainstCircle, reasonAgainstRelation } from './foreign-key.js'
-import { freeName, nameFields, nameOfTable } from './field-names.js'
-import { isOnly, isPlainIndex, isPlainUnique } from './plain-parts.js'
+import { chooseRelation, type Related, type RelationContext } from './choose-relation.js'
+import { type FieldName, freeName, nameFields, nameOfTable } from './field-names.js'
+import { isPlainIndex, isPlainUnique } from './plain-parts.js'
 import { isOpaque, isRepresentable, isRepresentableName } from './representable.js'
 import { OPERATIONS, type Operation, READS } from '../../config/core-spec.js'
 import { formOf } from '../../fields/columns.js'
@@ -72,9 +72,12 @@ export function chooseModels(
     return live && live.columns.length > 0 ? [{ inspected: table, live, managed }] : []
   })
   const names = nameModels(tables, existing)
-  const context = { names: new Map([...existing, ...names]), catalog: used }
+  const all = new Map([...existing, ...names])
+  const named = tables.map((table) => nameTable(table, { names: all, fresh: names, catalog: used }))
+  const byTable = new Map(named.map((each) => [each.table.live.name, each.named]))
+  const fieldOf = (table: string, column: string) => byTable.get(table)?.get(column)?.name
   return {
-    models: tables.map((table) => chooseModel(table, context)),
+    models: named.map((each) => chooseModel(each, { names: all, fieldOf })),
     left: [
       ...wanted
         .filter((table) => !isMade(table))
@@ -172,18 +175,24 @@ function operationsOf(table: Table, key: readonly string[], columns: readonly Ca
   return { operations, left: [`${inspected.name}: no request can create records: ${reason}`] }
 }
 
-interface Context {
-  /** The model of each table. */
-  readonly names: ReadonlyMap<string, string>
-  readonly catalog: Catalog
+/** A table whose fields have names. */
+interface Named {
+  readonly table: Table
+  readonly chosenKey: ReturnType<typeof chooseKey>
+  readonly columns: readonly CatalogColumn[]
+  readonly fieldless: readonly CatalogColumn[]
+  readonly related: readonly ({ readonly column: CatalogColumn } & Related)[]
+  /** The fields by column. */
+  readonly named: ReadonlyMap<string, FieldName>
 }
 
-function chooseModel(table: Table, context: Context): ChosenModel {
+function nameTable(table: Table, context: RelationContext): Named {
   const { inspected, live, managed } = table
-  const { key, left: leftOfKey } = chooseKey(live)
+  const chosenKey = chooseKey(live)
   const columns = inspected.columns.flatMap(({ name }) => find(live.columns, name) ?? [])
   const fieldless = columns.filter(
-    (column) => !isShown(column, table) || (managed && column.identity !== null && !key.includes(column.name)),
+    (column) =>
+      !isShown(column, table) || (managed && column.identity !== null && !chosenKey.key.includes(column.name)),
   )
   const related = columns
     .filter((column) => !fieldless.includes(column))
@@ -191,9 +200,24 @@ function chooseModel(table: Table, context: Context): ChosenModel {
   const named = nameFields(
     related.map(({ column, relation }) => ({ column: column.name, relation: relation !== undefined })),
   )
-  const chosen = related.map(({ column, relation, left }) => {
+  return { table, chosenKey, columns, fieldless, related, named }
+}
+
+interface Context {
+  /** The model of each table. */
+  readonly names: ReadonlyMap<string, string>
+  /** The field of a column of any of the tables. */
+  readonly fieldOf: (table: string, column: string) => string | undefined
+}
+
+function chooseModel({ table, chosenKey, columns, fieldless, related, named }: Named, context: Context): ChosenModel {
+  const { inspected, live, managed } = table
+  const { key, left: leftOfKey } = chosenKey
+  const chosen = related.map(({ column, relation: found, left }) => {
     const { name = column.name, clash } = named.get(column.name) ?? {}
     const part = key.includes(column.name) ? (key.length === 1 ? 'whole' : 'part') : undefined
+    const references = found?.to && context.fieldOf(found.to.table, found.to.column)
+    const relation = found?.to && references === undefined ? undefined : found && { ...found, references }
     const field = chooseField(live, column, { name, key: part, relation, managed, triggers: inspected.fills })
     const renamed = clash === undefined ? [] : [`${live.name}.${column.name}: the field is ${name}: ${clash} is taken`]
     return { ...field, left: [...renamed, ...left, ...field.left] }
@@ -223,32 +247,6 @@ function chooseModel(table: Table, context: Context): ChosenModel {
 /** A column as statements use it: a domain is its base type, and an order of texts is that of the column. */
 function asUsed(column: CatalogColumn): CatalogColumn {
   return { ...column, type: column.base ?? column.type, collation: null }
-}
-
-interface Related {
-  readonly relation: { readonly model: string; readonly onDelete: string } | undefined
-  readonly left: readonly string[]
-}
-
-function chooseRelation(column: CatalogColumn, { live, managed }: Table, context: Context): Related {
-  const keys = live.constraints.filter((each) => each.kind === 'foreign_key' && isOnly(each.columns, column.name))
-  const [key, ...others] = keys
-  if (!key) return { relation: undefined, left: [] }
-  const place = `${live.name}.${column.name}`
-  const more = others.map(({ definition }) => `${place}: a second foreign key stays as it is: ${definition}`)
-  const model = context.names.get(key.target ?? '')
-  const target = find(context.catalog, key.target ?? '')
-  const reason =
-    model === undefined
-      ? `the table ${key.target} has no model`
-      : (reasonAgainstRelation(key, live, target) ?? reasonAgainstCircle(key, live, context.catalog))
-  const reference = readForeignKey(key)
-  if (reason !== undefined || !reference || model === undefined)
-    return { relation: undefined, left: [`${place}: no relation: ${reason}`, ...more] }
-  if (!managed) return { relation: { model, onDelete: reference.onDelete }, left: [] }
-  const besides = besidesForeignKey(key)
-  const kept = besides.length === 0 ? [] : [`${place}: the foreign key keeps ${besides.join(', ')}`]
-  return { relation: { model, onDelete: reference.onDelete }, left: [...kept, ...more] }
 }
 
 function chooseIndexes(

@@ -6,7 +6,7 @@ import { type TypeWords, type Words, wordsForDefault, wordsForType } from './col
 import { readCheck } from './constraint-parser.js'
 import { assignedBy } from './choose-key.js'
 import { isOpaque } from './representable.js'
-import { isOnly, isPlainIndex, isPlainUnique } from './plain-parts.js'
+import { isOnly, isUnique } from './plain-parts.js'
 
 /** A field for a column that is there. */
 export interface ChosenField {
@@ -22,7 +22,9 @@ interface Role {
   readonly name: string
   /** Whether the column is the primary key of the model, or a part of it. */
   readonly key: 'whole' | 'part' | undefined
-  readonly relation: { readonly model: string; readonly onDelete: string } | undefined
+  readonly relation:
+    | { readonly model: string; readonly references: string | undefined; readonly onDelete: string }
+    | undefined
   /** Whether migrations of this project make the table. */
   readonly managed: boolean
   /** Whether a trigger runs before each insert, and may fill columns. */
@@ -99,16 +101,10 @@ function isExpressed(check: CatalogConstraint, column: CatalogColumn, said: Type
   return limits !== undefined && isWithin(limits, said)
 }
 
-function isUnique(table: CatalogTable, column: string): boolean {
-  return (
-    table.constraints.some((each) => each.kind === 'unique' && isOnly(each.columns, column) && isPlainUnique(each)) ||
-    table.indexes.some((each) => isOnly(each.columns, column) && isPlainIndex(table.name, each, 'unique'))
-  )
-}
-
-function relationWords({ model, onDelete }: NonNullable<Role['relation']>): TypeWords {
+function relationWords({ model, references, onDelete }: NonNullable<Role['relation']>): TypeWords {
+  const field: Words = references === undefined ? [] : [['references', references]]
   const action: Words = onDelete === 'restrict' ? [] : [['on_delete', onDelete]]
-  return { words: [['type', 'belongs_to'], ['model', model], ...action], expresses: [] }
+  return { words: [['type', 'belongs_to'], ['model', model], ...field, ...action], expresses: [] }
 }
 
 /** The words for a column of somebody else's table that the database fills: by computing it, a counter, a default or a trigger. */

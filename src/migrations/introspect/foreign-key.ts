@@ -1,6 +1,6 @@
 import { keyTypeOf } from '../../fields/columns.js'
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogTable } from './catalog.js'
-import { isOnly } from './plain-parts.js'
+import { isOnly, isUnique } from './plain-parts.js'
 
 /** What a foreign key does, as far as resources.yaml can say it. That keys may change, and when it is checked, are no matter. */
 export interface Reference {
@@ -42,13 +42,20 @@ export function reasonAgainstRelation(
   const reference = readForeignKey(key)
   const column = table.columns.find(({ name }) => name === reference?.column)
   if (!reference || !column) return `the file cannot say ${key.definition}`
-  const primary = target?.constraints.find(({ kind }) => kind === 'primary_key')
-  if (!primary || !isOnly(primary.columns, reference.key))
-    return `${reference.target}.${reference.key} is not the primary key`
-  const pointed = target?.columns.find(({ name }) => name === reference.key)
+  if (!target || !(isPrimary(target, [reference.key]) || isReferable(target, reference.key)))
+    return `${reference.target}.${reference.key} is neither the primary key nor another unique column`
+  const pointed = target.columns.find(({ name }) => name === reference.key)
   if (!pointed || !isOfKeyType(column, pointed)) return `it is ${column.type}, and the key is of another type`
   if (!key.validated) return 'the foreign key is not valid for all rows'
   return reference.onDelete === 'set_null' && !column.nullable ? 'on delete set null, and it takes no null' : undefined
+}
+
+/** Whether `references` can name the field of a column. A relation has the values of a key, and is not referred to itself. */
+function isReferable(table: CatalogTable, column: string): boolean {
+  return (
+    isUnique(table, column) &&
+    !table.constraints.some((each) => each.kind === 'foreign_key' && isOnly(each.columns, column))
+  )
 }
 
 /** Whether a relation can describe a column that refers to a key: with the key's own type, or with one of the same numbers. */
@@ -71,7 +78,8 @@ export function reasonAgainstCircle(key: CatalogConstraint, table: CatalogTable,
   return undefined
 }
 
-function isPrimary({ constraints }: CatalogTable, columns: CatalogConstraint['columns']): boolean {
+/** Whether these columns are one, and the whole primary key. */
+export function isPrimary({ constraints }: CatalogTable, columns: CatalogConstraint['columns']): boolean {
   const primary = constraints.find(({ kind }) => kind === 'primary_key')
   return columns.length === 1 && isOnly(primary?.columns ?? [], columns[0] ?? '')
 }

@@ -1,6 +1,6 @@
 import { tableSql } from '../../fields/table-name.js'
 import { identifier } from '../../fields/sql-literal.js'
-import type { CatalogConstraint, CatalogIndex } from './catalog.js'
+import type { CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
 
 type Columns = readonly (string | null)[]
 
@@ -21,4 +21,12 @@ export const isPlainUnique = ({ definition, columns }: CatalogConstraint): boole
 export function isPlainIndex(table: string, { name, definition, columns }: CatalogIndex, unique?: 'unique'): boolean {
   const plain = `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${identifier(name)} ON ${tableSql(table)} USING btree (${listOf(columns)})`
   return !columns.includes(null) && definition.replaceAll('"', '') === plain.replaceAll('"', '')
+}
+
+/** Whether a plain unique constraint or index is of this column alone. */
+export function isUnique(table: CatalogTable, column: string): boolean {
+  return (
+    table.constraints.some((each) => each.kind === 'unique' && isOnly(each.columns, column) && isPlainUnique(each)) ||
+    table.indexes.some((each) => isOnly(each.columns, column) && isPlainIndex(table.name, each, 'unique'))
+  )
 }

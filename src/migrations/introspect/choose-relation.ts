@@ -1,0 +1,64 @@
+import { find } from '../plan/pair.js'
+import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
+import {
+  besidesForeignKey,
+  isPrimary,
+  readForeignKey,
+  reasonAgainstCircle,
+  reasonAgainstRelation,
+} from './foreign-key.js'
+import { isOnly } from './plain-parts.js'
+
+/** The tables that relations can refer to. */
+export interface RelationContext {
+  /** The model of each table. */
+  readonly names: ReadonlyMap<string, string>
+  /** Those of them that are new. */
+  readonly fresh: ReadonlyMap<string, string>
+  readonly catalog: Catalog
+}
+
+/** The relation of a column. */
+export interface Related {
+  readonly relation:
+    | {
+        readonly model: string
+        readonly onDelete: string
+        /** The column that it refers to, if that is not the primary key. */
+        readonly to: { readonly table: string; readonly column: string } | undefined
+      }
+    | undefined
+  /** The reasons why there is none, and what it does not say of its foreign key. */
+  readonly left: readonly string[]
+}
+
+/** Chooses the relation that stands for the foreign key of a column. */
+export function chooseRelation(
+  column: CatalogColumn,
+  { live, managed }: { readonly live: CatalogTable; readonly managed: boolean },
+  { names, fresh, catalog }: RelationContext,
+): Related {
+  const keys = live.constraints.filter((each) => each.kind === 'foreign_key' && isOnly(each.columns, column.name))
+  const [key, ...others] = keys
+  if (!key) return { relation: undefined, left: [] }
+  const place = `${live.name}.${column.name}`
+  const more = others.map(({ definition }) => `${place}: a second foreign key stays as it is: ${definition}`)
+  const model = names.get(key.target ?? '')
+  const target = find(catalog, key.target ?? '')
+  const reason =
+    model === undefined
+      ? `the table ${key.target} has no model`
+      : (reasonAgainstRelation(key, live, target) ?? reasonAgainstCircle(key, live, catalog))
+  const reference = readForeignKey(key)
+  if (reason !== undefined || !reference || model === undefined)
+    return { relation: undefined, left: [`${place}: no relation: ${reason}`, ...more] }
+  const isOfKey = target !== undefined && isPrimary(target, [reference.key])
+  if (!isOfKey && !fresh.has(reference.target))
+    return { relation: undefined, left: [`${place}: no relation: add \`references\` by hand`, ...more] }
+  const to = isOfKey ? undefined : { table: reference.target, column: reference.key }
+  const relation = { model, onDelete: reference.onDelete, to }
+  if (!managed) return { relation, left: [] }
+  const besides = besidesForeignKey(key)
+  const kept = besides.length === 0 ? [] : [`${place}: the foreign key keeps ${besides.join(', ')}`]
+  return { relation, left: [...kept, ...more] }
+}
