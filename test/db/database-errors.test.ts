@@ -15,10 +15,10 @@ describe('converts each failure to its problem', () => {
       ['08000', '08003', '08006', '08P01', '57P01', '57P02', '57P03', '53300', '53100', '53200', '58030'],
     ],
     ['unavailable', ['25006', '25P03', '28P01', '28000', '3D000', '40001', '40P01', '55P03']],
-    ['unavailable', ['42P01', '42703', '42501', '42804', '42846', '42883']],
+    ['unavailable', ['42P01', '42703', '42501', '42804', '42846', '42883', '428C9']],
     ['unavailable', ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH']],
     ['timeout', ['57014']],
-    ['conflict', ['23505', '23503', '23001', '23P01']],
+    ['conflict', ['23505', '23503', '23001', '23P01', 'P0001', '44000']],
     ['validation', ['22001', '22003', '22021', '22P02', '22P05', '23502', '23514', '54000']],
   ])('%s: %j', (type, codes) => {
     for (const code of codes) {

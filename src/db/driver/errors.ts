@@ -20,6 +20,7 @@ import {
   misfit,
   mismatch,
   oversized,
+  rejected,
   unavailable,
 } from './meanings.js'
 import { DatabaseRefused } from '../database.js'
@@ -138,13 +139,13 @@ const UNKNOWN_CHARACTERS = new Set(['22021', '22P05'])
 
 /**
  * Converts the failure of a read to what a request may see. Input from clients was validated against the field types, so a value that does not fit
- * its column is a bug of the caller, and the driver's error is returned.
+ * its column is a bug of the caller, as is a function that raises an error, and the driver's error is returned.
  */
 export function toReadFailure(error: unknown): unknown {
   const cause = driverError(error)
   const meaning = cause && meaningOf(cause)
-  const isMisfit = (meaning === misfit && !UNKNOWN_CHARACTERS.has(codeOf(cause))) || meaning === oversized
-  return isMisfit ? cause : error
+  const isMisfit = meaning === misfit && !UNKNOWN_CHARACTERS.has(codeOf(cause))
+  return isMisfit || meaning === oversized || meaning === rejected ? cause : error
 }
 
 /**

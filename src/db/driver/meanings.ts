@@ -22,6 +22,8 @@ export const mismatch = { type: 'unavailable', detail: 'The database does not ma
 export const CONFLICT = 'The change conflicts with another record'
 const conflict = { type: 'conflict', detail: CONFLICT } as const
 export const misfit = { type: 'validation', detail: 'A value cannot be stored' } as const
+/** A trigger, or a rule of a view, refused it. */
+export const rejected = { type: 'conflict', detail: 'The database rejected the change' } as const
 export const oversized = { type: 'validation', detail: 'A value is too long to be stored' } as const
 const denied = { ...unavailable, refused: 'check the user, the password and the database in DATABASE_URL' } as const
 const insecure = { ...unavailable, refused: 'sslmode in DATABASE_URL sets whether and how TLS is used' } as const
@@ -60,6 +62,8 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '22021': misfit,
   '22P02': misfit,
   '22P05': misfit,
+  P0001: rejected,
+  '44000': rejected,
   [NOT_NULL]: misfit,
   '23514': misfit,
   [TOO_LONG]: oversized,
@@ -68,6 +72,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '42804': mismatch,
   '42846': mismatch,
   '42883': mismatch,
+  '428C9': mismatch,
   '42501': mismatch,
   '3F000': mismatch,
   ECONNRESET: lost,

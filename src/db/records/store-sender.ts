@@ -44,7 +44,8 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
       try {
         return await connection.query(statement)
       } catch (error) {
-        throw toReferred(error, referrers())
+        const referred = toReferred(error, referrers())
+        throw referred === error ? toProblem(error, constraintErrors) : referred
       }
     },
   }

@@ -4,8 +4,9 @@ import { show, suggest } from '../../config/words.js'
 import type { Connection } from '../../db/database.js'
 
 /**
- * A query of one text cell: for each table of the current schema, the names by which it can refuse a change. Of `not null`, refusals say no
- * name. The indexes of a table with partitions refuse nothing themselves: those of the partitions do, which have names of their own.
+ * A query of one text cell: for each table of the current schema, the names in the errors of a rejected change: those of constraints and unique
+ * indexes, and those that triggers give. Errors of `not null` have no name. The indexes of a table with partitions reject nothing themselves: those
+ * of the partitions do, which have names of their own.
  */
 const NAMES = `
   select coalesce(jsonb_object_agg(c.relname, (
@@ -16,6 +17,9 @@ const NAMES = `
       union
       select x.relname from part join pg_index i on i.indrelid = part.id join pg_class x on x.oid = i.indexrelid
       where x.relkind <> 'I' and (i.indisunique or i.indisexclusion)
+      union
+      select raised[1] from part join pg_trigger t on t.tgrelid = part.id join pg_proc p on p.oid = t.tgfoid
+      cross join regexp_matches(p.prosrc, 'constraint\\s*=\\s*''([^'']+)''', 'gi') raised
     ) n
   )), '{}')::text
   from pg_class c
