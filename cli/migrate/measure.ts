@@ -11,6 +11,7 @@ import {
 } from '../../src/internal.js'
 import { type CliContext, projectFolders } from '../context.js'
 import { inWordsOf } from '../database/database.js'
+import { Failure } from '../failure.js'
 import { alignColumns } from '../output.js'
 
 interface Measurement {
@@ -20,7 +21,10 @@ interface Measurement {
   readonly on: string | undefined
 }
 
-/** `--measure`: runs the pending migrations and the plan on a database, reports locks and times, and rolls everything back. */
+/**
+ * `--measure`: runs the pending migrations and the plan on a database, reports locks and times, and rolls everything back.
+ * @throws Failure if a step fails
+ */
 export async function measure(context: CliContext, { spec, planned, on }: Measurement): Promise<void> {
   const { migrations, embedded } = projectFolders(spec.file)
   const database = await openForMeasuring(context, embedded, on)
@@ -40,6 +44,11 @@ export async function measure(context: CliContext, { spec, planned, on }: Measur
     for (const row of alignColumns(rows)) context.out.line(`  ${row}`)
     for (const { subject } of measured.filter(({ outside }) => outside))
       context.out.line(`  ${subject}  not measured, because it cannot be rolled back`)
+    const failed = measured.find(({ failure }) => failure !== undefined)
+    if (failed)
+      throw new Failure(1, `a step failed, so those after it were not measured: ${failed.failure}`, [
+        'change the rows that stand in the way, or the configuration',
+      ])
   } finally {
     await database.close()
   }

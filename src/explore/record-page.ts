@@ -1,5 +1,4 @@
 import { exact } from '../lookups/exact.js'
-
 import type { Resource } from '../resource/resource.js'
 import { whole } from './cell.js'
 import { type Exact, isMembers, type Members, textOf } from './exact-json.js'

@@ -44,7 +44,7 @@ export const uuid: FieldType<string> = {
   assigned: {
     key: 'uuid',
     sql: 'default gen_random_uuid()',
-    fills: ({ default: value }) => /\(.*\)$/.test(value ?? ''),
+    fills: ({ default: value }) => value?.endsWith(')') === true,
   },
   rules: () => [
     {

@@ -200,6 +200,10 @@ describe('check --database', () => {
     ['is over an expression', 'create index mine on books (lower(title))'],
     ['is not a B-tree', 'create index mine on books using hash (pages)'],
     ['a list uses', 'create index mine on books (title, pages)'],
+    [
+      'serves a foreign key that no field describes',
+      'create table sizes (pages integer primary key); alter table books add foreign key (pages) references sizes; create index mine on books (pages)',
+    ],
   ])('does not report an index of the database that %s', async (_name, statement) => {
     await prepare(statement)
     expect(await warnings()).toEqual([])

@@ -74,7 +74,7 @@ test.each([
   ['a missing colon', 7, '  book', '7:3 this is neither a key nor a value'],
   ['a missing space after a colon', 12, '        type:string', '12:9 this is neither a key nor a value'],
   ['a missing comma', 10, '      title: { type: string max: 100 }', '10:22 a key follows a value without a comma'],
-  ['two commas', 10, '      title: { type: string,, max: 100 }', '10:29 there is no value before this comma'],
+  ['two commas', 10, '      title: { type: string,, max: 100 }', '10:29 a value is missing before this comma'],
   ['a line indented by one space too many', 12, '       type: string', '12:14 a key cannot follow a value here'],
   ['a line indented by one space too few', 13, '       max: 13', '13:1 the indentation does not match the lines above'],
   ['a key indented like its mapping', 8, '  fields:', '15:1 the indentation does not match the lines above'],

@@ -79,3 +79,34 @@ test.each([
     expect(api.logged.filter(({ event }) => event !== 'request')).toHaveLength(1)
   },
 )
+
+test('a column that the database should fill, and does not, is a mismatch', async () => {
+  const other = await startApi(
+    `version: 1
+api: { prefix: "" }
+database: { managed: false }
+models:
+  book:
+    table: drafts
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, max: 50 }
+      words: { type: opaque, column_type: tsvector, generated: true }
+resources:
+  book: { model: book, path: /drafts/ }
+`,
+    { database: api.database },
+  )
+  try {
+    const text =
+      'create table drafts (id bigint generated always as identity primary key, title text, words tsvector not null)'
+    await api.database.query({ text, values: [] })
+    const response = await other.send('POST', '/drafts/', { title: 't' })
+    expect([response.status, await response.json()]).toMatchObject([
+      503,
+      { detail: 'The database does not match the configuration' },
+    ])
+  } finally {
+    await other.close()
+  }
+})

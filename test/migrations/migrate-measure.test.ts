@@ -72,6 +72,13 @@ test('the command measures on a copy, including pending files', async () => {
     expect(stdout).toMatch(
       /measured on a copy of the embedded database, and rolled back:[^]*\n {2}0002_note +\d+ ms +books: AccessExclusiveLock, reads and writes wait +rewrites nothing\n {2}books\.title +\d+ ms +no new lock +rewrites nothing\n$/,
     )
+    await project.write('resources.yaml', BOOKS.replace('min: 1,', 'min: 99,'))
+    await project.write('migrations/0002_note.sql', "-- up\ninsert into books (title) values ('abc');\n")
+    expect(await runCli(['migrate', 'plan', '--measure'], { cwd: project.folder })).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('failed: '),
+      stderr: expect.stringMatching(/^error: a step failed, so those after it were not measured: .*books_title_length/),
+    })
     const reset = (...args: string[]) => runCli(['db', 'reset', ...args], { cwd: project.folder })
     expect(await reset()).toMatchObject({ code: 3, stderr: expect.stringContaining('--name .snippetctl/pg') })
     expect(await reset('--name', 'other')).toMatchObject({ code: 3 })

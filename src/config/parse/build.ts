@@ -9,6 +9,7 @@ import {
   type Drafts,
   type FieldDraft,
   isRelation,
+  isWholeKey,
   keyGivenBy,
   type ModelDraft,
   optionsOf,
@@ -179,7 +180,7 @@ const targetOf = (draft: FieldDraft, { drafts, tables }: ModelContext): Relation
     ...need(tables.get(model)),
     field: field.name,
     column: columnOf(field),
-    isKey: need(drafts.get(model)).key.includes(field),
+    isKey: isWholeKey(need(drafts.get(model)), field),
     onDelete: on_delete,
   }
 }

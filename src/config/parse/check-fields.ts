@@ -8,6 +8,7 @@ import {
   type Drafts,
   type FieldDraft,
   isRelation,
+  isWholeKey,
   keyGivenBy,
   type ModelDraft,
   optionsOf,
@@ -230,8 +231,8 @@ const checkReferred = (
 }
 
 /** Why a relation cannot have the values of a field; undefined if it can. */
-const whyNotReferred = (field: FieldDraft, { key }: ModelDraft): string | undefined => {
-  const isWhole = key.length === 1 && key[0] === field
+const whyNotReferred = (field: FieldDraft, target: ModelDraft): string | undefined => {
+  const isWhole = isWholeKey(target, field)
   if (field.yaml.unique !== true && !isWhole) return 'it is not unique'
   if (isRelation(field) && !isWhole) return 'it is a relation itself'
   return field.type.key ? whyHidden(field) : `a field of the type \`${field.type.name}\` has no single spelling`

@@ -1,5 +1,5 @@
 import { checkFieldName } from './field-names.js'
-import { type Drafts, isRelation, type ModelDraft, whyHidden } from './drafts.js'
+import { type Drafts, isRelation, isWholeKey, type ModelDraft, whyHidden } from './drafts.js'
 import type { Report } from './report.js'
 import { offers, type ResourceDraft } from './resource-drafts.js'
 import { show, suggest } from '../words.js'
@@ -49,11 +49,12 @@ export const checkLinks = (
       })
       continue
     }
+    const { references, model: to = '' } = field.yaml
+    const target = models.get(to)
     const isOfKey =
-      field.yaml.references === undefined || models.get(field.yaml.model ?? '')?.keyNames.has(field.yaml.references)
+      references === undefined || (target !== undefined && isWholeKey(target, target.fields.get(references)))
     const reason =
-      whyHidden(field) ??
-      (isOfKey ? undefined : `it refers to ${show(field.yaml.references)}, and paths have the primary key`)
+      whyHidden(field) ?? (isOfKey ? undefined : `it refers to ${show(references)}, and paths have the primary key`)
     if (reason !== undefined)
       report.add({
         code: 'SC311',
@@ -61,20 +62,19 @@ export const checkLinks = (
         part: 'key',
         message: `${show(name)} cannot be a link: ${reason}`,
       })
-    const target = field.yaml.model ?? ''
-    if (models.get(target) === undefined) continue
+    if (target === undefined) continue
     const routes = resources
-      .filter((each) => each.yaml.model === target && offers(each, 'retrieve', report) !== false)
+      .filter((each) => each.yaml.model === to && offers(each, 'retrieve', report) !== false)
       .map((each) => `${each.name}-detail`)
     if (routes.includes(route)) continue
-    const message = `no route ${show(route)} returns a single ${show(target)}`
+    const message = `no route ${show(route)} returns a single ${show(to)}`
     report.add({
       code: 'SC307',
       path: at,
       message,
       help:
         routes.length === 0
-          ? [`no resource of the model ${show(target)} has the operation \`retrieve\``]
+          ? [`no resource of the model ${show(to)} has the operation \`retrieve\``]
           : suggest(route, routes, 'route'),
     })
   }

@@ -83,6 +83,10 @@ export const whyHidden = ({ yaml }: Pick<FieldDraft, 'yaml'>): string | undefine
 export const columnOf = (field: FieldDraft): string =>
   field.yaml.column ?? (isRelation(field) ? `${field.name}_id` : field.name)
 
+/** Whether a field is the primary key of a model, and not only a part of it. */
+export const isWholeKey = ({ key: [first, ...others] }: ModelDraft, field: FieldDraft | undefined): boolean =>
+  field !== undefined && first === field && others.length === 0
+
 /** The field of the other model whose values a relation has: the one that it names, or the whole key; undefined if there is none. */
 export const referredField = ({ yaml }: FieldDraft, drafts: Drafts): FieldDraft | undefined => {
   const target = drafts.get(yaml.model ?? '')

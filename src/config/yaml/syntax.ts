@@ -52,7 +52,7 @@ const createBracketCheck = (): ((token: Token) => TokenError | undefined) => {
       if (SCALARS.has(previous)) return syntax(token, `\`${SIGNS[type]}\` follows text that is not quoted`, QUOTE_HELP)
       open.push(token)
     } else if (type === 'comma' && (previous === 'comma' || OPENING.has(previous))) {
-      return syntax(token, 'there is no value before this comma', 'remove it, or add the missing value')
+      return syntax(token, 'a value is missing before this comma', 'remove it, or add the missing value')
     } else if (type in CLOSED_BY) {
       if (last === undefined) return syntax(token, 'this closing bracket has no opening bracket', QUOTE_HELP)
       if (last.type !== CLOSED_BY[type])

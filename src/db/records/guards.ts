@@ -54,7 +54,9 @@ export function constraintErrorsOf(model: ModelSpec, models: readonly ModelSpec[
       ),
     oversized: new Map(indexes.map(({ name, indexed }) => [name, tooLong(outgrowing(indexed))])),
     anyOversized: tooLong([...new Set(indexes.flatMap(({ indexed }) => outgrowingAny(indexed)))]),
-    required: new Map(fields.filter((field) => !field.nullable).map((field) => [field.column, required(field)])),
+    required: new Map(
+      fields.filter((field) => !field.nullable && !field.generated).map((field) => [field.column, required(field)]),
+    ),
   }
 }
 

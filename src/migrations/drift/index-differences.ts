@@ -98,7 +98,7 @@ interface Judged {
 
 /** Skips indexes that serve no list (on expressions, partial, or of another kind), because nothing is known about their use. */
 function notNeeded({ model, index, found, own, used }: Judged): readonly Refusal[] {
-  const { name, columns, valid, unique, constraint, scans, since } = index
+  const { name, columns, valid, unique, constraint, refers, scans, since } = index
   const [first] = columns
   // `check` already reports declared indexes that are not needed.
   if (!valid || unique || constraint || first === undefined || own.has(name)) return []
@@ -112,7 +112,7 @@ function notNeeded({ model, index, found, own, used }: Judged): readonly Refusal
   }
   const isRelation = model.fields.some(({ target, column }) => target && column === first)
   // An index that has been read serves something else, such as a plugin or a report.
-  if (used.has(first) || isRelation || (scans ?? 0) > 0) return []
+  if (used.has(first) || isRelation || refers || (scans ?? 0) > 0) return []
   const read =
     scans === undefined ? '' : `, and PostgreSQL has not read it${since === undefined ? '' : ` since ${since}`}`
   return [refusal(`nothing uses the index \`${name}\` of the database: no list reads by \`${first}\`${read}`)]

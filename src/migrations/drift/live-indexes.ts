@@ -8,6 +8,8 @@ export interface LiveIndex {
   readonly unique: boolean
   /** Whether it backs a key or another constraint. */
   readonly constraint: boolean
+  /** Whether its first column belongs to a foreign key of the table. Without an index, each delete of a referenced row reads the whole table. */
+  readonly refers: boolean
   /** The columns that serve lists: those before the first expression or change of direction. */
   readonly columns: readonly string[]
   /** The number of scans and the start of counting; undefined if the server does not know. */
@@ -20,6 +22,7 @@ interface Found {
   readonly valid: boolean
   readonly unique: boolean
   readonly constraint: boolean
+  readonly refers: boolean
   /** Whether it is a btree over all rows. */
   readonly whole: boolean
   readonly columns: readonly {
@@ -40,6 +43,7 @@ const INDEXES = `
       'valid', i.indisvalid,
       'unique', i.indisunique,
       'constraint', exists (select from pg_constraint o where o.conindid = i.indexrelid and o.contype in ('p', 'u', 'x')),
+      'refers', exists (select from pg_constraint o where o.conrelid = i.indrelid and o.contype = 'f' and i.indkey[0] = any(o.conkey)),
       'whole', m.amname = 'btree' and i.indpred is null,
       'columns', (
         select jsonb_agg(jsonb_build_object(
