@@ -39,8 +39,8 @@ const TYPES: readonly ColumnType[] = [
   type('varchar(12)', ['', 'c', 'twelve chars'], { key: true, check: (column) => `length(${column}) <> 3` }),
   type('char(3)', ['', 'd', 'eee'], { key: true }),
   type('"char"', ['', 'z']),
-  type('name', ['', 'pg_class'], {}),
-  type('text collate "C"', [], {}),
+  type('name', ['', 'pg_class']),
+  { sql: 'text collate "C"', values: ["'x'", "'Y'"] },
   type('boolean', ['true', 'false'], { key: true, defaults: ['false'] }),
   type('date', ['2024-02-29', '0001-01-01', '9999-12-31'], { key: true, defaults: ['current_date'] }),
   type('time', ['00:00', '23:59:59.999999'], { key: true }),
@@ -72,8 +72,6 @@ const TYPES: readonly ColumnType[] = [
   type('label', ['x', 'yy'], { key: true }),
   type('pair', ['(1,a)']),
 ]
-  // A collation is no part of a cast.
-  .map((each) => (each.sql.includes('collate') ? { ...each, values: ["'x'", "'Y'"] } : each))
 
 const PRELUDE = [
   `create type mood as enum ('sad', 'it''s', 'A b')`,
@@ -82,6 +80,14 @@ const PRELUDE = [
   'create type pair as (a integer, b text)',
   'create function keep() returns trigger language plpgsql as $$ begin return new; end $$',
 ]
+
+const INDEXES = {
+  plain: (table: string, column: string) => `create index on ${table} (${column})`,
+  unique: (table: string, column: string) => `create unique index on ${table} (${column})`,
+  hash: (table: string, column: string) => `create index on ${table} using hash (${column})`,
+  partial: (table: string, column: string) => `create index on ${table} (${column}) where ${column} is not null`,
+  expression: (table: string, column: string) => `create index on ${table} ((${column} is null))`,
+} as const
 
 const NAMES = [
   'id',
@@ -143,7 +149,7 @@ const table = fc.record({
   toUnique: fc.boolean(),
   /** What else it has. */
   extra: fc.constantFrom('none', 'none', 'self', 'trigger', 'check', 'inherited', 'security'),
-  index: fc.constantFrom('none', 'plain', 'partial', 'expression', 'unique', 'hash'),
+  index: fc.constantFrom('none', ...(Object.keys(INDEXES) as (keyof typeof INDEXES)[])),
   rows: fc.array(fc.array(fc.nat(20), { minLength: 12, maxLength: 12 }), { minLength: 1, maxLength: 6 }),
 })
 
@@ -223,8 +229,7 @@ function renderTable(drawn: Drawn, target: Made | undefined, definitions: string
   if (drawn.extra === 'inherited' && !isPartitioned)
     definitions.push(`create table ${identifier(`${name.slice(0, 50)} child`)} (more text) inherits (${table})`)
   const indexed = own.find((each) => each.type.key)
-  if (indexed && index !== 'none' && !isPartitioned)
-    definitions.push(renderIndex(index, table, identifier(indexed.name)))
+  if (indexed && index !== 'none' && !isPartitioned) definitions.push(INDEXES[index](table, identifier(indexed.name)))
   const written = columns.filter(({ extra }) => !['generated', 'always', 'counter'].includes(extra))
   for (const draw of drawn.rows) {
     const values = written.map((each, at) => valueOf(each, draw[at] ?? 0, key.includes(each)))
@@ -253,17 +258,6 @@ function constraintsOf({ name, type, extra }: DrawnColumn, key: readonly DrawnCo
   const column = identifier(name)
   if (extra === 'unique' && type.key && !key.some((each) => each.name === name)) return [`unique (${column})`]
   return extra === 'check' && type.check ? [`check (${type.check(column)})`] : []
-}
-
-function renderIndex(kind: Drawn['index'], table: string, column: string): string {
-  const unique = kind === 'unique' ? 'unique ' : ''
-  const using = kind === 'hash' ? 'using hash ' : ''
-  const what = kind === 'expression' ? `(${column}::text || 'x')` : column
-  const isImmutable = kind !== 'expression'
-  const where = kind === 'partial' ? ` where ${column} is not null` : ''
-  return isImmutable
-    ? `create ${unique}index on ${table} ${using}(${what})${where}`
-    : `create index on ${table} ((${column} is null))`
 }
 
 /** Texts that no path names: an empty one, and two dots, which clients take for the folder above. */
