@@ -10,7 +10,7 @@ export interface ExistingColumn {
   readonly labels: readonly string[] | null
 }
 
-/** What fills a column that exists, if a statement does not. */
+/** The ways in which the database fills a column that exists. */
 export interface FilledColumn {
   /** The SQL of its default; null if it has none. */
   readonly default: string | null

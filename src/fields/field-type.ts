@@ -1,10 +1,10 @@
 import type { Json, JsonSchema } from '../json.js'
 import type { ColumnForm, ExistingColumn, FilledColumn } from './existing-column.js'
 
-/** How the server can assign the values of a primary key. */
-export type Assigned = 'identity' | 'uuid'
-/** Who gives the values of a primary key. */
-export type KeyGiver = Assigned | 'client'
+/** The ways in which the server assigns the values of a primary key. */
+export type AssignedKey = 'identity' | 'uuid'
+/** The source of a primary key's values: `key` in resources.yaml. */
+export type KeySource = AssignedKey | 'client'
 
 /** How values of a type can be compared. Lookups say which of these they need; every type can be compared with null. */
 export type ComparisonKind = 'equality' | 'membership' | 'order' | 'text'
@@ -91,7 +91,7 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   readonly functions?: Readonly<Partial<Record<'now' | 'uuid', string>>>
   /** How the server assigns the values of a primary key: `key:` in resources.yaml, and the SQL after the type of the column. */
   readonly assigned?: {
-    readonly key: Assigned
+    readonly key: AssignedKey
     readonly sql: string
     /** Whether an existing column is filled in this way. */
     fills(column: FilledColumn): boolean

@@ -38,18 +38,10 @@ export function canonicalTableName(text: string): string | undefined {
   return name && spellTableName(name)
 }
 
-const MAX_KNOWN = 10_000
-/** The tables that were asked for; statements ask for the same few over and over. */
-const known = new Map<string, TableName>()
-
 /** @throws Error for a text that names no table */
 function partsOf(table: string): TableName {
-  const found = known.get(table)
-  if (found) return found
   const parts = readTableName(table)
   if (!parts) throw new Error(`${JSON.stringify(table)} is not the name of a table`)
-  if (known.size >= MAX_KNOWN) known.clear()
-  known.set(table, parts)
   return parts
 }
 

@@ -84,7 +84,7 @@ test.each([
 const UNGUARDED: ConstraintErrors = {
   messages: new Map(),
   table: 'books',
-  others: new Set(),
+  isOther: () => false,
   constraints: new Map(),
   columns: () => [],
   oversized: new Map(),

@@ -255,72 +255,78 @@ test('what is missing afterwards is told', async () => {
   ])
 })
 
-test('names that resources.yaml or lists use otherwise get another name, or no filter', async () => {
+/** Introspects a database of its own, which `work` can ask meanwhile. */
+async function onOther(
+  sql: string,
+  work: (found: Introspected, other: TestDatabase) => Promise<void> | void,
+  options: { readonly manage?: boolean } = {},
+): Promise<void> {
   const other = await openTestDatabase('')
   try {
-    await runSql(
-      other,
-      `create table constructor (id integer primary key, "__proto__" text, page integer); create index on constructor (page);
-       create table "1st" (id integer primary key)`,
-    )
-    const { text, left } = await introspect(other, { file: 'resources.yaml', directory: folder, scratch })
-    expect(specOf(text).models.map(({ name, table }) => [name, table])).toEqual([
-      ['table_1st', '1st'],
-      ['table_constructor', 'constructor'],
-    ])
-    expect(text).toContain('proto: ')
-    expect(text).not.toContain('filterable')
-    expect(left).toEqual(['constructor.page: no filter: lists use the parameter page; rename the field to have one'])
+    await runSql(other, sql)
+    await work(await introspect(other, { file: 'resources.yaml', directory: folder, scratch, ...options }), other)
   } finally {
     await other.close()
   }
-})
+}
 
-test('records without a key whose types have no order are listed in the order of their texts', async () => {
-  const other = await openTestDatabase('')
-  try {
-    await runSql(
-      other,
-      `create table places (place point, tags jsonb); insert into places values ('(2,1)', '{"a": 1}'), ('(1,2)', '[]'), ('(1,2)', '{}'), (null, null)`,
-    )
-    const { text } = await introspect(other, { file: 'resources.yaml', directory: folder, scratch })
-    const lists = await startApi(text, { database: other })
-    const pages = await Promise.all(
-      [1, 2, 3, 4].map(async (page) => (await lists.fetch(`/api/places/?page_size=1&page=${page}`)).json()),
-    )
-    await lists.close()
-    expect(pages.flat()).toEqual([
-      { place: '(1,2)', tags: [] },
-      { place: '(1,2)', tags: {} },
-      { place: '(2,1)', tags: { a: 1 } },
-      { place: null, tags: null },
-    ])
-  } finally {
-    await other.close()
-  }
-})
+test('names that resources.yaml or lists use otherwise get another name, or no filter', () =>
+  onOther(
+    `create table constructor (id integer primary key, "__proto__" text, page integer); create index on constructor (page);
+     create table "1st" (id integer primary key)`,
+    ({ text, left }) => {
+      expect(specOf(text).models.map(({ name, table }) => [name, table])).toEqual([
+        ['table_1st', '1st'],
+        ['table_constructor', 'constructor'],
+      ])
+      expect(text).toContain('proto: ')
+      expect(text).not.toContain('filterable')
+      expect(left).toEqual(['constructor.page: no filter: lists use the parameter page; rename the field to have one'])
+    },
+  ))
+
+test('records without a key whose types have no order are listed in the order of their texts', () =>
+  onOther(
+    `create table places (place point, tags jsonb); insert into places values ('(2,1)', '{"a": 1}'), ('(1,2)', '[]'), ('(1,2)', '{}'), (null, null)`,
+    async ({ text }, other) => {
+      const lists = await startApi(text, { database: other })
+      const pages = await Promise.all(
+        [1, 2, 3, 4].map(async (page) => (await lists.fetch(`/api/places/?page_size=1&page=${page}`)).json()),
+      )
+      await lists.close()
+      expect(pages.flat()).toEqual([
+        { place: '(1,2)', tags: [] },
+        { place: '(1,2)', tags: {} },
+        { place: '(2,1)', tags: { a: 1 } },
+        { place: null, tags: null },
+      ])
+    },
+  ))
 
 test.each([false, true])(
   'a foreign key to a unique column is a relation that references its field (manage: %s)',
-  async (manage) => {
-    const other = await openTestDatabase('')
-    try {
-      await runSql(
-        other,
-        `create table countries (id bigint generated always as identity primary key, "isoCode" varchar(2) collate "C" not null unique);
+  (manage) =>
+    onOther(
+      `create table countries (id bigint generated always as identity primary key, "isoCode" varchar(2) collate "C" not null unique);
        create table cities (id bigint generated always as identity primary key,
          country varchar(2) collate "C" not null references countries ("isoCode"))`,
-      )
-      const { text, left, remaining } = await introspect(other, {
-        file: 'resources.yaml',
-        directory: folder,
-        scratch,
-        manage,
-      })
-      expect(text).toContain('{ type: belongs_to, model: countries, references: iso_code, column: country }')
-      expect([left, remaining]).toEqual([[], []])
-    } finally {
-      await other.close()
-    }
-  },
+      ({ text, left, remaining }) => {
+        expect(text).toContain('{ type: belongs_to, model: countries, references: iso_code, column: country }')
+        expect([left, remaining]).toEqual([[], []])
+      },
+      { manage },
+    ),
 )
+
+test('a foreign key to a column that has no field is no relation, and says so', () =>
+  onOther(
+    `create table countries (id bigint generated always as identity primary key, number integer not null generated always as identity unique);
+     create table cities (id bigint generated always as identity primary key, country integer not null references countries (number))`,
+    ({ text, left }) => {
+      expect(text).not.toContain('belongs_to')
+      expect(left).toContain(
+        'cities.country: no relation: countries.number has no field, or a model that was there before',
+      )
+    },
+    { manage: true },
+  ))

@@ -455,7 +455,7 @@ describe('records without a key', () => {
   })
 })
 
-test('of a model without a key, plugins list and create records; what needs a key says so', async () => {
+test('plugins list and create records of a model without a key; operations that need a key are errors', async () => {
   const response = await api.send('POST', '/api/event-store/', {})
   const { item, failures } = (await json(response)) as { item: unknown; failures: readonly unknown[] }
   expect(item).toEqual({ kind: 'stored', note: null })

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { migrateUp, schemaDifferences } from '../../src/internal.js'
 import { planMigration } from '../../src/migrations/plan/generate.js'
 import { type Api, startApi } from '../support/api.js'
 import { ddlOf, mistakesOf, specOf } from '../support/config.js'
+import { openTestDatabase } from '../support/database.js'
+import { makeFolder } from '../support/migrations.js'
 
 const MODELS = `version: 1
 models:
@@ -112,13 +115,19 @@ test('the foreign key of a relation to a unique field is made after what makes i
     '',
   )
   expect(ddlOf(specOf(MODELS))).toContain('foreign key ("country_code") references "country" ("code")')
-  const api = await startApi(before)
+  const folder = await makeFolder({ '0001_all.sql': `-- up\n${ddlOf(specOf(before))}` })
+  const database = await openTestDatabase('')
+  const scratch = await openTestDatabase('')
   try {
-    const { steps, refusals } = await planMigration(specOf(MODELS), '', api.database)
+    await migrateUp(database, folder.path)
+    const { steps, refusals } = await planMigration(specOf(MODELS), folder.path, scratch)
     expect(refusals).toEqual([])
     expect(JSON.stringify(steps)).toContain('country_code')
+    for (const text of steps.flatMap(({ up }) => up)) await database.query({ text, values: [] })
+    expect(await schemaDifferences(specOf(MODELS), database)).toEqual([])
   } finally {
-    await api.close()
+    await database.close()
+    await scratch.close()
   }
 })
 
@@ -137,6 +146,11 @@ describe('check', () => {
   test('reports a link, because paths have the primary key', () => {
     const linked = YAML.replace('    expand:', '    links: { country: country-detail }\n    expand:')
     expect(mistakesOf(linked)).toEqual([expect.stringContaining('SC311')])
+  })
+
+  test('reports a primary key that references itself', () => {
+    const models = '{ a: { fields: { a: { type: belongs_to, model: a, references: a, primary_key: true } } } }'
+    expect(mistakesOf(`version: 1\nmodels: ${models}\nresources: {}\n`)).toEqual([expect.stringContaining('SC311')])
   })
 
   test('takes the whole primary key', () => {

@@ -3,7 +3,7 @@ import { identifier, literal } from '../../src/fields/sql-literal.js'
 
 /** The SQL of a schema as others make it. */
 export interface RandomSchema {
-  /** What must succeed, in order. */
+  /** Statements that succeed, in order. */
   readonly definitions: readonly string[]
   /** Inserts; those that break a rule of their table may fail. */
   readonly rows: readonly string[]
@@ -147,7 +147,7 @@ const table = fc.record({
   refers: fc.option(fc.nat(3)),
   /** Whether it refers to a unique column, if there is one. */
   toUnique: fc.boolean(),
-  /** What else it has. */
+  /** One more feature. */
   extra: fc.constantFrom('none', 'none', 'self', 'trigger', 'check', 'inherited', 'security'),
   index: fc.constantFrom('none', ...(Object.keys(INDEXES) as (keyof typeof INDEXES)[])),
   rows: fc.array(fc.array(fc.nat(20), { minLength: 12, maxLength: 12 }), { minLength: 1, maxLength: 6 }),

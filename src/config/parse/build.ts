@@ -10,10 +10,10 @@ import {
   type FieldDraft,
   isRelation,
   isWholeKey,
-  keyGivenBy,
+  keySourceOf,
   type ModelDraft,
-  optionsOf,
   referredField,
+  typedOf,
 } from './drafts.js'
 import { type ApiPlace, buildMount } from './build-mounts.js'
 import type { FeatureBuilds } from './check-resources.js'
@@ -121,7 +121,7 @@ interface ModelContext {
 }
 
 const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): ModelSpec => {
-  const fields = [...draft.fields.values()].map((field) => buildField(need(field), draft.key, context))
+  const fields = [...draft.fields.values()].map((field) => buildField(need(field), draft, context))
   const column = new Map(fields.map((field) => [field.name, field.column]))
   return {
     name: draft.name,
@@ -140,18 +140,19 @@ const buildIndex = (index: IndexYaml, column: ReadonlyMap<string, string>): Inde
   return { columns: fields.map((field) => need(column.get(field))), unique, message }
 }
 
-const buildField = (draft: FieldDraft, key: readonly FieldDraft[], context: ModelContext): FieldSpec => {
+const buildField = (draft: FieldDraft, model: ModelDraft, context: ModelContext): FieldSpec => {
   const { name, type, yaml } = draft
   const { nullable = false, unique = false, read_only = false, write_only = false, generated = false } = yaml
-  const assigned = key.includes(draft) && keyGivenBy(draft, key.length === 1) !== 'client'
+  const primaryKey = model.key.includes(draft)
+  const assigned = primaryKey && keySourceOf(draft, isWholeKey(model, draft)) !== 'client'
   return {
     name,
     column: columnOf(draft),
     renamedFrom: yaml.renamed_from,
     label: yaml.label ?? labelOf(name),
     type,
-    options: need(optionsOf(draft, context.drafts)),
-    primaryKey: key.includes(draft),
+    options: need(typedOf(draft, context.drafts)).options,
+    primaryKey,
     assigned,
     nullable,
     unique,

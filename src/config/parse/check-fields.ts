@@ -4,20 +4,11 @@ import { FORMATS } from '../../fields/formats.js'
 import { FIELD_TYPES } from '../../fields/index.js'
 import type { Json, JsonSchema } from '../../json.js'
 import { loadAjv } from '../schema/ajv.js'
-import {
-  type Drafts,
-  type FieldDraft,
-  isRelation,
-  isWholeKey,
-  keyGivenBy,
-  type ModelDraft,
-  optionsOf,
-  whyHidden,
-} from './drafts.js'
-import { checkFieldName } from './field-names.js'
+import { checkRelation } from './check-relation.js'
+import { type Drafts, type FieldDraft, isRelation, keySourceOf, typedOf } from './drafts.js'
 import type { Report } from './report.js'
 import { DEFAULT_FUNCTIONS } from '../schema/models.js'
-import { describe, show, suggest } from '../words.js'
+import { describe, show } from '../words.js'
 import type { FieldYaml } from '../schema/yaml-shape.js'
 
 /** Whether a value is valid by a schema of our own. */
@@ -60,7 +51,7 @@ export const checkField = (field: FieldDraft, role: FieldRole, { drafts, report,
   checkAuto(field, report)
   checkReadOnlyType(field, report)
   if (isRelation(field)) checkRelation(field, drafts, report)
-  const options = optionsOf(field, drafts)
+  const options = typedOf(field, drafts)?.options
   if (options === undefined) return
   const conflicts = field.type.conflicts?.(options) ?? []
   for (const { option, message } of conflicts) {
@@ -146,7 +137,7 @@ const checkKey = (field: FieldDraft, { isKey, isWhole }: FieldRole, report: Repo
     report.add({ ...place, message, help: [KEY_TYPES] })
     return
   }
-  const by = keyGivenBy(field, isWhole)
+  const by = keySourceOf(field, isWhole)
   if (by !== 'client' && by !== type.assigned?.key) {
     const [known] = FIELD_TYPES.filter(({ assigned }) => assigned?.key === by).map((each) => each.name)
     const message = `\`key: ${by}\` is for fields of the type \`${known}\`, and ${show(name)} is of the type \`${type.name}\``
@@ -186,57 +177,6 @@ const checkReadOnlyType = ({ type, yaml, path, name }: FieldDraft, report: Repor
 
 const fits = (call: keyof typeof DEFAULT_FUNCTIONS, type: FieldType): boolean =>
   DEFAULT_FUNCTIONS[call].includes(type.name)
-
-const checkRelation = (field: FieldDraft, drafts: Drafts, report: Report): void => {
-  const { model = '', on_delete, nullable = false } = field.yaml
-  if (!drafts.has(model)) {
-    const help = suggest(model, [...drafts.keys()], 'model')
-    report.add({ code: 'SC306', path: [...field.path, 'model'], message: `no model is named ${show(model)}`, help })
-  }
-  const target = drafts.get(model)
-  if (target !== undefined) checkReferred(field, target, { drafts, report })
-  if (on_delete === 'set_null' && !nullable && !report.isDoubtful(field.path)) {
-    const message = `${show(field.name)} cannot be set to null: it is not nullable`
-    report.add({ code: 'SC304', path: [...field.path, 'on_delete'], message, help: ['add `nullable: true`'] })
-  }
-}
-
-/** Reports a relation whose value would identify no record. */
-const checkReferred = (
-  field: FieldDraft,
-  target: ModelDraft,
-  { drafts, report }: Pick<FieldContext, 'drafts' | 'report'>,
-): void => {
-  const { references } = field.yaml
-  if (references !== undefined) {
-    const path = [...field.path, 'references']
-    if (!checkFieldName(target, references, { path }, report)) return
-    const referred = target.fields.get(references)
-    const reason = referred && whyNotReferred(referred, target)
-    if (reason === undefined) return
-    const message = `${show(field.name)} cannot refer to ${show(references)} of ${show(target.name)}: ${reason}`
-    report.add({ code: 'SC311', path, message })
-    return
-  }
-  const isCircle = target.key.length === 1 && optionsOf(field, drafts) === undefined
-  if (!target.isKeyless && target.key.length <= 1 && !isCircle) return
-  const reason = isCircle
-    ? 'its primary key leads back to itself'
-    : target.isKeyless
-      ? 'its records have no primary key'
-      : 'its primary key has several fields'
-  const message = `${show(field.name)} cannot refer to ${show(target.name)}: ${reason}`
-  const help = ['name one of its unique fields in `references`, or declare the column as a field of its own type']
-  report.add({ code: 'SC311', path: [...field.path, 'model'], message, help })
-}
-
-/** Why a relation cannot have the values of a field; undefined if it can. */
-const whyNotReferred = (field: FieldDraft, target: ModelDraft): string | undefined => {
-  const isWhole = isWholeKey(target, field)
-  if (field.yaml.unique !== true && !isWhole) return 'it is not unique'
-  if (isRelation(field) && !isWhole) return 'it is a relation itself'
-  return field.type.key ? whyHidden(field) : `a field of the type \`${field.type.name}\` has no single spelling`
-}
 
 const checkDefault = (
   field: FieldDraft,

@@ -1,5 +1,5 @@
 import type { Typed } from '../../fields/cell.js'
-import type { FieldType, KeyGiver } from '../../fields/field-type.js'
+import type { FieldType, KeySource } from '../../fields/field-type.js'
 import { fieldType } from '../../fields/index.js'
 import { belongsTo } from '../../fields/relation.js'
 import type { Json } from '../../json.js'
@@ -22,7 +22,7 @@ export interface ModelDraft {
   readonly fields: ReadonlyMap<string, FieldDraft | undefined>
   /** The names that the file gives for the fields of the primary key, right or wrong. */
   readonly keyNames: ReadonlySet<string>
-  /** The fields of the primary key, in its order; empty if there is none, or if what the file says of it is wrong. */
+  /** The fields of the primary key, in its order; empty without a key, and for one that is declared wrongly. */
   readonly key: readonly FieldDraft[]
   /** Whether migrations make the table. */
   readonly isManaged: boolean
@@ -58,10 +58,10 @@ const keyOf = (fields: ModelDraft['fields'], named: Json | undefined): Pick<Mode
 }
 
 /**
- * Who gives a field of a key its values: what `key` says; otherwise the server, if its type has a way.
- * @param isWhole whether the key has no other field; clients give the values of several
+ * The source of the values of a key's field: what `key` says; by default the server, if the field is the whole key and its type has a way.
+ * @param isWhole whether the key has no other field
  */
-export const keyGivenBy = ({ type, yaml }: FieldDraft, isWhole: boolean): KeyGiver =>
+export const keySourceOf = ({ type, yaml }: FieldDraft, isWhole: boolean): KeySource =>
   yaml.key ?? (isWhole ? type.assigned?.key : undefined) ?? 'client'
 
 const draftField = (path: Path, json: Json, report: Report): FieldDraft | undefined => {
@@ -87,7 +87,7 @@ export const columnOf = (field: FieldDraft): string =>
 export const isWholeKey = ({ key: [first, ...others] }: ModelDraft, field: FieldDraft | undefined): boolean =>
   field !== undefined && first === field && others.length === 0
 
-/** The field of the other model whose values a relation has: the one that it names, or the whole key; undefined if there is none. */
+/** The field of the other model whose values a relation has: the one in `references`, or the only field of the primary key. */
 export const referredField = ({ yaml }: FieldDraft, drafts: Drafts): FieldDraft | undefined => {
   const target = drafts.get(yaml.model ?? '')
   if (yaml.references !== undefined) return target?.fields.get(yaml.references)
@@ -95,11 +95,8 @@ export const referredField = ({ yaml }: FieldDraft, drafts: Drafts): FieldDraft 
   return others.length === 0 ? field : undefined
 }
 
-/** The options that the type declares, with those of a relation completed; undefined when the target is not known. */
-export const optionsOf = (field: FieldDraft, drafts: Drafts): object | undefined => typedOf(field, drafts, [])?.options
-
-/** The type and options of a field; undefined for a relation that refers to no field, or leads back to where it began. */
-const typedOf = (field: FieldDraft, drafts: Drafts, seen: readonly FieldDraft[]): Typed | undefined => {
+/** The type of a field and its options, those of a relation completed; undefined for a relation that refers to no known field, or in a circle. */
+export const typedOf = (field: FieldDraft, drafts: Drafts, seen: readonly FieldDraft[] = []): Typed | undefined => {
   if (seen.includes(field)) return undefined
   const { type, yaml } = field
   const options = Object.fromEntries(Object.entries(yaml).filter(([key]) => Object.hasOwn(type.options, key)))

@@ -1,6 +1,6 @@
 import { paginationStyle } from '../../pagination/index.js'
 import { membersOf } from '../schema/yaml-shape.js'
-import { type Drafts, type FieldDraft, optionsOf } from './drafts.js'
+import { type Drafts, type FieldDraft, typedOf } from './drafts.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
 
@@ -10,7 +10,7 @@ export const linkMeasure = ({ path, given }: ResourceDraft, models: Drafts, repo
   const style = report.isSpoiled([...path, 'pagination']) ? undefined : paginationStyle(String(name))
   return (order: readonly FieldDraft[]): boolean => {
     const fields = [...new Set(order)].flatMap((field) => {
-      const options = optionsOf(field, models)
+      const options = typedOf(field, models)?.options
       return options === undefined ? [] : [{ name: field.name, type: field.type, options }]
     })
     return style?.outgrows?.(fields) === true

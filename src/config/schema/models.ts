@@ -1,5 +1,5 @@
 import { FIELD_TYPES } from '../../fields/index.js'
-import type { FieldType, KeyGiver } from '../../fields/field-type.js'
+import type { FieldType, KeySource } from '../../fields/field-type.js'
 import type { JsonSchema } from '../../json.js'
 import { DATABASE_NAME, doc, TABLE_NAME, flag, listOf, mapping, named } from './parts.js'
 import { article } from '../words.js'
@@ -7,7 +7,7 @@ import { article } from '../words.js'
 /** The functions that `default:` can call, and the names of the types whose values they make. */
 export const DEFAULT_FUNCTIONS = { now: typesThatCall('now'), uuid: typesThatCall('uuid') } as const
 
-const KEY_GIVERS: readonly KeyGiver[] = [
+const KEY_SOURCES: readonly KeySource[] = [
   ...new Set([...FIELD_TYPES.flatMap(({ assigned }) => assigned?.key ?? []), 'client' as const]),
 ]
 
@@ -27,7 +27,7 @@ const commonKeys = (): Readonly<Record<string, JsonSchema>> => ({
     'Whether the field is the primary key, which identifies a record. A key of several fields is named by the model.',
   ),
   key: doc(
-    { enum: [...KEY_GIVERS] },
+    { enum: KEY_SOURCES },
     'Who gives the values of a primary key: a counter of the database (`identity`), a random UUID (`uuid`), or the client that creates the record ' +
       '(`client`). By default `identity` for integers, `uuid` for UUIDs, and `client` for other types and for parts of a key.',
     'key: client',

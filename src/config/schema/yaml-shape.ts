@@ -1,5 +1,5 @@
 import type { Json } from '../../json.js'
-import type { KeyGiver } from '../../fields/field-type.js'
+import type { KeySource } from '../../fields/field-type.js'
 import type { Operation, RelationSpec } from '../core-spec.js'
 
 /** What a field of the right shape is in YAML; the options of its type stand beside these. */
@@ -7,7 +7,7 @@ export interface FieldYaml {
   readonly type: string
   readonly column?: string
   readonly primary_key?: boolean
-  readonly key?: KeyGiver
+  readonly key?: KeySource
   readonly renamed_from?: string
   readonly nullable?: boolean
   readonly unique?: boolean

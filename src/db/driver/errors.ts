@@ -12,7 +12,6 @@ import {
 } from './field-errors.js'
 import {
   codeOf,
-  routineOf,
   driverError,
   isSqlState,
   type Meaning,
@@ -21,6 +20,7 @@ import {
   mismatch,
   oversized,
   rejected,
+  routineOf,
   unavailable,
 } from './meanings.js'
 import { DatabaseRefused } from '../database.js'
@@ -46,7 +46,7 @@ export function isUnsent(error: unknown): boolean {
 }
 
 /** Whether a value did not fit. A statement that was prepared before a column changed expects values of its old type. */
-export function isMisfit(error: unknown): boolean {
+export function isDataException(error: unknown): boolean {
   return codeOf(error).startsWith('22')
 }
 

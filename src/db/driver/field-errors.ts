@@ -15,8 +15,8 @@ export interface DriverError extends Error {
 export interface ConstraintErrors {
   /** Without its schema, as the server names it. */
   readonly table: string
-  /** The tables of other models. */
-  readonly others: ReadonlySet<string>
+  /** Whether a table, without its schema, is that of another model. */
+  isOther(table: string): boolean
   /** Configured messages by constraint name: constraints of the table, and foreign keys that refer to it. */
   readonly messages: ReadonlyMap<string, string>
   /** Errors of the declared fields, by constraint name. The name is never shown to clients. */
@@ -53,7 +53,7 @@ export function messageOf(
   constraintErrors: ConstraintErrors,
 ): string | undefined {
   const message = constraintErrors.messages.get(String(constraint))
-  return !constraintErrors.others.has(String(table)) || STILL_REFERRED_TO.has(code) ? message : undefined
+  return !constraintErrors.isOther(String(table)) || STILL_REFERRED_TO.has(code) ? message : undefined
 }
 
 /** Returns errors for the fields that caused the rejection; empty if the server does not name them. */

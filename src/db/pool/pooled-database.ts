@@ -4,7 +4,7 @@ import pg from 'pg'
 import { Problem } from '../../problem.js'
 import type { Connection, Database, Result, QueueKey, InternalTransactionOptions, Statement } from '../database.js'
 import { abortOn } from '../driver/cancel.js'
-import { isLost, isMisfit, isStale, isTransient, isUnsent, toProblem, toRefusal } from '../driver/errors.js'
+import { isDataException, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from '../driver/errors.js'
 import type { WorkQueue } from './work-queues.js'
 import { createFairQueue } from './fair-queue.js'
 import { createHandover } from './handover.js'
@@ -285,7 +285,7 @@ async function askAgain(ask: () => Promise<unknown>): Promise<unknown> {
 
 /** Returns the statement to retry after an error; undefined if the first try may have had an effect, or if a retry would fail as well. */
 function secondTry(statement: Statement, error: unknown): Statement | undefined {
-  const isOutdated = isStale(error) || (statement.name !== undefined && isMisfit(error))
+  const isOutdated = isStale(error) || (statement.name !== undefined && isDataException(error))
   if (isOutdated) return { ...statement, name: undefined }
   if (isUnsent(error) || (statement.retry && isLost(error))) return statement
   if (error instanceof HeadOfLineBlocked) return statement

@@ -1,3 +1,4 @@
+import { remember } from '../../remember.js'
 import { indexesOf } from '../../config/indexes/coverage.js'
 import { outgrowing, outgrowingAny } from '../../config/indexes/index-size.js'
 import { type AppSpec, type FieldSpec, isShown, type ModelSpec } from '../../config/spec.js'
@@ -23,12 +24,19 @@ const BROKEN = {
   check: 'is not valid',
 } as const
 
+/** The tables of all models, without their schemas. */
+const tablesOf = remember(
+  (models: readonly ModelSpec[]): ReadonlySet<string> => new Set(models.map(({ table }) => bareName(table))),
+)
+
 /**
  * Builds the messages for clients when the database rejects a change. Private fields are never mentioned.
  * @param models all models of the configuration
  */
 export function constraintErrorsOf(model: ModelSpec, models: readonly ModelSpec[]): ConstraintErrors {
   const { fields, table } = model
+  const own = bareName(table)
+  const tables = tablesOf(models)
   // A combination with a private field gets no message: one about its public fields alone would be wrong.
   const allShown = (guarded: readonly FieldSpec[]) => (guarded.some((field) => field.private) ? [] : guarded)
   const namesOf = (names: readonly string[]) => allShown(fields.filter(({ name }) => names.includes(name)))
@@ -38,8 +46,8 @@ export function constraintErrorsOf(model: ModelSpec, models: readonly ModelSpec[
   }))
   const required = (field: FieldSpec) => (field.private ? undefined : errorOf(field, `${field.label} is required`))
   return {
-    table: bareName(table),
-    others: new Set(models.map((other) => bareName(other.table)).filter((name) => name !== bareName(table))),
+    table: own,
+    isOther: (name) => name !== own && tables.has(name),
     messages: new Map(Object.entries(model.messages)),
     constraints: new Map(
       [...constraintFields(model)].map(([name, { fields: guarded, kind, message }]) => [

@@ -3,8 +3,8 @@ import { foreignKeyName } from '../../config/parse/constraint-names.js'
 import { Problem } from '../../problem.js'
 import type { Connection, Result, Statement } from '../database.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
-import { failedConversionOf, toProblem, toReadFailure, toReferred } from '../driver/errors.js'
 import { CONFLICT } from '../driver/meanings.js'
+import { failedConversionOf, toProblem, toReadFailure, toReferred } from '../driver/errors.js'
 import { OUTSIDE } from '../statements/scope.js'
 
 /** Sends the statements of a store and translates database errors for clients. */
@@ -36,7 +36,7 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
       } catch (error) {
         const problem = toOutside(error, model, constraintErrors) ?? toProblem(error, constraintErrors)
         // Other records may refer to the value that a unique field had.
-        const isUnexplained = problem instanceof Problem && problem.message === CONFLICT
+        const isUnexplained = problem instanceof Problem && problem.errors.length === 0
         throw isUnexplained ? toReferred(problem, referrers()) : problem
       }
     },

@@ -1,4 +1,4 @@
-import { tableAlias } from '../../fields/table-name.js'
+import { tableAlias, tableSql } from '../../fields/table-name.js'
 import { isCovered } from '../../config/indexes/coverage.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
@@ -11,7 +11,7 @@ import { type Projection, listProjection } from './projections.js'
 import { isFar, neededOrder, orderClause, pageRows, reversed } from './page-rows.js'
 import { narrowing } from './scope.js'
 import type { Rendered, PreparedStatements } from './prepared-statements.js'
-import { keyColumns, listSource, type ListSource, parameters } from './where.js'
+import { keyColumns, listSource, type ListSource, type ListTable, parameters } from './where.js'
 
 /** The statements of lists. */
 export interface ListStatements {
@@ -23,6 +23,7 @@ export interface ListStatements {
 
 interface Listed {
   readonly model: ModelSpec
+  readonly table: ListTable
   readonly projection: Projection<unknown, unknown>
   readonly prepared: PreparedStatements
   /** Texts of partial reads (`fields`, `expand`), cached separately so that they do not evict the others. */
@@ -35,15 +36,17 @@ const PAGE: Kind = { retry: true, quick: 'perhaps' }
 const READ: Kind = { retry: true, quick: false }
 
 /** Compiles the statements of lists; each call of the result returns them within some scopes. */
-export function compileListStatements(listed: Listed): (scopes: Scopes | undefined) => ListStatements {
-  const { prepared, partial, model } = listed
+export function compileListStatements(given: Omit<Listed, 'table'>): (scopes: Scopes | undefined) => ListStatements {
+  const { prepared, partial, model } = given
+  const table: ListTable = { sql: tableSql(model.table), alias: tableAlias(model.table) }
+  const listed = { ...given, table }
   const statementsFor = (plan: ListPlan) => (plan.selection === undefined ? prepared : partial)
   // Requests repeat plans. Scopes belong to one request, so statements with a scope are not cached.
   const filled = remember((plan: ListPlan) => statementsFor(plan).fill(renderList(listed, plan, undefined)))
   const unscoped: ListStatements = {
     list: (plan) => statementsFor(plan).send(filled(plan)),
-    count: (plan) => prepared.serve(renderCount(model, plan)),
-    estimate: (plan) => prepared.serve(renderEstimate(model, plan)),
+    count: (plan) => prepared.serve(renderCount(table, plan)),
+    estimate: (plan) => prepared.serve(renderEstimate(table, plan)),
   }
   return (scopes) => {
     if (scopes === undefined) return unscoped
@@ -53,20 +56,24 @@ export function compileListStatements(listed: Listed): (scopes: Scopes | undefin
     })
     return {
       list: (plan) => statementsFor(plan).serve(renderList(listed, within(plan), scopes)),
-      count: (plan) => prepared.serve(renderCount(model, within(plan))),
-      estimate: (plan) => prepared.serve(renderEstimate(model, within(plan))),
+      count: (plan) => prepared.serve(renderCount(table, within(plan))),
+      estimate: (plan) => prepared.serve(renderEstimate(table, within(plan))),
     }
   }
 }
 
-function renderList({ model, projection }: Listed, plan: ListPlan, scopes: Scopes | undefined): Rendered {
+function renderList(
+  { model, table: listed, projection }: Listed,
+  plan: ListPlan,
+  scopes: Scopes | undefined,
+): Rendered {
   const params = parameters()
-  const table = tableAlias(model.table)
+  const { alias: table } = listed
   const key = model.key.map(({ column }) => identifier(column))
   const { page, select, fields } = listProjection(projection, plan, narrowing(scopes, params))
   const stored = columnsOf(model, new Set([...fields, ...plan.order.map(({ field }) => field)]))
   const backwards = 'before' in plan.start
-  const source = listSource(plan, model.table, params)
+  const source = listSource(plan, listed, params)
   const order = neededOrder(plan)
   const cutOrder = backwards ? reversed(order) : order
   const size = plan.limit === undefined ? undefined : `${params.add(String(plan.limit))}::int`
@@ -87,12 +94,12 @@ function renderList({ model, projection }: Listed, plan: ListPlan, scopes: Scope
   return { text, values: params.values, kind, raw: page.raw?.({ counted: isCounted(plan) }) }
 }
 
-function renderCount({ table }: ModelSpec, plan: ListPlan): Rendered {
+function renderCount(table: ListTable, plan: ListPlan): Rendered {
   const params = parameters()
   return { text: counted(plan, listSource(plan, table, params)), values: params.values, kind: READ }
 }
 
-function renderEstimate({ table }: ModelSpec, plan: ListPlan): Rendered {
+function renderEstimate(table: ListTable, plan: ListPlan): Rendered {
   const params = parameters()
   const { from, where } = listSource(plan, table, params)
   const text = `explain (format json) select 1 from ${from}${where}`

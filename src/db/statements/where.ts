@@ -1,4 +1,3 @@
-import { tableAlias, tableSql } from '../../fields/table-name.js'
 import type { OrderSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
@@ -31,12 +30,18 @@ export interface ListSource {
   readonly where: string
 }
 
+/** A table in statements. */
+export interface ListTable {
+  readonly sql: string
+  /** The name by which its columns are qualified. */
+  readonly alias: string
+}
+
 /** Distinct values are selected in a subquery. */
-export function listSource(plan: ListPlan, table: string, params: Parameters): ListSource {
+export function listSource(plan: ListPlan, { sql, alias }: ListTable, params: Parameters): ListSource {
   const where = whereClause(plan, params)
-  if (plan.distinct === undefined) return { from: tableSql(table), where }
-  const rows = `(select distinct ${identifier(plan.distinct.column)} from ${tableSql(table)}${where})`
-  return { from: `${rows} ${tableAlias(table)}`, where: '' }
+  if (plan.distinct === undefined) return { from: sql, where }
+  return { from: `(select distinct ${identifier(plan.distinct.column)} from ${sql}${where}) ${alias}`, where: '' }
 }
 
 /** The SQL of one comparison. `owner` names the column's table if a statement has several. */

@@ -1,5 +1,5 @@
 import { formOf, keyTypeOf } from '../../fields/columns.js'
-import type { Assigned } from '../../fields/field-type.js'
+import type { AssignedKey } from '../../fields/field-type.js'
 import { find } from '../plan/pair.js'
 import type { CatalogColumn, CatalogTable } from './catalog.js'
 
@@ -27,7 +27,7 @@ function isKeyColumn(column: CatalogColumn): boolean {
 }
 
 /** How the database assigns the values of a key's column; undefined if clients give them. */
-export function assignedBy(column: CatalogColumn): Assigned | undefined {
+export function assignedBy(column: CatalogColumn): AssignedKey | undefined {
   const assigned = keyTypeOf(column)?.assigned
   return assigned?.fills(column) === true ? assigned.key : undefined
 }

@@ -13,8 +13,8 @@ import { isOnly } from './plain-parts.js'
 export interface RelationContext {
   /** The model of each table. */
   readonly names: ReadonlyMap<string, string>
-  /** Those of them that are new. */
-  readonly fresh: ReadonlyMap<string, string>
+  /** The columns of each new model's table that have a field. */
+  readonly shown: ReadonlyMap<string, readonly CatalogColumn[]>
   readonly catalog: Catalog
 }
 
@@ -28,7 +28,7 @@ export interface Related {
         readonly to: { readonly table: string; readonly column: string } | undefined
       }
     | undefined
-  /** The reasons why there is none, and what it does not say of its foreign key. */
+  /** Foreign keys without a relation, with the reasons, and parts of the foreign key that the relation does not describe. */
   readonly left: readonly string[]
 }
 
@@ -36,7 +36,7 @@ export interface Related {
 export function chooseRelation(
   column: CatalogColumn,
   { live, managed }: { readonly live: CatalogTable; readonly managed: boolean },
-  { names, fresh, catalog }: RelationContext,
+  { names, shown, catalog }: RelationContext,
 ): Related {
   const keys = live.constraints.filter((each) => each.kind === 'foreign_key' && isOnly(each.columns, column.name))
   const [key, ...others] = keys
@@ -53,8 +53,10 @@ export function chooseRelation(
   if (reason !== undefined || !reference || model === undefined)
     return { relation: undefined, left: [`${place}: no relation: ${reason}`, ...more] }
   const isOfKey = target !== undefined && isPrimary(target, [reference.key])
-  if (!isOfKey && !fresh.has(reference.target))
-    return { relation: undefined, left: [`${place}: no relation: add \`references\` by hand`, ...more] }
+  if (!isOfKey && !shown.get(reference.target)?.some(({ name }) => name === reference.key)) {
+    const why = `${reference.target}.${reference.key} has no field, or a model that was there before`
+    return { relation: undefined, left: [`${place}: no relation: ${why}`, ...more] }
+  }
   const to = isOfKey ? undefined : { table: reference.target, column: reference.key }
   const relation = { model, onDelete: reference.onDelete, to }
   if (!managed) return { relation, left: [] }

@@ -1,9 +1,9 @@
 import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
 import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../plan/pair.js'
+import { chooseIndexes, type ChosenIndex } from './choose-indexes.js'
 import { chooseRelation, type Related, type RelationContext } from './choose-relation.js'
 import { type FieldName, freeName, nameFields, nameOfTable } from './field-names.js'
-import { isPlainIndex, isPlainUnique } from './plain-parts.js'
 import { isOpaque, isRepresentable, isRepresentableName } from './representable.js'
 import { OPERATIONS, type Operation, READS } from '../../config/core-spec.js'
 import { formOf } from '../../fields/columns.js'
@@ -26,7 +26,7 @@ export interface ChosenModel {
   readonly operations: readonly Operation[]
   /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
   readonly rows: number | null
-  readonly indexes: readonly { readonly fields: readonly string[]; readonly unique: boolean }[]
+  readonly indexes: readonly ChosenIndex[]
   /** Parts of the table that the model does not describe: the place and the reason. */
   readonly left: readonly string[]
 }
@@ -73,11 +73,12 @@ export function chooseModels(
   })
   const names = nameModels(tables, existing)
   const all = new Map([...existing, ...names])
-  const named = tables.map((table) => nameTable(table, { names: all, fresh: names, catalog: used }))
-  const byTable = new Map(named.map((each) => [each.table.live.name, each.named]))
-  const fieldOf = (table: string, column: string) => byTable.get(table)?.get(column)?.name
+  const sorted = tables.map(sortColumns)
+  const shown = new Map(sorted.map((each) => [each.table.live.name, each.shown]))
+  const named = sorted.map((each) => nameTable(each, { names: all, shown, catalog: used }))
+  const fields = new Map(named.map((each) => [each.table.live.name, each.fields]))
   return {
-    models: named.map((each) => chooseModel(each, { names: all, fieldOf })),
+    models: named.map((each) => chooseModel(each, { names: all, fields })),
     left: [
       ...wanted
         .filter((table) => !isMade(table))
@@ -175,18 +176,16 @@ function operationsOf(table: Table, key: readonly string[], columns: readonly Ca
   return { operations, left: [`${inspected.name}: no request can create records: ${reason}`] }
 }
 
-/** A table whose fields have names. */
-interface Named {
+/** A table with the columns that have a field and those that have none. */
+interface Sorted {
   readonly table: Table
   readonly chosenKey: ReturnType<typeof chooseKey>
   readonly columns: readonly CatalogColumn[]
+  readonly shown: readonly CatalogColumn[]
   readonly fieldless: readonly CatalogColumn[]
-  readonly related: readonly ({ readonly column: CatalogColumn } & Related)[]
-  /** The fields by column. */
-  readonly named: ReadonlyMap<string, FieldName>
 }
 
-function nameTable(table: Table, context: RelationContext): Named {
+function sortColumns(table: Table): Sorted {
   const { inspected, live, managed } = table
   const chosenKey = chooseKey(live)
   const columns = inspected.columns.flatMap(({ name }) => find(live.columns, name) ?? [])
@@ -194,36 +193,47 @@ function nameTable(table: Table, context: RelationContext): Named {
     (column) =>
       !isShown(column, table) || (managed && column.identity !== null && !chosenKey.key.includes(column.name)),
   )
-  const related = columns
-    .filter((column) => !fieldless.includes(column))
-    .map((column) => ({ column, ...chooseRelation(column, table, context) }))
-  const named = nameFields(
+  const shown = columns.filter((column) => !fieldless.includes(column))
+  return { table, chosenKey, columns, shown, fieldless }
+}
+
+/** A table whose fields have names. */
+interface Named extends Sorted {
+  readonly related: readonly ({ readonly column: CatalogColumn } & Related)[]
+  /** The fields by column. */
+  readonly fields: ReadonlyMap<string, FieldName>
+}
+
+function nameTable(sorted: Sorted, context: RelationContext): Named {
+  const related = sorted.shown.map((column) => ({ column, ...chooseRelation(column, sorted.table, context) }))
+  const fields = nameFields(
     related.map(({ column, relation }) => ({ column: column.name, relation: relation !== undefined })),
   )
-  return { table, chosenKey, columns, fieldless, related, named }
+  return { ...sorted, related, fields }
 }
 
 interface Context {
   /** The model of each table. */
   readonly names: ReadonlyMap<string, string>
-  /** The field of a column of any of the tables. */
-  readonly fieldOf: (table: string, column: string) => string | undefined
+  /** The fields of each table by column. */
+  readonly fields: ReadonlyMap<string, ReadonlyMap<string, FieldName>>
 }
 
-function chooseModel({ table, chosenKey, columns, fieldless, related, named }: Named, context: Context): ChosenModel {
+function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: Named, context: Context): ChosenModel {
   const { inspected, live, managed } = table
   const { key, left: leftOfKey } = chosenKey
   const chosen = related.map(({ column, relation: found, left }) => {
-    const { name = column.name, clash } = named.get(column.name) ?? {}
+    const { name = column.name, clash } = fields.get(column.name) ?? {}
     const part = key.includes(column.name) ? (key.length === 1 ? 'whole' : 'part') : undefined
-    const references = found?.to && context.fieldOf(found.to.table, found.to.column)
-    const relation = found?.to && references === undefined ? undefined : found && { ...found, references }
+    const references = found?.to && context.fields.get(found.to.table)?.get(found.to.column)?.name
+    const relation = found && { ...found, references }
     const field = chooseField(live, column, { name, key: part, relation, managed, triggers: inspected.fills })
     const renamed = clash === undefined ? [] : [`${live.name}.${column.name}: the field is ${name}: ${clash} is taken`]
     return { ...field, left: [...renamed, ...left, ...field.left] }
   })
   const byColumn = new Map(chosen.map((field) => [field.column, field.name]))
   const { filterable, left: leftOfFilters } = filterableOf(table, chosen, key)
+  const { indexes, left: leftOfIndexes } = chooseIndexes(table, byColumn)
   const { operations, left: leftOfOperations } = operationsOf(table, key, columns)
   return {
     name: context.names.get(live.name) ?? live.name,
@@ -234,54 +244,19 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, named }: N
     filterable,
     rows: inspected.rows,
     key: key.flatMap((column) => byColumn.get(column) ?? []),
-    ...chooseIndexes(table, byColumn, [
+    indexes,
+    left: [
       ...(inspected.view ? [] : leftOfKey),
       ...leftOfOperations,
       ...fieldless.map((column) => `${live.name}.${column.name}: no field: ${reasonOf(column)}`),
       ...chosen.flatMap(({ left }) => left),
       ...leftOfFilters,
-    ]),
+      ...leftOfIndexes,
+    ],
   }
 }
 
 /** A column as statements use it: a domain is its base type, and an order of texts is that of the column. */
 function asUsed(column: CatalogColumn): CatalogColumn {
   return { ...column, type: column.base ?? column.type, collation: null }
-}
-
-function chooseIndexes(
-  { live, managed }: Table,
-  byColumn: ReadonlyMap<string, string>,
-  left: readonly string[],
-): Pick<ChosenModel, 'indexes' | 'left'> {
-  const fieldsOf = (columns: readonly (string | null)[]) =>
-    columns.flatMap((column) => byColumn.get(column ?? '') ?? [])
-  const parts = [
-    ...live.constraints
-      .filter(({ kind, columns }) => kind === 'other' || (kind === 'unique' && columns.length > 1))
-      .map((part) => ({ part, unique: true, plain: part.kind === 'unique' && isPlainUnique(part) })),
-    ...live.indexes.map((part) => ({ part, ...kindOf(live.name, part) })),
-  ]
-  const single = ({ part, unique }: (typeof parts)[number]) => unique && part.columns.length === 1
-  const said = parts.filter((each) => each.plain && fieldsOf(each.part.columns).length === each.part.columns.length)
-  const indexes = [
-    ...new Map(
-      said
-        .filter((each) => !single(each))
-        .map(({ part, unique }) => [JSON.stringify(part.columns), { fields: fieldsOf(part.columns), unique }] as const)
-        .toReversed(),
-    ).values(),
-  ].toReversed()
-  const multiple = live.constraints
-    .filter(({ kind, columns }) => (kind === 'check' || kind === 'foreign_key') && columns.length !== 1)
-    .map(({ name, definition }) => `${live.name}.${name}: stays as it is: ${definition}`)
-  const unsaid = parts
-    .filter((each) => !said.includes(each))
-    .map(({ part }) => `${live.name}.${part.name}: stays as it is: ${part.definition}`)
-  return { indexes, left: managed ? [...left, ...multiple, ...unsaid] : left }
-}
-
-function kindOf(table: string, index: CatalogTable['indexes'][number]) {
-  const unique = isPlainIndex(table, index, 'unique')
-  return { unique, plain: unique || isPlainIndex(table, index) }
 }

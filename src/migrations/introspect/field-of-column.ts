@@ -1,6 +1,6 @@
 import { formOf, keyTypeOf } from '../../fields/columns.js'
 import type { Limits } from '../../fields/existing-column.js'
-import type { Assigned } from '../../fields/field-type.js'
+import type { AssignedKey } from '../../fields/field-type.js'
 import type { CatalogColumn, CatalogConstraint, CatalogTable } from './catalog.js'
 import { type TypeWords, type Words, wordsForDefault, wordsForType } from './column-words.js'
 import { readCheck } from './constraint-parser.js'
@@ -69,7 +69,7 @@ export function chooseField(
 }
 
 /** A whole key is assigned where its type has a way, and a part of a key is not, unless the words say otherwise. */
-function keyWords(key: 'whole' | 'part', column: CatalogColumn, assigned: Assigned | undefined): Words {
+function keyWords(key: 'whole' | 'part', column: CatalogColumn, assigned: AssignedKey | undefined): Words {
   if (key === 'part') return assigned ? [['key', assigned]] : []
   const isUsual = assigned !== undefined || keyTypeOf(column)?.assigned === undefined
   return [['primary_key', true], ...(isUsual ? [] : ([['key', 'client']] as const))]
