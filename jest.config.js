@@ -38,6 +38,7 @@ export default {
       },
     ],
   },
+  setupFiles: ['<rootDir>/test/support/fix-seed.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/scripts/name-skipped.mjs'],

@@ -11,19 +11,47 @@ import { type Fields, type Schema, schemaPairs } from '../support/schema-pairs.j
 /** `npm run test:pairs` says 1000. */
 const PAIRS = Number(process.env['SNIPPETCTL_PAIRS'] ?? 6)
 
+const id = { type: 'integer', primary_key: true }
+
 /** One field of a model, before and after. */
 const pairOf = (before: Fields, after: Fields): [readonly [Schema, Schema]] => {
   const schemaOf = (fields: Fields): Schema => ({
     models: {
-      author: { table: 'authors', fields: { id: { type: 'integer', primary_key: true }, ...fields }, indexes: [] },
+      author: { table: 'authors', fields: { id, ...fields }, indexes: [] },
     },
     dropped: [],
   })
   return [[schemaOf(before), schemaOf(after)]]
 }
 
+/** A relation becomes a number while the table that it refers to is dropped. */
+const relationOfDroppedTable: readonly [Schema, Schema] = [
+  {
+    models: {
+      author: {
+        table: 'authors',
+        fields: { id, bob: { type: 'belongs_to', model: 'book', on_delete: 'restrict', nullable: true } },
+        indexes: [],
+      },
+      book: { table: 'books', fields: { id }, indexes: [] },
+    },
+    dropped: [],
+  },
+  {
+    models: {
+      author: {
+        table: 'authors',
+        fields: { id, fay: { type: 'integer', nullable: true, renamed_from: 'bob_id' } },
+        indexes: [],
+      },
+    },
+    dropped: ['books'],
+  },
+]
+
 /** What random pairs have found. */
 const FOUND = [
+  [relationOfDroppedTable] satisfies [readonly [Schema, Schema]],
   pairOf({ ada: { type: 'string', max: 100 } }, { ada: { type: 'text', max: 50 } }),
   pairOf({ ada: { type: 'string', max: 100 } }, { ada: { type: 'choice', choices: ['x', 'y'] } }),
   pairOf({ ada: { type: 'string', max: 100 } }, { ada: { type: 'text', max: 100 } }),

@@ -157,7 +157,7 @@ async function compareSettled(session: Connection, compared: Compared): Promise<
           return catalogOf(session, FROM)
         })
   const { former } = renames
-  const target = reconcile({ wanted, from: renamed, to, former, owns })
+  const target = reconcile({ wanted, from: renamed, to, former, owns, dropped })
   const { steps, refusals, notes } = compareSchemas({ ...target, dropped, from: renamed, former, owns })
   const all = [...renames.steps, ...steps]
   const allRefusals = [...renames.refusals, ...refusals, ...knownAlready(all, known)]

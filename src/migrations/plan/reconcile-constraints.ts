@@ -146,13 +146,13 @@ function isSame(key: keyof Limits, one: Limits, other: Limits): boolean {
 
 /** Whether a constraint with a generated name cannot be expressed in resources.yaml: then another tool made it. */
 function isInexpressible(constraint: CatalogConstraint, pair: ReconcilePair): boolean {
-  const { asked, known, from } = pair
+  const { asked, known, dropped, from } = pair
   const { kind, target } = constraint
   if (kind === 'check') return !constraint.validated
   if (kind === 'unique') return !isPlainUnique(constraint)
   if (kind !== 'foreign_key') return false
-  // The configuration has no say about tables without a model.
-  if (!find(asked, target ?? '')) return true
+  // The configuration has no say about tables without a model, unless it drops them.
+  if (!find(asked, target ?? '')) return !dropped.includes(target ?? '')
   const now = { key: constraint, table: from }
   return [now, beforeRenames(now, pair)].every(
     ({ key, table }) => reasonAgainstRelation(key, table, find(known, target ?? '')) !== undefined,

@@ -10,6 +10,8 @@ export interface ReconcilePair {
   readonly known: Catalog
   /** All wanted tables. */
   readonly asked: Catalog
+  /** Tables that may be dropped. */
+  readonly dropped: readonly string[]
   /** Whether a part was generated, by its name before or after the renames. */
   readonly isOurs: (part: CatalogConstraint | CatalogIndex) => boolean
   /** Returns the name of a column before the renames of the plan. */

@@ -21,6 +21,8 @@ interface Sides extends TargetSchema {
   readonly from: Catalog
   readonly former: FormerNames
   readonly owns: Ownership
+  /** Tables that may be dropped. */
+  readonly dropped: readonly string[]
 }
 
 /**
@@ -28,7 +30,7 @@ interface Sides extends TargetSchema {
  * the configuration wants replaces the wanted part. A part that resources.yaml cannot express is added to the target, so that no plan drops
  * it.
  */
-export function reconcile({ wanted, from, to, former, owns }: Sides): TargetSchema {
+export function reconcile({ wanted, from, to, former, owns, dropped }: Sides): TargetSchema {
   const pairs = wanted.map((table) => {
     const [there, target] = [find(from, table.name), find(to, table.name)]
     if (!there || !target) return { wanted: table, to: target }
@@ -38,6 +40,7 @@ export function reconcile({ wanted, from, to, former, owns }: Sides): TargetSche
       to: target,
       known: from,
       asked: to,
+      dropped,
       isOurs: (part) => isOurs({ wanted: table, former, owns }, part),
       former: (column) => former.column(table.name, column),
     })
