@@ -172,9 +172,9 @@ function canClash({ resource, operation }: NonNullable<Route['generated']>): boo
   return isLimited || model.indexes.some(({ unique }) => unique) || isGuarded(model)
 }
 
-/** Whether constraints created by hand may reject writes; only the database knows their kinds. */
-function isGuarded({ messages }: ModelSpec): boolean {
-  return Object.keys(messages).length > 0
+/** Whether constraints and triggers that others made may reject writes; only the database knows their kinds. */
+function isGuarded({ messages, managed }: ModelSpec): boolean {
+  return !managed || Object.keys(messages).length > 0
 }
 
 /** Whether records of other models may prevent deletes of this one. */

@@ -30,6 +30,32 @@ afterAll(async () => {
 })
 
 test.each([
+  ['takes no null', 'author_id bigint not null references author on delete set null'],
+  ['has a domain without null', 'author_id filled references author on delete set null'],
+  [
+    'must not be null by a check',
+    'author_id bigint check (author_id is not null) references author on delete set null',
+  ],
+])('a record is not deleted if a foreign key sets null in a column that %s', async (_what, column) => {
+  const run = (sql: string) => database.query({ text: sql, values: [] })
+  await run('create domain filled as bigint not null')
+  await run(`create table review (id serial primary key, ${column})`)
+  try {
+    await run('truncate author, book, note, bill, review restart identity')
+    await run('insert into author default values')
+    await run('insert into review (author_id) values (1)')
+    const answer = await api.fetch('/authors/1/', { method: 'DELETE' })
+    expect([answer.status, await answer.json()]).toMatchObject([
+      409,
+      { detail: 'The change conflicts with another record' },
+    ])
+  } finally {
+    await run('drop table review')
+    await run('drop domain filled')
+  }
+})
+
+test.each([
   ['a public relation', 'insert into book (author_id) values (1)', 'A record of novel still refers to it, by author'],
   [
     'a model that is not exposed',
@@ -49,3 +75,26 @@ test.each([
     expect(await answer.json()).toMatchObject({ detail })
   },
 )
+
+test('the document says that deletes of records in tables of others can be refused, by foreign keys that no model has', async () => {
+  const others = await startApi(
+    `version: 1
+api: { prefix: "" }
+models: { shelf: { table: shelves, managed: false, fields: { id: { type: bigint, primary_key: true } } } }
+resources: { shelf: { model: shelf, path: /shelves/ } }
+`,
+  )
+  for (const text of [
+    'create table shelves (id bigserial primary key)',
+    'insert into shelves default values',
+    'create table slots (shelf bigint not null references shelves)',
+    'insert into slots values (1)',
+  ])
+    await others.database.query({ text, values: [] })
+  expect((await others.fetch('/shelves/1/', { method: 'DELETE' })).status).toBe(409)
+  const { paths } = (await (await others.fetch('/openapi.json')).json()) as {
+    paths: Record<string, Record<string, { responses: object }>>
+  }
+  expect(Object.keys(paths['/shelves/{id}/']?.['delete']?.responses ?? {})).toContain('409')
+  await others.close()
+})

@@ -12,6 +12,7 @@ import {
 } from './field-errors.js'
 import {
   codeOf,
+  CONFLICT,
   driverError,
   isSqlState,
   type Meaning,
@@ -132,6 +133,17 @@ export function toReferred(error: unknown, referrers: ReadonlyMap<string, string
   const cause = driverError(error)
   const detail = cause && STILL_REFERRED_TO.has(codeOf(cause)) && referrers.get(String(cause.constraint))
   return detail ? new Problem('conflict', detail, { cause }) : error
+}
+
+/**
+ * Converts the failure of a deletion to what a client may see. A deletion stores no value, so a value that is rejected is that of another record,
+ * which the deletion changes by a foreign key or a trigger.
+ */
+export function toRemoveFailure(error: unknown, constraintErrors: ConstraintErrors): unknown {
+  const cause = driverError(error)
+  if (!cause || !/^2[23]/.test(codeOf(cause)) || meaningOf(cause)?.type === 'conflict')
+    return toProblem(error, constraintErrors)
+  return new Problem('conflict', messageOf(cause, constraintErrors) ?? CONFLICT, { cause })
 }
 
 /** SQLSTATEs for characters that the database's encoding lacks. */

@@ -4,7 +4,7 @@ import { Problem } from '../../problem.js'
 import type { Connection, Result, Statement } from '../database.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
 import { CONFLICT } from '../driver/meanings.js'
-import { failedConversionOf, toProblem, toReadFailure, toReferred } from '../driver/errors.js'
+import { failedConversionOf, toProblem, toReadFailure, toReferred, toRemoveFailure } from '../driver/errors.js'
 import { OUTSIDE } from '../statements/scope.js'
 
 /** Sends the statements of a store and translates database errors for clients. */
@@ -45,7 +45,7 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
         return await connection.query(statement)
       } catch (error) {
         const referred = toReferred(error, referrers())
-        throw referred === error ? toProblem(error, constraintErrors) : referred
+        throw referred === error ? toRemoveFailure(error, constraintErrors) : referred
       }
     },
   }
