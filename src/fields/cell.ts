@@ -19,6 +19,11 @@ export function writeCell({ type, options }: Typed, value: unknown): Cell {
   return value == null ? null : type.write(value, options)
 }
 
+/** A value as the text of a query parameter; null is null. */
+export function spellCell({ type, options }: Typed, value: unknown): Cell {
+  return value == null ? null : (type.spell ?? type.write)(value, options)
+}
+
 /** PostgreSQL's text form of an array. */
 export function arrayLiteral(items: readonly string[]): string {
   return `{${items.map((item) => `"${item.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`

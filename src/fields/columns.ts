@@ -1,5 +1,5 @@
 import type { ColumnForm, ExistingColumn } from './existing-column.js'
-import type { FieldType } from './field-type.js'
+import { canBeKey, type FieldType } from './field-type.js'
 import { FIELD_TYPES } from './index.js'
 
 /** A field type that can describe a column, and how. */
@@ -28,5 +28,5 @@ export function countsOf(type: string): ColumnForm['counts'] {
 
 /** The field type of a primary key in a column; undefined when there is none. */
 export function keyTypeOf(column: ExistingColumn): FieldType | undefined {
-  return formsOf(column).find(({ type }) => type.key)?.type
+  return formsOf(column).find(({ type, form }) => canBeKey(type, form.options({}) ?? {}))?.type
 }

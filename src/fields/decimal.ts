@@ -4,13 +4,16 @@ import { DECIMAL } from './formats.js'
 import { ORDERED } from './integer-type.js'
 
 interface DecimalOptions {
-  readonly precision: number
-  readonly scale: number
+  /** Neither this nor `scale` in a column that takes any number of digits. */
+  readonly precision?: number
+  readonly scale?: number
   readonly minimum?: number | string
   readonly maximum?: number | string
 }
 
-/** More digits than any filter has use for, and fewer than `numeric` holds. */
+/** Digits of the largest `precision`, and of all values in columns without one: fewer than `numeric` holds. */
+const MOST_DIGITS = 1000
+/** More characters than any filter has use for. */
 const LONGEST_TEXT = 1100
 const BOUND = { anyOf: [{ type: 'number' }, { type: 'string', pattern: DECIMAL.source }] }
 
@@ -19,15 +22,16 @@ const boundsOf = ({ minimum, maximum }: DecimalOptions) => ({
   maximum: maximum === undefined ? undefined : String(maximum),
 })
 
-/** As PostgreSQL prints it: `12.5` with a scale of 2 is `12.50`, and zero has no sign. */
-const canonical = (text: string, scale: number): string => {
+/** As PostgreSQL prints it: `12.5` with a scale of 2 is `12.50`, without one `12.5`, and zero has no sign. */
+const canonical = (text: string, scale: number | undefined): string => {
   const [whole = '', fraction = ''] = text.split('.')
-  const padded = fraction.padEnd(scale, '0')
+  const padded = fraction.padEnd(scale ?? 0, '0')
   const plain = padded === '' ? whole : `${whole}.${padded}`
   return /[1-9]/.test(plain) ? plain : plain.replace('-', '')
 }
 
 const digitsPattern = ({ precision, scale }: DecimalOptions): string => {
+  if (precision === undefined || scale === undefined) return DECIMAL.source
   const more = precision - scale - 1
   const whole = more < 0 ? '0' : `(0|[1-9][0-9]{0,${more}})`
   return `^-?${whole}${scale === 0 ? '' : `(\\.[0-9]{1,${scale}})?`}$`
@@ -36,6 +40,7 @@ const digitsPattern = ({ precision, scale }: DecimalOptions): string => {
 const digits = (count: number): string => `${count} ${count === 1 ? 'digit' : 'digits'}`
 
 const digitsMessage = ({ precision, scale }: DecimalOptions): string => {
+  if (precision === undefined || scale === undefined) return `must have at most ${digits(MOST_DIGITS)}`
   if (scale === 0) return `must have at most ${digits(precision)}, none of them after a point`
   if (scale === precision) return `must have 0 before the point and at most ${digits(scale)} after it`
   return `must have at most ${digits(precision - scale)} before the point and at most ${digits(scale)} after it`
@@ -46,24 +51,28 @@ const boundConflict = (option: 'minimum' | 'maximum', value: string | undefined)
     ? []
     : [{ option, message: `${value} is not kept exactly by YAML; in quotes, digits and a point, it is` }]
 
-/** A number with a fixed count of digits after the point. */
+const longestOf = ({ precision = MOST_DIGITS }: DecimalOptions): number => precision + 3
+
+/** A decimal number, whose options may say how many digits it has after the point. */
 export const decimal: FieldType<string, DecimalOptions> = {
   name: 'decimal',
   synonyms: ['numeric', 'number'],
   summary:
     'An exact decimal number, such as an amount of money; a string in JSON. `precision` counts all digits, `scale` the digits after ' +
-    'the point. Responses have all of them: "12.5" is returned as "12.50".',
+    'the point. Responses have all of them: "12.5" is returned as "12.50". Without both, values have up to 1000 digits and are ' +
+    'returned as they were sent.',
   options: {
     precision: { type: 'integer', minimum: 1, maximum: 1000 },
     scale: { type: 'integer', minimum: 0, maximum: 1000 },
     minimum: BOUND,
     maximum: BOUND,
   },
-  required: ['precision', 'scale'],
   typescript: 'string',
   comparisons: ORDERED,
   orderable: true,
   key: true,
+  // `1.5` equals `1.50`.
+  hasManySpellings: ({ scale }) => scale === undefined,
   escapes: () => true,
   examples: [
     { json: '12.5', wire: '12.50', text: '12.50', value: '12.50', options: { precision: 10, scale: 2 } },
@@ -76,6 +85,7 @@ export const decimal: FieldType<string, DecimalOptions> = {
       options: { precision: 38, scale: 0 },
     },
     { json: '0.10', text: '0.1', value: '0.10', options: { precision: 4, scale: 2, minimum: '0.10', maximum: 99.5 } },
+    { json: '-0.10', text: '-0.10', value: '-0.10' },
   ],
   documentedRules: (options) => {
     const { minimum, maximum } = boundsOf(options)
@@ -86,8 +96,16 @@ export const decimal: FieldType<string, DecimalOptions> = {
       ...(maximum !== undefined && { 'x-maximum': maximum }),
     }
   },
-  column: ({ precision, scale }) => `numeric(${precision},${scale})`,
+  column: ({ precision, scale }) => (precision === undefined ? 'numeric' : `numeric(${precision},${scale})`),
   fromColumn({ type }) {
+    if (type === 'numeric') {
+      return {
+        comparison: { as: 'number', decimals: 'any' },
+        expresses: ['minimum', 'maximum'],
+        options: (limits) => boundOptions(limits, String),
+        literal: (text) => (DECIMAL.test(text) ? text : undefined),
+      }
+    }
     const [precision, scale] = (/^numeric\((\d+),(\d+)\)$/.exec(type) ?? []).slice(1).map(Number)
     if (precision === undefined || scale === undefined) return undefined
     return {
@@ -103,15 +121,16 @@ export const decimal: FieldType<string, DecimalOptions> = {
   samples: { columns: /^numeric/, texts: ['1', '2', '3', '0.5', '0'] },
   rules(options) {
     const range = rangeRule(boundsOf(options), 'numeric')
+    const example = options.scale === 0 ? '12' : '12.50'
     return [
       {
         name: 'type',
         schema: { type: 'string', format: 'decimal' },
-        message: `must be a decimal string such as "${options.scale === 0 ? '12' : '12.50'}"`,
+        message: `must be a decimal string such as "${example}"`,
       },
       {
         name: 'digits',
-        schema: { pattern: digitsPattern(options) },
+        schema: options.scale === undefined ? { maxLength: longestOf(options) } : { pattern: digitsPattern(options) },
         message: digitsMessage(options),
       },
       ...(range ? [range] : []),
@@ -124,14 +143,19 @@ export const decimal: FieldType<string, DecimalOptions> = {
       ...(typeof options.maximum === 'number' ? boundConflict('maximum', maximum) : []),
     ]
     if (inexact.length > 0) return inexact
+    const { precision, scale } = options
+    if ((precision === undefined) !== (scale === undefined)) {
+      const [option, other] = precision === undefined ? ['scale', 'precision'] : ['precision', 'scale']
+      return [
+        {
+          option,
+          message: `\`${option}\` needs \`${other}\` beside it; without both, values have any number of digits`,
+        },
+      ]
+    }
     return [
-      ...(options.scale > options.precision
-        ? [
-            {
-              option: 'scale',
-              message: `\`scale\` is ${options.scale}, which is more than \`precision\`, ${options.precision}`,
-            },
-          ]
+      ...(scale !== undefined && precision !== undefined && scale > precision
+        ? [{ option: 'scale', message: `\`scale\` is ${scale}, which is more than \`precision\`, ${precision}` }]
         : []),
       ...(minimum !== undefined && maximum !== undefined && compareDecimals(minimum, maximum) > 0
         ? [{ option: 'minimum', message: `\`minimum\` is ${minimum}, which is more than \`maximum\`, ${maximum}` }]
@@ -145,8 +169,8 @@ export const decimal: FieldType<string, DecimalOptions> = {
     return below || above ? 'range' : undefined
   },
   // Sign, point, a zero before it, quotes; each character can be written as an escape of six bytes.
-  maxBytes: ({ precision }) => 6 * (precision + 3) + 2,
-  longest: ({ precision }) => precision + 3,
+  maxBytes: (options) => 6 * longestOf(options) + 2,
+  longest: (options) => (options.precision === undefined ? undefined : longestOf(options)),
   select: (column) => `${column}::text`,
   read: (text) => text,
   parse(text, { scale }) {

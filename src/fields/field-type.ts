@@ -65,8 +65,10 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   /** The type of input in HTML forms; a plain text input when left out. */
   readonly input?: string
   readonly orderable: boolean
-  /** Whether the type can be a primary key or a part of one: each value has one canonical text form. */
+  /** Whether the type can be a primary key or a part of one: each value has one canonical text form. See also `hasManySpellings`. */
   readonly key: boolean
+  /** Whether equal values of a field can have several text forms, so that it cannot be a key. Left out where none can. */
+  hasManySpellings?(options: Options): boolean
   /** Whether texts of a key need escaping in a path. Left out where none does. */
   escapes?(options: Options): boolean
   readonly examples: readonly Example<Value>[]
@@ -121,4 +123,10 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   patch?(json: Json, source: string, options: Options): Value | undefined
   /** PostgreSQL's text form. */
   write(value: Value, options: Options): string
+  /** The text that `parse` reads as this value; that of `write` when left out. */
+  spell?(value: Value, options: Options): string
 }
+
+/** Whether a field of a type can be a primary key or a part of one. */
+export const canBeKey = (type: FieldType, options: object): boolean =>
+  type.key && type.hasManySpellings?.(options) !== true

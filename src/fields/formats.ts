@@ -13,6 +13,9 @@ export const isStorable = (text: string): boolean => text.isWellFormed() && !tex
 export const isDate = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d$/.test(text) && utcTimestamp(`${text}T00:00:00Z`) !== undefined
 
+/** Whether a text is base64 with padding, in the one spelling of its bytes (RFC 4648, sections 3.5 and 4). */
+export const isBase64 = (text: string): boolean => Buffer.from(text, 'base64').toString('base64') === text
+
 const format = (validate: (text: string) => boolean): Format => ({ type: 'string', validate })
 
 /** What `decimal` means in a schema: plain digits, one way to write each amount but for trailing zeros. */
@@ -27,6 +30,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   date: format(isDate),
   'date-time': format((text) => utcTimestamp(text) !== undefined),
   'local-date-time': format((text) => canonicalLocal(text) !== undefined),
+  base64: format(isBase64),
   decimal: format((text) => DECIMAL.test(text)),
   uuid: format((text) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)),
 }

@@ -1,4 +1,5 @@
 import { bigint } from './bigint.js'
+import { binary } from './binary.js'
 import { boolean } from './boolean.js'
 import { char } from './char.js'
 import { choice } from './choice.js'
@@ -37,6 +38,7 @@ export const FIELD_TYPES: readonly FieldType[] = [
   uuid,
   char,
   choice,
+  binary,
   json,
   belongsTo,
   opaque,

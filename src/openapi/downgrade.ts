@@ -41,6 +41,7 @@ const CONVERSIONS: readonly ((schema: Part) => Part)[] = [
   ({ examples, ...rest }) =>
     Array.isArray(examples) ? { ...rest, example: examples[0] } : withDefined(rest, { examples }),
   (schema) => (schema['propertyNames'] === undefined ? schema : namedProperties(schema)),
+  ({ contentEncoding, ...rest }) => (contentEncoding === undefined ? rest : { ...rest, format: 'byte' }),
   ({ const: only, ...rest }) => (only === undefined ? rest : { ...rest, enum: [only] }),
   (schema) => (Array.isArray(schema['type']) ? nullableType(schema, schema['type']) : schema),
   (schema) => (schema['type'] === 'null' ? { type: 'object', nullable: true, maxProperties: 0 } : schema),

@@ -39,7 +39,7 @@ function documented(field: FieldSpec): JsonSchema {
 /** Removes what other programs do not understand: our own formats, and bounds that JavaScript rounds, which the number's format implies. */
 function portable(schema: JsonSchema): JsonSchema {
   const kept = Object.entries(schema).filter(([keyword, value]) => {
-    if (keyword === 'format') return value !== 'storable-text'
+    if (keyword === 'format') return value !== 'storable-text' && value !== 'base64'
     return !['minimum', 'maximum'].includes(keyword) || schema['type'] !== 'integer' || Number.isSafeInteger(value)
   })
   return Object.fromEntries(kept)

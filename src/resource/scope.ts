@@ -1,5 +1,6 @@
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { suggest } from '../config/words.js'
+import { spellCell } from '../fields/cell.js'
 import { exact } from '../lookups/exact.js'
 import { lookupsOfType } from '../lookups/index.js'
 import type { Condition, Scopes } from './plan.js'
@@ -46,10 +47,10 @@ function readValue({ name: model }: ModelSpec, { field, lookup, value }: Conditi
 }
 
 /** Normalises a value of the type. Undefined for any other value, including null, because comparisons with null are never true. */
-function valueOf({ type, options }: FieldSpec, value: unknown): unknown {
-  if (value === null || value === undefined) return undefined
+function valueOf(field: FieldSpec, value: unknown): unknown {
   try {
-    return type.parse(type.write(value, options), options)
+    const text = spellCell(field, value)
+    return text === null ? undefined : field.type.parse(text, field.options)
   } catch {
     return undefined
   }

@@ -42,7 +42,6 @@ describe('a field for a column that is only in the database', () => {
     ['integer[]'],
     ['xbigint'],
     ['bigint[]'],
-    ['numeric'],
     ['xnumeric(12,2)'],
     ['numeric(12,2)[]'],
     ['double precision[]'],

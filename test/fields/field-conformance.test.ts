@@ -290,6 +290,11 @@ const BROKEN: readonly (readonly [
   ['char', { length: 2 }, 'storable', ['"\\u0000"', '"\\ud800"']],
   ['char', { length: 2 }, 'length', ['"abc"', '"😀😀😀"']],
   ['char', { length: 3 }, 'blank', ['" "', '"a "', '"ab "']],
+  ['binary', {}, 'type', ['1', 'null', '"a"', '"YQ"', '"YR=="', '"Y Q=="', '"YWJj\\n"', '"_-8="', '"===="']],
+  ['binary', { max: 2 }, 'length', ['"AAAA"', '"AAAAAAAA"']],
+  ['decimal', {}, 'type', ['1', '"1e3"', '""', '"NaN"', '".5"', '"1."']],
+  ['decimal', {}, 'digits', [`"${'9'.repeat(1004)}"`]],
+  ['decimal', { minimum: '0.5' }, 'range', ['"0.49999999999999999999"']],
   ['email', {}, 'type', ['1', 'null']],
   ['email', {}, 'length', [`"${'a'.repeat(250)}@b.c1"`]],
   [

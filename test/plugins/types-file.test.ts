@@ -23,6 +23,7 @@ const FIELDS: Readonly<Record<string, readonly [declared: string, record: string
   uuid: ['unique: false', 'string'],
   char: ['length: 3', 'string'],
   choice: [`choices: [out, "it's"]`, `"out" | "it's"`],
+  binary: ['max: 9', 'string'],
   json: ['unique: false', 'JsonText', 'Json | JsonText'],
   opaque: ['column_type: point, nullable: true', 'string | null'],
   belongs_to: ['model: author', 'number'],

@@ -540,6 +540,7 @@ describe('bodies', () => {
     timestamp: '"2024-02-29T12:00:00.5+14:00"',
     uuid: '"0190163D-8694-739B-AEA5-966C26F8AD91"',
     char: '"DE"',
+    binary: '"+/8="',
     choice: '"\\\\"',
     email: '"ada+books@example.org"',
     url: '"https://example.org/a%20b?c=d#e"',

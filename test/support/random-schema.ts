@@ -31,7 +31,10 @@ const TYPES: readonly ColumnType[] = [
   type('bigint', ['1', '9007199254740991', '-9007199254740991'], { key: true, defaults: ['42'] }),
   type('real', ['1.5', '0.1', '3.4e38']),
   type('double precision', ['1.5', '0.1', '1e-300'], { defaults: ['0.5'] }),
-  type('numeric', ['1', '0.10', '12345678901234567890.123456789'], { key: true }),
+  type('numeric', ['1', '0.10', '12345678901234567890.123456789', '-0.0'], {
+    key: true,
+    check: (column) => `${column} >= -5`,
+  }),
   type('numeric(10,2)', ['1', '0.10', '99999999.99'], { key: true, check: (column) => `${column} > -5` }),
   type('money', ['1', '12.34']),
   type('text', ['', 'a', 'A/b c', 'é😀', '..', '"\'\\', ' '], { key: true, defaults: ["'x'", "upper('x')"] }),
@@ -53,7 +56,7 @@ const TYPES: readonly ColumnType[] = [
   type('uuid', ['5f0c6f1e-7a53-4b52-9d4f-0d5a8a1c2b3e'], { key: true, defaults: ['gen_random_uuid()'] }),
   type('json', ['{"a": 1, "a": 2}', '[1.5, 1e300]', '"x"']),
   type('jsonb', ['{"a": 1}', '[1.5]'], { defaults: ["'{}'"] }),
-  type('bytea', ['\\x', '\\x00ff', '\\x616263']),
+  type('bytea', ['\\x', '\\x00ff', '\\x616263', `\\x${'ff'.repeat(90)}`], { key: true }),
   type('inet', ['10.0.0.1', '::1', '10.0.0.0/8']),
   type('cidr', ['10.0.0.0/8']),
   type('macaddr', ['08:00:2b:01:02:03']),
@@ -260,8 +263,8 @@ function constraintsOf({ name, type, extra }: DrawnColumn, key: readonly DrawnCo
   return extra === 'check' && type.check ? [`check (${type.check(column)})`] : []
 }
 
-/** Texts that no path names: an empty one, and two dots, which clients take for the folder above. */
-const UNNAMED = /^'(?:|\.\.)'::/
+/** Texts that no path names: an empty one, no bytes, and two dots, which clients take for the folder above. */
+const UNNAMED = /^(?:'(?:|\.\.)'|E'\\\\x')::/
 
 function valueOf({ type, required }: DrawnColumn, draw: number, isKey: boolean): string {
   if (draw >= 16 && !isKey && !required) return 'null'

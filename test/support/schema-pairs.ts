@@ -29,6 +29,8 @@ const definition: fc.Arbitrary<Definition> = fc.oneof(
   typed('integer', maybe('minimum', 0, 1), maybe('maximum', 9, 99), maybe('default', 5, 7)),
   typed('bigint', maybe('minimum', 0), maybe('default', 5)),
   typed('decimal', fc.constantFrom({ precision: 10, scale: 2 }, { precision: 12, scale: 4 }), maybe('default', '1.5')),
+  typed('decimal', maybe('minimum', '0.5'), maybe('default', '1.50')),
+  typed('binary', maybe('max', 9, 99), maybe('default', 'YWI=')),
   typed('float', maybe('maximum', 9), maybe('default', 1.5)),
   typed('boolean', maybe('default', true, false)),
   typed('date'),

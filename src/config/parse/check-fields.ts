@@ -1,5 +1,5 @@
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js'
-import type { FieldType } from '../../fields/field-type.js'
+import { canBeKey, type FieldType } from '../../fields/field-type.js'
 import { FORMATS } from '../../fields/formats.js'
 import { FIELD_TYPES } from '../../fields/index.js'
 import type { Json, JsonSchema } from '../../json.js'
@@ -131,9 +131,10 @@ const checkKey = (field: FieldDraft, { isKey, isWhole }: FieldRole, report: Repo
     })
     return
   }
-  if (!type.key || type.readOnly) {
+  if (!canBeKey(type, yaml) || type.readOnly) {
     const place = yaml.primary_key === true ? at('primary_key') : ({ code: 'SC303', path, part: 'key' } as const)
-    const message = `a field of the type \`${type.name}\` cannot be a primary key`
+    const reason = type.hasManySpellings?.(yaml) ? ': equal values can have several spellings' : ''
+    const message = `a field of the type \`${type.name}\` cannot be a primary key${reason}`
     report.add({ ...place, message, help: [KEY_TYPES] })
     return
   }

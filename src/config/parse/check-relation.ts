@@ -9,6 +9,7 @@ import {
   typedOf,
   whyHidden,
 } from './drafts.js'
+import { canBeKey } from '../../fields/field-type.js'
 import { checkFieldName } from './field-names.js'
 import type { Report } from './report.js'
 
@@ -57,5 +58,7 @@ const whyNotReferred = (field: FieldDraft, target: ModelDraft): string | undefin
   const isWhole = isWholeKey(target, field)
   if (field.yaml.unique !== true && !isWhole) return 'it is not unique'
   if (isRelation(field) && !isWhole) return 'it is a relation itself'
-  return field.type.key ? whyHidden(field) : `a field of the type \`${field.type.name}\` has no single spelling`
+  return canBeKey(field.type, field.yaml)
+    ? whyHidden(field)
+    : `a field of the type \`${field.type.name}\` has no single spelling`
 }

@@ -1,5 +1,5 @@
 import type { Typed } from '../../fields/cell.js'
-import type { FieldType, KeySource } from '../../fields/field-type.js'
+import { canBeKey, type FieldType, type KeySource } from '../../fields/field-type.js'
 import { fieldType } from '../../fields/index.js'
 import { belongsTo } from '../../fields/relation.js'
 import type { Json } from '../../json.js'
@@ -53,7 +53,10 @@ const keyOf = (fields: ModelDraft['fields'], named: Json | undefined): Pick<Mode
   const names = named === undefined ? marked : itemsOf(named).map(String)
   const keyNames = new Set(names)
   const key = names.flatMap((name) => fields.get(name) ?? [])
-  const isValid = key.length === keyNames.size && keyNames.size === names.length && key.every(({ type }) => type.key)
+  const isValid =
+    key.length === keyNames.size &&
+    keyNames.size === names.length &&
+    key.every(({ type, yaml }) => canBeKey(type, yaml))
   return { keyNames, key: isValid && (named !== undefined || key.length === 1) ? key : [] }
 }
 

@@ -1,5 +1,5 @@
 import { formOf, keyTypeOf } from '../../fields/columns.js'
-import type { AssignedKey } from '../../fields/field-type.js'
+import { type AssignedKey, canBeKey } from '../../fields/field-type.js'
 import { find } from '../plan/pair.js'
 import type { CatalogColumn, CatalogTable } from './catalog.js'
 
@@ -22,8 +22,8 @@ export function chooseKey({ name, columns, constraints }: CatalogTable): ChosenK
 }
 
 function isKeyColumn(column: CatalogColumn): boolean {
-  const type = formOf(column)?.type
-  return !column.generated && type !== undefined && type.key && !type.readOnly
+  const { type, form } = formOf(column) ?? {}
+  return !column.generated && type !== undefined && canBeKey(type, form?.options({}) ?? {}) && !type.readOnly
 }
 
 /** How the database assigns the values of a key's column; undefined if clients give them. */

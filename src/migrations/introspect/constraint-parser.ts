@@ -1,8 +1,9 @@
 import type { Json } from '../../json.js'
 import { areChoices } from '../../fields/choice.js'
 import { formOf, formsOf } from '../../fields/columns.js'
-import { fromSteps, toSteps } from '../../fields/exact-number.js'
+import { compareDecimals, fromSteps, toSteps } from '../../fields/exact-number.js'
 import type { Comparison, ExistingColumn, Limits } from '../../fields/existing-column.js'
+import { DECIMAL } from '../../fields/formats.js'
 import type { CatalogColumn } from './catalog.js'
 import { type Expression, readExpression } from './expression.js'
 
@@ -48,6 +49,7 @@ function limitsOf(part: Expression, subject: Subject): Limits | undefined {
   if (left.kind === 'call') return lengthOf(left, { operator, bound: right.text }, subject)
   if (left.kind !== 'column' || left.name !== subject.name) return undefined
   if (subject.comparison.as === 'text') return textLimits(operator, right.text)
+  if (subject.comparison.as === 'bytes') return undefined
   return rangeOf({ operator, bound: right.text }, subject.comparison.decimals)
 }
 
@@ -69,12 +71,19 @@ function choicesOf(left: Expression, right: Expression, { name, comparison }: Su
   return choices.length === right.items.length && areChoices(choices) ? { choices } : undefined
 }
 
+/** The functions whose result the options `min` and `max` bound. */
+const LENGTHS: Readonly<Partial<Record<Comparison['as'], readonly string[]>>> = {
+  text: ['char_length', 'character_length', 'length'],
+  bytes: ['octet_length', 'length'],
+}
+
 function lengthOf(
   { name, argument }: Extract<Expression, { kind: 'call' }>,
   { operator, bound }: Bound,
   subject: Subject,
 ): Limits | undefined {
-  if (subject.comparison.as !== 'text' || !/^(?:char_length|character_length|length)$/.test(name)) return undefined
+  const functions = LENGTHS[subject.comparison.as]
+  if (functions?.includes(name) !== true) return undefined
   if (argument.kind !== 'column' || argument.name !== subject.name || !/^\d{1,7}$/.test(bound)) return undefined
   const length = Number(bound)
   if (operator === '=' && length > 0) return { min: length, max: length }
@@ -84,11 +93,11 @@ function lengthOf(
   return operator === '<' && length > 1 ? { max: length - 1 } : undefined
 }
 
-function rangeOf({ operator, bound }: Bound, decimals: number | undefined): Limits | undefined {
-  if (decimals === undefined) {
-    const number = Number(bound)
-    if (!Number.isFinite(number)) return undefined
-    return operator === '>=' ? { minimum: String(number) } : operator === '<=' ? { maximum: String(number) } : undefined
+function rangeOf({ operator, bound }: Bound, decimals: number | 'any' | undefined): Limits | undefined {
+  if (decimals === undefined || decimals === 'any') {
+    const number = decimals === 'any' ? bound : String(Number(bound))
+    if (!Number.isFinite(Number(number))) return undefined
+    return operator === '>=' ? { minimum: number } : operator === '<=' ? { maximum: number } : undefined
   }
   const steps = toSteps(bound, decimals)
   if (steps === undefined) return undefined
@@ -123,16 +132,12 @@ const highest = <Bound extends string | number>(one?: Bound, other?: Bound): Bou
 const lowest = <Bound extends string | number>(one?: Bound, other?: Bound): Bound | undefined =>
   one === undefined || (other !== undefined && isLess(other, one)) ? other : one
 
-/** All bounds of a column have the same number of decimals, so they compare as integers. */
 function isLess(one: string | number, other: string | number): boolean {
   const [left, right] = [String(one), String(other)]
-  const whole = /^-?\d+(?:\.\d+)?$/
-  if (!whole.test(left) || !whole.test(right) || fractionLength(left) !== fractionLength(right))
-    return Number(left) < Number(right)
-  return BigInt(left.replace('.', '')) < BigInt(right.replace('.', ''))
+  return [left, right].every((text) => DECIMAL.test(text))
+    ? compareDecimals(left, right) < 0
+    : Number(left) < Number(right)
 }
-
-const fractionLength = (text: string): number => text.split('.')[1]?.length ?? 0
 
 /** The limits that the type of a column has by itself, besides those of its field. */
 export function limitsOfType(column: ExistingColumn): Limits {

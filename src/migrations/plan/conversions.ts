@@ -67,10 +67,11 @@ const RULES: readonly Find[] = [
   },
   (column, from, to) => {
     if (to.name !== 'numeric' || !(from.name in INTEGERS || from.name === 'numeric')) return undefined
-    const [precision = 1000, scale = 0] = to.sizes
-    const [had = from.name === 'integer' ? 10 : 19, after = 0] = from.sizes
-    const same = from.name === 'numeric' && after === scale
-    if (scale >= after && precision - scale >= had - after) return { rewrites: !same }
+    const isNumber = from.name === 'numeric'
+    const [precision, scale = 0] = to.sizes
+    if (precision === undefined) return { rewrites: !isNumber }
+    const [had = isNumber ? Infinity : from.name === 'integer' ? 10 : 19, after = 0] = from.sizes
+    if (scale >= after && precision - scale >= had - after) return { rewrites: !(isNumber && after === scale) }
     const where = `${column} <> round(${column}::numeric, ${scale}) or abs(${column}) >= 1e${precision - scale}::numeric`
     return { rewrites: true, misfit: { where, says: `do not fit ${spelled(to)}` } }
   },
