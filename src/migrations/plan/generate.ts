@@ -10,6 +10,7 @@ import { type Migration, type MigrationFolder, pathOf, readMigrations } from '..
 import { type Proof, proveRoundTrip, refusalByRows } from './prove.js'
 import { findRenames } from './renames.js'
 import type { FormerNames } from './pair.js'
+import { enumChanges } from './enum-steps.js'
 import type { Ownership } from './ownership.js'
 import { ownedBy, planName, render } from '../files/render.js'
 import { build, buildOwned, catalogOf, FROM, inScratch, runAll, TO } from '../run/scratch.js'
@@ -142,25 +143,31 @@ export async function differ(session: Connection, compared: Compared): Promise<D
   return { steps, refusals, notes }
 }
 
-/** Runs the renames for a look at the catalogue that they make, in which definitions have the new names. */
+/** The catalogue that steps make, in which definitions have the new names. */
+async function catalogAfter(session: Connection, from: Catalog, steps: readonly Step[]): Promise<Catalog> {
+  if (steps.length === 0) return from
+  return rolledBack(session, async () => {
+    await runAll(
+      session,
+      steps.flatMap(({ up }) => up),
+    )
+    return catalogOf(session, FROM)
+  })
+}
+
+/** Runs the renames, and adds the choices of enums, for a look at the catalogue that they make. */
 async function compareSettled(session: Connection, compared: Compared): Promise<Comparison> {
   const { wanted, dropped, from, to, known, owns } = compared
   const renames = findRenames(wanted, from)
-  const renamed =
-    renames.steps.length === 0
-      ? from
-      : await rolledBack(session, async () => {
-          await runAll(
-            session,
-            renames.steps.flatMap(({ up }) => up),
-          )
-          return catalogOf(session, FROM)
-        })
+  const settled = await catalogAfter(session, from, renames.steps)
+  const enums = enumChanges({ wanted, from: settled, to })
+  const first = [...renames.steps, ...enums.steps]
+  const renamed = enums.steps.length === 0 ? settled : await catalogAfter(session, from, first)
   const { former } = renames
   const target = reconcile({ wanted, from: renamed, to, former, owns, dropped })
   const { steps, refusals, notes } = compareSchemas({ ...target, dropped, from: renamed, former, owns })
-  const all = [...renames.steps, ...steps]
-  const allRefusals = [...renames.refusals, ...refusals, ...knownAlready(all, known)]
+  const all = [...first, ...steps]
+  const allRefusals = [...renames.refusals, ...enums.refusals, ...refusals, ...knownAlready(all, known)]
   return { steps: all, refusals: allRefusals, notes, to: target.to, former }
 }
 

@@ -1,6 +1,7 @@
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
 import { countsOf } from '../../fields/columns.js'
-import { joinLimits, readCheck, readDefault } from '../introspect/constraint-parser.js'
+import { readDefault } from '../introspect/constraint-parser.js'
+import { choicesOf } from './choices.js'
 import type { Ownership } from './ownership.js'
 import { both, extra, type FormerNames, find, has, isOurs, isRetyped, usesOf } from './pair.js'
 import { isRepresentable } from '../introspect/representable.js'
@@ -101,13 +102,8 @@ function reconciledType(now: CatalogColumn, { asked, column, from, to }: Served)
   if (!labels) return type.endsWith(')') && now.type === 'text' && !choicesOf(from, now.name) ? {} : { type }
   // The values of an enum already act as choices.
   const same = choicesOf(to, now.name)?.toSorted().join('\0') === [...labels].sort().join('\0')
-  return same && has(from.columns, now.name) ? { type, collation, labels } : {}
-}
-
-function choicesOf({ columns, constraints }: CatalogTable, name: string): readonly string[] | undefined {
-  const column = find(columns, name)
-  const checks = constraints.filter(({ kind, columns: [first] }) => kind === 'check' && first === name)
-  return column && joinLimits(checks.flatMap(({ definition }) => readCheck(definition, column) ?? [])).choices
+  if (!same || !has(from.columns, now.name)) return {}
+  return { type, collation, labels, default: now.default?.replace(/::text$/, `::${type}`) ?? null }
 }
 
 const isKey = ({ constraints }: CatalogTable, column: string): boolean =>

@@ -3,9 +3,10 @@ import { type Catalog, readCatalog } from '../introspect/catalog.js'
 import { runPart } from '../files/code.js'
 import type { Migration } from '../files/files.js'
 import { MigrationError } from '../files/error.js'
-import { inDiscardedTransaction, sqlState } from './session.js'
+import { attempt, inDiscardedTransaction, sqlState } from './session.js'
 import { namesIn, type Ownership } from '../plan/ownership.js'
 import { normaliseSql } from '../plan/normalise-sql.js'
+import { enumColumns, replaceEnum } from '../plan/replace-enum.js'
 
 /** The schemas in a scratch database: that of the files, and that of resources.yaml. */
 export const FROM = 'made_by_files'
@@ -82,6 +83,29 @@ export async function replay(session: Connection, files: readonly Migration[]): 
     })
     // Checks deferred constraints, as the commit of the migration would.
     await runAll(session, ['set constraints all immediate'])
+    if (file.up.some(({ text }) => ADDS_VALUE.test(text))) await settleEnums(session)
+  }
+}
+
+/** `alter type … add value`, perhaps within a block of code. */
+const ADDS_VALUE = /\badd\s+value\b/i
+
+const ENUMS = `
+  select format_type(t.oid, null), (select json_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid)::text
+  from pg_type t
+  where t.typtype = 'e' and t.typnamespace = '${FROM}'::regnamespace`
+
+/**
+ * Makes each enum again, as far as nothing but columns depends on it: PostgreSQL takes a value that was added to an enum only after the commit,
+ * and the files are replayed in one transaction.
+ */
+async function settleEnums(session: Connection): Promise<void> {
+  const used = enumColumns(await catalogOf(session, FROM))
+  const { rows } = await session.query({ text: ENUMS, values: [] })
+  for (const [type, labels] of rows) {
+    const columns = used.filter(({ column }) => column.type === type)
+    const statements = replaceEnum(type ?? '', JSON.parse(labels ?? '[]') as string[], columns)
+    await attempt(session, () => runAll(session, statements))
   }
 }
 

@@ -1,0 +1,95 @@
+import { literal } from '../../fields/sql-literal.js'
+import type { Catalog } from '../introspect/catalog.js'
+import { safe, type Step } from '../files/steps.js'
+import { choicesOf } from './choices.js'
+import { find } from './pair.js'
+import { type EnumColumn, enumColumns, nameOfEnum, replaceEnum } from './replace-enum.js'
+import type { WantedTable } from './sql.js'
+
+/** What is to be compared: the existing tables under their wanted names, and the wanted ones. */
+interface Sides {
+  readonly wanted: readonly WantedTable[]
+  readonly from: Catalog
+  readonly to: Catalog
+}
+
+/** Choices that are added to enums. */
+interface EnumChanges {
+  readonly steps: readonly Step[]
+  /** Changes that PostgreSQL makes in two transactions only. */
+  readonly refusals: readonly string[]
+}
+
+/**
+ * Adds choices to enums, which writes no row. All fields whose columns have one enum must agree on the choices; otherwise their columns
+ * become texts.
+ */
+export function enumChanges({ wanted, from, to }: Sides): EnumChanges {
+  const columns = enumColumns(from)
+  const types = new Map(columns.map(({ column }) => [column.type, column.labels ?? []]))
+  const widenings = [...types].flatMap(([type, labels]): readonly Widening[] => {
+    const used = columns.filter(({ column }) => column.type === type)
+    const choices = used.flatMap((each) => wantedChoices(each, wanted, to))
+    const [first = []] = choices
+    const isAgreed = choices.every((each) => each.length === first.length && each.every((text) => first.includes(text)))
+    const isWider = first.length > labels.length && labels.every((label) => first.includes(label))
+    return isAgreed && isWider && isName(type) ? [{ type, labels, choices: first, used }] : []
+  })
+  return { steps: widenings.map(addChoices), refusals: widenings.flatMap((each) => refusedDefaults(each, to)) }
+}
+
+function refusedDefaults({ labels, choices, used }: Widening, to: Catalog): readonly string[] {
+  const added = choices.filter((choice) => !labels.includes(choice))
+  return used.flatMap(({ table, column }) => {
+    const value = find(find(to, table.name)?.columns ?? [], column.name)?.default
+    const choice = added.find((each) => value === `${literal(each)}::text`)
+    return choice === undefined
+      ? []
+      : [
+          `the default of ${table.name}.${column.name} is the new choice ${JSON.stringify(choice)}, which an enum of PostgreSQL takes only after the migration that ` +
+            'adds it: plan the choice first, and the default in a second plan',
+        ]
+  })
+}
+
+/** The choices that a field wants in a column that can stay an enum. */
+function wantedChoices(
+  { table, column }: EnumColumn,
+  wanted: readonly WantedTable[],
+  to: Catalog,
+): (readonly string[])[] {
+  const asked = find(find(wanted, table.name)?.columns ?? [], column.name)
+  const target = find(to, table.name)
+  const choices = target && choicesOf(target, column.name)
+  return asked?.serves(column) && choices ? [choices] : []
+}
+
+/** Migrations make enums in their own schema only. */
+function isName(type: string): boolean {
+  return /^(?:[a-z_][a-z0-9_$]*|"(?:[^"]|"")+")$/.test(type)
+}
+
+interface Widening {
+  readonly type: string
+  readonly labels: readonly string[]
+  readonly choices: readonly string[]
+  readonly used: readonly EnumColumn[]
+}
+
+function addChoices({ type, labels, choices, used }: Widening): Step {
+  const added = choices.filter((choice) => !labels.includes(choice))
+  return {
+    change: 'change',
+    subject: nameOfEnum(type),
+    detail: `enum, new choices: ${added.join(', ')}`,
+    ...safe,
+    up: added.map((choice) => `alter type ${type} add value ${literal(choice)} ${placeOf(choice, choices, labels)}`),
+    // PostgreSQL removes no value of an enum, so another takes its place.
+    down: replaceEnum(type, labels, used),
+  }
+}
+
+function placeOf(choice: string, choices: readonly string[], labels: readonly string[]): string {
+  const previous = choices[choices.indexOf(choice) - 1]
+  return previous === undefined ? `before ${literal(labels[0] ?? '')}` : `after ${literal(previous)}`
+}

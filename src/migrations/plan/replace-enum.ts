@@ -1,0 +1,69 @@
+import { identifier, literal } from '../../fields/sql-literal.js'
+import type { Catalog, CatalogColumn, CatalogTable } from '../introspect/catalog.js'
+import { alter } from '../files/steps.js'
+import { find, usesOf } from './pair.js'
+
+/** A column of an enum. */
+export interface EnumColumn {
+  readonly table: CatalogTable
+  readonly column: CatalogColumn
+}
+
+/** The columns of all enums. */
+export function enumColumns(catalog: Catalog): readonly EnumColumn[] {
+  return catalog.flatMap((table) =>
+    table.columns.flatMap((column) => (column.labels === null ? [] : [{ table, column }])),
+  )
+}
+
+/** The name of an enum whose type is spelled without a schema. */
+export function nameOfEnum(type: string): string {
+  return type.startsWith('"') ? type.slice(1, -1).replaceAll('""', '"') : type
+}
+
+/**
+ * SQL that makes an enum again with other values. Rows with other values make it fail.
+ * @param type as PostgreSQL spells it, without a schema
+ * @param used all columns of the enum
+ */
+export function replaceEnum(type: string, labels: readonly string[], used: readonly EnumColumn[]): readonly string[] {
+  const name = nameOfEnum(type)
+  const other = identifier(`${name.slice(0, 54)}_replaced`)
+  const parts = used.flatMap((each) => partsThatName(type, each))
+  return [
+    ...parts.map(({ drop }) => drop),
+    `create type ${other} as enum (${labels.map(literal).join(', ')})`,
+    ...used.flatMap((each) => retype(each, other)),
+    `drop type ${type}`,
+    `alter type ${other} rename to ${identifier(name)}`,
+    ...parts.map(({ add }) => add),
+  ]
+}
+
+/** Its values and its default, which keeps its text. */
+function retype({ table, column }: EnumColumn, type: string): readonly string[] {
+  const name = identifier(column.name)
+  const change = (action: string) => alter(table.name, `alter column ${name} ${action}`)
+  const { default: value } = column
+  return [
+    ...(value === null ? [] : [change('drop default')]),
+    change(`type ${type} using ${name}::text::${type}`),
+    ...(value === null ? [] : [change(`set default ${value.replaceAll(`::${column.type}`, `::${type}`)}`)]),
+  ]
+}
+
+/** The checks and indexes that compare a column with values of the enum, which would stand in the way of another type. */
+function partsThatName(type: string, { table, column }: EnumColumn) {
+  const isNaming = (part: CatalogTable['constraints'][number] | CatalogTable['indexes'][number]) =>
+    usesOf(part).find((name) => find(table.columns, name)?.type === type) === column.name &&
+    part.definition.includes(`::${type}`)
+  return [
+    ...table.constraints.filter(isNaming).map(({ name, definition }) => ({
+      drop: alter(table.name, `drop constraint ${identifier(name)}`),
+      add: alter(table.name, `add constraint ${identifier(name)} ${definition}`),
+    })),
+    ...table.indexes
+      .filter(isNaming)
+      .map(({ name, definition }) => ({ drop: `drop index ${identifier(name)}`, add: definition })),
+  ]
+}
