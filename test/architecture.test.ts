@@ -85,6 +85,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'fastest-levenshtein': ['src/config/'],
   'highlight.js': ['src/snippets/'],
   knex: ['src/db/', 'src/migrations/'],
+  'postgres-array': ['src/fields/'],
   objection: ['src/db/'],
   pg: ['src/db/'],
   'pg-protocol': ['src/db/'],

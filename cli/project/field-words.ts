@@ -35,27 +35,34 @@ export function readField(words: string): { readonly name: string; readonly spel
   }
   const keys = [
     `type: ${type.name}`,
-    ...readOptions(words, { names: type.required ?? [], schemas: type.options, values }),
+    ...readOptions(words, {
+      names: type.required ?? (values === undefined ? [] : (type.together ?? [])),
+      schemas: type.options,
+      values,
+    }),
     ...(mark === '' ? ['nullable: true'] : []),
   ]
   return { name, spelled: `{ ${keys.join(', ')} }` }
 }
 
 interface Wanted {
-  /** The options that the type requires. */
+  /** The options of the field, in order. */
   readonly names: readonly string[]
   readonly schemas: Readonly<Record<string, JsonSchema>>
   /** The text after the type, if any. */
   readonly values: string | undefined
 }
 
-/** Takes one value for each required option; a list takes all remaining values. */
+/** Takes one value for each option; a list takes all remaining values. */
 function readOptions(words: string, { names, schemas, values }: Wanted): readonly string[] {
   const given = values === undefined ? [] : values.split(',')
   const takesAll = names.some((name) => schemas[name]?.['type'] === 'array')
   const fits = takesAll ? given.length > 0 : given.length === names.length
   if (fits && given.every((value) => /^[A-Za-z0-9_ .-]+$/.test(value))) {
-    return names.map((name, at) => (takesAll ? `${name}: [${given.join(', ')}]` : `${name}: ${given[at]}`))
+    return names.map((name, at) => {
+      if (takesAll) return `${name}: [${given.join(', ')}]`
+      return schemas[name]?.['type'] === 'object' ? `${name}: { type: ${given[at]} }` : `${name}: ${given[at]}`
+    })
   }
   const [type] = words.split(/[=!]/)
   throw new Failure(2, `the field \`${words}\` lacks the options of its type`, [

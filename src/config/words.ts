@@ -66,7 +66,7 @@ const isSwap = (given: string, name: string): boolean => {
   return first >= 0 && swapped === name
 }
 
-const MOST_NAMES = 20
+const MOST_NAMES = 24
 
 /** The help for a name that is not known: the nearest one, or else all there are. `noun` is `key`, `field`, … */
 export const suggest = (given: string, known: readonly string[], noun: string, synonyms = NO_SYNONYMS): string[] => {

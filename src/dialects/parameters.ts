@@ -1,7 +1,7 @@
 import type { Json } from '../json.js'
 import { errorOfJson } from '../json-body.js'
 import { exact } from '../lookups/exact.js'
-import { lookupNamed } from '../lookups/index.js'
+import { lookupsNamed } from '../lookups/index.js'
 import type { Lookup } from '../lookups/lookup.js'
 import { readCount, type PageSizes, type ParameterDescription } from '../pagination/paginator.js'
 import { Problem } from '../problem.js'
@@ -50,10 +50,10 @@ export function byLookup(
   { isField }: Pick<Vocabulary, 'isField'>,
 ): Pick<Comparison, 'field' | 'lookups'> {
   const at = name.lastIndexOf('__')
-  const lookup = lookupNamed(name.slice(at + 2))
-  return at < 0 || lookup === undefined || isField(name)
+  const lookups = lookupsNamed(name.slice(at + 2))
+  return at < 0 || lookups.length === 0 || isField(name)
     ? { field: name, lookups: [exact] }
-    : { field: name.slice(0, at), lookups: [lookup] }
+    : { field: name.slice(0, at), lookups }
 }
 
 /** Parses the number of rows. There is no limit: a list longer than a page is sent in pieces. */

@@ -1,5 +1,5 @@
 import type { FieldSpec } from '../config/spec.js'
-import { valueSchema } from '../resource/field-schema.js'
+import { valueSchema } from '../fields/value-schema.js'
 import type { Rule } from '../fields/field-type.js'
 import type { JsonSchema } from '../json.js'
 

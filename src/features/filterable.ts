@@ -9,10 +9,11 @@ import { nameOf, show } from '../config/words.js'
 import { fail } from '../fail.js'
 import type { Json, JsonSchema } from '../json.js'
 import { exact } from '../lookups/exact.js'
-import { lookupNamed, LOOKUPS, lookupsOfType, parameterOf } from '../lookups/index.js'
+import { lookupOfType, LOOKUPS, lookupsOfType, parameterOf } from '../lookups/index.js'
 import type { Lookup } from '../lookups/lookup.js'
 import { MAX_VALUES } from '../lookups/operands.js'
-import { comparedSchema, LINK, valueSchema } from '../resource/field-schema.js'
+import { comparedSchema, valueSchema } from '../fields/value-schema.js'
+import { LINK } from '../resource/field-schema.js'
 import type { Feature, IndexUse, QueryParameter, Scope } from './feature.js'
 import { typeOfValue } from './names.js'
 import { operandSource } from './operand-source.js'
@@ -56,7 +57,9 @@ export const filterable: Feature<FilterableSpec, FilterPlan, OrderableSpec> = {
     return ({ field }) => ({
       filters: entriesOf(resource.given('filterable')).map(([name, lookups]) => ({
         field: field(name),
-        lookups: lookups.map((each) => lookupNamed(each) ?? fail(`a lookup that was never checked: ${each}`)),
+        lookups: lookups.map(
+          (each) => lookupOfType(field(name).type, each) ?? fail(`a lookup that was never checked: ${each}`),
+        ),
       })),
     })
   },

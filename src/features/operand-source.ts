@@ -15,10 +15,12 @@ interface Compared {
 
 /** How the operands of a parameter are parsed. */
 export function operandSource({ parameter, field, readLink, maxValues = MAX_VALUES }: Compared): OperandSource {
+  const items = field.type.items?.(field.options)
   const problem = (message: string) => new Problem('invalid_query', `${quote(parameter)} ${message}`)
   return {
     maxValues,
     problem,
+    items: items && operandSource({ parameter, field: { ...field, ...items }, readLink: undefined, maxValues }),
     value(text) {
       const value = readLink?.(field, text) ?? field.type.parse(text, field.options)
       if (value !== undefined) return value

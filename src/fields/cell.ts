@@ -1,13 +1,7 @@
-import type { FieldType } from './field-type.js'
+import type { Typed } from './field-type.js'
 
 /** PostgreSQL's text form of a value; null is null. */
 export type Cell = string | null
-
-/** What a value belongs to: a type, and the options it was declared with. */
-export interface Typed {
-  readonly type: FieldType
-  readonly options: object
-}
 
 /** A field's value from its cell. */
 export function readCell({ type, options }: Typed, cell: Cell | undefined): unknown {
@@ -24,7 +18,14 @@ export function spellCell({ type, options }: Typed, value: unknown): Cell {
   return value == null ? null : (type.spell ?? type.write)(value, options)
 }
 
+/** The items of an array, or of the arrays within it. */
+export type Items<Item> = readonly (Item | Items<Item>)[]
+
 /** PostgreSQL's text form of an array. */
-export function arrayLiteral(items: readonly string[]): string {
-  return `{${items.map((item) => `"${item.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`
+export function arrayLiteral(items: Items<Cell>): string {
+  return `{${items.map((item) => (typeof item === 'object' && item !== null ? arrayLiteral(item) : writeItem(item))).join(',')}}`
+}
+
+function writeItem(cell: Cell): string {
+  return cell === null ? 'NULL' : `"${cell.replaceAll(/["\\]/g, '\\$&')}"`
 }

@@ -67,6 +67,7 @@ export const decimal: FieldType<string, DecimalOptions> = {
     minimum: BOUND,
     maximum: BOUND,
   },
+  together: ['precision', 'scale'],
   typescript: 'string',
   comparisons: ORDERED,
   orderable: true,

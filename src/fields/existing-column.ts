@@ -29,12 +29,12 @@ export interface Limits {
 }
 
 /**
- * How constants in checks compare with the values of a column: as texts, of which the type of the column may bound the length, as bytes, or as
+ * How constants in checks compare with the values of a column: as texts, of which the type of the column may bound the length, as bytes, as lists, or as
  * numbers with a fixed number of decimals, or with any, or as floating-point numbers when that number is undefined.
  */
 export type Comparison =
   | { readonly as: 'text'; readonly room: number | undefined }
-  | { readonly as: 'bytes' }
+  | { readonly as: 'bytes' | 'list' }
   | { readonly as: 'number'; readonly decimals: number | 'any' | undefined }
 
 /** How a field of one type describes a column that exists. */

@@ -7,7 +7,7 @@ export type AssignedKey = 'identity' | 'uuid'
 export type KeySource = AssignedKey | 'client'
 
 /** How values of a type can be compared. Lookups say which of these they need; every type can be compared with null. */
-export type ComparisonKind = 'equality' | 'membership' | 'order' | 'text'
+export type ComparisonKind = 'equality' | 'membership' | 'order' | 'text' | 'items'
 
 /**
  * One rule of a field: what JSON Schema says of it, what the database enforces, and what the client reads.
@@ -51,6 +51,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   /** The options of this type beyond those every field has, each as the JSON Schema of its value in YAML. */
   readonly options: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
+  /** Options of which a field has all or none. */
+  readonly together?: readonly string[]
   /** What documents for clients say beyond the rules: how many bits a number has. */
   documented?(options: Options): JsonSchema
   /** What documents say of rules that JSON Schema has no word for, as near as it gets: it takes the place of keywords of the rules. */
@@ -78,6 +80,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   values?(options: Options): number
   /** The texts that a value can be, where they are listed. */
   choices?(options: Options): readonly string[]
+  /** The type of the items, for a type of lists. */
+  items?(options: Options): Typed
   /** The PostgreSQL type of the column, collation included. */
   column(options: Options): string
   /**
@@ -130,3 +134,9 @@ export interface FieldType<Value = unknown, Options extends object = object> {
 /** Whether a field of a type can be a primary key or a part of one. */
 export const canBeKey = (type: FieldType, options: object): boolean =>
   type.key && type.hasManySpellings?.(options) !== true
+
+/** What a value belongs to: a type, and the options it was declared with. */
+export interface Typed {
+  readonly type: FieldType
+  readonly options: object
+}

@@ -1,3 +1,4 @@
+import { arrayOf } from './array.js'
 import { bigint } from './bigint.js'
 import { binary } from './binary.js'
 import { boolean } from './boolean.js'
@@ -20,8 +21,8 @@ import { timestamp } from './timestamp.js'
 import { url } from './url.js'
 import { uuid } from './uuid.js'
 
-/** Every kind of field there is. A new one is a file and a line here. */
-export const FIELD_TYPES: readonly FieldType[] = [
+/** The types whose values are neither lists nor objects. */
+const SCALARS: readonly FieldType[] = [
   string,
   text,
   email,
@@ -39,10 +40,10 @@ export const FIELD_TYPES: readonly FieldType[] = [
   char,
   choice,
   binary,
-  json,
-  belongsTo,
-  opaque,
 ]
+
+/** Every kind of field there is. A new one is a file and a line here. */
+export const FIELD_TYPES: readonly FieldType[] = [...SCALARS, arrayOf(SCALARS), json, belongsTo, opaque]
 
 /** The type that stands for `name` after `type:`; undefined when there is none. */
 export const fieldType = (name: string): FieldType | undefined => FIELD_TYPES.find((type) => type.name === name)

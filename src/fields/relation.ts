@@ -1,5 +1,4 @@
-import type { Typed } from './cell.js'
-import type { FieldType } from './field-type.js'
+import type { FieldType, Typed } from './field-type.js'
 
 /** `key` is the type of the field that it refers to, with its options; config fills it in, so that it cannot be written in YAML. */
 export interface RelationOptions {

@@ -1,7 +1,9 @@
 import type { FieldType } from '../fields/field-type.js'
+import { containsItems } from './contains-items.js'
 import { contains } from './contains.js'
 import { endswith } from './endswith.js'
 import { exact } from './exact.js'
+import { has } from './has.js'
 import { gt } from './gt.js'
 import { gte } from './gte.js'
 import { icontains } from './icontains.js'
@@ -14,6 +16,7 @@ import { lt } from './lt.js'
 import { lte } from './lte.js'
 import { ne } from './ne.js'
 import { notIn } from './not-in.js'
+import { overlaps } from './overlaps.js'
 import { range } from './range.js'
 import { startswith } from './startswith.js'
 
@@ -34,12 +37,20 @@ export const LOOKUPS: readonly Lookup[] = [
   istartswith,
   endswith,
   iexact,
+  has,
+  containsItems,
+  overlaps,
   isnull,
 ]
 
-/** Finds a lookup by name. */
-export function lookupNamed(name: string): Lookup | undefined {
-  return LOOKUPS.find((lookup) => lookup.name === name)
+/** Finds lookups by name: texts and lists have lookups of the same name. */
+export function lookupsNamed(name: string): readonly Lookup[] {
+  return LOOKUPS.filter((lookup) => lookup.name === name)
+}
+
+/** Finds the lookup of a type by name. */
+export function lookupOfType(type: FieldType, name: string): Lookup | undefined {
+  return lookupsNamed(name).find((lookup) => lookup.isOffered(type))
 }
 
 /** The lookups that fields of a type offer. */

@@ -1,5 +1,5 @@
-import type { Cell, Typed } from '../fields/cell.js'
-import type { FieldType } from '../fields/field-type.js'
+import type { Cell } from '../fields/cell.js'
+import type { FieldType, Typed } from '../fields/field-type.js'
 import type { Operand } from './operands.js'
 
 /**

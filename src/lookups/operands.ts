@@ -12,6 +12,8 @@ export interface OperandSource {
   value(text: string): unknown
   /** The Problem `invalid_query` about the parameter: `takes true or false`. */
   problem(message: string): Error
+  /** The same for the items of the field's values, if they are lists. */
+  readonly items?: OperandSource | undefined
 }
 
 /** How values that code sets are checked. */
@@ -22,6 +24,8 @@ export interface CodeSource {
   readonly ofType: string
   /** The error of a wrong value: `needs a list`. */
   needs(wanted: string): Error
+  /** The same for the items of the field's values, if they are lists. */
+  readonly items?: CodeSource | undefined
 }
 
 /** The right side of a comparison: how it is parsed, and how documents and forms describe it. */
@@ -125,4 +129,23 @@ export function splitList(text: string): readonly string[] {
   // With a comma in front, every value starts with one, an empty first one too.
   const items = `,${text}`.match(/,(?:\\[\s\S]|[^,\\]|\\$)*/g) ?? []
   return items.map((item) => item.slice(1).replaceAll(/\\([\s\S])/g, '$1'))
+}
+
+/** The same operand for items of a field whose values are lists. */
+export function ofItems<Value>(operand: Operand<Value>): Operand<Value> {
+  const { list } = operand
+  return {
+    ...operand,
+    parse: (text, source) => operand.parse(text, itemsOf(source)),
+    check: (given, source) => operand.check(given, itemsOf(source)),
+    write: (value, write) => operand.write(value, (item) => write([item])),
+    ...(list && { list: { ...list, parse: (texts, source) => list.parse(texts, itemsOf(source)) } }),
+    schema: ({ items }) => operand.schema(items as JsonSchema),
+    typescript: (value) => operand.typescript(`(${value})[number]`),
+  }
+}
+
+function itemsOf<Source extends object>(source: Source & { readonly items?: Source | undefined }): Source {
+  if (!source.items) throw new Error('a lookup of lists is offered for a field whose values are none')
+  return source.items
 }

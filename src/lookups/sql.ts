@@ -1,4 +1,5 @@
-import { type Typed, writeCell } from '../fields/cell.js'
+import { writeCell } from '../fields/cell.js'
+import type { Typed } from '../fields/field-type.js'
 import type { Bound, IndexHelp } from './lookup.js'
 
 /** A comparison of a column with one value of its field. */
@@ -12,6 +13,11 @@ export function matching(
   pattern: (escaped: string) => string,
 ): (column: string, operand: Bound<string>) => string {
   return (column, { bind }) => `${column} ${operator} ${bind((text) => pattern(escapePattern(text)))}`
+}
+
+/** PostgreSQL's text form of a list with these items. */
+export function itemsLiteral({ type, options }: Typed, items: readonly unknown[]): string {
+  return type.write(items, options)
 }
 
 /** Escapes `%`, `_` and the backslash. */

@@ -1,6 +1,7 @@
 import type { FieldSpec } from '../config/spec.js'
 import type { Json, JsonSchema } from '../json.js'
-import { comparedSchema, describedSchema, LINK, valueSchema } from '../resource/field-schema.js'
+import { comparedSchema, valueSchema } from '../fields/value-schema.js'
+import { describedSchema, LINK } from '../resource/field-schema.js'
 import type { CompileSchema } from '../resource/validator.js'
 
 /** The schemas of fields, with the examples that fit them, as far as they are looked for. */

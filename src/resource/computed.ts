@@ -1,6 +1,6 @@
 import type { ComputedSpec } from '../config/spec.js'
 import { toJsonText } from '../fields/exact-json.js'
-import { valueSchema } from './field-schema.js'
+import { valueSchema } from '../fields/value-schema.js'
 import type { Row } from './plan.js'
 import type { SourceOf, ValueOf } from './typed.js'
 import type { CompileSchema } from './validator.js'

@@ -1,4 +1,4 @@
-import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js'
+import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import { loadAjv } from '../config/schema/ajv.js'
 import { FORMATS } from '../fields/formats.js'
 import type { JsonSchema } from '../json.js'
@@ -11,6 +11,9 @@ export type CompileSchema = (schema: JsonSchema) => Validate
 
 const NONE: ReadonlySet<string> = new Set()
 
+/** The keyword of the schema itself: `items` if an item violates a keyword of its own. */
+const keywordOf = ({ schemaPath }: ErrorObject): string => schemaPath.split('/')[1] ?? ''
+
 /** One compiler serves a whole application, and fields with the same rules share a validator. */
 export function createCompiler(): CompileSchema {
   const known = new Map<string, ValidateFunction>()
@@ -19,7 +22,7 @@ export function createCompiler(): CompileSchema {
     let validate: ValidateFunction | undefined
     return (value) => {
       validate ??= compile(schema)
-      return validate(value) ? NONE : new Set(validate.errors?.map((error) => error.keyword))
+      return validate(value) ? NONE : new Set(validate.errors?.map(keywordOf))
     }
   }
 

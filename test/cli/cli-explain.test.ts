@@ -149,7 +149,7 @@ describe('explain of a word that is not a route,', () => {
     ['SC301', 'SC301: No primary key\n\nA model declares what identifies its records'],
     ['resources.path', 'The path of the resource, below the prefix.\n\npath: /books/\n'],
     ['models.book.fields.title.max', 'The maximum number of characters.\n\ntype '],
-    ['models.fields.decimal', 'precision     required  The number of all digits.'],
+    ['models.fields.char', 'length        required  The number of characters of the column.'],
     ['resources', ' The fields that lists can be filtered by'],
     ['models.feilds', '`feilds` was taken for a name; there is a key `fields`'],
   ])('explains %s', async (word, text) => {

@@ -145,7 +145,15 @@ describe('add resource', () => {
   const configuration = () => readFileSync(join(project.folder, 'resources.yaml'), 'utf8')
 
   test('only adds lines, and the file stays valid (promise 23)', async () => {
-    const fields = ['reader:string!', 'book:belongs_to=book!', 'state:choice=out,back', 'fee:decimal=6,2', 'until:date']
+    const fields = [
+      'reader:string!',
+      'book:belongs_to=book!',
+      'state:choice=out,back',
+      'fee:decimal=6,2',
+      'until:date',
+      'tags:array=string',
+      'sum:decimal',
+    ]
     const { code, stdout, stderr } = await add('loan', ...fields)
     expect({ code, stdout }).toEqual({
       code: 0,
@@ -158,12 +166,14 @@ describe('add resource', () => {
   15 |       state: { type: choice, choices: [out, back], nullable: true }
   16 |       fee: { type: decimal, precision: 6, scale: 2, nullable: true }
   17 |       until: { type: date, nullable: true }
-  22 |   loan:
-  23 |     model: loan
-  24 |     path: /loans/
+  18 |       tags: { type: array, items: { type: string }, nullable: true }
+  19 |       sum: { type: decimal, nullable: true }
+  24 |   loan:
+  25 |     model: loan
+  26 |     path: /loans/
 `,
     })
-    expect(stderr).toContain('changed  resources.yaml   + 12 lines, comments and order kept')
+    expect(stderr).toContain('changed  resources.yaml   + 14 lines, comments and order kept')
     expect(stderr).toContain('next     snippetctl migrate plan --write create_loans')
     const lines = configuration().split('\n')
     const kept = COMMENTED.split('\n')
@@ -191,7 +201,8 @@ describe('add resource', () => {
     [['book', 'title:string'], 'there is a model `book` already', 'another name'],
     [['Comment'], '`Comment` is not a valid name of a resource', 'for example: comment'],
     [['loan', 'reader:strng'], 'no field type is called `strng`', '`string`'],
-    [['loan', 'fee:decimal'], 'lacks the options of its type', 'fee:decimal=PRECISION,SCALE'],
+    [['loan', 'fee:decimal=6'], 'lacks the options of its type', 'fee:decimal=PRECISION,SCALE'],
+    [['loan', 'tags:array'], 'lacks the options of its type', 'tags:array=ITEMS'],
     [['loan', 'state:choice=a, }'], 'lacks the options of its type', 'state:choice=CHOICES'],
     [['loan', 'book:belongs_to=bok'], '`bok`', 'nothing was written'],
   ])('rejects %j and does not change the file', async (args, message, help) => {

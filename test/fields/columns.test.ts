@@ -22,6 +22,9 @@ interface Case {
 /** Types and options whose columns other types declare too. */
 const FOUND: Readonly<Record<string, string>> = { string: 'text', email: 'string', url: 'string' }
 
+/** The type of the items of a list. */
+const itemType = (options: Options): string | undefined => (options['items'] as { type: string } | undefined)?.type
+
 /** Each example of each type as a default; a mapping would be a function of the database. */
 const CASES: readonly Case[] = FIELD_TYPES.flatMap(({ name, examples }) =>
   examples.flatMap(({ json, wire = json, source, options = {} }, index): readonly Case[] => {
@@ -33,7 +36,7 @@ const CASES: readonly Case[] = FIELD_TYPES.flatMap(({ name, examples }) =>
         model: `${name}_${index}`,
         field: { type: name, ...options, default: json },
         found: found ?? name,
-        value: isKept(name, wire) ? undefined : wire,
+        value: [wire].flat().some((each) => isKept(itemType(options) ?? name, each)) ? undefined : wire,
       },
     ]
   }),

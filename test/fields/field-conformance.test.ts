@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { fail } from '../../src/fail.js'
+import { spellCell } from '../../src/fields/cell.js'
 import type { Example, FieldType } from '../../src/fields/field-type.js'
 import type { Json } from '../../src/index.js'
 import { FIELD_TYPES } from '../../src/internal.js'
@@ -49,10 +50,12 @@ const lookupsOf = (type: FieldType): readonly string[] => lookupsOfType(type).ma
 
 const parameter = (lookup: string): string => (lookup === 'exact' ? 'value' : `value__${lookup}`)
 
-/** What a lookup is asked about a record with the value `text`. */
-const query = (lookup: string, text: string): string => {
-  const { ask } = ASKED[lookup] ?? fail(`the lookup ${lookup} is not tested`)
-  return `?${parameter(lookup)}=${encodeURIComponent(ask(text))}`
+/** What a lookup is asked about a record with the value of an example. */
+const query = (type: FieldType, lookup: string, { text, value, options = {} }: Example<unknown>): string => {
+  const { ask } = askedOf(type)[lookup] ?? fail(`the lookup ${lookup} is not tested`)
+  const items = type.items?.(options)
+  const given = items ? spellCell(items, (value as readonly unknown[])[0]) : text
+  return `?${parameter(lookup)}=${encodeURIComponent(ask(given ?? ''))}`
 }
 
 interface Case {
@@ -87,7 +90,7 @@ describe('an example of a field type', () => {
   afterAll(() => api.close())
 
   test.each(CASES)('$type.name: $shown round-trips, and every lookup finds it', async ({ model, type, example }) => {
-    const { json, source = JSON.stringify(json), wire = json, text, value, options = {} } = example
+    const { json, source = JSON.stringify(json), wire = json, value, options = {} } = example
     expect([...type.write(value, options)].length).toBeLessThanOrEqual(type.longest(options) ?? Infinity)
     const created = await post(api, `/${model}/`, `{"value":${source}}`)
     const document = await created.text()
@@ -103,13 +106,13 @@ describe('an example of a field type', () => {
     const found = new Map<string, boolean>()
     const lookups = lookupsOf(type)
     for (const lookup of lookups) {
-      const response = await api.fetch(`/${model}/${query(lookup, text)}`)
+      const response = await api.fetch(`/${model}/${query(type, lookup, example)}`)
       const rows = await response.text()
       expect([lookup, response.status, ['[]', `[${document}]`]]).toEqual([lookup, 200, expect.arrayContaining([rows])])
       found.set(lookup, rows !== '[]')
     }
     expect(Object.fromEntries(found)).toEqual(
-      Object.fromEntries(lookups.map((lookup) => [lookup, ASKED[lookup]?.found])),
+      Object.fromEntries(lookups.map((lookup) => [lookup, askedOf(type)[lookup]?.found])),
     )
 
     for (const method of ['PATCH', 'PUT']) {
@@ -149,6 +152,15 @@ const ASKED: Readonly<Record<string, Asked>> = {
   isnull: { ask: () => 'false', found: true },
 }
 
+/** Lookups of lists are asked about the first item. */
+const ASKED_OF_LISTS: typeof ASKED = {
+  has: { ask: same, found: true },
+  contains: { ask: escaped, found: true },
+  overlaps: { ask: (text) => `${escaped(text)},${escaped(text)}`, found: true },
+  isnull: { ask: () => 'false', found: true },
+}
+const askedOf = ({ items }: FieldType): typeof ASKED => (items ? ASKED_OF_LISTS : ASKED)
+
 /** The first example of each type; a relation has none, and is tested with each type of key below. */
 const FIRST: readonly Case[] = CASES.filter(({ model }) => model.endsWith('_0'))
 
@@ -179,7 +191,7 @@ describe('a nullable field', () => {
     expect(await ids('?value__isnull=true')).toEqual([2])
     expect(await ids('?value__isnull=false')).toEqual([1])
     for (const lookup of lookupsOf(type).filter((each) => each !== 'isnull')) {
-      const found = await ids(query(lookup, example.text))
+      const found = await ids(query(type, lookup, example))
       expect([lookup, found.includes(2)]).toEqual([lookup, ['ne', 'not_in'].includes(lookup)])
     }
     expect(await (await post(api, `/${model}/1/`, '{"value":null}', 'PATCH')).json()).toEqual({ id: 1, value: null })
@@ -292,6 +304,10 @@ const BROKEN: readonly (readonly [
   ['char', { length: 3 }, 'blank', ['" "', '"a "', '"ab "']],
   ['binary', {}, 'type', ['1', 'null', '"a"', '"YQ"', '"YR=="', '"Y Q=="', '"YWJj\\n"', '"_-8="', '"===="']],
   ['binary', { max: 2 }, 'length', ['"AAAA"', '"AAAAAAAA"']],
+  ['array', { items: { type: 'integer' } }, 'type', ['1', '"a"', '{}', 'true', 'null']],
+  ['array', { items: { type: 'integer', maximum: 5 } }, 'items', ['[1, 6]', '["1"]', '[null]', '[[1]]', '[1, 1.5]']],
+  ['array', { items: { type: 'string', pattern: '^[a-z]+$' } }, 'items', ['["a", "B"]', '[1]', '["\\u0000"]']],
+  ['array', { items: { type: 'integer' }, min: 1, max: 2 }, 'length', ['[]', '[1, 2, 3]']],
   ['decimal', {}, 'type', ['1', '"1e3"', '""', '"NaN"', '".5"', '"1."']],
   ['decimal', {}, 'digits', [`"${'9'.repeat(1004)}"`]],
   ['decimal', { minimum: '0.5' }, 'range', ['"0.49999999999999999999"']],

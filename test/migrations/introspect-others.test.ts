@@ -192,7 +192,7 @@ describe('fields', () => {
     ['films', 'shout:', '{ type: text, nullable: true, generated: true }'],
     ['films', 'number:', '{ type: bigint, default: { function: database } }'],
     ['films', 'made_on:', '{ type: date, default: { function: database } }'],
-    ['films', 'tags:', '{ type: opaque, column_type: "text[]", nullable: true }'],
+    ['films', 'tags:', '{ type: array, items: { type: text, nullable: true }, nullable: true }'],
     ['customers', 'mood:', '{ type: choice, choices: [sad, ok, happy], nullable: true, default: ok }'],
     ['sales_films', 'film:', '{ type: belongs_to, model: films, column: film, nullable: true }'],
   ])('%s.%s', (model, field, words) => {

@@ -24,6 +24,7 @@ const FIELDS: Readonly<Record<string, readonly [declared: string, record: string
   char: ['length: 3', 'string'],
   choice: [`choices: [out, "it's"]`, `"out" | "it's"`],
   binary: ['max: 9', 'string'],
+  array: ['items: { type: integer }', 'readonly number[]'],
   json: ['unique: false', 'JsonText', 'Json | JsonText'],
   opaque: ['column_type: point, nullable: true', 'string | null'],
   belongs_to: ['model: author', 'number'],
@@ -116,7 +117,9 @@ describe('the types of fields', () => {
   test.each(FIELD_TYPES.filter(({ examples }) => examples.length > 0).map((type) => [type.name, type] as const))(
     "match a handler's values of a %s",
     (_name, { typescript, examples }) => {
-      const kinds = examples.map(({ value }) => (value instanceof JsonText ? 'JsonText' : typeof value))
+      const kinds = examples.map(({ value }) =>
+        value instanceof JsonText ? 'JsonText' : Array.isArray(value) ? 'readonly unknown[]' : typeof value,
+      )
       expect([...new Set(kinds)]).toEqual([typescript])
     },
   )

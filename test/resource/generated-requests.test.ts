@@ -376,6 +376,7 @@ describe('bodies', () => {
     decimal: { precision: 4, scale: 2, minimum: '-9.99', maximum: '50' },
     float: { minimum: -1e300 },
     char: { length: 10 },
+    array: { items: { type: 'integer', nullable: true }, max: 3 },
     choice: { choices: ['a', 'b', "it's", '\\'] },
   }
   // No body can set an opaque field.
@@ -541,6 +542,7 @@ describe('bodies', () => {
     uuid: '"0190163D-8694-739B-AEA5-966C26F8AD91"',
     char: '"DE"',
     binary: '"+/8="',
+    array: '[1, 2147483647, null]',
     choice: '"\\\\"',
     email: '"ada+books@example.org"',
     url: '"https://example.org/a%20b?c=d#e"',

@@ -16,6 +16,7 @@ models:
       price: { type: decimal, precision: 6, scale: 2 }
       issued: { type: date }
       title: { type: string, max: 50, nullable: true }
+      awards: { type: array, items: { type: date }, default: [] }
 resources:
   book: { model: book, path: /books/, bulk: [destroy], pagination: { count: exact } }
 `
@@ -48,8 +49,8 @@ let api: Api
 beforeAll(async () => {
   database = await openTestDatabase(ddlOf(specOf(YAML)))
   api = await startApi(YAML, { database, plugin, checkResponses: false })
-  const text = `insert into books (pages, price, issued, title) values
-    (100, 1.50, '2020-01-01', 'Dune'), (200, 10.00, '2021-01-01', 'Emma'), (300, 99.99, '2022-01-01', 'dunes'), (400, 2, '2023-01-01', null)`
+  const text = `insert into books (pages, price, issued, title, awards) values
+    (100, 1.50, '2020-01-01', 'Dune', '{2021-02-03}'), (200, 10.00, '2021-01-01', 'Emma', '{}'), (300, 99.99, '2022-01-01', 'dunes', '{2021-02-03,2022-01-01}'), (400, 2, '2023-01-01', null, '{2000-01-01}')`
   await database.query({ text, values: [] })
 })
 afterAll(async () => {
@@ -71,6 +72,9 @@ const SCOPES: readonly (readonly [field: string, lookup: string, value: unknown,
   ['pages', 'range', [300, 200], []],
   ['price', 'range', ['1.5', '10'], [1, 2, 4]],
   ['issued', 'range', ['2021-01-01', '2022-12-31'], [2, 3]],
+  ['awards', 'has', '2021-02-03', [1, 3]],
+  ['awards', 'contains', ['2021-02-03', '2022-01-01'], [3]],
+  ['awards', 'overlaps', ['2021-02-03', '2000-01-01'], [1, 3, 4]],
   ['title', 'contains', 'un', [1, 3]],
   ['title', 'icontains', 'DUN', [1, 3]],
   ['title', 'startswith', 'D', [1]],

@@ -31,6 +31,12 @@ const definition: fc.Arbitrary<Definition> = fc.oneof(
   typed('decimal', fc.constantFrom({ precision: 10, scale: 2 }, { precision: 12, scale: 4 }), maybe('default', '1.5')),
   typed('decimal', maybe('minimum', '0.5'), maybe('default', '1.50')),
   typed('binary', maybe('max', 9, 99), maybe('default', 'YWI=')),
+  typed(
+    'array',
+    fc.constantFrom<object>({ items: { type: 'string', max: 9 } }, { items: { type: 'integer', nullable: true } }),
+    maybe('max', 3),
+    maybe('default', []),
+  ),
   typed('float', maybe('maximum', 9), maybe('default', 1.5)),
   typed('boolean', maybe('default', true, false)),
   typed('date'),

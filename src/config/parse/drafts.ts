@@ -1,5 +1,4 @@
-import type { Typed } from '../../fields/cell.js'
-import { canBeKey, type FieldType, type KeySource } from '../../fields/field-type.js'
+import { canBeKey, type FieldType, type KeySource, type Typed } from '../../fields/field-type.js'
 import { fieldType } from '../../fields/index.js'
 import { belongsTo } from '../../fields/relation.js'
 import type { Json } from '../../json.js'

@@ -1,4 +1,4 @@
-import pg from 'pg'
+import { mapItems, readArray } from '../../fields/array-text.js'
 import { JsonText } from '../../fields/json-text.js'
 import { toJsonText } from '../../fields/exact-json.js'
 import { arrayLiteral, type Cell } from '../../fields/cell.js'
@@ -38,14 +38,10 @@ const TYPES: readonly (readonly [oid: number, array: number, read: Read])[] = [
   [3802, 3807, (text) => new JsonText(text)],
 ]
 
-const { arrayParser } = pg.types as unknown as {
-  readonly arrayParser: { create(text: string, read: Read): { parse(): unknown } }
-}
-
 const READERS: ReadonlyMap<number, Read> = new Map(
   TYPES.flatMap(([oid, array, read]): (readonly [number, Read])[] => [
     [oid, read],
-    [array, (text) => arrayParser.create(text, read).parse()],
+    [array, (text) => readArray(text, (cell) => (cell === null ? null : read(cell)))],
   ]),
 )
 
@@ -62,16 +58,8 @@ export function writeValue(value: unknown): Cell {
   if (value instanceof JsonText) return value.text
   if (value instanceof Date) return value.toISOString()
   if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`
-  if (Array.isArray(value)) return writeArray(value)
+  if (Array.isArray(value)) return arrayLiteral(mapItems(value, writeValue))
   if (typeof value === 'object') return toJsonText(value)
   if (['number', 'bigint', 'boolean'].includes(typeof value)) return String(value)
   throw new TypeError(`a query parameter cannot be a ${typeof value}`)
-}
-
-function writeArray(items: readonly unknown[]): string {
-  const texts = items.map((item) => {
-    if (item === null || item === undefined) return 'NULL'
-    return Array.isArray(item) ? writeArray(item) : arrayLiteral([writeValue(item) ?? '']).slice(1, -1)
-  })
-  return `{${texts.join(',')}}`
 }

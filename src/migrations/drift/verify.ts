@@ -257,8 +257,9 @@ function isHeld({ kind, columns }: Pick<WantedConstraint, 'kind' | 'columns'>, l
   return unique || keys.includes('unique') || keys.includes('primary_key')
 }
 
-/** The parts of `varchar(100) collate "C"`. */
+/** The parts of `varchar(100)[] collate "C"`; brackets belong to the size. */
 function readType(type: string): { readonly name: string; readonly size: string; readonly collation: string | null } {
-  const [, name = type, size = '', collation = null] = /^(.*?)(\([\d, ]+\))?(?: collate "(.*)")?$/.exec(type) ?? []
+  const [, name = type, size = '', collation = null] =
+    /^(.*?)((?:\([\d, ]+\))?(?:\[\])?)(?: collate "(.*)")?$/.exec(type) ?? []
   return { name, size, collation }
 }

@@ -49,7 +49,7 @@ function limitsOf(part: Expression, subject: Subject): Limits | undefined {
   if (left.kind === 'call') return lengthOf(left, { operator, bound: right.text }, subject)
   if (left.kind !== 'column' || left.name !== subject.name) return undefined
   if (subject.comparison.as === 'text') return textLimits(operator, right.text)
-  if (subject.comparison.as === 'bytes') return undefined
+  if (subject.comparison.as !== 'number') return undefined
   return rangeOf({ operator, bound: right.text }, subject.comparison.decimals)
 }
 
@@ -75,6 +75,7 @@ function choicesOf(left: Expression, right: Expression, { name, comparison }: Su
 const LENGTHS: Readonly<Partial<Record<Comparison['as'], readonly string[]>>> = {
   text: ['char_length', 'character_length', 'length'],
   bytes: ['octet_length', 'length'],
+  list: ['cardinality'],
 }
 
 function lengthOf(

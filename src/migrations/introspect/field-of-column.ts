@@ -41,7 +41,7 @@ export function chooseField(
   const checks = table.constraints.filter((each) => each.kind === 'check' && isOnly(each.columns, column.name))
   const assigned = key && assignedBy(column)
   const all = relation ? relationWords(relation) : wordsFor(column, assigned ? [] : checks)
-  const said = managed ? all : { ...all, words: all.words.filter(([word]) => word !== 'collation') }
+  const said = managed ? all : { ...all, words: withoutCollation(all.words) }
   const unsaid = checks.filter((check) => !isExpressed(check, column, said))
   const value = assigned
     ? { words: [], left: [] }
@@ -66,6 +66,16 @@ export function chooseField(
       ...value.left.map((text) => `${place}: ${text}`),
     ],
   }
+}
+
+/** No migration makes the column, so its collation needs no words. */
+function withoutCollation(words: Words): Words {
+  return words
+    .filter(([word]) => word !== 'collation')
+    .map(([word, value]) => [
+      word,
+      word === 'items' ? Object.fromEntries(withoutCollation(Object.entries(value ?? {}))) : value,
+    ])
 }
 
 /** A whole key is assigned where its type has a way, and a part of a key is not, unless the words say otherwise. */

@@ -1,0 +1,14 @@
+import type { Lookup } from './lookup.js'
+import { MAX_VALUES, ofItems, VALUES } from './operands.js'
+import { itemsLiteral } from './sql.js'
+
+/** All of some items of a list. */
+export const containsItems: Lookup<readonly unknown[]> = {
+  name: 'contains',
+  isOffered: ({ comparisons }) => comparisons.includes('items'),
+  operand: ofItems(VALUES),
+  sql: (column, { bind, field }) => `${column} @> ${bind((items) => itemsLiteral(field, items))}`,
+  index: () => 'none',
+  meaning: `has all of up to ${MAX_VALUES} items, written as for \`in\``,
+  description: 'has all of these items',
+}

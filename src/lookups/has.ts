@@ -1,0 +1,14 @@
+import type { Lookup } from './lookup.js'
+import { ofItems, VALUE } from './operands.js'
+import { itemsLiteral } from './sql.js'
+
+/** One item of a list. */
+export const has: Lookup = {
+  name: 'has',
+  isOffered: ({ comparisons }) => comparisons.includes('items'),
+  operand: ofItems(VALUE),
+  sql: (column, { bind, field }) => `${column} @> ${bind((item) => itemsLiteral(field, [item]))}`,
+  index: () => 'none',
+  meaning: 'has the item',
+  description: 'has this item',
+}

@@ -1,0 +1,14 @@
+import type { Lookup } from './lookup.js'
+import { MAX_VALUES, ofItems, VALUES } from './operands.js'
+import { itemsLiteral } from './sql.js'
+
+/** One of some items of a list, or several. */
+export const overlaps: Lookup<readonly unknown[]> = {
+  name: 'overlaps',
+  isOffered: ({ comparisons }) => comparisons.includes('items'),
+  operand: ofItems(VALUES),
+  sql: (column, { bind, field }) => `${column} && ${bind((items) => itemsLiteral(field, items))}`,
+  index: () => 'none',
+  meaning: `has one of up to ${MAX_VALUES} items or more, written as for \`in\``,
+  description: 'has at least one of these items',
+}
