@@ -38,6 +38,8 @@ export interface ModelSpec {
   readonly table: string
   /** Whether migrations make the table. That of others, or a view, is only used. */
   readonly managed: boolean
+  /** The query of a view that migrations make. */
+  readonly view: string | undefined
   /** What the table was called before. */
   readonly renamedFrom: string | undefined
   /** Fields that the model had, and whose values may go. */

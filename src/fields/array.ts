@@ -35,11 +35,15 @@ export function arrayOf(types: readonly FieldType[]): FieldType<Items<unknown>, 
       'A list of values of one type, given as `items`. The database enforces their type and their number; requests also have to meet the rules of ' +
       '`items`.',
     options: {
-      items: itemsSchema(types),
+      items: {
+        type: 'object',
+        description: 'The type of the items and its options; `nullable: true` if items can be null.',
+      },
       min: { type: 'integer', minimum: 0, maximum: MOST_ITEMS, description: 'The minimum number of items.' },
       max: { type: 'integer', minimum: 1, maximum: MOST_ITEMS, description: 'The maximum number of items.' },
     },
     required: ['items'],
+    itemTypes: types,
     documented: (options) => ({ items: orNull(describedSchema(itemsOf(options)), options) }),
     typescript: 'readonly unknown[]',
     typescriptOf(options) {
@@ -180,22 +184,6 @@ function readIfArray<Item>(text: string, read: (cell: Cell) => Item): Items<Item
     return readArray(text, read)
   } catch {
     return undefined
-  }
-}
-
-function itemsSchema(types: readonly FieldType[]): JsonSchema {
-  return {
-    type: 'object',
-    description: 'The type of the items and its options; `nullable: true` if an item can be null.',
-    required: ['type'],
-    discriminator: { propertyName: 'type' },
-    oneOf: types.map(({ name, options, required = [] }) => ({
-      title: `items of the type \`${name}\``,
-      type: 'object',
-      properties: { type: { const: name }, ...options, nullable: { type: 'boolean' } },
-      required: ['type', ...required],
-      additionalProperties: false,
-    })),
   }
 }
 

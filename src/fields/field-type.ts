@@ -80,6 +80,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   values?(options: Options): number
   /** The texts that a value can be, where they are listed. */
   choices?(options: Options): readonly string[]
+  /** The types that the option `items` can name, for a type of lists. */
+  readonly itemTypes?: readonly FieldType[]
   /** The type of the items, for a type of lists. */
   items?(options: Options): Typed
   /** The PostgreSQL type of the column, collation included. */

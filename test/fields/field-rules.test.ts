@@ -8,14 +8,7 @@ import { JsonText } from '../../src/fields/json-text.js'
 import { checkPattern } from '../../src/fields/pattern.js'
 import { identifier, literal } from '../../src/fields/sql-literal.js'
 
-const ajv = new Ajv2020({
-  discriminator: true,
-  strictRequired: false,
-  allErrors: true,
-  strict: true,
-  ownProperties: true,
-  formats: FORMATS,
-})
+const ajv = new Ajv2020({ allErrors: true, strict: true, ownProperties: true, formats: FORMATS })
 
 const typeNamed = (name: string): FieldType => {
   const type = fieldType(name)

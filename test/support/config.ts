@@ -3,6 +3,7 @@ import type { Diagnostic } from '../../src/config/diagnostic.js'
 import { readConfig } from '../../src/config/yaml/document.js'
 import type { AppSpec } from '../../src/config/spec.js'
 import { createAll, wantedTables } from '../../src/migrations/plan/sql.js'
+import { createView, wantedViews } from '../../src/migrations/plan/views.js'
 
 /** Checks a configuration: returns the spec, or all diagnostics. */
 export const checkText = (content: string | Uint8Array): AppSpec | Diagnostic[] => {
@@ -26,4 +27,5 @@ export const specOf = (content: string): AppSpec => {
 }
 
 /** The SQL that creates the tables of a configuration. */
-export const ddlOf = (spec: AppSpec): string => `${createAll(wantedTables(spec)).join(';\n\n')};\n`
+export const ddlOf = (spec: AppSpec): string =>
+  `${[...createAll(wantedTables(spec)), ...wantedViews(spec).map(createView)].join(';\n\n')};\n`

@@ -126,6 +126,7 @@ const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): 
   return {
     name: draft.name,
     ...need(context.tables.get(draft.name)),
+    view: yaml.view?.trim().replace(/;$/, '').trimEnd(),
     renamedFrom: yaml.renamed_from === undefined ? undefined : spelledName(yaml.renamed_from),
     dropped: [...(yaml.dropped ?? [])],
     fields,

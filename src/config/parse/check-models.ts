@@ -34,6 +34,7 @@ export const checkModels = (root: Json, drafts: Drafts, report: Report): void =>
           { drafts, report, judge },
         )
     checkPrimaryKey(root, model, report)
+    checkView(root, model, report)
     checkColumns(model, report)
     checkFormerFields(root, model, report)
     checkIndexes(root, model, report)
@@ -80,13 +81,29 @@ const checkSchema = (table: string, model: ModelDraft | undefined, path: Path, r
     const help = [`PostgreSQL keeps ${LONGEST_NAME}`]
     report.add({ code: 'SC318', path, message: `the name ${show(name)} has ${length} bytes`, help })
   }
-  if (parts.schema === undefined || model?.isManaged !== true) return
+  if (parts.schema === undefined || model?.isOurs !== true) return
   const message = `migrations make tables in one schema, and ${show(table)} names another`
   const help = [
     'add `managed: false` if the table is made otherwise',
     'or leave the schema out: migrations use that of the connection',
   ]
   report.add({ code: 'SC304', path, message, help })
+}
+
+/** What migrations make of tables only. */
+const NOT_FOR_VIEWS = ['indexes', 'renamed_from', 'dropped'] as const
+
+/** Reports what a view cannot have. */
+const checkView = (root: Json, { name, path, isView, isOurs }: ModelDraft, report: Report): void => {
+  if (!isView) return
+  for (const key of NOT_FOR_VIEWS.filter((each) => findValue(root, [...path, each]) !== undefined)) {
+    const message = `${show(name)} cannot have both \`view\` and \`${key}\`: only tables have that`
+    report.add({ code: 'SC304', path: [...path, key], part: 'key', message })
+  }
+  if (isOurs) return
+  const message = `migrations make the view ${show(name)}, and \`managed\` is false`
+  const help = ['remove `view` if the view is made otherwise', 'or say `managed: true` of the model']
+  report.add({ code: 'SC304', path: [...path, 'view'], part: 'key', message, help })
 }
 
 const checkPrimaryKey = (root: Json, model: ModelDraft, report: Report): void => {

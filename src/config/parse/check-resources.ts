@@ -34,6 +34,7 @@ export const checkResources = (root: Json, models: Drafts, report: Report): Feat
     checkOperations(resource, report)
     checkDialect(root, resource, report)
     checkKeyed(resource, report)
+    checkReadOnly(resource, report)
     builds.set(
       resource.name,
       FEATURES.map((feature) => feature.parse(resource, scope)),
@@ -68,6 +69,22 @@ const checkKeyed = (resource: ResourceDraft, report: Report): void => {
     path: [...path, 'pagination', 'style'],
     message,
     help: ['choose `page_number` or `limit_offset`'],
+  })
+}
+
+/** Reports a resource of a view that does not say what it does with records: PostgreSQL takes changes of the simplest views only. */
+const checkReadOnly = ({ name, model, path, yaml }: ResourceDraft, report: Report): void => {
+  if (model?.isView !== true || yaml.operations !== undefined || yaml.read_only !== undefined) return
+  const message = `${show(model.name)} is a view, so the resource ${show(name)} must say which operations it has`
+  report.add({
+    code: 'SC320',
+    path,
+    part: 'key',
+    message,
+    help: [
+      model.isKeyless ? 'write `operations: [list]`' : 'write `read_only: true`',
+      'PostgreSQL takes changes of a view that selects columns of one table, without grouping',
+    ],
   })
 }
 

@@ -23,7 +23,11 @@ export interface ModelDraft {
   readonly keyNames: ReadonlySet<string>
   /** The fields of the primary key, in its order; empty without a key, and for one that is declared wrongly. */
   readonly key: readonly FieldDraft[]
-  /** Whether migrations make the table. */
+  /** Whether migrations make the table or the view. */
+  readonly isOurs: boolean
+  /** Whether the model has the query of a view. */
+  readonly isView: boolean
+  /** Whether migrations make a table. */
   readonly isManaged: boolean
   /** Whether the model says that records have no key. */
   readonly isKeyless: boolean
@@ -42,8 +46,18 @@ const draftModel = (root: Json, name: string, model: Json, report: Report): Mode
   if (members.length === 0) return undefined
   const fields = new Map(members.map(([field, yaml]) => [field, draftField([...path, 'fields', field], yaml, report)]))
   const named = findValue(model, ['primary_key'])
-  const isManaged = (findValue(model, ['managed']) ?? findValue(root, ['database', 'managed'])) !== false
-  return { name, path, fields, ...keyOf(fields, named), isManaged, isKeyless: named === 'none' }
+  const isOurs = (findValue(model, ['managed']) ?? findValue(root, ['database', 'managed'])) !== false
+  const isView = findValue(model, ['view']) !== undefined
+  return {
+    name,
+    path,
+    fields,
+    ...keyOf(fields, named),
+    isOurs,
+    isView,
+    isManaged: isOurs && !isView,
+    isKeyless: named === 'none',
+  }
 }
 
 /** The key as the model names its fields, or as one field says that it is the key. */

@@ -90,9 +90,30 @@ const optionSchema = (name: string, schema: JsonSchema): JsonSchema => {
   return doc(schema, String(description))
 }
 
+/** The options of a type, and its name. */
+const optionsSchema = (type: FieldType): Readonly<Record<string, JsonSchema>> => {
+  const options = Object.entries(type.options).map(([name, schema]) => [
+    name,
+    optionSchema(name, name === 'items' && type.itemTypes ? { ...schema, ...itemsSchema(type.itemTypes) } : schema),
+  ])
+  return { type: doc({ const: type.name }, type.summary), ...Object.fromEntries(options) }
+}
+
+const itemsSchema = (types: readonly FieldType[]): JsonSchema => ({
+  required: ['type'],
+  discriminator: { propertyName: 'type' },
+  oneOf: types.map((type) => ({
+    ...mapping(
+      `items of the type \`${type.name}\``,
+      { ...optionsSchema(type), nullable: flag('Whether an item may be null.') },
+      type.required,
+    ),
+    description: type.summary,
+  })),
+})
+
 const typedFieldSchema = (type: FieldType): JsonSchema => {
-  const options = Object.entries(type.options).map(([name, schema]) => [name, optionSchema(name, schema)])
-  const properties = { type: doc({ const: type.name }, type.summary), ...Object.fromEntries(options), ...commonKeys() }
+  const properties = { ...optionsSchema(type), ...commonKeys() }
   return {
     ...mapping(`${article(type.name)} \`${type.name}\` field`, properties, type.required),
     description: type.summary,
@@ -117,9 +138,14 @@ export const modelSchema = (): JsonSchema =>
           'A part that contains a dot is written between double quotes.',
         'table: books',
       ),
+      view: doc(
+        { type: 'string', minLength: 1, maxLength: 50_000 },
+        'The query of a view that migrations create, replace and drop; its columns are the fields.',
+        'view: select author_id, count(*) as books from books group by author_id',
+      ),
       managed: doc(
         { type: 'boolean' },
-        'Whether migrations make the table; by default as `database.managed` says. Views, and tables of other programs, have `managed: false`.',
+        'Whether migrations make the table; by default as `database.managed` says. Tables and views of other programs have `managed: false`.',
         'managed: false',
       ),
       renamed_from: doc(

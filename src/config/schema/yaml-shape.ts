@@ -30,6 +30,7 @@ export type IndexYaml =
 
 export interface ModelYaml {
   readonly table?: string
+  readonly view?: string
   readonly managed?: boolean
   readonly renamed_from?: string
   readonly dropped?: readonly string[]

@@ -9,6 +9,7 @@ import { FROM, runAll } from '../run/scratch.js'
 import { attempt, rolledBack } from '../run/session.js'
 import { type WantedTable, wantedTables } from './sql.js'
 import type { Step } from '../files/steps.js'
+import { wantedViews } from './views.js'
 import { findLacks } from '../drift/verify.js'
 
 /** A plan of those steps that only add. */
@@ -21,9 +22,10 @@ export interface Additions extends Plan {
   readonly orphans: readonly string[]
 }
 
-/** Whether two configurations want the same tables. */
+/** Whether two configurations want the same tables and views. */
 export function wantSameTables(one: AppSpec, other: AppSpec): boolean {
-  return isDeepStrictEqual([wantedTables(one), one.dropped], [wantedTables(other), other.dropped])
+  const wants = (spec: AppSpec) => [wantedTables(spec), wantedViews(spec), spec.dropped]
+  return isDeepStrictEqual(wants(one), wants(other))
 }
 
 /**

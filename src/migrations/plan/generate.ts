@@ -17,7 +17,10 @@ import { build, buildOwned, catalogOf, FROM, inScratch, runAll, TO } from '../ru
 import { reconcile } from './reconcile.js'
 import { rolledBack } from '../run/session.js'
 import type { Step } from '../files/steps.js'
-import { createAll, nameClashes, type WantedTable, wantedTables } from './sql.js'
+import { createAll, nameClashes, usedTables, type WantedTable, wantedTables } from './sql.js'
+import { viewSteps } from './view-steps.js'
+import { type CatalogView, createViews, readViews, type WantedView, wantedViews } from './views.js'
+import { findLacks } from '../drift/verify.js'
 
 /** What would bring the migration files to what resources.yaml says. */
 export interface Plan extends Difference {
@@ -91,11 +94,35 @@ export async function onBothSides<T>(
   if (clashes.length > 0) throw new MigrationError(clashes)
   return inScratch(scratch, files, async (session) => {
     // Undone, because the server has room for so many locks only, and each table that was made takes several.
-    const to = await rolledBack(session, () => build(session, TO, () => runAll(session, createAll(wanted))))
+    const { to, toViews } = await rolledBack(session, () => buildWanted(session, spec, wanted))
     const { made: from, owns } = await buildOwned(session, files)
     const known = files.flatMap((file) => file.known)
-    return work(session, { wanted, dropped: spec.dropped, from, to, known, owns })
+    const views = { wanted: wantedViews(spec), to: toViews }
+    return work(session, { wanted, dropped: spec.dropped, from, to, views, known, owns })
   })
+}
+
+/**
+ * Makes what a configuration wants.
+ * @throws MigrationError for a view whose query is wrong, or that lacks a column of its model
+ */
+async function buildWanted(session: Connection, spec: AppSpec, wanted: readonly WantedTable[]) {
+  const views = wantedViews(spec)
+  const to = await build(session, TO, async () => {
+    await runAll(session, createAll(wanted))
+    await createViews(session, views)
+  })
+  const lacks = await findLacks(
+    usedTables(spec).filter(({ name }) => views.some((view) => view.name === name)),
+    session,
+    TO,
+  )
+  if (lacks.length > 0)
+    throw new MigrationError(
+      lacks.map(({ text }) => text),
+      ['the columns of a view are the fields of its model: `select author_id, count(*) as books …`'],
+    )
+  return { to, toViews: await readViews(session, TO) }
 }
 
 interface Claim {
@@ -113,8 +140,8 @@ export async function prove(session: Connection, difference: Difference, claim: 
   const text = render(steps)
   const refusal = await refusalByRows(session, text, from)
   if (refusal !== undefined) return { ...plan, refusals: [rowsRefuse(refusal)], text: undefined, proof: undefined }
-  const readSchema = () => catalogOf(session, FROM)
-  return { ...plan, text, proof: await proveRoundTrip(session, { text, from, steps, readSchema, isWanted }) }
+  const proof = await proveRoundTrip(session, { text, from, steps, readSchema: () => readSchema(session), isWanted })
+  return { ...plan, text, proof }
 }
 
 const rowsRefuse = (message: string): string =>
@@ -126,6 +153,8 @@ export interface Compared {
   readonly dropped: readonly string[]
   readonly from: Catalog
   readonly to: Catalog
+  /** The wanted views, and how the same server describes them. */
+  readonly views: { readonly wanted: readonly WantedView[]; readonly to: readonly CatalogView[] }
   /** Objects of others that only their database has. */
   readonly known: readonly string[]
   readonly owns: Ownership
@@ -143,30 +172,45 @@ export async function differ(session: Connection, compared: Compared): Promise<D
   return { steps, refusals, notes }
 }
 
-/** The catalogue that steps make, in which definitions have the new names. */
-async function catalogAfter(session: Connection, from: Catalog, steps: readonly Step[]): Promise<Catalog> {
-  if (steps.length === 0) return from
+/** What a session's schema of the files contains. */
+export interface Schema {
+  readonly tables: Catalog
+  readonly views: readonly CatalogView[]
+}
+
+async function readSchema(session: Connection): Promise<Schema> {
+  return { tables: await catalogOf(session, FROM), views: await readViews(session, FROM) }
+}
+
+/**
+ * What steps make of the session's schema of the files, in which definitions have the new names.
+ * @param from its tables before
+ */
+async function schemaAfter(session: Connection, from: Catalog, steps: readonly Step[]): Promise<Schema> {
+  if (steps.length === 0) return { tables: from, views: await readViews(session, FROM) }
   return rolledBack(session, async () => {
     await runAll(
       session,
       steps.flatMap(({ up }) => up),
     )
-    return catalogOf(session, FROM)
+    return readSchema(session)
   })
 }
 
 /** Runs the renames, and adds the choices of enums, for a look at the catalogue that they make. */
 async function compareSettled(session: Connection, compared: Compared): Promise<Comparison> {
-  const { wanted, dropped, from, to, known, owns } = compared
-  const renames = findRenames(wanted, from)
-  const settled = await catalogAfter(session, from, renames.steps)
-  const enums = enumChanges({ wanted, from: settled, to })
-  const first = [...renames.steps, ...enums.steps]
-  const renamed = enums.steps.length === 0 ? settled : await catalogAfter(session, from, first)
+  const { wanted, dropped, to, views, known, owns } = compared
+  const renames = findRenames(wanted, compared.from)
+  const settled = await schemaAfter(session, compared.from, renames.steps)
+  const enums = enumChanges({ wanted, from: settled.tables, to })
+  const before = [...renames.steps, ...enums.steps]
+  const { tables: from, views: fromViews } =
+    enums.steps.length === 0 ? settled : await schemaAfter(session, compared.from, before)
   const { former } = renames
-  const target = reconcile({ wanted, from: renamed, to, former, owns, dropped })
-  const { steps, refusals, notes } = compareSchemas({ ...target, dropped, from: renamed, former, owns })
-  const all = [...first, ...steps]
+  const target = reconcile({ wanted, from, to, former, owns, dropped })
+  const { steps, refusals, notes } = compareSchemas({ ...target, dropped, from, former, owns })
+  const { first, last } = viewSteps({ ...views, from: fromViews, owned: owns.recorded }, [...before, ...steps])
+  const all = [...first, ...before, ...steps, ...last]
   const allRefusals = [...renames.refusals, ...enums.refusals, ...refusals, ...knownAlready(all, known)]
   return { steps: all, refusals: allRefusals, notes, to: target.to, former }
 }

@@ -25,7 +25,8 @@ interface Claim {
   readonly text: string
   readonly steps: readonly Step[]
   readonly from: Catalog
-  readSchema(): Promise<Catalog>
+  /** Tables and views. */
+  readSchema(): Promise<{ readonly tables: Catalog }>
   isWanted(catalog: Catalog): Promise<boolean>
 }
 
@@ -74,13 +75,14 @@ async function tablesWithRows(session: Connection, from: Catalog): Promise<reado
 }
 
 async function goRound(session: Connection, claim: Claim, migration: Migration): Promise<void> {
-  const { from, readSchema, isWanted } = claim
+  const { readSchema, isWanted } = claim
+  const before = await readSchema()
   await runStatements(session, migration.file, migration.up)
   const up = await readSchema()
-  if (!(await isWanted(up)))
+  if (!(await isWanted(up.tables)))
     throw new MigrationError(['the planned migration does not lead to what resources.yaml wants'])
   await runStatements(session, migration.file, migration.down ?? [])
-  if (!isDeepStrictEqual(await readSchema(), from))
+  if (!isDeepStrictEqual(await readSchema(), before))
     throw new MigrationError(['the down part of the planned migration does not lead back'])
   await runStatements(session, migration.file, migration.up)
   if (!isDeepStrictEqual(await readSchema(), up))

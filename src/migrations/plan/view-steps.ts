@@ -1,0 +1,106 @@
+import { tableSql } from '../../fields/table-name.js'
+import { safe, type Step } from '../files/steps.js'
+import { find, has } from './pair.js'
+import { type CatalogView, createView, dropView, inOrder, replaceView, type WantedView } from './views.js'
+
+/** The views of both sides. */
+interface ViewSides {
+  readonly wanted: readonly WantedView[]
+  /** All views that the files make, also those by hand. */
+  readonly from: readonly CatalogView[]
+  /** `wanted` in the catalogue of the same server. */
+  readonly to: readonly CatalogView[]
+  /** The names of what migrations made for resources.yaml. */
+  readonly owned: ReadonlySet<string>
+}
+
+/** Steps before those of the tables, and after them. */
+interface ViewSteps {
+  readonly first: readonly Step[]
+  readonly last: readonly Step[]
+}
+
+/**
+ * Plans the views. One that reads a column which changes or goes stands in its way: it goes first, and is made again at the end, as are the views
+ * that read it.
+ * @param tables the steps of the tables
+ */
+export function viewSteps({ wanted, from, to, owned }: ViewSides, tables: readonly Step[]): ViewSteps {
+  const ours = from.filter(({ name }) => owned.has(name) || has(wanted, name))
+  const gone = ours.filter(({ name }) => !has(wanted, name))
+  const changed = wanted.filter(({ name }) => find(from, name) && find(from, name)?.query !== find(to, name)?.query)
+  const inPlace = changed.filter(({ name }) => hasSameColumns(find(from, name), find(to, name)))
+  const blocking = ours.filter(
+    ({ name, reads }) =>
+      has(gone, name) ||
+      (has(changed, name) && !has(inPlace, name)) ||
+      reads.some((table) => tables.some((step) => isInTheWay(step, table))),
+  )
+  const dropped = withReaders(blocking, ours)
+  const made = wanted.filter(({ name }) => !find(from, name) || has(dropped, name))
+  const replaced = inPlace.filter(({ name }) => !has(dropped, name))
+  const ordered = inOrder(dropped, (view, other) => view.reads.includes(other.name))
+  return {
+    first: ordered.toReversed().map((view) => dropStep(view, has(made, view.name))),
+    last: wanted.flatMap((view) => {
+      if (has(made, view.name)) return [addStep(view, find(to, view.name))]
+      return has(replaced, view.name) ? [changeStep(view, find(from, view.name))] : []
+    }),
+  }
+}
+
+/** Whether PostgreSQL takes a step on a table only without the views that read the table. */
+function isInTheWay({ up, down }: Step, table: string): boolean {
+  const start = `alter table ${tableSql(table)} `
+  const isRetyping = (text: string) => text.startsWith(`${start}alter column`) && / type /.test(text)
+  const isDropping = (text: string) =>
+    text.startsWith(`${start}drop column`) || text === `drop table ${tableSql(table)}`
+  return [...up, ...down].some(isRetyping) || up.some(isDropping)
+}
+
+/** Views, and all that read them. */
+function withReaders(views: readonly CatalogView[], all: readonly CatalogView[]): readonly CatalogView[] {
+  const readers = all.filter((view) => !views.includes(view) && view.reads.some((name) => has(views, name)))
+  return readers.length === 0 ? views : withReaders([...views, ...readers], all)
+}
+
+function hasSameColumns(one: CatalogView | undefined, other: CatalogView | undefined): boolean {
+  return one?.columns.join() === other?.columns.join()
+}
+
+const described = (columns: readonly string[] = []): string => `view (${columns.join(', ')})`
+
+function addStep(view: WantedView, made: CatalogView | undefined): Step {
+  return {
+    change: 'add',
+    subject: view.name,
+    detail: described(made?.columns),
+    ...safe,
+    owns: [view.name],
+    up: [createView(view)],
+    down: [dropView(view)],
+  }
+}
+
+function dropStep(view: CatalogView, isMadeAgain: boolean): Step {
+  return {
+    change: 'drop',
+    subject: view.name,
+    detail: isMadeAgain ? 'view, made again at the end' : 'view',
+    ...safe,
+    up: [dropView(view)],
+    down: [createView(view)],
+  }
+}
+
+function changeStep(view: WantedView, former: CatalogView | undefined): Step {
+  return {
+    change: 'change',
+    subject: view.name,
+    detail: 'view, another query',
+    ...safe,
+    owns: [view.name],
+    up: [replaceView(view)],
+    down: former ? [replaceView(former)] : [],
+  }
+}

@@ -1,0 +1,119 @@
+import type { AppSpec, ModelSpec } from '../../config/spec.js'
+import type { Connection } from '../../db/database.js'
+import { spelledTable, tableSql } from '../../fields/table-name.js'
+import { MigrationError } from '../files/error.js'
+import { splitStatements } from '../files/statements.js'
+
+/** A view as resources.yaml wants it. */
+export interface WantedView {
+  readonly name: string
+  /** As resources.yaml calls it. */
+  readonly model: string
+  /** SQL, without a semicolon at its end. */
+  readonly query: string
+}
+
+/** A view as the catalogue of PostgreSQL describes it. */
+export interface CatalogView {
+  readonly name: string
+  /** The query as PostgreSQL prints it, with names without the schema. */
+  readonly query: string
+  /** Each with its name and its type. */
+  readonly columns: readonly string[]
+  /** The tables and views that it reads. */
+  readonly reads: readonly string[]
+}
+
+/** The views of a configuration, each after those that it reads. */
+export function wantedViews({ models }: Pick<AppSpec, 'models'>): readonly WantedView[] {
+  return inOrder(models.flatMap(wantedView), (view, other) => isNamedIn(other.name, view.query))
+}
+
+function wantedView({ name: model, table: name, view: query }: ModelSpec): readonly WantedView[] {
+  return query === undefined ? [] : [{ name, model, query }]
+}
+
+/** Whether a query may read a relation: a word too many only orders two views that do not need it. */
+function isNamedIn(name: string, query: string): boolean {
+  const word = name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+  return new RegExp(String.raw`(?<![\w$])${word}(?![\w$])`, 'i').test(query)
+}
+
+/** Orders views so that each comes after those that it reads, as far as they do not read each other. */
+export function inOrder<View>(views: readonly View[], reads: (view: View, other: View) => boolean): readonly View[] {
+  const visited = new Set<View>()
+  const ordered: View[] = []
+  const visit = (view: View) => {
+    if (visited.has(view)) return
+    visited.add(view)
+    for (const other of views) if (other !== view && reads(view, other)) visit(other)
+    ordered.push(view)
+  }
+  views.forEach(visit)
+  return ordered
+}
+
+/** SQL that creates a view. */
+export function createView({ name, query }: Pick<WantedView, 'name' | 'query'>): string {
+  return `create view ${tableSql(name)} as\n${query}`
+}
+
+/** SQL that gives a view another query with the same columns. */
+export function replaceView({ name, query }: Pick<WantedView, 'name' | 'query'>): string {
+  return `create or replace view ${tableSql(name)} as\n${query}`
+}
+
+/** SQL that drops a view. */
+export function dropView({ name }: Pick<WantedView, 'name'>): string {
+  return `drop view ${tableSql(name)}`
+}
+
+/**
+ * Creates the views of a configuration in the schema of a session.
+ * @throws MigrationError with the model and the message of PostgreSQL for a query that does not fit the tables
+ */
+export async function createViews(session: Connection, views: readonly WantedView[]): Promise<void> {
+  for (const view of views) {
+    const { model, query } = view
+    if (splitStatements(query).length !== 1)
+      throw new MigrationError([`the view of the model \`${model}\` must be one query, without a semicolon within`])
+    try {
+      await session.query({ text: createView(view), values: [] })
+    } catch (error) {
+      const { message, hint } = error as Error & { readonly hint?: string }
+      throw new MigrationError(
+        [`the view of the model \`${model}\` is no query that PostgreSQL takes: ${message}`],
+        hint ? [hint] : [],
+        error,
+      )
+    }
+  }
+}
+
+const VIEWS = `
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'name', ${spelledTable('c', 'n', '$1')},
+    'query', rtrim(trim(pg_get_viewdef(c.oid)), ';'),
+    'columns', (
+      select jsonb_agg(concat_ws(' ', quote_ident(a.attname), format_type(a.atttypid, a.atttypmod)) order by a.attnum)
+      from pg_attribute a where a.attrelid = c.oid and a.attnum > 0
+    ),
+    'reads', (
+      select coalesce(jsonb_agg(distinct ${spelledTable('o', 'm', '$1')}), '[]')
+      from pg_rewrite r
+      join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass
+      join pg_class o on o.oid = d.refobjid and o.oid <> c.oid
+      join pg_namespace m on m.oid = o.relnamespace
+      where r.ev_class = c.oid
+    )
+  ) order by c.relname), '[]')::text
+  from pg_class c
+  join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = $1 and c.relkind = 'v'
+    and not exists (select from pg_depend e where e.classid = 'pg_class'::regclass and e.objid = c.oid and e.deptype = 'e')`
+
+/** The views of a schema, which must be the session's search path. */
+export async function readViews(session: Connection, schema: string): Promise<readonly CatalogView[]> {
+  const { rows } = await session.query({ text: VIEWS, values: [schema] })
+  return JSON.parse(rows[0]?.[0] ?? '[]') as readonly CatalogView[]
+}
