@@ -1,6 +1,6 @@
 import { identifier, literal } from '../../fields/sql-literal.js'
 import type { Connection } from '../../db/database.js'
-import { type Catalog, type CatalogTable, readCatalog } from '../introspect/catalog.js'
+import { type Catalog, type CatalogColumn, type CatalogTable, readCatalog } from '../introspect/catalog.js'
 import { block } from './conversions.js'
 import { rolledBack } from '../run/session.js'
 
@@ -10,68 +10,118 @@ import { rolledBack } from '../run/session.js'
  * An expression that this database cannot parse stays as it is.
  */
 export async function normaliseSql(session: Connection, tables: Catalog): Promise<Catalog> {
-  const attempts = tables.flatMap((table) => (isExpressive(table) ? [attempt(table)] : []))
-  if (attempts.length === 0) return tables
+  const defaults = distinctDefaults(tables)
+  const specimens = [
+    ...inChunks([...defaults.values()], MOST_COLUMNS).map(tableOfDefaults),
+    ...tables.filter(hasExpressions),
+  ]
+  if (specimens.length === 0) return tables
   const told = await rolledBack(session, async () => {
-    await session.query({ text: block(['begin', ...attempts.flat(), 'end']), values: [] })
+    await session.query({ text: block(['begin', ...specimens.flatMap(attempt), 'end']), values: [] })
     const { rows } = await session.query({ text: 'select pg_my_temp_schema()::regnamespace::text', values: [] })
     return readCatalog(session, rows[0]?.[0] ?? '')
   })
-  return tables.map((table) =>
-    takeSpelling(
-      table,
-      told.find(({ name }) => name === table.name),
-    ),
+  const byName = new Map(told.map((table) => [table.name, table]))
+  const printed = new Map(
+    told.flatMap(({ columns }) => columns.map((column) => [column.name, column.default] as const)),
   )
+  const printedDefault = (column: CatalogColumn): string | null => {
+    const specimen = defaults.get(keyOfDefault(column))
+    return (specimen && printed.get(specimen.name)) ?? column.default
+  }
+  return tables.map((table) => takeSpelling(table, byName.get(table.name), printedDefault))
 }
 
-const isExpressive = ({ columns, constraints, indexes }: CatalogTable): boolean =>
-  columns.some((column) => column.default !== null) ||
-  constraints.some(({ kind }) => kind === 'check') ||
-  indexes.some(hasExpression)
+/** Defaults that PostgreSQL prints as they are: numbers, texts, counters and the common functions. */
+const PRINTED_ALIKE =
+  /^(?:\d+(?:\.\d+)?|true|false|now\(\)|CURRENT_TIMESTAMP|gen_random_uuid\(\)|nextval\('[^']+'::regclass\)|'(?:[^'\\]|'')*'::(?:text|character varying|bpchar|jsonb))$/
+
+const keyOfDefault = ({ type, collation, default: value }: CatalogColumn): string =>
+  JSON.stringify([type, collation, value])
+
+/** A default is no expression of columns, so it is printed once for all columns of its type. Each has a column of its own, by its key. */
+function distinctDefaults(tables: Catalog): ReadonlyMap<string, CatalogColumn> {
+  const columns = tables.flatMap(({ columns }) =>
+    columns.filter(({ default: value }) => value !== null && !PRINTED_ALIKE.test(value)),
+  )
+  const distinct = new Map(columns.map((column) => [keyOfDefault(column), column]))
+  return new Map([...distinct].map(([key, column], place) => [key, { ...column, name: `default ${place}` }]))
+}
+
+/** A table takes 1600. */
+const MOST_COLUMNS = 500
+
+function inChunks<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
+  return items.length === 0 ? [] : [items.slice(0, size), ...inChunks(items.slice(size), size)]
+}
+
+function tableOfDefaults(columns: readonly CatalogColumn[], place: number): CatalogTable {
+  return { name: `snippetctl defaults ${place}`, columns, constraints: [], indexes: [] }
+}
+
+const hasExpressions = ({ constraints, indexes }: CatalogTable): boolean =>
+  constraints.some(({ kind }) => kind === 'check') || indexes.some(hasExpression)
 
 /** An index of plain columns has no expression. */
 const hasExpression = ({ columns, definition }: CatalogTable['indexes'][number]): boolean =>
   columns.includes(null) || / WHERE /.test(definition)
 
-/** Creates a temporary table that hides the real one, with those expressions that this database can parse. */
-function attempt({ name, columns, constraints, indexes }: CatalogTable): readonly string[] {
-  const alter = `alter table pg_temp.${identifier(name)}`
+/** Creates a temporary table that hides the real one, at once, or with those expressions that this database can parse. */
+function attempt(table: CatalogTable): readonly string[] {
+  const { name, columns, constraints } = table
+  const checks = constraints.filter(({ kind }) => kind === 'check')
+  const indexes = table.indexes.filter(hasExpression).map(({ definition }) => definition)
+  // The defaults of other tables are printed elsewhere.
+  const isOfDefaults = checks.length + indexes.length === 0
+  const defaultOf = (column: CatalogColumn) => (isOfDefaults ? ` default ${column.default}` : '')
+  const columnOf = ({ name: column, type, collation }: CatalogColumn) =>
+    `${identifier(column)} ${type}${collation === null ? '' : ` collate ${identifier(collation)}`}`
+  const checkOf = (check: CatalogTable['constraints'][number]) =>
+    `constraint ${identifier(check.name)} ${check.definition}`
+  const listed = columns.map((column) => columnOf(column) + defaultOf(column))
+  const start = `create temporary table ${identifier(name)}`
+  // A constraint that is not valid can only be added.
+  const add = (parts: readonly string[]) =>
+    parts.length === 0
+      ? []
+      : [`alter table pg_temp.${identifier(name)} ${parts.map((part) => `add ${part}`).join(', ')}`]
+  const execute = (statement: string) => `execute ${literal(statement)};`
+  const each = [...listed, ...checks.map(checkOf)].flatMap((part) => add([part]))
   return [
-    `create temporary table ${identifier(name)} ()`,
-    ...columns.map((column) => {
-      const collate = column.collation === null ? '' : ` collate ${identifier(column.collation)}`
-      return `${alter} add column ${identifier(column.name)} ${column.type}${collate}`
-    }),
-    ...columns
-      .filter((column) => column.default !== null)
-      .map((column) => `${alter} alter column ${identifier(column.name)} set default ${column.default}`),
-    ...constraints
-      .filter(({ kind }) => kind === 'check')
-      .map((check) => `${alter} add constraint ${identifier(check.name)} ${check.definition}`),
-    ...indexes.filter(hasExpression).map(({ definition }) => definition),
+    'begin',
+    ...[`${start} (${listed.join(', ')})`, ...add(checks.map(checkOf)), ...indexes].map(execute),
+    'exception when others then',
+    execute(`${start} ()`),
+    ...[...each, ...indexes].flatMap((statement) => [
+      'begin',
+      execute(statement),
+      'exception when others then null;',
+      'end;',
+    ]),
+    'end;',
   ]
-    .flatMap((statement) => [`begin execute ${literal(statement)}`, 'exception when others then null', 'end'])
-    .map((line) => `${line};`)
 }
 
-function takeSpelling(table: CatalogTable, told: CatalogTable | undefined): CatalogTable {
-  if (!told) return table
+function takeSpelling(
+  table: CatalogTable,
+  told: CatalogTable | undefined,
+  printedDefault: (column: CatalogColumn) => string | null,
+): CatalogTable {
   const definitionIn = (parts: readonly { readonly name: string; readonly definition: string }[], name: string) =>
     parts.find((part) => part.name === name)?.definition
   return {
     ...table,
     columns: table.columns.map((column) => ({
       ...column,
-      default: told.columns.find(({ name }) => name === column.name)?.default ?? column.default,
+      default: column.default === null ? null : printedDefault(column),
     })),
     constraints: table.constraints.map((constraint) => {
-      const definition = definitionIn(told.constraints, constraint.name)
+      const definition = definitionIn(told?.constraints ?? [], constraint.name)
       return definition === undefined ? constraint : { ...constraint, definition }
     }),
     indexes: table.indexes.map((index) => ({
       ...index,
-      definition: definitionIn(told.indexes, index.name) ?? index.definition,
+      definition: definitionIn(told?.indexes ?? [], index.name) ?? index.definition,
     })),
   }
 }
