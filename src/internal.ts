@@ -48,6 +48,7 @@ export { type CountedPlan, countRows, wantsRows } from './migrations/plan/row-co
 export { planAdditions, wantSameTables } from './migrations/plan/additions.js'
 export { type Plan as MigrationPlan, planMigration, writeMigration } from './migrations/plan/generate.js'
 export { digestMadeRows } from './migrations/run/made-rows.js'
+export { renumber } from './migrations/run/renumber.js'
 export { lockMeaning, measureMigration } from './migrations/run/measure.js'
 export { planConcurrently } from './migrations/plan/plan-concurrently.js'
 export { describeNewer, type MigrationStatus, newerIn } from './migrations/files/journal.js'

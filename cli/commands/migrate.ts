@@ -7,6 +7,7 @@ import { onDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'
 import { count } from '../output.js'
 import { plan, type PlanOptions } from '../migrate/plan.js'
+import { renumber, type RenumberOptions } from '../migrate/renumber.js'
 import { scratchOption } from '../migrate/scratch.js'
 import { status, type StatusOptions } from '../migrate/status.js'
 
@@ -28,6 +29,7 @@ export function addMigrate(program: Command, context: CliContext): void {
   addDown(migrate, context)
   addStatus(migrate, context)
   addAdopt(migrate, context)
+  addRenumber(migrate, context)
 }
 
 function addPlan(migrate: Command, context: CliContext): void {
@@ -96,6 +98,22 @@ function addAdopt(migrate: Command, context: CliContext): void {
     .addOption(scratchOption())
     .addHelpText('after', '\nExamples:\n  $ snippetctl migrate adopt books.tmp')
     .action(async (object: string, options: AdoptOptions) => context.finish(await adopt(context, object, options)))
+}
+
+function addRenumber(migrate: Command, context: CliContext): void {
+  migrate
+    .command('renumber')
+    .description('give the pending one of two files with the same number, and pending files after it, the next numbers')
+    .argument('[files...]', 'the files that get later numbers, if the database has applied neither')
+    .option('--journal', 'rename applied files in the journal of this database as well')
+    .addOption(scratchOption())
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ snippetctl migrate renumber\n  $ snippetctl migrate renumber migrations/0010_add_pages.sql',
+    )
+    .action(async (files: readonly string[], options: RenumberOptions) =>
+      context.finish(await renumber(context, files, options)),
+    )
 }
 
 function parseSteps(text: string): number {

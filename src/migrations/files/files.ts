@@ -50,9 +50,46 @@ export const TRANSACTION =
  * @throws MigrationError with all errors: invalid names, gaps in the numbers, files without an up part
  */
 export async function readMigrations(folder: MigrationFolder): Promise<readonly Migration[]> {
+  const names = await fileNames(folder)
+  const { migrations, errors } = await parseFiles(folder, names)
+  const all = [...nameErrors(names), ...numberErrors(names), ...errors]
+  if (all.length > 0) throw new MigrationError(all, hasClash(names) ? [RENUMBER] : [])
+  return migrations
+}
+
+/**
+ * Reads the migrations of a folder by name, whether or not their numbers follow each other.
+ * @throws MigrationError with all errors: invalid names, files without an up part
+ */
+export async function readUnnumbered(folder: MigrationFolder): Promise<readonly Migration[]> {
+  const names = await fileNames(folder)
+  const { migrations, errors } = await parseFiles(folder, names)
+  const all = [...nameErrors(names), ...errors]
+  if (all.length > 0) throw new MigrationError(all)
+  return migrations
+}
+
+const RENUMBER = 'Give the file that no database has applied the next number: snippetctl migrate renumber'
+
+/** The number of a migration, from its name. */
+export const numberOf = (name: string): string => name.slice(0, NUMBER_DIGITS)
+
+/** The name of a migration under another number, from 1. */
+export const renumbered = (name: string, number: number): string => digitsOf(number) + name.slice(NUMBER_DIGITS)
+
+const digitsOf = (number: number): string => String(number).padStart(NUMBER_DIGITS, '0')
+
+const NUMBER_DIGITS = 4
+
+const hasClash = (names: readonly string[]): boolean => new Set(names.map(numberOf)).size < names.length
+
+async function fileNames(folder: MigrationFolder): Promise<readonly string[]> {
+  return (await list(pathOf(folder))).filter((name) => EXTENSION.test(name) && !name.startsWith('.')).sort()
+}
+
+async function parseFiles(folder: MigrationFolder, names: readonly string[]) {
   const directory = pathOf(folder)
-  const names = (await list(directory)).filter((name) => EXTENSION.test(name) && !name.startsWith('.')).sort()
-  const errors = numberErrors(names)
+  const errors: string[] = []
   const migrations: Migration[] = []
   for (const name of names) {
     const file = join(directory, name)
@@ -61,8 +98,7 @@ export async function readMigrations(folder: MigrationFolder): Promise<readonly 
     if ('errors' in read) errors.push(...read.errors)
     else migrations.push(read)
   }
-  if (errors.length > 0) throw new MigrationError(errors)
-  return migrations
+  return { migrations, errors }
 }
 
 /** A TypeScript migration. It is compiled and imported only when it runs. */
@@ -144,22 +180,23 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-function numberErrors(names: readonly string[]): string[] {
-  const misnamed = names.filter((name) => !NAME.test(stemOf(name)))
-  if (misnamed.length > 0) {
-    return misnamed.map(
-      (name) => `${name} is no name of a migration: 0001_create_books.sql is one, in lower case with four digits`,
-    )
-  }
+function nameErrors(names: readonly string[]): readonly string[] {
+  return names
+    .filter((name) => !NAME.test(stemOf(name)))
+    .map((name) => `${name} is no name of a migration: 0001_create_books.sql is one, in lower case with four digits`)
+}
+
+function numberErrors(names: readonly string[]): readonly string[] {
+  if (nameErrors(names).length > 0) return []
   return names.flatMap((name, index) => {
-    const expected = String(index + 1).padStart(4, '0')
-    const number = name.slice(0, 4)
+    const expected = digitsOf(index + 1)
+    const number = numberOf(name)
     if (number === expected) return []
     const previous = names[index - 1]
-    if (previous?.startsWith(`${number}_`))
+    if (previous !== undefined && numberOf(previous) === number)
       return [`${previous} and ${name} have the same number: the later one needs the next`]
     // A gap shifts all later numbers, so it is reported once.
-    if (previous !== undefined && Number(number) === Number(previous.slice(0, 4)) + 1) return []
+    if (previous !== undefined && Number(number) === Number(numberOf(previous)) + 1) return []
     return [`${name} stands where number ${expected} is missing: numbers start at 0001 and have no gaps`]
   })
 }

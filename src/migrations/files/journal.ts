@@ -1,6 +1,6 @@
 import type { Connection } from '../../db/database.js'
 import { MigrationError } from './error.js'
-import type { Migration } from './files.js'
+import { type Migration, numberOf } from './files.js'
 
 /** The table of applied migrations: the columns of Knex's table, and the checksum of each file. */
 export const JOURNAL = 'snippetctl_migrations'
@@ -15,8 +15,6 @@ export interface MigrationStatus {
   /** Undefined for missing and newer migrations. */
   readonly file: string | undefined
 }
-
-const NUMBER_DIGITS = 4
 
 interface Entry {
   readonly name: string
@@ -50,13 +48,13 @@ export async function compareJournal(
   const entries = await readEntries(connection)
   const known = files.map((file) => statusOf(file, entries.get(file.name)))
   const names = new Set(files.map(({ name }) => name))
-  const last = files.at(-1)?.name.slice(0, NUMBER_DIGITS) ?? ''
+  const last = numberOf(files.at(-1)?.name ?? '')
   // Migrations are only newer if all those with files are applied.
   const isWhole = files.length > 0 && known.every(({ state }) => state === 'applied')
   const missing = [...entries.values()]
     .filter(({ name }) => !names.has(name))
     .map(({ name, appliedAt }): MigrationStatus => {
-      const state = isWhole && name.slice(0, NUMBER_DIGITS) > last ? 'newer' : 'missing'
+      const state = isWhole && numberOf(name) > last ? 'newer' : 'missing'
       return { name, state, appliedAt, file: undefined }
     })
   return [...known, ...missing].sort((one, other) => (one.name < other.name ? -1 : 1))
