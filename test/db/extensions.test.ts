@@ -58,7 +58,7 @@ test('extensions that require others are planned with any scratch database', asy
         create extension "uuid-ossp";
         create extension if not exists moddatetime;
         create extension pgcrypto;
-        alter table books add place earth, add code bytea default digest('x', 'sha256');\n`,
+        alter table books add place earth, add code tsvector default to_tsvector(encode(digest('x', 'sha256'), 'hex'));\n`,
     })
     const planned = await planMigration(specOf(BOOKS), folder.path, scratch)
     expect(planned).toMatchObject({ steps: [], refusals: [] })

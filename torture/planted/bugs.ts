@@ -193,8 +193,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'a later migration stops an older version',
     file: 'src/migrations/files/journal.ts',
-    search: "isWhole && name.slice(0, NUMBER_DIGITS) > last ? 'newer'",
-    replace: "isWhole && name.slice(0, NUMBER_DIGITS) < last ? 'newer'",
+    search: "isWhole && numberOf(name) > last ? 'newer'",
+    replace: "isWhole && numberOf(name) < last ? 'newer'",
     caughtBy: { file: 'test/migrations/older-version', test: 'serves if everything', database: 'local' },
   },
   {
