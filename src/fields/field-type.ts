@@ -137,7 +137,7 @@ export interface FieldType<Value = unknown, Options extends object = object> {
 export const canBeKey = (type: FieldType, options: object): boolean =>
   type.key && type.hasManySpellings?.(options) !== true
 
-/** What a value belongs to: a type, and the options it was declared with. */
+/** A field type, with the options of one field. */
 export interface Typed {
   readonly type: FieldType
   readonly options: object

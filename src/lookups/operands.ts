@@ -146,6 +146,6 @@ export function ofItems<Value>(operand: Operand<Value>): Operand<Value> {
 }
 
 function itemsOf<Source extends object>(source: Source & { readonly items?: Source | undefined }): Source {
-  if (!source.items) throw new Error('a lookup of lists is offered for a field whose values are none')
+  if (!source.items) throw new Error('a lookup of lists is offered for a field of another type')
   return source.items
 }

@@ -1,9 +1,9 @@
-import { afterAll, beforeEach, expect, test } from '@jest/globals'
+import { beforeEach, expect, test } from '@jest/globals'
 import type { Json } from '../../src/json.js'
 import { planMigration, writeMigration } from '../../src/migrations/plan/generate.js'
 import { migrateDown, migrateUp } from '../../src/migrations/run/run.js'
-import { openTestDatabase, type TestDatabase } from '../support/database.js'
-import { type Folder, makeFolder, specOf } from '../support/migrations.js'
+import type { TestDatabase } from '../support/database.js'
+import { type Folder, makeFolder, openForEach, specOf } from '../support/migrations.js'
 
 const EXISTING = `-- up
 create type mood as enum ('sad', 'ok');
@@ -31,23 +31,16 @@ const models = (mood: Json, other: Json): { readonly [name: string]: Json } => (
 })
 const both = (choices: readonly string[], more: object = {}) => models({ choices, ...more }, { choices })
 
-let opened: TestDatabase[] = []
+const databases = openForEach()
 let database: TestDatabase
-let scratch: TestDatabase
 let folder: Folder
 beforeEach(async () => {
-  database = await openTestDatabase('')
-  scratch = await openTestDatabase('')
-  opened.push(database, scratch)
+  database = databases.database
   folder = await makeFolder({ '0001_days.sql': EXISTING })
   await migrateUp(database, folder.path, { allows: () => true })
 })
-afterAll(async () => {
-  for (const each of opened) await each.close()
-  opened = []
-})
 
-const plan = (spec: ReturnType<typeof models>) => planMigration(specOf(spec), folder.path, scratch)
+const plan = (spec: ReturnType<typeof models>) => planMigration(specOf(spec), folder.path, databases.scratch)
 const cellsOf = async (text: string) => (await database.query({ text, values: [] })).rows.flat()
 const labels = () => cellsOf('select unnest(enum_range(null::mood))::text')
 

@@ -1,10 +1,10 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import { planMigration, writeMigration } from '../../src/migrations/plan/generate.js'
 import { migrateDown, migrateUp } from '../../src/migrations/run/run.js'
 import { startApi } from '../support/api.js'
 import { specOf } from '../support/config.js'
-import { openTestDatabase, type TestDatabase } from '../support/database.js'
-import { type Folder, makeFolder } from '../support/migrations.js'
+import type { TestDatabase } from '../support/database.js'
+import { type Folder, makeFolder, openForEach } from '../support/migrations.js'
 
 interface Parts {
   readonly loan?: string
@@ -40,22 +40,16 @@ resources:
   busy: { model: busy, path: /busy/, operations: [list] }
 `
 
-const opened: TestDatabase[] = []
+const databases = openForEach()
 let database: TestDatabase
-let scratch: TestDatabase
 let folder: Folder
 beforeEach(async () => {
-  database = await openTestDatabase('')
-  scratch = await openTestDatabase('')
-  opened.push(database, scratch)
+  database = databases.database
   folder = await makeFolder()
-})
-afterAll(async () => {
-  for (const each of opened) await each.close()
 })
 
 const query = async (text: string) => (await database.query({ text, values: [] })).rows
-const plan = (parts?: Parts) => planMigration(specOf(yamlOf(parts)), folder.path, scratch)
+const plan = (parts?: Parts) => planMigration(specOf(yamlOf(parts)), folder.path, databases.scratch)
 
 /** The steps of a plan, which is applied. */
 async function apply(parts?: Parts): Promise<readonly string[]> {
@@ -158,7 +152,7 @@ describe('a plan is refused', () => {
     [
       'a query with a mistake',
       'select nobody from loans',
-      'is no query that PostgreSQL takes: column "nobody" does not exist',
+      'PostgreSQL rejects the view of the model `loans_by_member`: column "nobody" does not exist',
     ],
     ['several statements', 'select 1; drop table loans', 'must be one query, without a semicolon within'],
     [

@@ -1,11 +1,12 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { afterEach } from '@jest/globals'
+import { afterAll, afterEach, beforeEach } from '@jest/globals'
 import type { AppSpec } from '../../src/config/spec.js'
 import type { Connection } from '../../src/db/database.js'
 import type { Json } from '../../src/json.js'
 import { specOf as specOfText } from './config.js'
+import { openTestDatabase, type TestDatabase } from './database.js'
 
 /** A temporary folder of migrations. */
 export interface Folder {
@@ -55,4 +56,28 @@ export async function failureOf(work: Promise<unknown>, folder?: Folder): Promis
     () => 'it did not fail',
     (error: Error) => (folder ? error.message.replaceAll(`${folder.path}/`, '') : error.message),
   )
+}
+
+/** Opens two empty databases for each test: one to migrate, and one for its plans. They are closed after the last test. */
+export function openForEach(): { readonly database: TestDatabase; readonly scratch: TestDatabase } {
+  const opened: TestDatabase[] = []
+  const fromEnd = (place: 1 | 2): TestDatabase => {
+    const database = opened.at(-place)
+    if (!database) throw new Error('databases are opened for tests only')
+    return database
+  }
+  beforeEach(async () => {
+    opened.push(await openTestDatabase(''), await openTestDatabase(''))
+  })
+  afterAll(async () => {
+    for (const each of opened) await each.close()
+  })
+  return {
+    get database() {
+      return fromEnd(2)
+    },
+    get scratch() {
+      return fromEnd(1)
+    },
+  }
 }

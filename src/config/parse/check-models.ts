@@ -90,7 +90,7 @@ const checkSchema = (table: string, model: ModelDraft | undefined, path: Path, r
   report.add({ code: 'SC304', path, message, help })
 }
 
-/** What migrations make of tables only. */
+/** Keys for tables only. */
 const NOT_FOR_VIEWS = ['indexes', 'renamed_from', 'dropped'] as const
 
 /** Reports what a view cannot have. */

@@ -49,23 +49,25 @@ export const TRANSACTION =
  * Reads the migrations of a folder, in order. A missing folder has none.
  * @throws MigrationError with all errors: invalid names, gaps in the numbers, files without an up part
  */
-export async function readMigrations(folder: MigrationFolder): Promise<readonly Migration[]> {
-  const names = await fileNames(folder)
-  const { migrations, errors } = await parseFiles(folder, names)
-  const all = [...nameErrors(names), ...numberErrors(names), ...errors]
-  if (all.length > 0) throw new MigrationError(all, hasClash(names) ? [RENUMBER] : [])
-  return migrations
+export function readMigrations(folder: MigrationFolder): Promise<readonly Migration[]> {
+  return readNamed(folder, true)
 }
 
 /**
  * Reads the migrations of a folder by name, whether or not their numbers follow each other.
  * @throws MigrationError with all errors: invalid names, files without an up part
  */
-export async function readUnnumbered(folder: MigrationFolder): Promise<readonly Migration[]> {
+export function readUnnumbered(folder: MigrationFolder): Promise<readonly Migration[]> {
+  return readNamed(folder, false)
+}
+
+async function readNamed(folder: MigrationFolder, isNumbered: boolean): Promise<readonly Migration[]> {
   const names = await fileNames(folder)
+  const misnamed = nameErrors(names)
+  const misnumbered = isNumbered && misnamed.length === 0 ? numberErrors(names) : []
   const { migrations, errors } = await parseFiles(folder, names)
-  const all = [...nameErrors(names), ...errors]
-  if (all.length > 0) throw new MigrationError(all)
+  const all = [...misnamed, ...misnumbered, ...errors]
+  if (all.length > 0) throw new MigrationError(all, isNumbered && hasClash(names) ? [RENUMBER] : [])
   return migrations
 }
 
@@ -77,7 +79,8 @@ export const numberOf = (name: string): string => name.slice(0, NUMBER_DIGITS)
 /** The name of a migration under another number, from 1. */
 export const renumbered = (name: string, number: number): string => digitsOf(number) + name.slice(NUMBER_DIGITS)
 
-const digitsOf = (number: number): string => String(number).padStart(NUMBER_DIGITS, '0')
+/** A number as names of migrations begin with it. */
+export const digitsOf = (number: number): string => String(number).padStart(NUMBER_DIGITS, '0')
 
 const NUMBER_DIGITS = 4
 
@@ -187,7 +190,6 @@ function nameErrors(names: readonly string[]): readonly string[] {
 }
 
 function numberErrors(names: readonly string[]): readonly string[] {
-  if (nameErrors(names).length > 0) return []
   return names.flatMap((name, index) => {
     const expected = digitsOf(index + 1)
     const number = numberOf(name)

@@ -10,7 +10,7 @@ import { openScratch } from '../../db/open.js'
 import { readTables } from './catalog.js'
 import { type Choice, type ChosenModel, chooseModels } from './choose.js'
 import { MigrationError } from '../files/error.js'
-import { type MigrationFolder, pathOf, readMigrations } from '../files/files.js'
+import { digitsOf, type MigrationFolder, pathOf, readMigrations } from '../files/files.js'
 import { planMigration, writeNext } from '../plan/generate.js'
 import { refuseUnlessAllApplied } from '../files/journal.js'
 import { renderStatement } from '../files/render.js'
@@ -248,7 +248,7 @@ export async function writeIntrospected(
   const { length } = await readMigrations(directory)
   const file = await writeNext(directory, MIGRATION_NAME, migration)
   try {
-    await recordMigration(database, directory, `${String(length + 1).padStart(4, '0')}_${MIGRATION_NAME}`)
+    await recordMigration(database, directory, `${digitsOf(length + 1)}_${MIGRATION_NAME}`)
   } catch (error) {
     await rm(file, { force: true })
     throw error

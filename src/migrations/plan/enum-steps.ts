@@ -6,7 +6,7 @@ import { find } from './pair.js'
 import { type EnumColumn, enumColumns, nameOfEnum, replaceEnum } from './replace-enum.js'
 import type { WantedTable } from './sql.js'
 
-/** What is to be compared: the existing tables under their wanted names, and the wanted ones. */
+/** The existing tables under their wanted names, and the wanted tables. */
 interface Sides {
   readonly wanted: readonly WantedTable[]
   readonly from: Catalog
@@ -33,13 +33,13 @@ export function enumChanges({ wanted, from, to }: Sides): EnumChanges {
     const [first = []] = choices
     const isAgreed = choices.every((each) => each.length === first.length && each.every((text) => first.includes(text)))
     const isWider = first.length > labels.length && labels.every((label) => first.includes(label))
-    return isAgreed && isWider && isName(type) ? [{ type, labels, choices: first, used }] : []
+    const added = first.filter((choice) => !labels.includes(choice))
+    return isAgreed && isWider && isName(type) ? [{ type, labels, choices: first, added, used }] : []
   })
   return { steps: widenings.map(addChoices), refusals: widenings.flatMap((each) => refusedDefaults(each, to)) }
 }
 
-function refusedDefaults({ labels, choices, used }: Widening, to: Catalog): readonly string[] {
-  const added = choices.filter((choice) => !labels.includes(choice))
+function refusedDefaults({ added, used }: Widening, to: Catalog): readonly string[] {
   return used.flatMap(({ table, column }) => {
     const value = find(find(to, table.name)?.columns ?? [], column.name)?.default
     const choice = added.find((each) => value === `${literal(each)}::text`)
@@ -73,11 +73,12 @@ interface Widening {
   readonly type: string
   readonly labels: readonly string[]
   readonly choices: readonly string[]
+  /** The choices that the enum does not have yet. */
+  readonly added: readonly string[]
   readonly used: readonly EnumColumn[]
 }
 
-function addChoices({ type, labels, choices, used }: Widening): Step {
-  const added = choices.filter((choice) => !labels.includes(choice))
+function addChoices({ type, labels, choices, added, used }: Widening): Step {
   return {
     change: 'change',
     subject: nameOfEnum(type),

@@ -6,7 +6,7 @@ import { openScratch } from '../../db/open.js'
 import type { Catalog } from '../introspect/catalog.js'
 import { compareSchemas, type Difference } from './diff.js'
 import { MigrationError } from '../files/error.js'
-import { type Migration, type MigrationFolder, pathOf, readMigrations } from '../files/files.js'
+import { digitsOf, type Migration, type MigrationFolder, pathOf, readMigrations } from '../files/files.js'
 import { type Proof, proveRoundTrip, refusalByRows } from './prove.js'
 import { findRenames } from './renames.js'
 import type { FormerNames } from './pair.js'
@@ -140,7 +140,15 @@ export async function prove(session: Connection, difference: Difference, claim: 
   const text = render(steps)
   const refusal = await refusalByRows(session, text, from)
   if (refusal !== undefined) return { ...plan, refusals: [rowsRefuse(refusal)], text: undefined, proof: undefined }
-  const proof = await proveRoundTrip(session, { text, from, steps, readSchema: () => readSchema(session), isWanted })
+  const before = { tables: from, views: await readViews(session, FROM) }
+  const proof = await proveRoundTrip(session, {
+    text,
+    from,
+    before,
+    steps,
+    readSchema: () => readSchema(session),
+    isWanted,
+  })
   return { ...plan, text, proof }
 }
 
@@ -172,7 +180,7 @@ export async function differ(session: Connection, compared: Compared): Promise<D
   return { steps, refusals, notes }
 }
 
-/** What a session's schema of the files contains. */
+/** The tables and views that the migration files make. */
 export interface Schema {
   readonly tables: Catalog
   readonly views: readonly CatalogView[]
@@ -258,7 +266,7 @@ export async function writeNext(directory: MigrationFolder, name: string, text: 
     ])
   }
   const { length } = await readMigrations(directory)
-  const file = join(pathOf(directory), `${String(length + 1).padStart(4, '0')}_${name}.sql`)
+  const file = join(pathOf(directory), `${digitsOf(length + 1)}_${name}.sql`)
   await mkdir(pathOf(directory), { recursive: true })
   await writeFile(file, text, { flag: 'wx' })
   return file

@@ -13,7 +13,7 @@ export async function normaliseSql(session: Connection, tables: Catalog): Promis
   const defaults = distinctDefaults(tables)
   const specimens = [
     ...inChunks([...defaults.values()], MOST_COLUMNS).map(tableOfDefaults),
-    ...tables.filter(hasExpressions),
+    ...tables.filter(hasExpressions).map(withoutDefaults),
   ]
   if (specimens.length === 0) return tables
   const told = await rolledBack(session, async () => {
@@ -39,7 +39,7 @@ const PRINTED_ALIKE =
 const keyOfDefault = ({ type, collation, default: value }: CatalogColumn): string =>
   JSON.stringify([type, collation, value])
 
-/** A default is no expression of columns, so it is printed once for all columns of its type. Each has a column of its own, by its key. */
+/** A default cannot refer to columns, so each is printed once for all columns of its type: as that of a column of its own, by its key. */
 function distinctDefaults(tables: Catalog): ReadonlyMap<string, CatalogColumn> {
   const columns = tables.flatMap(({ columns }) =>
     columns.filter(({ default: value }) => value !== null && !PRINTED_ALIKE.test(value)),
@@ -59,6 +59,11 @@ function tableOfDefaults(columns: readonly CatalogColumn[], place: number): Cata
   return { name: `snippetctl defaults ${place}`, columns, constraints: [], indexes: [] }
 }
 
+const withoutDefaults = (table: CatalogTable): CatalogTable => ({
+  ...table,
+  columns: table.columns.map((column) => ({ ...column, default: null })),
+})
+
 const hasExpressions = ({ constraints, indexes }: CatalogTable): boolean =>
   constraints.some(({ kind }) => kind === 'check') || indexes.some(hasExpression)
 
@@ -71,14 +76,15 @@ function attempt(table: CatalogTable): readonly string[] {
   const { name, columns, constraints } = table
   const checks = constraints.filter(({ kind }) => kind === 'check')
   const indexes = table.indexes.filter(hasExpression).map(({ definition }) => definition)
-  // The defaults of other tables are printed elsewhere.
-  const isOfDefaults = checks.length + indexes.length === 0
-  const defaultOf = (column: CatalogColumn) => (isOfDefaults ? ` default ${column.default}` : '')
-  const columnOf = ({ name: column, type, collation }: CatalogColumn) =>
-    `${identifier(column)} ${type}${collation === null ? '' : ` collate ${identifier(collation)}`}`
+  const columnOf = ({ name: column, type, collation, default: value }: CatalogColumn) =>
+    [
+      `${identifier(column)} ${type}`,
+      ...(collation === null ? [] : [`collate ${identifier(collation)}`]),
+      ...(value === null ? [] : [`default ${value}`]),
+    ].join(' ')
   const checkOf = (check: CatalogTable['constraints'][number]) =>
     `constraint ${identifier(check.name)} ${check.definition}`
-  const listed = columns.map((column) => columnOf(column) + defaultOf(column))
+  const listed = columns.map(columnOf)
   const start = `create temporary table ${identifier(name)}`
   // A constraint that is not valid can only be added.
   const add = (parts: readonly string[]) =>

@@ -82,7 +82,7 @@ export async function createViews(session: Connection, views: readonly WantedVie
     } catch (error) {
       const { message, hint } = error as Error & { readonly hint?: string }
       throw new MigrationError(
-        [`the view of the model \`${model}\` is no query that PostgreSQL takes: ${message}`],
+        [`PostgreSQL rejects the view of the model \`${model}\`: ${message}`],
         hint ? [hint] : [],
         error,
       )

@@ -18,7 +18,7 @@ interface RenumberRequest {
   readonly names: readonly string[]
   /** Whether named files that the database has applied are renamed in its journal as well. */
   readonly inJournal: boolean
-  /** The database with the journal; undefined if there is none yet. */
+  /** The database with the journal; undefined if the database does not exist yet. */
   readonly database: Database | undefined
   /** An empty database to run the files in. */
   readonly scratch: Database
