@@ -35,6 +35,11 @@ function places(): readonly Place[] {
     { heading: '`models.<name>`', steps: ['models', ANY], schema: at(top, ...MODEL) },
     { heading: '`models.<name>.fields.<name>`', steps: ['models', ANY, 'fields', ANY], schema: commonKeys() },
     {
+      heading: '`models.<name>.relations.<name>`',
+      steps: ['models', ANY, 'relations', ANY],
+      schema: at(top, ...MODEL, 'properties', 'relations', 'additionalProperties'),
+    },
+    {
       heading: '`models.<name>.indexes`: an item in its long form',
       steps: ['models', ANY, 'indexes'],
       schema: at(top, ...MODEL, 'properties', 'indexes', 'items', 'else'),

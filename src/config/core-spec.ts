@@ -48,6 +48,8 @@ export interface ModelSpec {
   readonly fields: readonly FieldSpec[]
   /** The fields of the primary key, in its order; empty if records have none. */
   readonly key: readonly FieldSpec[]
+  /** Those of its fields, and those over several fields. */
+  readonly relations: readonly ModelRelation[]
   readonly indexes: readonly IndexSpec[]
   /** What clients read when a constraint refuses a change, by its name in the database. */
   readonly messages: Readonly<Record<string, string>>
@@ -91,6 +93,8 @@ export interface FieldSpec {
   readonly message: string | undefined
   /** Of a relation. */
   readonly target: RelationSpec | undefined
+  /** Of the member of records that a relation over several fields is. It has no column of its own. */
+  readonly joined?: Pick<ModelRelation, 'target' | 'parts'>
 }
 
 /** Whether answers show the field. */
@@ -101,19 +105,53 @@ export function isEscaped({ type, options }: Pick<FieldSpec, 'type' | 'options'>
   return type.escapes?.(options) ?? false
 }
 
-export interface RelationSpec {
+/** The records that a relation refers to. */
+export interface TargetSpec {
   readonly model: string
   readonly table: string
-  /** The field of the other model whose values the relation has. */
-  readonly field: string
-  /** The column of that field. */
-  readonly column: string
-  /** Whether that field is the primary key of the other model, so that a value leads to the record. */
+  /** Whether the relation has the primary key of the other model, so that its value leads to the record. */
   readonly isKey: boolean
   /** Whether migrations make the other table, so that a foreign key can refer to it. */
   readonly managed: boolean
   readonly onDelete: 'restrict' | 'cascade' | 'set_null'
 }
+
+/** The target of a relation of one field. */
+export interface RelationSpec extends TargetSpec {
+  /** The field of the other model whose values the relation has. */
+  readonly field: string
+  /** The column of that field. */
+  readonly column: string
+}
+
+/** A relation of a model, of one field or over several. */
+export interface ModelRelation {
+  readonly name: string
+  readonly target: TargetSpec
+  readonly parts: readonly RelationPart[]
+  /** Over several fields: the member of records that has their values; undefined if responses do not include one of them. */
+  readonly member: FieldSpec | undefined
+}
+
+/** A field of a relation, and what it refers to in the other model. */
+export interface RelationPart {
+  readonly field: FieldSpec
+  readonly to: { readonly name: string; readonly column: string }
+}
+
+/** Whether a record may refer to none. */
+export const isOptional = ({ parts }: Pick<ModelRelation, 'parts'>): boolean =>
+  parts.some(({ field }) => field.nullable)
+
+/** The columns of a relation. */
+export const columnsOf = ({ parts }: Pick<ModelRelation, 'parts'>): readonly string[] =>
+  parts.map(({ field }) => field.column)
+
+/** What responses show of a model's records, in order. */
+export const shownFields = ({ fields, relations }: Pick<ModelSpec, 'fields' | 'relations'>): readonly FieldSpec[] => [
+  ...fields.filter(isShown),
+  ...relations.flatMap(({ member }) => member ?? []),
+]
 
 export interface IndexSpec {
   readonly columns: readonly string[]
@@ -147,7 +185,7 @@ export interface ExpansionSpec {
   /** As clients name it: the fields that lead to it, between dots. */
   readonly path: string
   /** The last of them, of the model that refers to the record. */
-  readonly field: FieldSpec
+  readonly relation: ModelRelation
   /** As what the record is shown. */
   readonly resource: string
   readonly model: ModelSpec

@@ -184,7 +184,7 @@ async function write(
     return { created, updated, unchanged: rows.length - created - updated }
   } catch (error) {
     if (!isAboutData(error)) throw error
-    throw new RefusedBatch({ place, refersLater: model.fields.some(({ target }) => target !== undefined) }, error)
+    throw new RefusedBatch({ place, refersLater: model.relations.length > 0 }, error)
   }
 }
 
@@ -250,7 +250,7 @@ function inOrder(sections: readonly Planned[]): readonly Planned[] {
   const visit = (section: Planned) => {
     if (visiting.has(section)) return
     visiting.add(section)
-    const targets = section.model.fields.map(({ target }) => target?.model)
+    const targets = section.model.relations.map(({ target }) => target.model)
     for (const other of sections) if (targets.includes(other.model.name)) visit(other)
     ordered.add(section)
   }

@@ -31,16 +31,20 @@ function plain(value: Exact, text: string): Html {
 
 /** A value that links to another record: a relation, or a link in the response. */
 function linked(explored: Explored, field: FieldSpec | undefined, value: Exact): Html | undefined {
-  if (value === null || (field && !field.target)) return undefined
+  if (value === null || (field && !field.target && !field.joined)) return undefined
   const path = typeof value === 'string' && value.startsWith('/') ? value : pathOf(explored, field, value)
   const match = path === undefined ? undefined : explored.routes.match('GET', path)
   return match && 'route' in match ? html`<a href="${ROOT + path}">${textOf(value)}</a>` : undefined
 }
 
 function pathOf({ resources, routes }: Explored, field: FieldSpec | undefined, value: Exact): string | undefined {
-  if (!field?.target?.isKey || isList(value) || isMembers(value)) return undefined
-  const { model } = field.target
-  const shown = resources.find(({ spec }) => spec.model.name === model && spec.operations.includes('retrieve'))
-  const key = shown && loneKey(shown.spec.model)
-  return key && routes.reverse(detailName(shown.spec.name), { [key.name]: textOf(value) })
+  const target = field?.target ?? field?.joined?.target
+  if (!target?.isKey || isList(value)) return undefined
+  const shown = resources.find(({ spec }) => spec.model.name === target.model && spec.operations.includes('retrieve'))
+  if (!shown) return undefined
+  const params = isMembers(value) ? [...value] : [[loneKey(shown.spec.model)?.name ?? '', value] as const]
+  return routes.reverse(
+    detailName(shown.spec.name),
+    Object.fromEntries(params.map(([name, part]) => [name, textOf(part)])),
+  )
 }

@@ -25,15 +25,19 @@ export function members(explored: Explored, resource: Resource | undefined, reco
 
 /** Links to lists of records that refer to this one, filtered by it. */
 export function referring({ resources }: Explored, { spec }: Resource, record: Members): Html | undefined {
-  const links = resources.flatMap((other) =>
-    other.spec.filters.flatMap(({ field, lookups }) => {
-      if (field.target?.model !== spec.model.name || !lookups.includes(exact)) return []
-      const value = record.get(field.target.field) ?? null
-      if (value === null) return []
-      const url = `${other.spec.path}?${new URLSearchParams([[field.name, textOf(value)]])}`
-      return html`<li><a href="${ROOT + url}">${other.spec.name}</a> <span class="dim">by ${field.name}</span></li>`
-    }),
-  )
+  const links = resources.flatMap((other) => {
+    const filtered = other.spec.filters.flatMap(({ field, lookups }) => (lookups.includes(exact) ? [field.name] : []))
+    return other.spec.model.relations.flatMap(({ name, target, parts }) => {
+      if (target.model !== spec.model.name) return []
+      const query = parts.flatMap(({ field, to }) => {
+        const value = record.get(to.name) ?? null
+        return value === null || !filtered.includes(field.name) ? [] : [[field.name, textOf(value)] as const]
+      })
+      if (query.length < parts.length) return []
+      const url = `${other.spec.path}?${new URLSearchParams(Object.fromEntries(query))}`
+      return html`<li><a href="${ROOT + url}">${other.spec.name}</a> <span class="dim">by ${name}</span></li>`
+    })
+  })
   return links.length > 0 ? html`<section><h2>Refers to this</h2><ul class="plain">${links}</ul></section>` : undefined
 }
 

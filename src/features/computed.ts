@@ -1,5 +1,5 @@
 import { type ComputedSpec, EXPANDED } from '../config/core-spec.js'
-import type { ModelDraft } from '../config/parse/drafts.js'
+import { hasMember, type ModelDraft } from '../config/parse/drafts.js'
 import { checkFieldName } from '../config/parse/field-names.js'
 import type { ResourceDraft } from '../config/parse/resource-drafts.js'
 import { doc, flag, listOf, mapping, named } from '../config/schema/parts.js'
@@ -77,7 +77,7 @@ function checkComputed({ path, given }: ResourceDraft, model: ModelDraft, { repo
   for (const [name, yaml] of membersOf(given('computed'))) {
     const at = [...path, 'computed', name]
     if (report.isSpoiled(at)) continue
-    const owner = model.fields.has(name) ? `the model ${show(model.name)} has a field of that name` : TAKEN.get(name)
+    const owner = hasMember(model, name) ? `the model ${show(model.name)} has a field of that name` : TAKEN.get(name)
     if (owner !== undefined) {
       const message = `a computed field cannot be called ${show(name)}: ${owner}`
       report.add({ code: 'SC304', path: at, part: 'key', message })

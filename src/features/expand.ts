@@ -1,5 +1,13 @@
-import { EXPANDED, type ExpansionSpec, isReading, isShown, type ModelSpec, READS } from '../config/core-spec.js'
-import { isRelation, type ModelDraft, whyHidden } from '../config/parse/drafts.js'
+import {
+  EXPANDED,
+  type ExpansionSpec,
+  isOptional,
+  isReading,
+  type ModelSpec,
+  READS,
+  shownFields,
+} from '../config/core-spec.js'
+import { hasMember, isRelation, type ModelDraft, whyHidden, whyPartHidden } from '../config/parse/drafts.js'
 import { checkFieldName, type NamePlace } from '../config/parse/field-names.js'
 import { operationsOf } from '../config/parse/operations.js'
 import { offers, type ResourceDraft } from '../config/parse/resource-drafts.js'
@@ -93,12 +101,12 @@ function expandedMember(expansions: readonly ExpansionSpec[], describe: Describe
   const related = expansions.map((expansion) => {
     const shown = describe(expansion)
     const schema = {
-      type: expansion.field.nullable ? ['object', 'null'] : 'object',
+      type: isOptional(expansion.relation) ? ['object', 'null'] : 'object',
       description: `The related record, as in \`${expansion.resource}\`.`,
       properties: { ...shown, ...expandedMember(expansion.expand, describe) },
       required: Object.keys(shown),
     }
-    return [expansion.field.name, schema] as const
+    return [expansion.relation.name, schema] as const
   })
   const description = 'The related records that `expand` asks for, by the names of their relations.'
   return { [EXPANDED]: { type: 'object', readOnly: true, description, properties: Object.fromEntries(related) } }
@@ -149,15 +157,15 @@ function buildExpansions(all: readonly Expansion[], declared: Declared): readonl
     all
       .filter(({ path }) => path.slice(0, path.lastIndexOf('.') + 1) === start)
       .flatMap(({ path, yaml }): readonly ExpansionSpec[] => {
-        const field = from.fields.find(({ name }) => start + name === path)
-        const model = declared.models.get(field?.target?.model ?? '')
-        if (field === undefined || model === undefined) return []
+        const relation = from.relations.find(({ name }) => start + name === path)
+        const model = declared.models.get(relation?.target.model ?? '')
+        if (relation === undefined || model === undefined) return []
         const [resource, shown] = resourceOf(model, yaml.resource, declared)
-        const visible = model.fields.filter(isShown)
+        const visible = shownFields(model)
         return [
           {
             path,
-            field,
+            relation,
             resource,
             model,
             fields: visible.filter(({ name }) => yaml.fields?.includes(name) ?? true),
@@ -216,22 +224,29 @@ function followPath(
 ): ModelDraft | undefined {
   let model: ModelDraft | undefined = from
   for (const name of path.split('.')) {
-    if (!checkFieldName(model, name, where, report)) return undefined
+    const joint = model.relations.get(name)
+    if (!model.relations.has(name) && !checkFieldName(model, name, where, report)) return undefined
     const field = model.fields.get(name)
-    if (field === undefined) return undefined
-    const reason = isRelation(field) ? whyHidden(field) : 'it is not a relation'
+    const relation = joint ?? field
+    if (relation === undefined) return undefined
+    const reason = joint
+      ? whyPartHidden(joint, model)
+      : field && (isRelation(field) ? whyHidden(field) : 'it is not a relation')
     if (reason !== undefined) {
-      const relations = [...model.fields].flatMap(([own, each]) => (each && isRelation(each) ? [show(own)] : []))
+      const relations = [
+        ...[...model.fields].flatMap(([own, each]) => (each && isRelation(each) ? [show(own)] : [])),
+        ...[...model.relations.keys()].map(show),
+      ]
       const help = [relations.length > 0 ? `relations are ${relations.join(', ')}` : 'this model has no relation']
       report.add({ ...where, code: 'SC311', message: `${show(name)} cannot be expanded: ${reason}`, help })
       return undefined
     }
-    if (model.fields.has(EXPANDED)) {
+    if (hasMember(model, EXPANDED)) {
       const message = `the model ${show(model.name)} already has a field \`${EXPANDED}\``
       report.add({ ...where, code: 'SC304', message })
       return undefined
     }
-    model = models.get(field.yaml.model ?? '')
+    model = models.get(relation.yaml.model ?? '')
     if (model === undefined) return undefined
   }
   return model

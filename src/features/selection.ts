@@ -1,4 +1,4 @@
-import { type CoreSpec, type ExpansionSpec, isShown } from '../config/core-spec.js'
+import { type CoreSpec, type ExpansionSpec, shownFields } from '../config/core-spec.js'
 import type { ComputedFields } from './computed.js'
 
 export interface SelectionPlan {
@@ -34,6 +34,6 @@ export function membersOf({
   model,
   computed,
 }: Pick<CoreSpec, 'url' | 'model'> & ComputedFields): readonly string[] {
-  const fields = [...model.fields.filter(isShown), ...computed.map(({ field }) => field)]
+  const fields = [...shownFields(model), ...computed.map(({ field }) => field)]
   return [...(url ? ['url'] : []), ...fields.map(({ name }) => name)]
 }

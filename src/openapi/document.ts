@@ -168,8 +168,9 @@ function identifierOf(route: Route, routes: RouteTable, namesOf: (resource: Reso
 function canClash({ resource, operation }: NonNullable<Route['generated']>): boolean {
   const { model } = resource.spec
   if (!isWriting(operation)) return false
-  const isLimited = model.fields.some((field) => !field.readOnly && (field.unique || field.primaryKey || field.target))
-  return isLimited || model.indexes.some(({ unique }) => unique) || isGuarded(model)
+  const isLimited = model.fields.some((field) => !field.readOnly && (field.unique || field.primaryKey))
+  const refers = model.relations.some(({ parts }) => parts.some(({ field }) => !field.readOnly))
+  return isLimited || refers || model.indexes.some(({ unique }) => unique) || isGuarded(model)
 }
 
 /** Whether constraints and triggers that others made may reject writes; only the database knows their kinds. */
@@ -180,8 +181,8 @@ function isGuarded({ messages, managed }: ModelSpec): boolean {
 /** Whether records of other models may prevent deletes of this one. */
 function isHeld(model: ModelSpec, models: readonly ModelSpec[], seen: readonly ModelSpec[] = []): boolean {
   return models.some((other) =>
-    other.fields.some(({ target }) => {
-      if (target?.table !== model.table) return false
+    other.relations.some(({ target }) => {
+      if (target.table !== model.table) return false
       if (target.onDelete === 'restrict') return true
       return target.onDelete === 'cascade' && !seen.includes(other) && isHeld(other, models, [...seen, model])
     }),

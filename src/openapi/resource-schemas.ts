@@ -113,6 +113,7 @@ function namesIgnored({ spec }: Resource): readonly string[] {
   return [
     ...(url ? ['url'] : []),
     ...model.fields.filter((field) => field.readOnly && !field.private).map(({ name }) => name),
+    ...model.relations.flatMap(({ member }) => member?.name ?? []),
     ...unsettableMembers(spec),
   ]
 }

@@ -7,7 +7,10 @@ import { describedSchema } from './field-schema.js'
 /** Describes a resource for `OPTIONS`: its operations, its fields with their rules, and the parameters of its lists. */
 export function describeResource(spec: ResourceSpec): Json {
   const { name, operations, model, dialect } = spec
-  const stored = model.fields.filter((field) => !field.private)
+  const stored = [
+    ...model.fields.filter((field) => !field.private),
+    ...model.relations.flatMap(({ member }) => member ?? []),
+  ]
   const fields = [...stored, ...featureFields(spec)]
   return {
     name,

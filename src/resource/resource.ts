@@ -1,4 +1,4 @@
-import { type FieldSpec, isShown, type ResourceSpec } from '../config/spec.js'
+import { type FieldSpec, type ResourceSpec, shownFields } from '../config/spec.js'
 import type { LinkReader } from '../features/feature.js'
 import { unsettableMembers } from '../features/index.js'
 import { membersOf } from '../features/selection.js'
@@ -65,17 +65,18 @@ export interface Resource<Name extends string = string> {
 
 /** `links` may still be empty: it is used only while serving. */
 export function compileResource(spec: ResourceSpec, links: Links, compile: CompileSchema): Resource {
-  const { fields } = spec.model
+  const { fields, relations } = spec.model
   const key = recordKey(spec.model)
   let readValues: ReadValues | undefined
-  const shown = fields.filter(isShown)
+  const shown = shownFields(spec.model)
   const readSelection = compileRecordQuery(spec)
   const readLink = acceptsLink(spec, links)
   const linked = Object.keys(spec.links).length > 0 ? { readLink } : {}
   const readList = spec.dialect
     ? compileDialectList(spec, spec.dialect, linked.readLink)
     : compileList(spec, linked.readLink)
-  const ignored = [...(spec.url ? ['url'] : []), ...unsettableMembers(spec)]
+  const joined = relations.flatMap(({ member }) => member?.name ?? [])
+  const ignored = [...(spec.url ? ['url'] : []), ...joined, ...unsettableMembers(spec)]
   const valueReader = () => readSettable(spec.model, compile)
   return Object.freeze({
     spec,

@@ -62,8 +62,8 @@ export function modelTypes({ name, fields }: ModelSpec, names: ModelNames): read
  */
 export function rowType(model: ModelSpec, { row }: ModelNames, rowOf: (model: string) => string | undefined): string {
   const columns = model.fields.map((field) => ({ name: field.column, type: spellValue(field) }))
-  const relations = relationsOf(model).flatMap(({ name, field }): readonly Member[] => {
-    const related = field.target && rowOf(field.target.model)
+  const relations = relationsOf(model).flatMap(({ name, target }): readonly Member[] => {
+    const related = rowOf(target.model)
     return related === undefined ? [] : [{ name, type: `${related} | null`, optional: true }]
   })
   const about = spellComment(`A row of \`${model.table}\`, as \`context.knex\` and \`context.models\` have it.`)

@@ -48,6 +48,7 @@ const keyOnly = (model: ModelSpec): ModelSpec =>
     : {
         ...model,
         fields: model.key,
+        relations: model.relations.filter(({ parts }) => parts.every(({ field }) => model.key.includes(field))),
         indexes: [],
         dropped: model.fields.filter((field) => !model.key.includes(field)).map(({ name }) => name),
       }

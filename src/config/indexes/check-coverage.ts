@@ -4,7 +4,7 @@ import { fittingMax, outgrowing } from './index-size.js'
 import { findValue, type Path } from '../yaml/located.js'
 import { columnsInUse, type Need, needsOf } from './needs.js'
 import type { Refusal } from '../parse/refusal.js'
-import type { AppSpec, FieldSpec, IndexSpec, ModelSpec } from '../spec.js'
+import { type AppSpec, columnsOf, type FieldSpec, type IndexSpec, type ModelSpec } from '../spec.js'
 import { show } from '../words.js'
 
 interface Missing {
@@ -146,7 +146,7 @@ const unusedRefusal = (
     return { ...at, message, help: ['remove it: every write has to update it'] }
   }
   const [first = ''] = index.columns
-  if (used.has(first) || model.fields.some((field) => field.target && field.column === first)) return undefined
+  if (used.has(first) || model.relations.some((relation) => columnsOf(relation)[0] === first)) return undefined
   return {
     ...at,
     message: `nothing uses the index ${shown}: no list filters or orders by ${show(names[0] ?? '')}`,
@@ -157,6 +157,6 @@ const unusedRefusal = (
 const isStartOf = (index: TableIndex, other: TableIndex): boolean =>
   index.columns.length <= other.columns.length && index.columns.every((column, at) => column === other.columns[at])
 
-/** The index that a relation gets by itself is left out where a declared one starts with its column. */
-const isOfRelation = ({ fields }: ModelSpec, { columns, unique }: TableIndex): boolean =>
-  !unique && columns.length === 1 && fields.some((field) => field.target && field.column === columns[0])
+/** The index that a relation gets by itself is left out where a declared one starts with its columns. */
+const isOfRelation = ({ relations }: ModelSpec, { columns, unique }: TableIndex): boolean =>
+  !unique && relations.some((relation) => columnsOf(relation).join() === columns.join())

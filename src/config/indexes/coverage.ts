@@ -1,5 +1,5 @@
 import type { NullsPlace } from '../../pagination/paginator.js'
-import type { FieldSpec, ModelSpec, OrderSpec } from '../core-spec.js'
+import { columnsOf, type FieldSpec, type ModelSpec, type OrderSpec } from '../core-spec.js'
 
 /** What a list asks of an index: fields compared for equality, and then an order. */
 export interface IndexNeeds {
@@ -42,11 +42,13 @@ export function serves({ columns, unique }: TableIndex, { equal, order }: IndexN
 }
 
 /** Every index that the model's table has: of its keys, its relations, and those that it declares. */
-export function indexesOf({ key, fields, indexes }: ModelSpec): readonly TableIndex[] {
-  const single = (field: FieldSpec, unique: boolean) => ({ columns: [field.column], unique })
+export function indexesOf({ key, fields, relations, indexes }: ModelSpec): readonly TableIndex[] {
   return [
     ...(key.length > 0 ? [{ columns: key.map(({ column }) => column), unique: true }] : []),
-    ...fields.filter((field) => field.unique || field.target).map((field) => single(field, field.unique)),
+    ...fields.filter((field) => field.unique).map((field) => ({ columns: [field.column], unique: true })),
+    ...relations
+      .filter(({ parts: [first, ...others] }) => others.length > 0 || first?.field.unique !== true)
+      .map((relation) => ({ columns: columnsOf(relation), unique: false })),
     ...indexes,
   ]
 }

@@ -17,6 +17,7 @@ import {
 } from './drafts.js'
 import { type ApiPlace, buildMount } from './build-mounts.js'
 import type { FeatureBuilds } from './check-resources.js'
+import { buildRelations } from './build-relations.js'
 import { operationsOf } from './operations.js'
 import { labelOf } from '../words.js'
 import { DEFAULTS } from '../schema/schema.js'
@@ -130,6 +131,7 @@ const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): 
     renamedFrom: yaml.renamed_from === undefined ? undefined : spelledName(yaml.renamed_from),
     dropped: [...(yaml.dropped ?? [])],
     fields,
+    relations: buildRelations(draft, fields, context),
     key: draft.key.map(({ name }) => need(fields.find((field) => field.name === name))),
     indexes: (yaml.indexes ?? []).map((index) => buildIndex(index, column)),
     messages: { ...yaml.messages },

@@ -1,6 +1,17 @@
 import { checkFieldName } from './field-names.js'
-import { type Drafts, isRelation, isWholeKey, type ModelDraft, whyHidden } from './drafts.js'
+import {
+  areWholeKey,
+  type Drafts,
+  hasMember,
+  isRelation,
+  type ModelDraft,
+  referredField,
+  referredFields,
+  whyHidden,
+  whyPartHidden,
+} from './drafts.js'
 import type { Report } from './report.js'
+import type { Path } from '../yaml/located.js'
 import { offers, type ResourceDraft } from './resource-drafts.js'
 import { show, suggest } from '../words.js'
 import { membersOf } from '../schema/yaml-shape.js'
@@ -10,7 +21,7 @@ export const checkUrl = (resource: ResourceDraft, model: ModelDraft, report: Rep
   const { path, yaml, has } = resource
   if (!has('url') || yaml.url !== true) return
   const at = { path: [...path, 'url'], part: 'key' } as const
-  if (model.fields.has('url'))
+  if (hasMember(model, 'url'))
     report.add({ ...at, code: 'SC304', message: `the model ${show(model.name)} already has a field \`url\`` })
   if (offers(resource, 'retrieve', report) !== false) return
   report.add({
@@ -37,24 +48,9 @@ export const checkLinks = (
     const at = [...path, 'links', name]
     if (report.isSpoiled(at)) continue
     const route = String(json)
-    if (!checkFieldName(model, name, { path: at, part: 'key' }, report)) continue
-    const field = model.fields.get(name)
-    if (field === undefined) continue
-    if (!isRelation(field)) {
-      report.add({
-        code: 'SC311',
-        path: at,
-        part: 'key',
-        message: `${show(name)} cannot be a link: it is not a relation`,
-      })
-      continue
-    }
-    const { references, model: to = '' } = field.yaml
-    const target = models.get(to)
-    const isOfKey =
-      references === undefined || (target !== undefined && isWholeKey(target, target.fields.get(references)))
-    const reason =
-      whyHidden(field) ?? (isOfKey ? undefined : `it refers to ${show(references)}, and paths have the primary key`)
+    const linked = linkedBy(model, name, { at, models, report })
+    if (linked === undefined) continue
+    const { to, reason } = linked
     if (reason !== undefined)
       report.add({
         code: 'SC311',
@@ -62,7 +58,7 @@ export const checkLinks = (
         part: 'key',
         message: `${show(name)} cannot be a link: ${reason}`,
       })
-    if (target === undefined) continue
+    if (models.get(to) === undefined) continue
     const routes = resources
       .filter((each) => each.yaml.model === to && offers(each, 'retrieve', report) !== false)
       .map((each) => `${each.name}-detail`)
@@ -78,4 +74,35 @@ export const checkLinks = (
           : suggest(route, routes, 'route'),
     })
   }
+}
+
+/** The model that a link leads to, and why there can be none. */
+const linkedBy = (
+  model: ModelDraft,
+  name: string,
+  { at, models, report }: Pick<LinkContext, 'models' | 'report'> & { readonly at: Path },
+): { readonly to: string; readonly reason: string | undefined } | undefined => {
+  const joint = model.relations.get(name)
+  if (model.relations.has(name) && joint === undefined) return undefined
+  if (joint === undefined && !checkFieldName(model, name, { path: at, part: 'key' }, report)) return undefined
+  const field = model.fields.get(name)
+  if (joint === undefined && field === undefined) return undefined
+  const isLinkable = joint !== undefined || (field !== undefined && isRelation(field))
+  if (!isLinkable) {
+    const message = `${show(name)} cannot be a link: it is not a relation`
+    report.add({ code: 'SC311', path: at, part: 'key', message })
+    return undefined
+  }
+  const to = (joint ?? field)?.yaml.model ?? ''
+  const target = models.get(to)
+  const referred = field
+    ? [referredField(field, models)?.name ?? '']
+    : joint && target
+      ? referredFields(joint, target)
+      : []
+  const hidden = (field && whyHidden(field)) ?? (joint && whyPartHidden(joint, model))
+  const isOfKey =
+    (joint ?? field)?.yaml.references === undefined || (target !== undefined && areWholeKey(target, referred))
+  const named = referred.map(show).join(', ')
+  return { to, reason: hidden ?? (isOfKey ? undefined : `it refers to ${named}, and paths have the primary key`) }
 }

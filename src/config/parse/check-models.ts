@@ -3,6 +3,7 @@ import type { Json } from '../../json.js'
 import type { Path } from '../yaml/located.js'
 import { ANSWERS } from './answers-model.js'
 import { checkField, createJudge } from './check-fields.js'
+import { checkRelations } from './check-relations.js'
 import { checkFormerFields, checkFormerTables } from './check-former.js'
 import { checkFieldName } from './field-names.js'
 import { columnOf, type Drafts, type ModelDraft } from './drafts.js'
@@ -37,6 +38,7 @@ export const checkModels = (root: Json, drafts: Drafts, report: Report): void =>
     checkView(root, model, report)
     checkColumns(model, report)
     checkFormerFields(root, model, report)
+    checkRelations(model, drafts, report)
     checkIndexes(root, model, report)
     checkMessageTexts(root, model, report)
   }

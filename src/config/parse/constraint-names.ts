@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { bareName } from '../../fields/table-name.js'
-import type { FieldSpec, ModelSpec } from '../spec.js'
+import { columnsOf, type FieldSpec, type ModelSpec } from '../spec.js'
 
 /** PostgreSQL cuts longer names silently, so that two of them could become one. */
 const LONGEST = 63
@@ -21,7 +21,8 @@ export const uniqueName = (table: string, columns: readonly string[]): string =>
 export const checkName = (table: string, column: string, rule: string): string =>
   shorten(`${bareName(table)}_${column}_${rule}`)
 
-export const foreignKeyName = (table: string, column: string): string => shorten(`${bareName(table)}_${column}_fkey`)
+export const foreignKeyName = (table: string, columns: readonly string[]): string =>
+  shorten(`${bareName(table)}_${columns.join('_')}_fkey`)
 
 export const indexName = (table: string, columns: readonly string[]): string =>
   shorten(`${bareName(table)}_${columns.join('_')}_idx`)
@@ -36,9 +37,10 @@ export function constraintFields(model: ModelSpec): ReadonlyMap<string, Constrai
     [primaryKeyName(table), { fields: model.key.map(({ name }) => name), kind: 'unique' }],
     ...model.indexes.filter((index) => index.unique).map((index) => unique(index.columns, index.message)),
     ...fields.filter((field) => field.unique).map((field) => unique([field.column])),
-    ...fields
-      .filter((field) => field.target)
-      .map(({ name, column }) => [foreignKeyName(table, column), { fields: [name], kind: 'foreign_key' }] as const),
+    ...model.relations.map((relation): [string, ConstrainedFields] => {
+      const names = relation.parts.map(({ field }) => field.name)
+      return [foreignKeyName(table, columnsOf(relation)), { fields: names, kind: 'foreign_key' }]
+    }),
     ...fields.flatMap(({ name, column, type, options, message }) =>
       type
         .rules(options)

@@ -4,7 +4,7 @@ import { belongsTo } from '../../fields/relation.js'
 import type { Json } from '../../json.js'
 import { findValue, type Path } from '../yaml/located.js'
 import type { Report } from './report.js'
-import { type FieldYaml, itemsOf, membersOf } from '../schema/yaml-shape.js'
+import { type FieldYaml, itemsOf, membersOf, type RelationYaml } from '../schema/yaml-shape.js'
 
 /** A field that is declared, of the right shape, and may still be wrong in other ways. */
 export interface FieldDraft {
@@ -14,11 +14,22 @@ export interface FieldDraft {
   readonly yaml: FieldYaml
 }
 
+/** A relation over several fields, of the right shape. */
+export interface RelationDraft {
+  readonly name: string
+  readonly path: Path
+  readonly yaml: RelationYaml
+}
+
 /** A model as far as it is known. A field that is declared in a wrong shape is `undefined`. */
 export interface ModelDraft {
   readonly name: string
   readonly path: Path
   readonly fields: ReadonlyMap<string, FieldDraft | undefined>
+  /** The relations over several fields; `undefined` for a wrong shape. */
+  readonly relations: ReadonlyMap<string, RelationDraft | undefined>
+  /** The combinations of fields that each record has for itself: those of unique indexes. */
+  readonly combinations: readonly (readonly string[])[]
   /** The names that the file gives for the fields of the primary key, right or wrong. */
   readonly keyNames: ReadonlySet<string>
   /** The fields of the primary key, in its order; empty without a key, and for one that is declared wrongly. */
@@ -52,6 +63,10 @@ const draftModel = (root: Json, name: string, model: Json, report: Report): Mode
     name,
     path,
     fields,
+    relations: relationsOf(model, path, report),
+    combinations: itemsOf(findValue(model, ['indexes']))
+      .filter((index) => findValue(index, ['unique']) === true)
+      .map((index) => itemsOf(findValue(index, ['fields'])).map(String)),
     ...keyOf(fields, named),
     isOurs,
     isView,
@@ -59,6 +74,14 @@ const draftModel = (root: Json, name: string, model: Json, report: Report): Mode
     isKeyless: named === 'none',
   }
 }
+
+const relationsOf = (model: Json, path: Path, report: Report): ModelDraft['relations'] =>
+  new Map(
+    membersOf(findValue(model, ['relations'])).map(([name, yaml]) => {
+      const at = [...path, 'relations', name]
+      return [name, report.isSpoiled(at) ? undefined : { name, path: at, yaml: yaml as unknown as RelationYaml }]
+    }),
+  )
 
 /** The key as the model names its fields, or as one field says that it is the key. */
 const keyOf = (fields: ModelDraft['fields'], named: Json | undefined): Pick<ModelDraft, 'key' | 'keyNames'> => {
@@ -98,6 +121,28 @@ export const whyHidden = ({ yaml }: Pick<FieldDraft, 'yaml'>): string | undefine
 /** The column of a field: as the file names it, or by the name of the field. A relation stores the key of another record. */
 export const columnOf = (field: FieldDraft): string =>
   field.yaml.column ?? (isRelation(field) ? `${field.name}_id` : field.name)
+
+/** The fields of the other model that a relation over several fields refers to. */
+export const referredFields = ({ yaml }: RelationDraft, target: ModelDraft): readonly string[] =>
+  yaml.references ?? target.key.map(({ name }) => name)
+
+/** Whether some fields are the primary key of a model, in any order. */
+export const areWholeKey = ({ key }: ModelDraft, names: readonly string[]): boolean =>
+  key.length === names.length && key.every(({ name }) => names.includes(name))
+
+/** Why responses do not show a relation over several fields; undefined when they do. */
+export const whyPartHidden = ({ yaml }: RelationDraft, model: ModelDraft): string | undefined => {
+  for (const name of yaml.fields) {
+    const field = model.fields.get(name)
+    const reason = field && whyHidden(field)
+    if (reason !== undefined) return `of its field \`${name}\`, ${reason}`
+  }
+  return undefined
+}
+
+/** Whether records may have a member of this name: a field or a relation. */
+export const hasMember = ({ fields, relations }: ModelDraft, name: string): boolean =>
+  fields.has(name) || relations.has(name)
 
 /** Whether a field is the primary key of a model, and not only a part of it. */
 export const isWholeKey = ({ key: [first, ...others] }: ModelDraft, field: FieldDraft | undefined): boolean =>

@@ -173,6 +173,11 @@ export const modelSchema = (): JsonSchema =>
         'The fields, in the order of responses.',
         'fields:\n  id: { type: bigint, primary_key: true }\n  title: { type: string, max: 100 }',
       ),
+      relations: doc(
+        named(relationSchema(), { maxProperties: 100 }),
+        'Relations over several fields of the model: to a record whose primary key has as many, or another unique combination.',
+        'relations:\n  line: { model: order_line, fields: [order, position] }',
+      ),
       indexes: doc(
         { type: 'array', items: indexSchema() },
         'Indexes of the table: lists of fields, or mappings for unique ones.',
@@ -185,6 +190,33 @@ export const modelSchema = (): JsonSchema =>
       ),
     },
     ['fields'],
+  )
+
+const relationSchema = (): JsonSchema =>
+  mapping(
+    'a relation over several fields',
+    {
+      model: doc({ type: 'string', minLength: 1 }, 'The model of the related record.'),
+      fields: doc(
+        listOf({}, { minItems: 2, maxItems: 32 }),
+        'The fields that hold the key of the related record, in the order of that key.',
+        'fields: [order, position]',
+      ),
+      references: doc(
+        listOf({}, { minItems: 2, maxItems: 32 }),
+        'The fields of the other model that they refer to, if not its primary key: those of an index with `unique: true`.',
+        'references: [country, code]',
+      ),
+      on_delete: doc(
+        { enum: ['restrict', 'cascade', 'set_null'], default: 'restrict' },
+        'What happens to this record if the other is deleted; `restrict`, the default, rejects the deletion.',
+      ),
+      label: doc(
+        { type: 'string', minLength: 1, maxLength: 100 },
+        'The label of the relation; by default its name, capitalised.',
+      ),
+    },
+    ['model', 'fields'],
   )
 
 const indexSchema = (): JsonSchema => {

@@ -24,6 +24,15 @@ export interface FieldYaml {
   readonly on_delete?: RelationSpec['onDelete']
 }
 
+/** A relation over several fields. */
+export interface RelationYaml {
+  readonly model: string
+  readonly fields: readonly string[]
+  readonly references?: readonly string[]
+  readonly on_delete?: RelationSpec['onDelete']
+  readonly label?: string
+}
+
 export type IndexYaml =
   | readonly string[]
   | { readonly fields: readonly string[]; readonly unique?: boolean; readonly message?: string }
@@ -36,6 +45,7 @@ export interface ModelYaml {
   readonly dropped?: readonly string[]
   readonly primary_key?: readonly string[] | 'none'
   readonly fields: Readonly<Record<string, FieldYaml>>
+  readonly relations?: Readonly<Record<string, RelationYaml>>
   readonly indexes?: readonly IndexYaml[]
   readonly messages?: Readonly<Record<string, string>>
 }

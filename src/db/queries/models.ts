@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type { Knex } from 'knex'
 import type { Model, ModelClass, ModelOptions, Pojo } from 'objection'
-import type { FieldSpec, ModelSpec } from '../../config/spec.js'
+import type { FieldSpec, ModelRelation, ModelSpec } from '../../config/spec.js'
 import { suggest } from '../../config/words.js'
 import { relationsOf } from './relations.js'
 
@@ -72,11 +72,14 @@ function defineModels(specs: readonly ModelSpec[]): ReadonlyMap<string, ModelCla
     return defined
   }
 
-  function mappingOf(table: string, { name, field }: { readonly name: string; readonly field: FieldSpec }) {
-    const modelClass = field.target && models.get(field.target.model)
+  function mappingOf(table: string, { name, target, parts }: ModelRelation) {
+    const modelClass = models.get(target.model)
     // Objection splits names at dots.
-    if (!field.target || !modelClass || /\./.test(field.column + field.target.column)) return []
-    const join = { from: `${table}.${field.column}`, to: `${field.target.table}.${field.target.column}` }
+    if (!modelClass || parts.some(({ field, to }) => /\./.test(field.column + to.column))) return []
+    const join = {
+      from: parts.map(({ field }) => `${table}.${field.column}`),
+      to: parts.map(({ to }) => `${target.table}.${to.column}`),
+    }
     return [[name, { relation: objection.Model.BelongsToOneRelation, modelClass, join }] as const]
   }
 }

@@ -1,7 +1,7 @@
 import { remember } from '../../remember.js'
 import { indexesOf } from '../../config/indexes/coverage.js'
 import { outgrowing, outgrowingAny } from '../../config/indexes/index-size.js'
-import { type AppSpec, type FieldSpec, isShown, type ModelSpec } from '../../config/spec.js'
+import { type AppSpec, columnsOf, type FieldSpec, isShown, type ModelSpec } from '../../config/spec.js'
 import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { bareName } from '../../fields/table-name.js'
@@ -98,13 +98,13 @@ export function referrersOf(
   const relations = [...resources]
     .reverse()
     .filter((resource) => scopes?.has(resource.model.table) !== true)
-    .flatMap(({ name, model: { table, fields } }) =>
-      fields
-        .filter((field) => field.target?.model === model.name && isShown(field))
-        .map(
-          (field) =>
-            [foreignKeyName(table, field.column), `A record of ${name} still refers to it, by ${field.name}`] as const,
-        ),
+    .flatMap(({ name, model: { table, relations: all } }) =>
+      all
+        .filter(({ target, parts }) => target.model === model.name && parts.every(({ field }) => isShown(field)))
+        .map((relation) => {
+          const message = `A record of ${name} still refers to it, by ${relation.name}`
+          return [foreignKeyName(table, columnsOf(relation)), message] as const
+        }),
     )
   return new Map([...relations, ...Object.entries(model.messages)])
 }

@@ -1,4 +1,4 @@
-import type { ModelSpec } from '../../config/spec.js'
+import { columnsOf, type ModelSpec } from '../../config/spec.js'
 import { foreignKeyName } from '../../config/parse/constraint-names.js'
 import { Problem } from '../../problem.js'
 import type { Connection, Result, Statement } from '../database.js'
@@ -54,16 +54,17 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
 /** The problem for a row that was rejected by `scopeChecks`. A related record outside the scope is reported like a missing one. */
 function toOutside(
   cause: unknown,
-  { table, fields }: ModelSpec,
+  { table, relations }: ModelSpec,
   constraintErrors: ConstraintErrors,
 ): Problem | undefined {
   const text = failedConversionOf(cause)
   if (text === undefined || !text.startsWith(OUTSIDE)) return undefined
   const name = text.slice(OUTSIDE.length)
-  const field = fields.find((each) => each.name === name)
-  if (!field) return new Problem('validation', 'The record would be outside the scope of this request', { cause })
-  const constraint = foreignKeyName(table, field.column)
-  const errors = constraintErrors.constraints.get(constraint) ?? constraintErrors.columns('foreign_key', [field.column])
+  const relation = relations.find((each) => each.name === name)
+  if (!relation) return new Problem('validation', 'The record would be outside the scope of this request', { cause })
+  const columns = columnsOf(relation)
+  const constraint = foreignKeyName(table, columns)
+  const errors = constraintErrors.constraints.get(constraint) ?? constraintErrors.columns('foreign_key', columns)
   return new Problem('conflict', constraintErrors.messages.get(constraint) ?? errors[0]?.message ?? CONFLICT, {
     errors,
     cause,

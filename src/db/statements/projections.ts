@@ -3,12 +3,12 @@ import {
   type ComputedSpec,
   EXPANDED,
   type ExpansionSpec,
+  type RelationPart,
   type FieldSpec,
   isEscaped,
   type ModelSpec,
   type ResourceSpec,
 } from '../../config/spec.js'
-import { fail } from '../../fail.js'
 import { escapeWord } from '../../resource/path-segment.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
 import { type Cell, readCell } from '../../fields/cell.js'
@@ -203,12 +203,24 @@ function documentMembers(
 ): readonly DocumentMember[] {
   const members = fields.map((field): DocumentMember => {
     const route = linked[field.name]
-    const expression = route === undefined ? wireColumn(field) : linkColumn([field], route, links)
-    return { name: field.name, fields: [field], expression }
+    const stored = field.joined?.parts.map((part) => part.field) ?? [field]
+    const value = () => (field.joined ? joinedValue(field.joined.parts) : wireColumn(field))
+    return {
+      name: field.name,
+      fields: stored,
+      expression: route === undefined ? value() : linkColumn(stored, route, links),
+    }
   })
   if (!url) return members
   const expression = linkColumn(model.key, detailName(resource), links)
   return [{ name: 'url', fields: model.key, expression }, ...members]
+}
+
+/** The SQL of the object that a relation over several fields is; null if one of them is. */
+function joinedValue(parts: readonly RelationPart[]): string {
+  const value = documentValue(parts.map(({ field, to }) => ({ name: to.name, expression: wireColumn(field) })))
+  const missing = parts.filter(({ field }) => field.nullable).map(({ field }) => `${identifier(field.column)} is null`)
+  return missing.length === 0 ? value : `case when not (${missing.join(' or ')}) then ${value} end`
 }
 
 /** How related records appear; `depth` makes table aliases unique. */
@@ -226,20 +238,21 @@ function expandedMember(
 ): readonly DocumentMember[] {
   if (expansions.length === 0) return []
   const related = expansions.map((expansion): DocumentMember => {
-    const { field, model } = expansion
+    const { relation, model } = expansion
     // An alias that no table can have; a model may be related to itself.
     const alias = identifier(`@${depth}`)
     const members = [
       ...documentMembers(expansion, links),
       ...expandedMember(expansion.expand, alias, { links, narrow, depth: depth + 1 }),
     ]
-    const column = field.target?.column ?? fail(`the field ${field.name} does not refer to a relation`)
-    const key = `${alias}.${identifier(column)} = ${owner}.${identifier(field.column)}`
-    const found = `${key}${narrow?.(model.table, alias) ?? ''}`
+    const key = relation.parts.map(
+      ({ field, to }) => `${alias}.${identifier(to.column)} = ${owner}.${identifier(field.column)}`,
+    )
+    const found = `${key.join(' and ')}${narrow?.(model.table, alias) ?? ''}`
     const expression = `(select ${documentValue(members)} from ${tableSql(model.table)} ${alias} where ${found})`
-    return { name: field.name, fields: [field], expression }
+    return { name: relation.name, fields: relation.parts.map(({ field }) => field), expression }
   })
-  return [{ name: EXPANDED, fields: expansions.map(({ field }) => field), expression: documentValue(related) }]
+  return [{ name: EXPANDED, fields: related.flatMap((member) => member.fields), expression: documentValue(related) }]
 }
 
 /** The SQL of a hyperlink to a record, from the columns of its key. */

@@ -34,15 +34,15 @@ export function scopeChecks(
   if (scopes === undefined) return ''
   const table = tableAlias(model.table)
   const own = scopeClause(model.table, scopes, params, table)
-  const related = fields.map(({ name, column, target }) => {
-    const narrowed = target ? scopeClause(target.table, scopes, params, RELATED) : ''
-    if (!target || narrowed === '') return ''
-    const reference = `${table}.${identifier(column)}`
-    const there = `${RELATED}.${identifier(target.column)} = ${reference}${narrowed}`
-    return check(
-      name,
-      `${reference} is null or exists (select from ${tableSql(target.table)} ${RELATED} where ${there})`,
-    )
+  const written = model.relations.filter(({ parts }) => parts.some(({ field }) => fields.includes(field)))
+  const related = written.map(({ name, target, parts }) => {
+    const narrowed = scopeClause(target.table, scopes, params, RELATED)
+    if (narrowed === '') return ''
+    const references = parts.map(({ field }) => `${table}.${identifier(field.column)}`)
+    const missing = references.map((reference) => `${reference} is null or `)
+    const same = parts.map(({ to }, place) => `${RELATED}.${identifier(to.column)} = ${references[place]}`)
+    const there = `${same.join(' and ')}${narrowed}`
+    return check(name, `${missing.join('')}exists (select from ${tableSql(target.table)} ${RELATED} where ${there})`)
   })
   return `${own === '' ? '' : check('', `true${own}`)}${related.join('')}`
 }

@@ -1,6 +1,6 @@
 import { columnsInUse } from '../../config/indexes/needs.js'
 import type { Refusal } from '../../config/parse/refusal.js'
-import type { AppSpec, ModelSpec } from '../../config/spec.js'
+import { type AppSpec, columnsOf, type ModelSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
 import { sameColumns } from '../introspect/plain-parts.js'
 import { type LiveIndex, readLiveIndexes } from './live-indexes.js'
@@ -110,7 +110,7 @@ function notNeeded({ model, index, found, own, used }: Judged): readonly Refusal
       refusal(`the index \`${name}\` of the database is not needed: \`${twin.name}\` starts with the same columns`),
     ]
   }
-  const isRelation = model.fields.some(({ target, column }) => target && column === first)
+  const isRelation = model.relations.some((relation) => columnsOf(relation)[0] === first)
   // An index that has been read serves something else, such as a plugin or a report.
   if (used.has(first) || isRelation || refers || (scans ?? 0) > 0) return []
   const read =

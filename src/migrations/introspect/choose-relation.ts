@@ -52,13 +52,17 @@ export function chooseRelation(
   const reference = readForeignKey(key)
   if (reason !== undefined || !reference || model === undefined)
     return { relation: undefined, left: [`${place}: no relation: ${reason}`, ...more] }
-  const isOfKey = target !== undefined && isPrimary(target, [reference.key])
-  if (!isOfKey && !shown.get(reference.target)?.some(({ name }) => name === reference.key)) {
-    const why = `${reference.target}.${reference.key} has no field, or a model that was there before`
+  const [to = ''] = reference.key
+  const isOfKey = target !== undefined && isPrimary(target, [to])
+  if (!isOfKey && !shown.get(reference.target)?.some(({ name }) => name === to)) {
+    const why = `${reference.target}.${to} has no field, or a model that was there before`
     return { relation: undefined, left: [`${place}: no relation: ${why}`, ...more] }
   }
-  const to = isOfKey ? undefined : { table: reference.target, column: reference.key }
-  const relation = { model, onDelete: reference.onDelete, to }
+  const relation = {
+    model,
+    onDelete: reference.onDelete,
+    to: isOfKey ? undefined : { table: reference.target, column: to },
+  }
   if (!managed) return { relation, left: [] }
   const besides = besidesForeignKey(key)
   const kept = besides.length === 0 ? [] : [`${place}: the foreign key keeps ${besides.join(', ')}`]

@@ -1,12 +1,13 @@
 import { keyTypeOf } from '../../fields/columns.js'
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogTable } from './catalog.js'
-import { isOnly, isUnique } from './plain-parts.js'
+import { isOnly, isPlainIndex, isPlainUnique, isUnique } from './plain-parts.js'
 
 /** What a foreign key does, as far as resources.yaml can say it. That keys may change, and when it is checked, are no matter. */
 export interface Reference {
-  readonly column: string
+  readonly columns: readonly string[]
   readonly target: string
-  readonly key: string
+  /** The columns that it refers to, one for each of its own. */
+  readonly key: readonly string[]
   readonly onDelete: 'restrict' | 'cascade' | 'set_null'
 }
 
@@ -17,7 +18,7 @@ const ON_DELETE: Readonly<Record<string, Reference['onDelete']>> = {
   'SET NULL': 'set_null',
 }
 
-/** Reads a foreign key; undefined when it has several columns, or another action. */
+/** Reads a foreign key, with its columns in the order of their names; undefined when it has another action. */
 export function readForeignKey({
   kind,
   columns,
@@ -25,12 +26,13 @@ export function readForeignKey({
   targetColumns,
   definition,
 }: CatalogConstraint): Reference | undefined {
-  const [[column, ...others], [key]] = [columns, targetColumns]
+  const pairs = columns
+    .flatMap((column, place) => (column === null ? [] : [{ column, key: targetColumns[place] ?? '' }]))
+    .toSorted((one, other) => (one.column < other.column ? -1 : 1))
   const action = / ON DELETE (RESTRICT|CASCADE|SET NULL(?! \()|SET DEFAULT|SET NULL)/.exec(definition)?.[1] ?? ''
   const onDelete = ON_DELETE[action]
-  if (kind !== 'foreign_key' || column == null || others.length > 0 || target === null || key === undefined)
-    return undefined
-  return onDelete && { column, target, key, onDelete }
+  if (kind !== 'foreign_key' || pairs.length === 0 || target === null) return undefined
+  return onDelete && { columns: pairs.map(({ column }) => column), target, key: pairs.map(({ key }) => key), onDelete }
 }
 
 /** Why no relation can stand for a foreign key, whatever models there are; undefined when one can. */
@@ -40,14 +42,39 @@ export function reasonAgainstRelation(
   target: CatalogTable | undefined,
 ): string | undefined {
   const reference = readForeignKey(key)
-  const column = table.columns.find(({ name }) => name === reference?.column)
-  if (!reference || !column) return `the file cannot say ${key.definition}`
-  if (!target || !(isPrimary(target, [reference.key]) || isReferable(target, reference.key)))
-    return `${reference.target}.${reference.key} is neither the primary key nor another unique column`
-  const pointed = target.columns.find(({ name }) => name === reference.key)
-  if (!pointed || !isOfKeyType(column, pointed)) return `it is ${column.type}, and the key is of another type`
+  const columns = reference?.columns.flatMap((each) => table.columns.find(({ name }) => name === each) ?? []) ?? []
+  if (!reference || columns.length < reference.columns.length) return `the file cannot say ${key.definition}`
+  const [own = '', ...others] = reference.key
+  const isKey =
+    target &&
+    (others.length > 0
+      ? isUniqueTogether(target, reference.key)
+      : isPrimary(target, reference.key) || isReferable(target, own))
+  if (!isKey) {
+    return others.length > 0
+      ? `${reference.target} (${reference.key.join(', ')}) is neither the primary key nor another unique combination`
+      : `${reference.target}.${own} is neither the primary key nor another unique column`
+  }
+  for (const [place, column] of columns.entries()) {
+    const pointed = target.columns.find(({ name }) => name === reference.key[place])
+    if (pointed && isOfKeyType(column, pointed)) continue
+    return `${others.length > 0 ? column.name : 'it'} is ${column.type}, and the key is of another type`
+  }
   if (!key.validated) return 'the foreign key is not valid for all rows'
-  return reference.onDelete === 'set_null' && !column.nullable ? 'on delete set null, and it takes no null' : undefined
+  return reference.onDelete === 'set_null' && columns.some(({ nullable }) => !nullable)
+    ? 'on delete set null, and it takes no null'
+    : undefined
+}
+
+/** Whether some columns are the primary key, or those of a plain unique constraint or index. */
+function isUniqueTogether(table: CatalogTable, columns: readonly string[]): boolean {
+  const isAll = (part: CatalogConstraint['columns']) =>
+    part.length === columns.length && columns.every((column) => part.includes(column))
+  return (
+    table.constraints.some(
+      (each) => isAll(each.columns) && (each.kind === 'primary_key' || (each.kind === 'unique' && isPlainUnique(each))),
+    ) || table.indexes.some((each) => isAll(each.columns) && isPlainIndex(table.name, each, 'unique'))
+  )
 }
 
 /** Whether `references` can name the field of a column. A relation has the values of a key, and is not referred to itself. */

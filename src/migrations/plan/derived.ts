@@ -22,7 +22,8 @@ type Derive = (table: string, columns: readonly string[], name: string) => boole
 const DERIVED: Readonly<Record<CatalogConstraint['kind'], Derive>> = {
   primary_key: (table, _columns, name) => name === primaryKeyName(table),
   unique: (table, columns, name) => name === uniqueName(table, columns),
-  foreign_key: (table, [column = ''], name) => name === foreignKeyName(table, column),
+  // Files that do not say what they own come from versions that made none of several columns.
+  foreign_key: (table, columns, name) => columns.length === 1 && name === foreignKeyName(table, columns),
   check: (table, [column = '', ...others], name) =>
     others.length === 0 && [...RULES].some((rule) => name === checkName(table, column, rule)),
   other: () => false,

@@ -76,10 +76,13 @@ function breakers(constraint: WantedConstraint, { relation, target }: Relations)
     return { rows: { sql, says: (count, total) => `${count} of ${total} rows have the same value as another` } }
   }
   if (constraint.kind === 'foreign_key') {
-    const [column = ''] = columns
-    const found = `select from ${target} where ${identifier(constraint.targetColumn ?? '')} = own.value`
-    const orphan = `own.value is not null${target === undefined ? '' : ` and not exists (${found})`}`
-    const values = rowsOf(`(select ${column} as value from ${relation}) own`, orphan)
+    const names = columns.map((_, place) => `own.value${place + 1}`)
+    const there = (constraint.targetColumns ?? []).map((name, place) => `${identifier(name)} = ${names[place]}`)
+    const found = `select from ${target} where ${there.join(' and ')}`
+    const isSet = names.map((name) => `${name} is not null`).join(' and ')
+    const orphan = `${isSet}${target === undefined ? '' : ` and not exists (${found})`}`
+    const own = columns.map((column, place) => `${column} as value${place + 1}`).join(', ')
+    const values = rowsOf(`(select ${own} from ${relation}) own`, orphan)
     return { rows: { ...values, says: (count, total) => `${count} of ${total} rows refer to a row that is not there` } }
   }
   return {}

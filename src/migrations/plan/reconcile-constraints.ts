@@ -41,7 +41,6 @@ const distinct = <Part extends { readonly name: string }>(parts: readonly Part[]
 ]
 
 function asWanted({ name, kind, columns, definition, target, targetColumns }: CatalogConstraint): WantedConstraint {
-  const [targetColumn] = targetColumns
   if (kind === 'other') throw new Error(`a constraint of no known kind: ${name}`)
   return {
     name,
@@ -49,7 +48,7 @@ function asWanted({ name, kind, columns, definition, target, targetColumns }: Ca
     columns: columns.filter((column) => column !== null),
     definition,
     target: target ?? undefined,
-    ...(targetColumn === undefined ? {} : { targetColumn }),
+    targetColumns,
   }
 }
 

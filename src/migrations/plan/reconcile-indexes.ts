@@ -39,15 +39,15 @@ function unaskedIndexes({ wanted, from }: ReconcilePair): readonly string[] {
   const plain = from.indexes.filter(
     (index) => isPlainIndex(from.name, index) || isPlainIndex(from.name, index, 'unique'),
   )
-  const leading = new Set([
-    ...plain.map(({ columns: [first] }) => first),
-    ...from.constraints
-      .filter(({ kind }) => kind === 'unique' || kind === 'primary_key')
-      .map(({ columns: [first] }) => first),
-  ])
-  const referring = from.constraints.filter(({ kind }) => kind === 'foreign_key').map(({ columns: [first] }) => first)
+  const leading = [...plain, ...from.constraints.filter(({ kind }) => kind === 'unique' || kind === 'primary_key')]
+  const referring = from.constraints.filter(({ kind }) => kind === 'foreign_key')
+  const startsWith = (columns: readonly string[], parts: typeof leading) =>
+    parts.some((part) => {
+      const start = part.columns.slice(0, columns.length)
+      return start.length === columns.length && start.every((column) => columns.includes(column ?? ''))
+    })
   return wanted.indexes
-    .filter(({ implied, columns: [first = ''] }) => implied && !leading.has(first) && referring.includes(first))
+    .filter(({ implied, columns }) => implied && !startsWith(columns, leading) && startsWith(columns, referring))
     .map(({ name }) => name)
     .filter((name) => !has(from.indexes, name))
 }

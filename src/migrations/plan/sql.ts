@@ -1,6 +1,6 @@
 import { tableSql } from '../../fields/table-name.js'
-import { loneKey } from '../../config/core-spec.js'
-import type { AppSpec, FieldSpec, ModelSpec } from '../../config/spec.js'
+import { columnsOf, loneKey } from '../../config/core-spec.js'
+import type { AppSpec, FieldSpec, ModelRelation, ModelSpec } from '../../config/spec.js'
 import {
   checkName,
   foreignKeyName,
@@ -51,8 +51,8 @@ export interface WantedConstraint {
   readonly definition: string
   /** The table that a foreign key points to. */
   readonly target: string | undefined
-  /** The column of it. */
-  readonly targetColumn?: string
+  /** The columns of it. */
+  readonly targetColumns?: readonly string[]
 }
 
 export interface WantedIndex {
@@ -73,7 +73,7 @@ export function wantedTables({ models: all }: Pick<AppSpec, 'models'>): readonly
   const visit = (model: ModelSpec) => {
     if (visited.has(model)) return
     visited.add(model)
-    const targets = model.fields.flatMap(({ target }) => named.get(target?.model ?? '') ?? [])
+    const targets = model.relations.flatMap(({ target }) => named.get(target.model) ?? [])
     for (const target of targets.sort((one, other) => one.place - other.place)) visit(target.model)
     ordered.push(model)
   }
@@ -152,7 +152,7 @@ function wantedConstraints(model: ModelSpec): readonly WantedConstraint[] {
     ...fields.filter((field) => field.unique && field !== loneKey(model)).map((field) => unique([field.column])),
     ...indexes.filter((index) => index.unique).map((index) => unique(index.columns)),
     ...fields.flatMap((field) => checksOf(table, field)),
-    ...fields.flatMap((field) => foreignKeyOf(table, field)),
+    ...model.relations.flatMap((relation) => foreignKeyOf(table, relation)),
   ]
   return [...new Map(all.map((constraint) => [constraint.name, constraint])).values()]
 }
@@ -172,27 +172,31 @@ function checksOf(table: string, field: FieldSpec): readonly WantedConstraint[] 
   })
 }
 
-function foreignKeyOf(table: string, { column, target }: FieldSpec): readonly WantedConstraint[] {
-  if (!target?.managed) return []
-  const reference = `references ${tableSql(target.table)} (${columnList([target.column])})`
-  const definition = `foreign key (${columnList([column])}) ${reference} on delete ${ON_DELETE[target.onDelete]}`
-  const points = { target: target.table, targetColumn: target.column }
-  return [{ name: foreignKeyName(table, column), kind: 'foreign_key', columns: [column], definition, ...points }]
+function foreignKeyOf(table: string, relation: ModelRelation): readonly WantedConstraint[] {
+  const { target, parts } = relation
+  if (!target.managed) return []
+  const columns = columnsOf(relation)
+  const targetColumns = parts.map(({ to }) => to.column)
+  const reference = `references ${tableSql(target.table)} (${columnList(targetColumns)})`
+  const definition = `foreign key (${columnList(columns)}) ${reference} on delete ${ON_DELETE[target.onDelete]}`
+  const points = { target: target.table, targetColumns }
+  return [{ name: foreignKeyName(table, columns), kind: 'foreign_key', columns, definition, ...points }]
 }
 
 /** The declared indexes, and one for each foreign key: without it, deleting a target reads the whole table. */
 function wantedIndexes(
-  { table, fields, indexes }: ModelSpec,
+  { table, relations, indexes }: ModelSpec,
   constraints: readonly WantedConstraint[],
 ): readonly WantedIndex[] {
   const declared = indexes.filter((index) => !index.unique).map((index) => index.columns)
-  const covered = new Set([
-    ...declared.map(([first]) => first),
-    ...constraints
-      .filter(({ kind }) => kind === 'unique' || kind === 'primary_key')
-      .map(({ columns: [first] }) => first),
-  ])
-  const references = fields.filter((field) => field.target && !covered.has(field.column)).map((field) => [field.column])
+  const keys = constraints.filter(({ kind }) => kind === 'unique' || kind === 'primary_key')
+  const indexed = [...declared, ...keys.map(({ columns }) => columns)]
+  const isCovered = (columns: readonly string[]) =>
+    indexed.some((start) => {
+      const first = start.slice(0, columns.length)
+      return first.length === columns.length && first.every((column) => columns.includes(column))
+    })
+  const references = relations.map(columnsOf).filter((columns) => !isCovered(columns))
   const named = [
     ...declared.map((columns) => ({ name: indexName(table, columns), columns, implied: false })),
     ...references.map((columns) => ({ name: indexName(table, columns), columns, implied: true })),
