@@ -35,7 +35,7 @@ export function chooseIndexes(
     ).values(),
   ].toReversed()
   const multiple = live.constraints
-    .filter(({ kind, columns }) => (kind === 'check' || kind === 'foreign_key') && columns.length !== 1)
+    .filter(({ kind, columns }) => kind === 'check' && columns.length !== 1)
     .map(({ name, definition }) => `${live.name}.${name}: stays as it is: ${definition}`)
   const unsaid = parts
     .filter((each) => !said.includes(each))

@@ -27,8 +27,20 @@ export interface ChosenModel {
   /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
   readonly rows: number | null
   readonly indexes: readonly ChosenIndex[]
+  /** The relations over several fields. */
+  readonly relations: readonly ChosenRelation[]
   /** Parts of the table that the model does not describe: the place and the reason. */
   readonly left: readonly string[]
+}
+
+/** A relation over several fields, by their names. */
+export interface ChosenRelation {
+  readonly name: string
+  readonly model: string
+  readonly fields: readonly string[]
+  /** The fields that they refer to, if that is not the primary key. */
+  readonly references: readonly string[] | undefined
+  readonly onDelete: 'restrict' | 'cascade' | 'set_null'
 }
 
 /** The models for the tables and views of a database. */
@@ -245,6 +257,7 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
     rows: inspected.rows,
     key: key.flatMap((column) => byColumn.get(column) ?? []),
     indexes,
+    relations: [],
     left: [
       ...(inspected.view ? [] : leftOfKey),
       ...leftOfOperations,
@@ -257,6 +270,6 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
 }
 
 /** A column as statements use it: a domain is its base type, and an order of texts is that of the column. */
-function asUsed(column: CatalogColumn): CatalogColumn {
+export function asUsed(column: CatalogColumn): CatalogColumn {
   return { ...column, type: column.base ?? column.type, collation: null }
 }

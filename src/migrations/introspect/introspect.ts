@@ -8,7 +8,8 @@ import type { AppSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
 import { openScratch } from '../../db/open.js'
 import { readTables } from './catalog.js'
-import { type Choice, type ChosenModel, chooseModels } from './choose.js'
+import type { Choice, ChosenModel } from './choose.js'
+import { chooseModelsWithRelations } from './choose-joined.js'
 import { MigrationError } from '../files/error.js'
 import { digitsOf, type MigrationFolder, pathOf, readMigrations } from '../files/files.js'
 import { planMigration, writeNext } from '../plan/generate.js'
@@ -98,7 +99,7 @@ async function describeTables(
     database,
     inspected.tables.map(({ name }) => name),
   )
-  const choice = chooseModels(inspected, catalog, {
+  const choice = chooseModelsWithRelations(inspected, catalog, {
     existing: tablesOfModels(spec),
     only: options.tables,
     managed: false,
@@ -119,7 +120,11 @@ async function takeOver(
   refuseAbsent(inspected, tables)
   const known = await tablesOfFiles(database, directory, scratch)
   const catalog = await readTables(database, [])
-  const choice = chooseModels(inspected, catalog, { existing: tablesOfModels(before), only: tables, managed: true })
+  const choice = chooseModelsWithRelations(inspected, catalog, {
+    existing: tablesOfModels(before),
+    only: tables,
+    managed: true,
+  })
   const { statements, left } = recordTables(inspected, known)
   const written = writeText(choice, options)
   const spec = specOf(written, file)

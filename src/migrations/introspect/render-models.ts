@@ -4,7 +4,7 @@ import type { ChosenModel } from './choose.js'
 import type { Words } from './column-words.js'
 
 /** The text of a model, one block that starts with its comments. */
-export function renderModel({ name, table, fields, key, indexes, left }: ChosenModel): string {
+export function renderModel({ name, table, fields, key, relations, indexes, left }: ChosenModel): string {
   const width = Math.max(...fields.map((field) => field.name.length)) + 1
   return [
     ...left.map(comment),
@@ -13,6 +13,7 @@ export function renderModel({ name, table, fields, key, indexes, left }: ChosenM
     ...(key.length === 1 ? [] : [`  primary_key: ${key.length === 0 ? 'none' : `[${key.join(', ')}]`}`]),
     '  fields:',
     ...fields.map((field) => `    ${`${field.name}:`.padEnd(width)} ${spellWords(field.words)}`),
+    ...(relations.length === 0 ? [] : ['  relations:', ...relations.map((each) => `    ${spellRelation(each)}`)]),
     ...(indexes.length === 0 ? [] : ['  indexes:', ...indexes.map((index) => `    - ${spellIndex(index)}`)]),
     '',
   ].join('\n')
@@ -46,6 +47,17 @@ const spellWords = (words: Words): string => `{ ${spellSettings(words).join(', '
 /** Renders words, one setting each. */
 export function spellSettings(words: Words): readonly string[] {
   return words.map(([key, value]) => `${key}: ${spellValue(value)}`)
+}
+
+function spellRelation({ name, model, fields, references, onDelete }: ChosenModel['relations'][number]): string {
+  const list = (names: readonly string[]) => `[${names.map(spellValue).join(', ')}]`
+  const settings = [
+    `model: ${spellValue(model)}`,
+    `fields: ${list(fields)}`,
+    ...(references ? [`references: ${list(references)}`] : []),
+    ...(onDelete === 'restrict' ? [] : [`on_delete: ${onDelete}`]),
+  ]
+  return `${spellValue(name)}: { ${settings.join(', ')} }`
 }
 
 function spellIndex({ fields, unique }: ChosenModel['indexes'][number]): string {
