@@ -1,6 +1,7 @@
-import type { AppSpec, ComputedSpec, Operation } from './config/spec.js'
+import type { AppSpec, AuthSpec } from './config/spec.js'
 import { suggest } from './config/words.js'
 import type { Refusal } from './config/parse/refusal.js'
+import { compileProfiles, type Profiles } from './access/profiles.js'
 import { createExplore, type Pages } from './explore/index.js'
 import { actionRoute } from './http/action.js'
 import { type Close, type Closing, closeOnce } from './http/server/closing.js'
@@ -8,9 +9,19 @@ import type { PluginApp } from './http/plugin.js'
 import type { Mount } from './http/server/fallback.js'
 import type { AnyReplacement } from './http/replacement.js'
 import { type FindPlace, METHODS } from './http/route.js'
-import { applyUses, isGlobal, type Use, type UseArguments, withoutRoutes, withTarget } from './http/middleware/use.js'
+import { guardHandler, guardRoutes, type RoutesFor } from './http/granted-routes.js'
+import {
+  applyUses,
+  isGlobal,
+  type Use,
+  type UseArguments,
+  withoutRoutes,
+  withTarget,
+  withUsesOf,
+} from './http/middleware/use.js'
 import { surroundHandler } from './http/middleware/plugins.js'
 import { createValue } from './http/request-value.js'
+import { checkPath, refuseBulk, requireComputed, requireOffered } from './http/registration-checks.js'
 import { RouteClash, RouteTable } from './http/route-table.js'
 import { type Additions, NO_ADDITIONS, viewset } from './http/viewset.js'
 import { findBrokenReference } from './openapi/document.js'
@@ -29,13 +40,21 @@ export interface App {
   readonly resources: readonly Resource[]
   readonly routes: RouteTable
   readonly mounts: readonly Mount[]
-  /** The functions for computed fields, by resource. */
-  readonly computations: ReadonlyMap<Resource, Computations>
+  /** The functions for computed fields of a resource. */
+  readonly computationsOf: (resource: Resource) => Computations | undefined
+  /** What callers may do; undefined without `auth`. */
+  readonly access: AppAccess | undefined
   /** The HTML pages; undefined if there are none. */
   readonly pages: Pages | undefined
   /** Whether `NODE_ENV` is not `production`. */
   readonly development: boolean
   readonly close: Close
+}
+
+export interface AppAccess {
+  readonly auth: AuthSpec
+  readonly profiles: Profiles
+  readonly routesFor: RoutesFor
 }
 
 export type Compiled = { readonly app: App } | { readonly refusals: readonly Refusal[]; readonly close: Close }
@@ -88,6 +107,9 @@ export function compileApp(
     for (const route of viewset(resource, added)) routes.replace(route)
   }
   applyUses(routes, uses)
+  const profiles = compileProfiles(spec, links, compile)
+  const access: AppAccess | undefined =
+    spec.auth && profiles ? { auth: spec.auth, profiles, routesFor: guard({ auth: spec.auth, profiles }) } : undefined
   // A plugin that failed may not have declared all of its settings.
   refusals.push(...(haveRegistered ? settings.refusals() : settings.misfits()))
   return refusals.length > 0
@@ -98,20 +120,31 @@ export function compileApp(
           resources: [...resources.values()],
           routes,
           mounts,
-          computations,
+          computationsOf: ({ spec: { name } }: Resource) =>
+            computations.get(resources.get(name) ?? unknownResource(name, [])),
+          access,
           pages: pages(),
           development,
           close: closeOnce(closings),
         }),
       }
 
+  function guard(given: Pick<AppAccess, 'auth' | 'profiles'>): RoutesFor {
+    return guardRoutes(routes, {
+      ...given,
+      routesOf: (own) => viewset(own, added(resources.get(own.spec.name) ?? own)),
+      withUsesOf: (route, like) => withUsesOf(route, like, uses),
+    })
+  }
+
   function pages(): Pages | undefined {
     const { title, explore } = spec.api
     const shown = explore === 'development' ? development : explore
     return shown
-      ? createExplore({ file: spec.file, title, resources: [...resources.values()], routes }, (handle) =>
-          surroundHandler(handle, uses.filter(isGlobal)),
-        )
+      ? createExplore({ file: spec.file, title, resources: [...resources.values()], routes }, (handle) => {
+          const surrounded = surroundHandler(handle, uses.filter(isGlobal))
+          return access ? guardHandler(access, 'explore', surrounded) : surrounded
+        })
       : undefined
   }
 
@@ -235,40 +268,6 @@ export function compileApp(
       onClose: (work) => void closings.push({ source, place, work }),
     })
   }
-}
-
-const PATH = /^\/(?:(?:[A-Za-z0-9._~-]+|\{[a-z][a-z0-9_]*\})\/)*$/
-
-function checkPath(path: string): string {
-  if (PATH.test(path)) return path
-  throw new Error(
-    `the path ${path} is invalid: it must start and end with a slash, and each segment must be plain text or a {parameter}`,
-  )
-}
-
-function requireOffered({ spec }: Resource, operation: Operation): void {
-  if (spec.operations.includes(operation)) return
-  const offered = suggest(operation, spec.operations, 'operation').join('; ')
-  throw new Error(`the resource \`${spec.name}\` has no operation \`${operation}\` to replace; ${offered}`)
-}
-
-/** A bulk request would bypass the replacement for single records. */
-function refuseBulk({ spec }: Resource, operation: Operation): void {
-  if (!spec.bulk.operations.some((each) => each === operation)) return
-  throw new Error(
-    `\`${operation}\` of \`${spec.name}\` accepts several records at once, which would bypass the replacement; remove it from \`bulk\``,
-  )
-}
-
-function requireComputed({ spec }: Resource, field: string): ComputedSpec {
-  const found = spec.computed.find((each) => each.field.name === field)
-  if (found) return found
-  const known = suggest(
-    field,
-    spec.computed.map((each) => each.field.name),
-    'computed field',
-  ).join('; ')
-  throw new Error(`the resource \`${spec.name}\` declares no computed field \`${field}\`; ${known}`)
 }
 
 function unknownResource(name: string, names: readonly string[]): never {

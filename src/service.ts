@@ -1,9 +1,13 @@
 import type { App } from './application.js'
+import { compileAuthenticate } from './auth/authenticate.js'
 import { type StoredResponses, compileStoredResponses } from './db/records/stored-responses.js'
 import { suggest } from './config/words.js'
 import type { Connection, Database } from './db/database.js'
 import { documentProjection, rowProjection } from './db/statements/projections.js'
 import { guardTransactions } from './db/records/guards.js'
+import type { Bounds } from './db/statements/bounds.js'
+import { varying, varyingColumns } from './db/statements/varied-documents.js'
+import { tableAlias } from './fields/table-name.js'
 import type { StatementCounts } from './db/statements/prepared-statements.js'
 import { compileQueries, type Queries } from './db/queries/compile-queries.js'
 import { compileStore } from './db/records/compile-store.js'
@@ -24,7 +28,8 @@ import { createServer, type HttpServer, type ServerParts } from './http/server/s
 import type { Spans } from './http/server/spans.js'
 import type { Traffic } from './http/server/traffic.js'
 import { inspectTables } from './migrations/drift/verify.js'
-import type { Row, Scopes } from './resource/plan.js'
+import type { Reading } from './resource/access.js'
+import type { Row } from './resource/plan.js'
 import type { Resource } from './resource/resource.js'
 import { remember } from './remember.js'
 import { RouteTable } from './http/route-table.js'
@@ -69,7 +74,8 @@ export function createService(
     const cors = served.spec.api.cors && compileCors(served.spec.api.cors)
     const hosts = compileHosts({ ...served.spec.api, development: served.development, own: () => own })
     const publicUrl = compilePublicUrl(served.spec.api)
-    return { gate, parts: { routes, mounts, pages, records, cors, hosts, publicUrl, onMismatch: gate.suspect } }
+    const access = servedAccess(served)
+    return { gate, parts: { routes, mounts, pages, records, access, cors, hosts, publicUrl, onMismatch: gate.suspect } }
   }
   let now = serve(app)
   const versions = createVersions(app, allLimits.replacedTimeout, log)
@@ -130,6 +136,11 @@ function createVersions(first: App, replacedTimeout: number, log: Log): Versions
   }
 }
 
+/** Undefined without `auth`. */
+function servedAccess({ access, development }: App): ServerParts['access'] {
+  return access && { ...access, authenticate: compileAuthenticate(access.auth, { development }) }
+}
+
 /** The routes of an application; paths that none of them takes go to the built-in routes. */
 function withBuiltIn(routes: RouteTable, builtIn: readonly Route[]): ServerParts['routes'] {
   const behind = new RouteTable()
@@ -149,8 +160,8 @@ interface Watch {
 }
 
 interface Stores {
-  readonly rows: (connection: Connection, scopes?: Scopes) => Store<Row>
-  readonly documents: (connection: Connection, scopes?: Scopes) => Store<string, Uint8Array>
+  readonly rows: (connection: Connection, bounds?: Bounds) => Store<Row>
+  readonly documents: (connection: Connection, bounds?: Bounds) => Store<string, Uint8Array>
 }
 
 /** Creates the stores of resources; statements are compiled on first use and kept. */
@@ -213,22 +224,22 @@ type Bind<Items> = <Item>(store: Store<Item, Items>) => Store<Item, Items>
 /** Lists in a transaction do not wait for clients, because that would occupy its connection. */
 const unbounded: Bound = () => (store) => store
 
-/** Finds the stores of resources on one connection. Stores without a scope are kept; scoped ones belong to one request. */
+/** Finds the stores of resources on one connection. Stores without bounds are kept; others belong to one request. */
 function storeFinder<Item, Items>(
   gate: DriftGate,
   find: (
     resource: Resource,
-  ) => readonly [open: (connection: Connection, scopes?: Scopes) => Store<Item, Items>, bind: Bind<Items>],
+  ) => readonly [open: (connection: Connection, bounds?: Bounds) => Store<Item, Items>, bind: Bind<Items>],
   connection: Connection,
-): (resource: Resource, scopes?: Scopes) => Store<Item, Items> {
+): (resource: Resource, bounds?: Bounds) => Store<Item, Items> {
   const of = remember((resource: Resource) => {
     const [open, bind] = find(resource)
-    return { all: bind(open(connection)), within: (scopes: Scopes) => bind(open(connection, scopes)) }
+    return { all: bind(open(connection)), within: (bounds: Bounds) => bind(open(connection, bounds)) }
   })
-  return (resource, scopes) => {
+  return (resource, bounds) => {
     gate.admit(resource.spec.model)
     const { all, within } = of(resource)
-    return scopes === undefined ? all : within(scopes)
+    return bounds === undefined ? all : within(bounds)
   }
 }
 
@@ -242,10 +253,19 @@ function lengthOfRows(rows: readonly Row[]): number {
 /** The approximate size of a value other than text, in bytes. */
 const VALUE = 32
 
-function compileStores(resource: Resource, { spec, routes, computations }: App, counts: StatementCounts): Stores {
+function compileStores(resource: Resource, { spec, routes, computationsOf }: App, counts: StatementCounts): Stores {
   const around = { counts, spec }
+  const { access } = resource
+  const owner = tableAlias(resource.spec.model.table)
+  const documents = (reading: Reading | undefined) =>
+    documentProjection(resource, routes, computationsOf(resource), reading && varying(reading, owner))
+  const rows = (reading: Reading | undefined) => rowProjection(resource, reading && varyingColumns(reading, owner))
   return {
-    rows: compileStore(resource, rowProjection(resource), around),
-    documents: compileStore(resource, documentProjection(resource, routes, computations.get(resource)), around),
+    rows: compileStore(resource, { projection: rows(access?.retrieve), listed: rows(access?.list) }, around),
+    documents: compileStore(
+      resource,
+      { projection: documents(access?.retrieve), listed: documents(access?.list) },
+      around,
+    ),
   }
 }

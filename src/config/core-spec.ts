@@ -1,6 +1,7 @@
 import type { Dialect } from '../dialects/dialect.js'
 import type { FieldType } from '../fields/field-type.js'
 import type { Json } from '../json.js'
+import type { Lookup } from '../lookups/lookup.js'
 import type { Ordered } from '../pagination/paginator.js'
 
 export interface ApiSpec {
@@ -191,6 +192,10 @@ export interface ExpansionSpec {
   readonly model: ModelSpec
   /** What is shown of it, in order. */
   readonly fields: readonly FieldSpec[]
+  /** The records that the caller may see; undefined for all. */
+  readonly rows?: Rule | undefined
+  /** Whether what is shown depends on the caller. */
+  readonly varies: boolean
   /** As of the resource. */
   readonly url: boolean
   readonly links: Readonly<Record<string, string>>
@@ -210,6 +215,8 @@ export interface CoreSpec {
   /** The name of the resource that this one is at a mount; undefined for one of the file. */
   readonly mounted: string | undefined
   readonly model: ModelSpec
+  /** The stored fields of answers, in order. */
+  readonly shown: readonly FieldSpec[]
   /** The most bytes that a body may have. */
   readonly maxBody: number
   /** With the API prefix; starts and ends with a slash. */
@@ -222,4 +229,64 @@ export interface CoreSpec {
   readonly url: boolean
   /** Relation fields shown as links: field name to route name. */
   readonly links: Readonly<Record<string, string>>
+}
+
+/** A grant to everybody, and one to whoever has signed in. All others are to roles. */
+export const ANYONE = 'anyone'
+export const SIGNED_IN = 'signed_in'
+
+/** One line of `access`: who may do what to which records. */
+export interface GrantSpec {
+  /** `anyone`, `signed_in`, or a role. */
+  readonly to: string
+  /** Names of operations and actions. */
+  readonly may: readonly string[]
+  /** The records, as they are stored; of those to create, the new ones. Undefined for all. */
+  readonly rows: Rule | undefined
+  /** What a changed record may become. */
+  readonly becomes: Rule | undefined
+  /** The names of fields that it shows, or that may be sent. */
+  readonly fields: readonly string[]
+  /** Values that the server sets, in place of what clients send. */
+  readonly set: readonly { readonly field: FieldSpec; readonly value: RuleValue }[]
+  /** Its place under `access`, from 0. */
+  readonly place: number
+}
+
+/** Conditions on a record: at least one list of them holds as a whole. */
+export type Rule = readonly (readonly RuleCondition[])[]
+
+export interface RuleCondition {
+  /** The relations that lead to the record of the field; empty for the record itself. */
+  readonly relations: readonly { readonly field: FieldSpec; readonly target: RelationSpec }[]
+  readonly field: FieldSpec
+  readonly lookup: Lookup
+  readonly value: RuleValue
+}
+
+/** The right side of a condition. */
+export type RuleValue =
+  | { readonly literal: unknown }
+  /** The subject of the caller. */
+  | { readonly subject: true }
+  /** The name of a claim of the caller. */
+  | { readonly claim: string }
+  /** The key of the record that stands for the caller. */
+  | { readonly user: UserSpec }
+  /** Values of a field, in the records that belong to the caller. */
+  | { readonly set: SetSpec }
+
+/** `auth.user`: the record that stands for the caller. */
+export interface UserSpec {
+  readonly model: ModelSpec
+  readonly key: FieldSpec
+  /** The field with the subject. */
+  readonly match: FieldSpec
+}
+
+/** One of `auth.sets`. */
+export interface SetSpec {
+  readonly model: ModelSpec
+  readonly field: FieldSpec
+  readonly rows: Rule
 }

@@ -203,6 +203,26 @@ export const DIAGNOSTICS = {
     explanation:
       '`messages` of a model is for unique fields, relations, and constraints from migrations written by hand. For unique indexes and the rules of a field, set `message` in their own declaration.',
   },
+  SC330: {
+    title: 'Access rules without `auth`',
+    explanation:
+      '`access` names callers and what is known of them, so it needs `auth`, which says how callers sign in.',
+  },
+  SC331: {
+    title: 'Value does not fit the rule',
+    explanation:
+      'A condition compares a field with a value of its type: a literal, or a variable such as `$sub` whose type is the same. Null is compared by `isnull`.',
+  },
+  SC332: {
+    title: 'Part of a grant without effect',
+    explanation:
+      '`becomes` says what a changed record may be, and `set` what a new or changed one has. Other operations have neither.',
+  },
+  SC333: {
+    title: 'Unknown role or operation',
+    explanation:
+      'A grant is to `anyone`, to `signed_in`, or to a role of `auth.roles`, and allows operations that the resource has.',
+  },
   SC351: { title: 'Unknown setting', explanation: 'No plugin reads a setting of this name.' },
   SC352: { title: 'Setting does not fit', explanation: 'The plugin that reads this setting declares other values.' },
   SC353: {

@@ -19,10 +19,33 @@ export interface AppSpec {
   readonly models: readonly ModelSpec[]
   /** Where answers are kept for requests that are sent again; undefined where no resource keeps any. */
   readonly answers: ModelSpec | undefined
+  /** How callers sign in; undefined where nobody has to. */
+  readonly auth: AuthSpec | undefined
   /** Tables that no model has any more, and that may go with all their rows. */
   readonly dropped: readonly string[]
   readonly resources: readonly ResourceSpec[]
   readonly mounts: readonly MountSpec[]
+}
+
+/** `auth`: how callers sign in, and what is known of them. */
+export interface AuthSpec {
+  /** The names of all roles. */
+  readonly roles: readonly string[]
+  /** The names of claims that rules use. */
+  readonly claims: readonly string[]
+  /** For `WWW-Authenticate`; without quotes and backslashes. */
+  readonly realm: string
+  /** Who may request routes of plugins, and what is built in, by name; mounted routers by path. */
+  readonly routes: Readonly<Record<string, readonly string[]>>
+  /** Callers that sign in by their name alone, in development. */
+  readonly development: readonly DevelopmentIdentity[]
+}
+
+interface DevelopmentIdentity {
+  readonly subject: string
+  readonly roles: readonly string[]
+  readonly claims: Readonly<Record<string, Json>>
+  readonly method: 'development'
 }
 
 /** All resources once more, at another place. */

@@ -49,6 +49,8 @@ export const computed: Feature<ComputedFields> = {
     })
   },
 
+  restrict: ({ computed: fields }, { always }) => ({ computed: fields.filter(({ field }) => always(field.name)) }),
+
   shows: ({ computed: fields }) => fields.map(({ field }) => field),
 }
 

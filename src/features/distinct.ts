@@ -88,6 +88,8 @@ export const distinct: Feature<DistinctSpec, DistinctPlan, OrderableSpec> = {
     ]
   },
 
+  restrict: ({ distinct: fields }, { asks }) => ({ distinct: fields.filter(({ name }) => asks(name)) }),
+
   options: ({ distinct: fields, operations }) =>
     fields.length > 0 && operations.includes('list') ? { distinct: fields.map(({ name }) => name) } : {},
 }

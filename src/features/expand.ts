@@ -85,6 +85,10 @@ export const expand: Feature<ExpandSpec, SelectionPlan> = {
 
   options: ({ expand: expansions }) => (expansions.length > 0 ? { expand: pathsOf(expansions) } : {}),
 
+  restrict: ({ expand: expansions }, { always, expansion }) => ({
+    expand: expansions.flatMap((each) => (isShownBy(each, always) ? (expansion(each) ?? []) : [])),
+  }),
+
   mount: ({ expand: expansions }, at) => {
     const within = (expansion: ExpansionSpec): ExpansionSpec => ({
       ...expansion,
@@ -96,15 +100,23 @@ export const expand: Feature<ExpandSpec, SelectionPlan> = {
   },
 }
 
+/** Whether every record shows the fields of the relation. */
+function isShownBy({ relation }: ExpansionSpec, always: (field: string) => boolean): boolean {
+  return relation.parts.every(({ field }) => always(field.name))
+}
+
 function expandedMember(expansions: readonly ExpansionSpec[], describe: DescribeRecord): Record<string, JsonSchema> {
   if (expansions.length === 0) return {}
   const related = expansions.map((expansion) => {
     const shown = describe(expansion)
     const schema = {
-      type: isOptional(expansion.relation) ? ['object', 'null'] : 'object',
+      type:
+        isOptional(expansion.relation) || expansion.varies || expansion.rows !== undefined
+          ? ['object', 'null']
+          : 'object',
       description: `The related record, as in \`${expansion.resource}\`.`,
       properties: { ...shown, ...expandedMember(expansion.expand, describe) },
-      required: Object.keys(shown),
+      required: expansion.varies ? [] : Object.keys(shown),
     }
     return [expansion.relation.name, schema] as const
   })
@@ -170,6 +182,7 @@ function buildExpansions(all: readonly Expansion[], declared: Declared): readonl
             model,
             fields: visible.filter(({ name }) => yaml.fields?.includes(name) ?? true),
             url: (yaml.fields === undefined && shown.url) ?? false,
+            varies: shown.access !== undefined,
             links: { ...shown.links },
             expand: below(`${path}.`, model),
           },

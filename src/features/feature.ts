@@ -1,5 +1,7 @@
-import type { CoreSpec, FieldSpec, ModelSpec, Operation } from '../config/core-spec.js'
+import type { CoreSpec, ExpansionSpec, FieldSpec, ModelSpec, Operation } from '../config/core-spec.js'
 import type { IndexNeeds } from '../config/indexes/coverage.js'
+import type { RuleParts } from '../config/parse/access-rules.js'
+import type { AuthDraft } from '../config/parse/auth-draft.js'
 import type { Drafts } from '../config/parse/drafts.js'
 import type { Report } from '../config/parse/report.js'
 import type { ResourceDraft } from '../config/parse/resource-drafts.js'
@@ -36,6 +38,8 @@ export interface Feature<Spec extends object = object, Plan extends object = obj
   unserved?(plan: Readonly<Plan>): readonly string[]
   /** The spec of the same resource at a mount, where it and the others have other names. */
   mount?(spec: Spec, at: MountNames): Spec
+  /** The spec of the same resource for callers to whom grants show only some fields. */
+  restrict?(spec: Spec, caller: Visibility): Spec
   /** The fields of answers besides those that are stored. Bodies may repeat them: they are ignored. */
   shows?(spec: CoreSpec & Spec & Others): readonly FieldSpec[]
   /** The members that the parameters of `selects` add to records. Bodies may repeat them: they are ignored. */
@@ -48,10 +52,24 @@ export interface Feature<Spec extends object = object, Plan extends object = obj
   indexes?(spec: CoreSpec & Spec & Others): readonly IndexUse[]
 }
 
+/** What some callers see of a resource. */
+export interface Visibility {
+  /** Whether lists can be asked about a field, because some records of them show it. */
+  asks(field: string): boolean
+  /** Whether every record shows a field. */
+  always(field: string): boolean
+  /** A related record as callers see it; undefined if they see none. */
+  expansion(expansion: ExpansionSpec): ExpansionSpec | undefined
+  /** Whether lists have all records. */
+  readonly seesAll: boolean
+}
+
 /** What a feature may refer to, and where it reports mistakes. */
 export interface Scope {
   readonly resources: readonly ResourceDraft[]
   readonly models: Drafts
+  /** Undefined without `auth`. */
+  readonly auth: AuthDraft | undefined
   readonly report: Report
   /** The names that no filter of a resource may have. */
   reserved(resource: Pick<ResourceDraft, 'given'>): ReadonlySet<string>
@@ -81,6 +99,8 @@ export type Build<Spec> = (declared: Declared) => Spec
 export interface Declared {
   readonly model: ModelSpec
   readonly models: ReadonlyMap<string, ModelSpec>
+  /** What rules refer to. */
+  readonly rules: RuleParts
   readonly resources: Readonly<Record<string, ResourceYaml>>
   /** The field of the model that has this name, which `parse` has made sure of. */
   field(name: string): FieldSpec

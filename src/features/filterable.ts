@@ -78,6 +78,8 @@ export const filterable: Feature<FilterableSpec, FilterPlan, OrderableSpec> = {
         })
       : [],
 
+  restrict: ({ filters }, { asks }) => ({ filters: filters.filter(({ field }) => asks(field.name)) }),
+
   options: (spec) =>
     spec.operations.includes('list') && spec.dialect === undefined
       ? { filters: filtersOf(spec).map(({ name }) => name) }

@@ -1,6 +1,7 @@
 import type { CoreSpec, FieldSpec, Operation } from '../config/core-spec.js'
 import type { ResourceDraft } from '../config/parse/resource-drafts.js'
 import type { Json, JsonSchema } from '../json.js'
+import { access, type AccessSpec } from './access.js'
 import { bulk, type BulkSpec } from './bulk.js'
 import { computed, type ComputedFields } from './computed.js'
 import { concurrency, type ConcurrencySpec } from './concurrency.js'
@@ -15,6 +16,7 @@ import type {
   MountNames,
   QueryParameter,
   ResponseParts,
+  Visibility,
 } from './feature.js'
 import { filterable, type FilterableSpec, type FilterPlan } from './filterable.js'
 import { idempotency, type IdempotencySpec } from './idempotency.js'
@@ -26,6 +28,7 @@ import { sparseFields, type SparseFieldsSpec } from './sparse-fields.js'
 
 /** Every feature of resources, in the order of the reference. A new one is a file, its line here, and its types below. */
 export const FEATURES: readonly Feature[] = Object.freeze([
+  access,
   computed,
   concurrency,
   idempotency,
@@ -41,7 +44,8 @@ export const FEATURES: readonly Feature[] = Object.freeze([
 
 /** What the features add to the spec of a resource. */
 export interface FeatureSpecs
-  extends ComputedFields,
+  extends AccessSpec,
+    ComputedFields,
     ConcurrencySpec,
     IdempotencySpec,
     BulkSpec,
@@ -140,6 +144,11 @@ export function unservedParameters(plan: Readonly<FeaturePlans>): readonly strin
 /** What the features add to the spec of a resource at a mount. */
 export function featuresAtMount(spec: FeatureSpecs, at: MountNames): FeatureSpecs {
   return Object.assign({}, ...FEATURES.map((feature) => feature.mount?.(spec, at))) as FeatureSpecs
+}
+
+/** What the features add to the spec of a resource, for callers who see a part of it. */
+export function featuresFor(spec: FeatureSpecs, caller: Visibility): FeatureSpecs {
+  return Object.assign({}, ...FEATURES.map((feature) => feature.restrict?.(spec, caller))) as FeatureSpecs
 }
 
 function inEffect({ dialect }: Pick<CoreSpec, 'dialect'>): readonly Feature[] {

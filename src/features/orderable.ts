@@ -96,6 +96,12 @@ export const orderable: Feature<OrderableSpec, OrderPlan, PaginationSpec> = {
     ]
   },
 
+  restrict: ({ orderable: fields, defaultOrder, nulls }, { always }) => ({
+    orderable: fields.filter(({ name }) => always(name)),
+    defaultOrder,
+    nulls,
+  }),
+
   options: ({ orderable: fields, operations, dialect }) =>
     operations.includes('list') && dialect === undefined ? { ordering: fields.map(({ name }) => name) } : {},
 

@@ -91,6 +91,11 @@ export const pagination: Feature<PaginationSpec> = {
   options: ({ pagination: { style }, operations, dialect }) =>
     operations.includes('list') && dialect === undefined ? { pagination: [...style.parameters] } : {},
 
+  // An estimate would count records that the caller does not see.
+  restrict: ({ pagination: spec }, { seesAll }) => ({
+    pagination: seesAll || spec.count !== 'capped' ? spec : { ...spec, count: 'exact' },
+  }),
+
   responses({ pagination: { style, count, envelope }, dialect }, { operation }) {
     if (operation !== 'list' || dialect !== undefined) return {}
     const total = count === 'none' ? [] : ['X-Total-Count', ...(count === 'capped' ? ['X-Total-Count-Estimated'] : [])]

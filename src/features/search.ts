@@ -86,6 +86,8 @@ export const search: Feature<SearchSpec, SearchPlan> = {
     ]
   },
 
+  restrict: ({ search: fields }, { asks }) => ({ search: fields.filter(({ name }) => asks(name)) }),
+
   unserved: ({ search: asked }) => (asked ? ['search'] : []),
 
   options: ({ search: fields, operations, dialect }) =>

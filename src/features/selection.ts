@@ -1,4 +1,4 @@
-import { type CoreSpec, type ExpansionSpec, shownFields } from '../config/core-spec.js'
+import type { CoreSpec, ExpansionSpec } from '../config/core-spec.js'
 import type { ComputedFields } from './computed.js'
 
 export interface SelectionPlan {
@@ -31,9 +31,9 @@ export function pathsOf(expansions: readonly ExpansionSpec[]): readonly string[]
 /** The names of all that answers show of a record, in order; related records are beside them. */
 export function membersOf({
   url,
-  model,
+  shown,
   computed,
-}: Pick<CoreSpec, 'url' | 'model'> & ComputedFields): readonly string[] {
-  const fields = [...shownFields(model), ...computed.map(({ field }) => field)]
+}: Pick<CoreSpec, 'url' | 'shown'> & ComputedFields): readonly string[] {
+  const fields = [...shown, ...computed.map(({ field }) => field)]
   return [...(url ? ['url'] : []), ...fields.map(({ name }) => name)]
 }

@@ -126,7 +126,7 @@ export function actionRoute(
     name: `${spec.name}-${name}`,
     method,
     path,
-    action: { resource, on, summary, input, output },
+    action: { resource, name, on, summary, input, output },
     ...compileEndpoint(endpoint),
   }
 }

@@ -4,6 +4,9 @@ import type { InternalTransactionOptions, QueueKey, TransactionOptions } from '.
 import type { Store } from '../db/records/store.js'
 import type { JsonBody } from '../json-body.js'
 import type { ModelSpec } from '../config/spec.js'
+import { callerOf, type Profiles } from '../access/profiles.js'
+import type { Bounds } from '../db/statements/bounds.js'
+import type { Identity } from '../resource/identity.js'
 import type { Id, Row, Scopes } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import { narrowScope, spellScopes } from '../resource/scope.js'
@@ -30,7 +33,9 @@ import {
   QUERY_MEMBERS,
   type QueryMembers,
   type RecordQueries,
+  SERVICE,
   type WithQueries,
+  type WithService,
 } from './queries.js'
 import type { BodyPolicy, Context, Reply, Transaction } from './route.js'
 import type { Params } from './route-table.js'
@@ -38,8 +43,8 @@ import { queueKeyOf } from './queue-key.js'
 
 /** Access to records; inside a transaction, those of the transaction. */
 export interface Records {
-  store(resource: Resource, scopes?: Scopes): Store<Row>
-  documents(resource: Resource, scopes?: Scopes): Store<string, Uint8Array>
+  store(resource: Resource, bounds?: Bounds): Store<Row>
+  documents(resource: Resource, bounds?: Bounds): Store<string, Uint8Array>
   /** @throws Error naming the nearest resource if the name is unknown */
   readonly modelOf: (resource: string) => ModelSpec
   /** Queries of plugins. */
@@ -58,6 +63,8 @@ export interface Surroundings {
   readonly records: Records
   readonly reverse: Context['reverse']
   readonly publicUrl: PublicUrl
+  /** What callers may do; undefined without `auth`. */
+  readonly profiles?: Profiles | undefined
   readonly runAfterCommit: AfterCommit['run']
   /** Ends the transactions of a request in time. */
   readonly watch: Deadlines['watch']
@@ -70,6 +77,9 @@ export interface Surroundings {
 export function makeContext(exchange: Exchange, params: Params, surroundings: Surroundings): Context {
   const { request, requestId, search } = exchange
   let reading: Promise<JsonBody> | undefined
+  const { identity } = exchange
+  const profile = surroundings.profiles?.(identity)
+  const caller = profile && callerOf(identity)
   let scopes: Scopes | undefined
   let watching: ReturnType<typeof watchStores> | undefined
   const watched = () => (watching ??= watchStores(exchange, surroundings.enforce))
@@ -77,16 +87,23 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
     if (kind === 'inside') return store
     return kind === 'request' ? watched()(store, transactional) : inTransactions(store, transactional)
   }
-  const alone = <T>(records: Records, kind: Kind, work: (context: Transaction) => Promise<T>): Promise<T> =>
-    transact(records, { work, options: undefined, kind })
+  const alone = <T>(records: Records, way: Way, work: (context: Transaction) => Promise<T>): Promise<T> =>
+    transact(records, { work, options: undefined, ...way })
+  /** The resource as the caller sees it, and what limits its records. */
+  const limited = (given: Resource, { isService }: Way): readonly [Resource, Bounds | undefined] => {
+    if (!profile || !caller || isService) return [given, scopes && { scopes, granted: undefined }]
+    const resource = profile.resource(given)
+    return [resource, { scopes, granted: resource.access && { caller, access: resource.access } }]
+  }
   /** Changes outside of a transaction have one of their own: it ends with the request, and its outcome is known. */
-  const runQuery = (records: Records, kind: Kind): RecordQueries['run'] => {
+  const runQuery = (records: Records, way: Way): RecordQueries['run'] => {
+    const { kind } = way
     return (query, options) =>
       namedInLog(exchange, query, () => {
         const run = (inside: Records) => inside.queries.run(query, options)
         if (kind === 'inside') return run(records)
         if (options.kind === 'write')
-          return transact(records, { work: (_, inside) => run(inside), options: undefined, kind })
+          return transact(records, { work: (_, inside) => run(inside), options: undefined, ...way })
         return readWithin(kind, (limits) => records.queries.run(query, { ...options, ...limits }))
       })
   }
@@ -106,43 +123,54 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
     refuseLate(exchange, surroundings.enforce)
     return withRequest(exchange, surroundings)
   }
-  const around = (records: Records, kind: Kind): Context =>
-    Object.freeze<Parts>({
+  const around = (records: Records, way: Way): Context => {
+    const { kind, isService } = way
+    const storeOf = (given: Resource) => {
+      const [resource, bounds] = limited(given, way)
+      return bind(records.store(resource, bounds), kind, {
+        resource,
+        createMany: (rows) => alone(records, way, ({ store }) => store(resource).createMany(rows)),
+      })
+    }
+    const documentsOf = (given: Resource) => {
+      const [resource, bounds] = limited(given, way)
+      const documents = records.documents(resource, bounds)
+      if (isGeneratedRead(exchange)) return documents
+      return bind(documents, kind, {
+        resource,
+        createMany: (rows) => alone(records, way, ({ documents }) => documents(resource).createMany(rows)),
+      })
+    }
+    return Object.freeze<Parts>({
       __proto__: QUERY_MEMBERS,
       [EXCHANGE]: exchange,
       [QUERIES]: new ContextQueries(() => ({
         queries: records.queries,
         scopes: () => scopes,
-        run: runQuery(records, kind),
+        isLimited: caller !== undefined && !isService,
+        run: runQuery(records, way),
       })),
+      [SERVICE]: () => around(records, { kind, isService: true }),
       method: request.method ?? '',
       requestId,
       trace: exchange.trace,
+      identity,
       params,
       search,
       headers: request.headers,
       // A stream can be read only once, so the first policy applies.
       body: (policy) => (reading ??= startReading(exchange, policy)),
-      store: (resource) =>
-        bind(records.store(resource, scopes), kind, {
-          resource,
-          createMany: (rows) => alone(records, kind, ({ store }) => store(resource).createMany(rows)),
-        }),
-      documents: (resource) =>
-        isGeneratedRead(exchange)
-          ? records.documents(resource, scopes)
-          : bind(records.documents(resource, scopes), kind, {
-              resource,
-              createMany: (rows) => alone(records, kind, ({ documents }) => documents(resource).createMany(rows)),
-            }),
+      store: storeOf,
+      documents: documentsOf,
       scope: (resource, conditions) => {
         scopes = narrowScope(scopes, records.modelOf(resource), conditions)
       },
-      transaction: (work, options) => transact(records, { work: (context) => work(context), options, kind }),
+      transaction: (work, options) => transact(records, { work: (context) => work(context), options, ...way }),
       publicUrl: () => surroundings.publicUrl(request),
       reverse: surroundings.reverse,
     }) as Parts & QueryMembers
-  const transact: Transact = async (records, { work, options, kind }) => {
+  }
+  const transact: Transact = async (records, { work, options, kind, isService }) => {
     let tasks: Task[] = []
     let written = false
     const limit = limitFor(kind)
@@ -152,7 +180,12 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
           // The transaction may be run again from its start.
           tasks = []
           limit.commits(false)
-          const own = within(around(inside, 'inside'), { records: inside, scopes: () => scopes, tasks, options })
+          const own = within(around(inside, { kind: 'inside', isService }), {
+            records: inside,
+            owner: () => spellOwner(scopes, identity),
+            tasks,
+            options,
+          })
           const result = await work(own, inside)
           written = inside.hasWritten?.() ?? true
           limit.commits(true)
@@ -163,7 +196,11 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
       if (written) limit.done()
       // After-commit tasks have no deadline. A replica may not have the transaction yet.
       if (tasks.length > 0)
-        void surroundings.runAfterCommit(exchange, Object.freeze(tasks), around(surroundings.records, 'later'))
+        void surroundings.runAfterCommit(
+          exchange,
+          Object.freeze(tasks),
+          around(surroundings.records, { kind: 'later', isService }),
+        )
       return result
     } catch (error) {
       if (isUnknown(error)) limit.done()
@@ -172,11 +209,11 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
       limit.end()
     }
   }
-  return around(recordsFor(exchange, surroundings.records), 'request')
+  return around(recordsFor(exchange, surroundings.records), { kind: 'request', isService: false })
 }
 
 /** What a context has of its own; the rest is on its prototype. */
-interface Parts extends Omit<Context, keyof QueryMembers>, WithQueries {
+interface Parts extends Omit<Context, keyof QueryMembers>, WithQueries, WithService {
   readonly __proto__: QueryMembers
   readonly [EXCHANGE]: Exchange
 }
@@ -184,17 +221,24 @@ interface Parts extends Omit<Context, keyof QueryMembers>, WithQueries {
 /** The owner of a context: a request, a transaction, or an after-commit task. */
 type Kind = 'request' | 'inside' | 'later'
 
-interface Work<T> {
+/** How a context acts. */
+interface Way {
+  readonly kind: Kind
+  /** Whether it acts for the service, which nothing limits, instead of the caller. */
+  readonly isService: boolean
+}
+
+interface Work<T> extends Way {
   readonly work: (context: Transaction, inside: Records) => Promise<T>
   readonly options: TransactionOptions | undefined
-  readonly kind: Kind
 }
 
 type Transact = <T>(records: Records, work: Work<T>) => Promise<T>
 
 interface Inside {
   readonly records: Records
-  readonly scopes: () => Scopes | undefined
+  /** See `spellOwner`. */
+  readonly owner: () => string | undefined
   readonly tasks: Task[]
   readonly options: TransactionOptions | undefined
 }
@@ -210,7 +254,7 @@ function isGeneratedRead({ request: { method }, route }: Exchange): boolean {
 }
 
 /** A nested transaction is part of the outer one. */
-function within(context: Context, { records, scopes, tasks, options }: Inside): Transaction {
+function within(context: Context, { records, owner, tasks, options }: Inside): Transaction {
   const transaction: Transaction = deriveContext(context, {
     async transaction<T>(work: (context: Transaction) => Promise<T>, wanted?: TransactionOptions) {
       if (wanted?.isolation !== undefined && wanted.isolation !== options?.isolation) {
@@ -222,15 +266,21 @@ function within(context: Context, { records, scopes, tasks, options }: Inside): 
     },
     afterCommit: (work: Task) => void tasks.push(work),
     once: async (asked: KeyedRequest, work: () => Promise<Reply>) =>
-      once(records.answers(), askedWithin(scopes(), asked), work),
+      once(records.answers(), askedBy(owner(), asked), work),
   })
   return transaction
 }
 
-/** Each scope has its own keys. The leading space keeps them apart from the keys that clients send. */
-function askedWithin(scopes: Scopes | undefined, asked: KeyedRequest): KeyedRequest {
-  if (scopes === undefined) return asked
-  return { ...asked, key: ` ${hash('sha256', `${spellScopes(scopes)}\n${asked.key}`, 'base64url')}` }
+/** The owner of idempotency keys, as text: a scope, a caller, or both. Undefined if all requests share their keys. */
+function spellOwner(scopes: Scopes | undefined, identity: Identity | undefined): string | undefined {
+  if (!identity) return scopes && spellScopes(scopes)
+  return JSON.stringify([identity.method, identity.subject, scopes ? spellScopes(scopes) : null])
+}
+
+/** Each owner has its own keys. The leading space keeps them apart from the keys that clients send. */
+function askedBy(owner: string | undefined, asked: KeyedRequest): KeyedRequest {
+  if (owner === undefined) return asked
+  return { ...asked, key: ` ${hash('sha256', `${owner}\n${asked.key}`, 'base64url')}` }
 }
 
 const PRIMARY = /(?:^|,)\s*read\s*=\s*"?primary"?\s*(?:[;,]|$)/i

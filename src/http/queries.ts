@@ -9,7 +9,7 @@ import type { Exchange } from './server/exchange.js'
 import type { Context } from './route.js'
 
 /** The members of a context that send queries of plugins. */
-export type QueryMembers = Pick<Context, 'knex' | 'unscopedKnex' | 'models'>
+export type QueryMembers = Pick<Context, 'knex' | 'unscopedKnex' | 'models' | 'service'>
 
 /** Where the queries of a plugin come from. */
 type Origin = 'knex' | 'unscopedKnex' | 'models'
@@ -18,6 +18,8 @@ type Origin = 'knex' | 'unscopedKnex' | 'models'
 export interface QuerySender {
   readonly queries: RecordQueries
   readonly scopes: () => Scopes | undefined
+  /** Whether grants limit the caller. */
+  readonly isLimited: boolean
   readonly run: RecordQueries['run']
 }
 
@@ -58,13 +60,20 @@ export class ContextQueries {
   }
 
   #knexFor(origin: Origin): Context['knex'] {
-    const { queries, scopes, run } = this.#sender()
+    const { queries, scopes, isLimited, run } = this.#sender()
     return queries.knex(async (query) => {
       const kind = kindOf(query.text)
       const narrow = scopes()
+      if (isLimited && origin !== 'unscopedKnex') refuseLimited(origin)
       return run(narrow ? scoped(origin, query, narrow) : query, { kind, scopes: narrow })
     })
   }
+}
+
+function refuseLimited(origin: Origin): never {
+  throw new Error(
+    `\`${origin}\` is not limited to what the caller may do; use \`context.store\`, or \`context.service.${origin}\` for a query that may see all records`,
+  )
 }
 
 /** A query of a request that has a scope. */
@@ -81,6 +90,13 @@ export interface WithQueries {
   readonly [QUERIES]: ContextQueries
 }
 
+/** Where contexts keep how to make the one that acts for the service. */
+export const SERVICE = Symbol('service')
+
+export interface WithService {
+  readonly [SERVICE]: () => Context
+}
+
 /** The prototype of contexts. Requests without queries pay nothing for its getters. */
 export const QUERY_MEMBERS: QueryMembers = Object.freeze({
   get knex() {
@@ -91,6 +107,9 @@ export const QUERY_MEMBERS: QueryMembers = Object.freeze({
   },
   get models() {
     return queriesOf(this).models
+  },
+  get service() {
+    return (this as unknown as WithService)[SERVICE]()
   },
   graph: () => {
     throw new Error(

@@ -7,6 +7,7 @@ import type { TransactionOptions } from '../db/database.js'
 import type { Models } from '../db/queries/model-types.js'
 import type { Knex } from '../db/queries/query-knex.js'
 import type { DocumentStore, RecordStore } from '../db/records/store.js'
+import type { Identity } from '../resource/identity.js'
 import type { Resource } from '../resource/resource.js'
 import type { ScopeCondition } from '../resource/scope.js'
 import type { RouteArguments, RouteName } from '../resource/typed.js'
@@ -53,6 +54,8 @@ export interface Context {
   readonly requestId: string
   /** The trace of the request; undefined if the client sent none and tracing is off. */
   readonly trace: Trace | undefined
+  /** Who sent the request; undefined without `auth`, and for callers who have not signed in. */
+  readonly identity: Identity | undefined
   /** Path parameters, as they appear in the URL. */
   readonly params: Readonly<Record<string, string>>
   /** The text after `?`, as it appears in the URL. */
@@ -84,6 +87,11 @@ export interface Context {
    * does. In a request with a scope they read the rows of the scope alone, and change none.
    */
   readonly models: Models
+  /**
+   * The same context, acting for the service instead of the caller: its stores, `knex` and `models` see and change all records, whatever `access`
+   * allows. A scope still applies to its stores and models.
+   */
+  readonly service: Context
   /**
    * Commits the changes of `work` when it resolves. Rolls them back when it throws, or when the request times out.
    * @throws Problem `timeout` in that case

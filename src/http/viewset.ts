@@ -90,7 +90,7 @@ function createManyRoute(resource: Resource, additions: Additions): Route {
     ...at,
     ...compileEndpoint(endpoint),
     generated: { resource, operation: 'create', bulk: true },
-    options: { headers: { 'Accept-Post': 'application/json' }, describe: () => describeResource(resource.spec) },
+    options: { headers: { 'Accept-Post': 'application/json' }, describe: () => describeResource(resource) },
   }
 }
 
@@ -139,12 +139,13 @@ const MEDIA_TYPES: Readonly<Record<'create' | 'partial_update', readonly [header
   partial_update: ['Accept-Patch', 'application/json, application/merge-patch+json'],
 }
 
-function optionsOf({ spec }: Resource, on: Operation['on']): RouteOptions {
+function optionsOf(resource: Resource, on: Operation['on']): RouteOptions {
+  const { spec } = resource
   const headers = (['create', 'partial_update'] as const)
     .filter((name) => spec.operations.includes(name) && on === (name === 'create' ? 'collection' : 'item'))
     .map((name) => MEDIA_TYPES[name])
   if (on === 'collection' && spec.bulk.operations.includes('partial_update')) {
     headers.push(['Accept-Patch', 'application/json'])
   }
-  return { headers: Object.fromEntries(headers), describe: () => describeResource(spec) }
+  return { headers: Object.fromEntries(headers), describe: () => describeResource(resource) }
 }

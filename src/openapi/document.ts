@@ -53,10 +53,11 @@ export function describeApp({ spec, routes }: Described): Part {
     openapi: '3.1.0',
     info: infoOf(spec),
     servers: [{ url: '/' }],
-    security: [],
+    // Which operations need a credential depends on the grants; a wrong one is always rejected.
+    security: spec.auth ? [{ bearer: [] }, {}] : [],
     tags: [...tags].map(([name, description]) => ({ name, description })),
     paths,
-    components: onlyUsed(paths, components),
+    components: { ...onlyUsed(paths, components), ...(spec.auth && { securitySchemes: SECURITY_SCHEMES }) },
   }
 
   function withOperation(route: Route): Route {
@@ -201,7 +202,9 @@ function componentSchemas(names: ReadonlyMap<Resource, SchemaNames>, schemas: Fi
   return { ...Object.fromEntries(entries), Problem: PROBLEM_SCHEMA }
 }
 
-const REFUSALS = [400, 404, 406, 409, 412, 413, 415, 422, 428, 503]
+const SECURITY_SCHEMES: Part = { bearer: { type: 'http', scheme: 'bearer' } }
+
+const REFUSALS = [400, 401, 403, 404, 406, 409, 412, 413, 415, 422, 428, 503]
 
 function refusals(): Part {
   return {

@@ -79,7 +79,9 @@ export function describeGenerated(subject: Subject, names: SchemaNames): Part {
   const parameters = additions.flatMap((addition) => addition.parameters ?? [])
   const refusals = new Set(additions.flatMap((addition) => addition.refusals ?? []))
   const headers = additions.flatMap((addition) => addition.headers ?? [])
-  const content = answerSchema(subject, names)
+  // Who may not retrieve records gets no body after a write.
+  const isUnseen = !isReading(subject.operation) && resource.access?.retrieve.parts.length === 0
+  const content = isUnseen ? undefined : answerSchema(subject, names)
   const refused = refusing(resource)
   return {
     summary: summary(resource.spec.name),
@@ -94,7 +96,7 @@ export function describeGenerated(subject: Subject, names: SchemaNames): Part {
     responses: {
       [status]: {
         description: answer,
-        headers: headersNamed(...headers),
+        headers: headersNamed(...headers.filter((name) => !isUnseen || name !== 'ETag')),
         ...(content && { content: { [JSON_TYPE]: { schema: content } } }),
       },
       ...Object.assign({}, ...additions.map(({ answers }) => answers)),

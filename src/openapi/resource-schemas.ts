@@ -1,8 +1,8 @@
-import type { FieldSpec } from '../config/spec.js'
+import { type FieldSpec, READS, type ResourceSpec } from '../config/spec.js'
 import type { DescribeRecord } from '../features/feature.js'
 import { featureFields, joinedMembers, unsettableMembers } from '../features/index.js'
 import type { BodyMode } from '../resource/body.js'
-import type { Resource } from '../resource/resource.js'
+import type { Resource, Sendable } from '../resource/resource.js'
 import type { FieldSchemas } from './field-schema.js'
 import { toPascal } from '../resource/names.js'
 import type { Part } from './json-part.js'
@@ -36,11 +36,21 @@ export function nameSchemas(resource: string, unique: (wanted: string) => string
 }
 
 /** A record in responses. */
-export function shownSchema({ spec, shown }: Resource, schemas: FieldSchemas): Part {
+export function shownSchema({ spec, shown, access }: Resource, schemas: FieldSchemas): Part {
   const fields = [...shown, ...featureFields(spec)]
   const properties = recordProperties({ ...spec, fields }, schemas)
-  return { type: 'object', properties, required: Object.keys(properties) }
+  const isRequired = (name: string) => alwaysShown(spec, access, name)
+  return { type: 'object', properties, required: Object.keys(properties).filter(isRequired) }
 }
+
+/** Whether every record that some caller sees has a member. */
+function alwaysShown({ access: grants = [], model }: ResourceSpec, access: Resource['access'], name: string): boolean {
+  if (!model.fields.some((field) => field.name === name)) return true
+  if (access) return [access.list, access.retrieve].every(({ parts }) => parts.every(({ fields }) => fields.has(name)))
+  return grants.every(({ may, fields }) => !may.some(isReadingName) || fields.includes(name))
+}
+
+const isReadingName = (name: string): boolean => (READS as readonly string[]).includes(name)
 
 function recordProperties(
   { url, links, fields }: Parameters<DescribeRecord>[0],
@@ -80,9 +90,14 @@ const NEEDS: Readonly<Record<DocumentedMode, string>> = {
 /** A request body. */
 export function bodySchema(resource: Resource, mode: DocumentedMode, schemas: FieldSchemas): Part {
   const { model, links } = resource.spec
-  const fields = model.fields.filter((field) => !field.readOnly && !field.private)
-  const required = fields.filter((field) => isNeeded(field, mode)).map(({ name }) => name)
-  const ignored = namesIgnored(resource)
+  const sendable = resource.sendable?.[mode === 'create' ? 'create' : 'change']
+  const fields = (sendable?.fields ?? model.fields).filter((field) => !field.readOnly && !field.private)
+  const required = fields
+    .filter(
+      (field) => isNeeded(field, mode) && sendable?.granted.has(field.name) !== false && !isPreset(resource, field),
+    )
+    .map(({ name }) => name)
+  const ignored = namesIgnored(resource, sendable)
   const about = `What the server sets is ignored: ${ignored.map((name) => `\`${name}\``).join(', ')}.`
   return {
     type: 'object',
@@ -108,12 +123,19 @@ export function isNeeded(field: FieldSpec, mode: DocumentedMode): boolean {
 }
 
 /** Members of responses that are ignored in bodies. */
-function namesIgnored({ spec }: Resource): readonly string[] {
+function namesIgnored({ spec }: Resource, sendable: Sendable | undefined): readonly string[] {
   const { model, url } = spec
+  const fields = sendable?.fields ?? model.fields
   return [
     ...(url ? ['url'] : []),
-    ...model.fields.filter((field) => field.readOnly && !field.private).map(({ name }) => name),
+    ...fields.filter((field) => field.readOnly && !field.private).map(({ name }) => name),
     ...model.relations.flatMap(({ member }) => member?.name ?? []),
     ...unsettableMembers(spec),
+    ...(sendable?.ignored.filter((name) => !fields.some((field) => field.name === name)) ?? []),
   ]
+}
+
+/** Whether a grant sets the field, so that its callers need not send it. */
+function isPreset({ spec: { access = [] } }: Resource, { name }: FieldSpec): boolean {
+  return access.some(({ set }) => set.some(({ field }) => field.name === name))
 }

@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto'
 import { isKnown } from '../http/entity-tags.js'
-import type { Route } from '../http/route.js'
+import type { Profiles } from '../access/profiles.js'
+import type { AuthSpec } from '../config/spec.js'
+import { guardHandler, type RoutesFor } from '../http/granted-routes.js'
+import type { Handler, Route } from '../http/route.js'
+import type { RouteTable } from '../http/route-table.js'
+import { remember } from '../remember.js'
 import { type Described, describeApp } from './document.js'
 import { toOpenApi30 } from './downgrade.js'
 
@@ -16,23 +21,31 @@ export function renderOpenApi(app: Described, version: OpenApiVersion): string {
   return `${JSON.stringify(version === '3.0' ? toOpenApi30(document) : document, undefined, 2)}\n`
 }
 
-/** The routes of the documents, which are built once, on demand. */
-export function openApiRoutes(app: Described): readonly Route[] {
+/** The routes of the documents, which are built once, on demand; with `auth`, once for each kind of caller. */
+export function openApiRoutes(app: Described & { readonly access: Access | undefined }): readonly Route[] {
+  const { access } = app
   return OPENAPI_VERSIONS.map((version) => {
-    let made: { readonly text: string; readonly etag: string } | undefined
+    const render = (described: Described) => withTag(renderOpenApi(described, version))
+    const documentOf = remember((routes: RouteTable) => render({ ...app, routes }))
+    const handle: Handler = ({ headers, identity }) => {
+      const { text, etag } = documentOf(access ? access.routesFor(access.profiles(identity)) : app.routes)
+      const about = { ETag: etag, 'Cache-Control': access ? 'private, no-cache' : 'no-cache' }
+      return isKnown(headers, etag) ? { status: 304, headers: about } : { status: 200, headers: about, text }
+    }
     return {
       name: `openapi-${version}`,
       method: 'GET',
       path: PATHS[version],
       source: 'built in',
-      handle({ headers }) {
-        made ??= withTag(renderOpenApi(app, version))
-        const { text, etag } = made
-        const about = { ETag: etag, 'Cache-Control': 'no-cache' }
-        return isKnown(headers, etag) ? { status: 304, headers: about } : { status: 200, headers: about, text }
-      },
+      handle: access ? guardHandler(access, 'openapi', handle) : handle,
     }
   })
+}
+
+interface Access {
+  readonly auth: AuthSpec
+  readonly profiles: Profiles
+  readonly routesFor: RoutesFor
 }
 
 function withTag(text: string) {

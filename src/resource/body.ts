@@ -36,17 +36,24 @@ export function compileBody(
   {
     model,
     ignored = [],
+    granted,
   }: {
     readonly model: Pick<ModelSpec, 'fields'>
     /** Other members that bodies may have. */
     readonly ignored?: readonly string[]
+    /** The fields that can be required; all if left out. */
+    readonly granted?: ReadonlySet<string>
   },
   readLink: LinkReader,
   compile: CompileSchema,
 ) {
   const fields = model.fields.filter(isWritable)
   const members = fields.map(
-    (field): Member => ({ field, read: compileMember(field, readLink, compile), missing: isMissing(field) }),
+    (field): Member => ({
+      field,
+      read: compileMember(field, readLink, compile),
+      missing: granted?.has(field.name) === false ? () => false : isMissing(field),
+    }),
   )
   const serverSet = model.fields.filter((field) => field.readOnly && !field.private).map((field) => field.name)
   const known = new Set([...fields.map((field) => field.name), ...serverSet, ...ignored])

@@ -1,15 +1,22 @@
 import { loneKey } from '../config/core-spec.js'
-import type { FieldSpec, ResourceSpec } from '../config/spec.js'
+import type { FieldSpec, Operation, ResourceSpec } from '../config/spec.js'
 import { featureFields, featureOptions } from '../features/index.js'
 import type { Json } from '../json.js'
+import type { ResourceAccess } from './access.js'
 import { describedSchema } from './field-schema.js'
+import type { Resource } from './resource.js'
 
 /** Describes a resource for `OPTIONS`: its operations, its fields with their rules, and the parameters of its lists. */
-export function describeResource(spec: ResourceSpec): Json {
-  const { name, operations, model, dialect } = spec
+export function describeResource({ spec, access, sendable }: Described): Json {
+  const { name, model, dialect, shown } = spec
+  const operations = access ? spec.operations.filter((operation) => isGranted(access, operation)) : spec.operations
+  const isKnown = (field: FieldSpec) =>
+    sendable === undefined ||
+    shown.includes(field) ||
+    [sendable.create, sendable.change].some(({ granted }) => granted.has(field.name))
   const stored = [
-    ...model.fields.filter((field) => !field.private),
-    ...model.relations.flatMap(({ member }) => member ?? []),
+    ...model.fields.filter((field) => !field.private && isKnown(field)),
+    ...model.relations.flatMap(({ member }) => (member && isKnown(member) ? [member] : [])),
   ]
   const fields = [...stored, ...featureFields(spec)]
   return {
@@ -21,6 +28,14 @@ export function describeResource(spec: ResourceSpec): Json {
     ...(dialect && { dialect: dialect.name }),
     ...featureOptions(spec),
   }
+}
+
+type Described = Pick<Resource, 'spec' | 'access' | 'sendable'>
+
+function isGranted(access: ResourceAccess, operation: Operation): boolean {
+  if (operation === 'list' || operation === 'retrieve') return access[operation].parts.length > 0
+  if (operation === 'create' || operation === 'destroy') return access[operation].length > 0
+  return access.change.length > 0
 }
 
 /** The name of the field, or the names of all. */

@@ -69,7 +69,9 @@ function compileKey({ key: fields }: Pick<ModelSpec, 'key'>): RecordKey {
           : [{ field: field.name, message: `${field.label} is part of the record's address and cannot be changed` }],
       )
       if (errors.length > 0) throw new Problem('validation', errors[0]?.message, { errors })
-      return Object.fromEntries(Object.entries(row).filter(([name]) => !given.some((field) => field.name === name)))
+      const others = { ...row }
+      for (const { name } of given) Reflect.deleteProperty(others, name)
+      return others
     },
   })
 }

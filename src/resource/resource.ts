@@ -1,4 +1,4 @@
-import { type FieldSpec, type ResourceSpec, shownFields } from '../config/spec.js'
+import type { FieldSpec, ResourceSpec } from '../config/spec.js'
 import type { LinkReader } from '../features/feature.js'
 import { unsettableMembers } from '../features/index.js'
 import { membersOf } from '../features/selection.js'
@@ -9,6 +9,7 @@ import { bodyLimit } from './body-limit.js'
 import { compileStored } from './computed.js'
 import { compileDialectList } from './dialect-list.js'
 import { compileList, type ListRequest } from './list.js'
+import type { ResourceAccess } from './access.js'
 import type { Id, Selection } from './plan.js'
 import { type ListParameters, spellQuery } from './query.js'
 import { type RecordKey, recordKey } from './record-key.js'
@@ -22,6 +23,10 @@ export interface Resource<Name extends string = string> {
   readonly spec: ResourceSpec
   /** The fields of responses, in order. */
   readonly shown: readonly FieldSpec[]
+  /** What the callers of this resource may do; undefined if nothing limits them. */
+  readonly access: ResourceAccess | undefined
+  /** What these callers may send. */
+  readonly sendable: Pick<View, 'create' | 'change'> | undefined
   /** The names of all members of responses, in order. */
   readonly members: readonly string[]
   /** In bytes: the longest valid body, and at least 1 MiB. */
@@ -63,12 +68,28 @@ export interface Resource<Name extends string = string> {
   checkValues(values: object): ChangeOf<Name>
 }
 
+/** What some callers may see of a resource, and send to it. */
+export interface View {
+  readonly access: ResourceAccess
+  readonly create: Sendable
+  readonly change: Sendable
+}
+
+/** The members of bodies from some callers. */
+export interface Sendable {
+  /** Those that are read. */
+  readonly fields: readonly FieldSpec[]
+  /** The names of those that callers may set; others are never required. */
+  readonly granted: ReadonlySet<string>
+  /** Names that are ignored unless they are read, because the server sets their values. */
+  readonly ignored: readonly string[]
+}
+
 /** `links` may still be empty: it is used only while serving. */
-export function compileResource(spec: ResourceSpec, links: Links, compile: CompileSchema): Resource {
+export function compileResource(spec: ResourceSpec, links: Links, compile: CompileSchema, view?: View): Resource {
   const { fields, relations } = spec.model
   const key = recordKey(spec.model)
   let readValues: ReadValues | undefined
-  const shown = shownFields(spec.model)
   const readSelection = compileRecordQuery(spec)
   const readLink = acceptsLink(spec, links)
   const linked = Object.keys(spec.links).length > 0 ? { readLink } : {}
@@ -80,7 +101,9 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
   const valueReader = () => readSettable(spec.model, compile)
   return Object.freeze({
     spec,
-    shown,
+    shown: spec.shown,
+    access: view?.access,
+    sendable: view,
     members: membersOf(spec),
     bodyLimit: bodyLimit(fields, spec.maxBody),
     bulkLimit: bodyLimit(fields, spec.maxBody, spec.bulk.max),
@@ -90,10 +113,26 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     parseSelection: readSelection ?? (() => undefined),
     storedPart: compileStored(spec.computed),
     selectable: readSelection !== undefined,
-    parseBody: compileBody({ model: spec.model, ignored }, readLink, compile),
+    parseBody: view
+      ? compileBodies(view, ignored, readLink, compile)
+      : compileBody({ model: spec.model, ignored }, readLink, compile),
     parseKey: compileKey(key, readLink, compile),
     checkValues: (values: object) => (readValues ??= valueReader())(values),
   })
+}
+
+/** Compiles the parser of bodies from some callers: what they may send depends on whether the record is there. */
+function compileBodies(
+  view: View,
+  ignored: readonly string[],
+  readLink: LinkReader,
+  compile: CompileSchema,
+): ReturnType<typeof compileBody> {
+  const readerFor = ({ fields, granted, ignored: set }: Sendable) =>
+    compileBody({ model: { fields }, ignored: [...ignored, ...set], granted }, readLink, compile)
+  const create = readerFor(view.create)
+  const change = readerFor(view.change)
+  return (body, mode, ignore) => (mode === 'create' ? create : change)(body, mode, ignore)
 }
 
 /** Compiles the parser of a record's primary key, which other parsers of bodies ignore if the server sets it. */

@@ -1,10 +1,8 @@
 import type { ModelSpec } from '../config/spec.js'
 import { suggest } from '../config/words.js'
-import { spellCell } from '../fields/cell.js'
-import type { Typed } from '../fields/field-type.js'
+import { codeSource } from '../lookups/code-source.js'
 import { exact } from '../lookups/exact.js'
 import { lookupsOfType } from '../lookups/index.js'
-import type { CodeSource } from '../lookups/operands.js'
 import type { Condition, Scopes } from './plan.js'
 
 /** One condition of a scope: a field, a lookup (`exact` by default), and a value. */
@@ -42,26 +40,7 @@ function readCondition(model: ModelSpec, given: ScopeCondition): Condition {
 function readValue({ name: model }: ModelSpec, { field, lookup, value }: Condition): unknown {
   const needs = (wanted: string) =>
     new Error(`the scope of \`${model}\` needs ${wanted} to compare \`${field.name}\` by \`${lookup.name}\``)
-  const sourceOf = (typed: Typed): CodeSource => {
-    const items = typed.type.items?.(typed.options)
-    return {
-      value: (given) => valueOf(typed, given),
-      ofType: `of the type \`${typed.type.name}\``,
-      needs,
-      items: items && sourceOf(items),
-    }
-  }
-  return lookup.operand.check(value, sourceOf(field))
-}
-
-/** Normalises a value of the type. Undefined for any other value, including null, because comparisons with null are never true. */
-function valueOf(field: Typed, value: unknown): unknown {
-  try {
-    const text = spellCell(field, value)
-    return text === null ? undefined : field.type.parse(text, field.options)
-  } catch {
-    return undefined
-  }
+  return lookup.operand.check(value, codeSource(field, needs))
 }
 
 function isSame(one: Condition, other: Condition): boolean {

@@ -112,8 +112,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'three in ten successful creates get 503',
     file: 'src/http/operations/create.ts',
-    search: '      return { status: 201, text: item, headers }',
-    replace: `      return Math.random() < 0.3 ? { status: 503 } : { status: 201, text: item, headers }`,
+    search: '      if (isHidden(resource, item)) return { status: 201, headers: at }',
+    replace: '      if (Math.random() < 0.3) return { status: 503 }',
     caughtBy: { file: 'test/snippets/spec-set-b', test: 'has 10 items per page by default', database: 'local' },
   },
   {
@@ -253,7 +253,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'the log contains query strings of requests',
-    file: 'src/http/server/listener.ts',
+    file: 'src/http/server/request-log.ts',
     search: 'shownPath(exchange.path)',
     replace: "shownPath(exchange.request.url ?? '')",
     caughtBy: { file: 'test/cli/cli-serve-log', test: 'no text of a client', database: 'embedded' },

@@ -16,6 +16,7 @@ import {
   typedOf,
 } from './drafts.js'
 import { type ApiPlace, buildMount } from './build-mounts.js'
+import type { BuildRuleParts } from './check-auth-rules.js'
 import type { FeatureBuilds } from './check-resources.js'
 import { buildRelations } from './build-relations.js'
 import { operationsOf } from './operations.js'
@@ -24,6 +25,7 @@ import { DEFAULTS } from '../schema/schema.js'
 import {
   type ApiSpec,
   type AppSpec,
+  type AuthSpec,
   type CorsSpec,
   type DefaultSpec,
   type FieldSpec,
@@ -31,9 +33,11 @@ import {
   type ModelSpec,
   type RelationSpec,
   type ResourceSpec,
+  shownFields,
 } from '../spec.js'
 import type {
   ApiYaml,
+  AuthYaml,
   ConfigYaml,
   CorsYaml,
   FieldYaml,
@@ -45,7 +49,11 @@ import type {
 /** The spec that a configuration without mistakes is. */
 export const buildSpec = (
   yaml: ConfigYaml,
-  { drafts, features }: { readonly drafts: Drafts; readonly features: FeatureBuilds },
+  {
+    drafts,
+    features,
+    buildRules,
+  }: { readonly drafts: Drafts; readonly features: FeatureBuilds; readonly buildRules: BuildRuleParts },
   file: string,
 ): AppSpec => {
   const api = buildApi(yaml.api ?? {})
@@ -60,12 +68,13 @@ export const buildSpec = (
     buildModel(need(drafts.get(name)), model, { drafts, tables }),
   )
   const byName = new Map(models.map((model) => [model.name, model]))
+  const rules = buildRules(byName)
   const shown = yaml.resources ?? {}
   const resources = Object.entries(shown).map(([name, resource]) =>
     buildResource(name, resource, {
       model: need(byName.get(resource.model)),
       api,
-      declared: { resources: shown, models: byName },
+      declared: { resources: shown, models: byName, rules },
       features: need(features.get(name)),
     }),
   )
@@ -80,6 +89,7 @@ export const buildSpec = (
     plugins,
     models,
     answers,
+    auth: yaml.auth && buildAuth(yaml.auth, api),
     dropped: (yaml.dropped ?? []).map(spelledName),
     resources,
     mounts,
@@ -106,6 +116,21 @@ const buildCors = ({ origins, credentials, max_age, headers }: Required<CorsYaml
   credentials,
   maxAge: max_age,
   headers: [...headers],
+})
+
+const buildAuth = ({ roles, claims, routes, development }: AuthYaml, { title }: ApiSpec): AuthSpec => ({
+  roles: [...(roles?.names ?? [])],
+  claims: Object.keys(claims ?? {}),
+  realm: title.replaceAll(/["\\]/g, "'"),
+  routes: Object.fromEntries(
+    Object.entries(routes ?? {}).map(([name, who]) => [name, typeof who === 'string' ? [who] : [...who]]),
+  ),
+  development: Object.entries(development ?? {}).map(([subject, { roles: own = [], claims: known = {} }]) => ({
+    subject,
+    roles: [...own],
+    claims: { ...known },
+    method: 'development',
+  })),
 })
 
 const spelledName = (table: string): string => need(canonicalTableName(table))
@@ -192,7 +217,7 @@ const targetOf = (draft: FieldDraft, { drafts, tables }: ModelContext): Relation
 interface ResourceContext {
   readonly model: ModelSpec
   readonly api: ApiPlace
-  readonly declared: Pick<Declared, 'resources' | 'models'>
+  readonly declared: Pick<Declared, 'resources' | 'models' | 'rules'>
   readonly features: readonly Build<object>[]
 }
 
@@ -209,6 +234,7 @@ const buildResource = (
     name,
     mounted: undefined,
     model,
+    shown: shownFields(model),
     maxBody: api.maxBody,
     path: api.prefix + yaml.path,
     operations: operationsOf(yaml),

@@ -5,6 +5,7 @@ import type { Build, Scope } from '../../features/feature.js'
 import { FEATURES, reservedParameters } from '../../features/index.js'
 import { checkLinks, checkUrl } from './check-links.js'
 import { checkDialect, checkMounts } from './check-mounts.js'
+import type { AuthDraft } from './auth-draft.js'
 import type { Drafts, FieldDraft } from './drafts.js'
 import type { Report } from './report.js'
 import { draftResources, offers, type ResourceDraft } from './resource-drafts.js'
@@ -17,7 +18,11 @@ export type FeatureBuilds = ReadonlyMap<string, readonly Build<object>[]>
  * Reports what is wrong with the resources, as far as their shape and that of the models allow.
  * @returns how their features are built, for a configuration without mistakes
  */
-export const checkResources = (root: Json, models: Drafts, report: Report): FeatureBuilds => {
+export const checkResources = (
+  root: Json,
+  { models, auth }: { readonly models: Drafts; readonly auth: AuthDraft | undefined },
+  report: Report,
+): FeatureBuilds => {
   const resources = draftResources(root, models, report)
   checkPaths(resources, report)
   checkWritable(resources, report)
@@ -25,6 +30,7 @@ export const checkResources = (root: Json, models: Drafts, report: Report): Feat
   const scope: Scope = {
     resources,
     models,
+    auth,
     report,
     reserved: reservedParameters,
   }

@@ -1,7 +1,9 @@
 import { resolve } from 'node:path'
 import type { Json } from '../../json.js'
 import { withAnswers } from './answers-model.js'
+import { draftAuth } from './auth-draft.js'
 import { buildSpec } from './build.js'
+import { checkAuthRules } from './check-auth-rules.js'
 import { checkCors } from './check-cors.js'
 import { checkProxies } from './check-proxies.js'
 import { checkMessages } from './check-messages.js'
@@ -26,13 +28,15 @@ export const checkConfig = (document: ConfigDocument): AppSpec | Diagnostic[] =>
   checkProxies(document.value, report)
   const models = draftModels(document.value, report)
   checkModels(document.value, models, report)
-  const features = checkResources(document.value, models, report)
+  const auth = draftAuth(document.value)
+  const buildRules = checkAuthRules(auth, models, report)
+  const features = checkResources(document.value, { models, auth }, report)
   const diagnostics = report.diagnostics()
   if (diagnostics.length > 0) return diagnostics
   const given = document.value as unknown as ConfigYaml
   const value = withAnswers(given)
   const drafts = value === given ? models : draftModels(value as unknown as Json, report)
-  const spec = buildSpec(value, { drafts, features }, resolve(document.file))
+  const spec = buildSpec(value, { drafts, features, buildRules }, resolve(document.file))
   checkMessages(spec, report)
   const misplaced = report.diagnostics()
   return misplaced.length > 0 ? misplaced : spec

@@ -1,5 +1,6 @@
 import { featureKeys } from '../../features/index.js'
 import type { JsonSchema } from '../../json.js'
+import { authSchema } from './auth.js'
 import { modelSchema } from './models.js'
 import { doc, flag, listOf, mapping, named, TABLE_NAME, oneOfNames } from './parts.js'
 import { API_DEFAULTS, apiSchema, dialectSchema, mountSchema, SEGMENT } from './defaults.js'
@@ -64,6 +65,11 @@ export const configSchema = (): JsonSchema => ({
     {
       version: doc({ const: 1 }, 'The version of the format.', 'version: 1'),
       api: doc(apiSchema(), 'Settings of all resources.', 'api:\n  prefix: /api\n  title: Book service'),
+      auth: doc(
+        authSchema(),
+        'How callers sign in. With it, what no grant of `access` names is denied.',
+        'auth:\n  roles: { names: [member, admin] }',
+      ),
       settings: doc(
         named({}),
         'Values for plugins; the environment can override each.',

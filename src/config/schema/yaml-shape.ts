@@ -60,6 +60,7 @@ export interface ResourceYaml {
   readonly idempotency?: 'none' | 'optional' | 'required'
   readonly url?: boolean
   readonly links?: Readonly<Record<string, string>>
+  readonly access?: readonly Json[]
 }
 
 export interface MountYaml {
@@ -86,8 +87,18 @@ export interface CorsYaml {
   readonly headers?: readonly string[]
 }
 
+export interface AuthYaml {
+  readonly roles?: { readonly names: readonly string[] }
+  readonly claims?: Readonly<Record<string, Json>>
+  readonly routes?: Readonly<Record<string, string | readonly string[]>>
+  readonly development?: Readonly<
+    Record<string, { readonly roles?: readonly string[]; readonly claims?: Readonly<Record<string, Json>> }>
+  >
+}
+
 export interface ConfigYaml {
   readonly api?: ApiYaml
+  readonly auth?: AuthYaml
   readonly settings?: Readonly<Record<string, Json>>
   readonly plugins?: readonly string[]
   readonly database?: { readonly managed?: boolean }

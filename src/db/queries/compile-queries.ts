@@ -32,7 +32,7 @@ export function compileQueries(spec: AppSpec): Queries {
   const toFailure = (error: unknown, { kind, scopes }: QueryOptions): unknown => {
     if (kind === 'read') return toStatementFailure(error)
     if (isReferredTo(error)) {
-      const referrers = models.map((model) => referrersOf(spec, model, scopes))
+      const referrers = models.map((model) => referrersOf(spec, model, scopes && { scopes, granted: undefined }))
       return toReferred(toProblem(error), new Map(referrers.flatMap((each) => [...each])))
     }
     return toStatementFailure(error, explaining(error, guarded()))

@@ -1,11 +1,12 @@
 import type { AppSpec } from '../../config/spec.js'
 import { remember } from '../../remember.js'
-import type { ListPlan, Scopes } from '../../resource/plan.js'
+import type { ListPlan } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Connection } from '../database.js'
 import { createEstimates } from '../statements/count.js'
 import type { Projection } from '../statements/projections.js'
 import type { StatementCounts } from '../statements/prepared-statements.js'
+import type { Bounds } from '../statements/bounds.js'
 import { compileStatements } from '../statements/statements.js'
 import { constraintErrorsOf, referrersOf } from './guards.js'
 import { rowsPerStatement, type Store } from './store.js'
@@ -19,32 +20,36 @@ interface Surroundings {
   readonly spec: AppSpec
 }
 
-/**
- * Compiles the statements of a resource for one projection. Each call of the result returns its store on one connection, narrowed to the given
- * scopes, if any.
- */
+/** How the records of a resource leave the database. */
+export interface Projections<Item, Items> {
+  readonly projection: Projection<Item, Items>
+  /** That of lists. */
+  readonly listed: Projection<Item, Items>
+}
+
+/** Compiles the statements of a resource. Each call of the result returns its store on one connection, within the given bounds, if any. */
 export function compileStore<Item, Items>(
   resource: Resource,
-  projection: Projection<Item, Items>,
+  { projection, listed }: Projections<Item, Items>,
   { counts, spec }: Surroundings,
-): (connection: Connection, scopes?: Scopes) => Store<Item, Items> {
+): (connection: Connection, bounds?: Bounds) => Store<Item, Items> {
   const { model } = resource.spec
-  const statements = compileStatements(model, projection, counts)
+  const statements = compileStatements(model, { projection, listed }, counts)
   const uncounted = remember((plan: ListPlan): ListPlan => ({ ...plan, total: 'none' }))
   const constraintErrors = constraintErrorsOf(model, spec.models)
   const referrers = referrersOf(spec, model)
   const estimates = createEstimates()
   const most = rowsPerStatement(model)
-  return (connection, scopes) => {
+  return (connection, bounds) => {
     const sender = senderOn(connection, {
       model,
       constraintErrors,
       // Does not mention rows that the request may not see.
-      referrers: () => (scopes ? referrersOf(spec, model, scopes) : referrers),
+      referrers: () => (bounds ? referrersOf(spec, model, bounds) : referrers),
     })
-    const bound = { model, projection, statements: statements(scopes), sender, scopes }
+    const bound = { model, projection, statements: statements(bounds), sender, bounds }
     return {
-      ...listsOn({ ...bound, estimates, uncounted, connection }),
+      ...listsOn({ ...bound, projection: listed, estimates, uncounted, connection }),
       ...createsOn({ ...bound, most }),
       ...recordsOn(bound),
       ...(model.key.length === 0 && withoutKey<Item, Items>(model)),

@@ -1,7 +1,8 @@
 import type { ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import type { Database } from '../database.js'
-import { cellColumn, documentColumn, wireColumn } from '../statements/projections.js'
+import { cellColumn, wireColumn } from '../statements/columns.js'
+import { documentColumn } from '../statements/projections.js'
 import { startSnapshot, readTable } from '../statements/table-reader.js'
 
 /** The form of dumped records: one JSON text each, or a cell for each field. */

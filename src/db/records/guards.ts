@@ -6,7 +6,8 @@ import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { bareName } from '../../fields/table-name.js'
 import type { FieldError } from '../../problem.js'
-import type { Row, Scopes } from '../../resource/plan.js'
+import type { Row } from '../../resource/plan.js'
+import type { Bounds } from '../statements/bounds.js'
 import { type ConstraintErrors, splitColumns } from '../driver/field-errors.js'
 import {
   constraintFields,
@@ -87,17 +88,19 @@ function errorsOf(fields: readonly FieldSpec[], kind: keyof typeof BROKEN, messa
 
 /**
  * Builds the messages for deleting a record that is referenced, by constraint name: for public relations, and for constraints with a configured
- * message. Models that `scopes` narrow are not mentioned, because their records may be hidden.
+ * message. Models of which `bounds` hide records are not mentioned.
  */
 export function referrersOf(
   { resources }: Pick<AppSpec, 'resources'>,
   model: ModelSpec,
-  scopes?: Scopes,
+  bounds?: Bounds,
 ): ReadonlyMap<string, string> {
+  const isHidden = (other: ModelSpec) =>
+    bounds?.scopes?.has(other.table) === true || bounds?.granted?.access.retrievable(other.table) !== undefined
   // If several resources expose a model, the first one gives its name.
   const relations = [...resources]
     .reverse()
-    .filter((resource) => scopes?.has(resource.model.table) !== true)
+    .filter((resource) => !isHidden(resource.model))
     .flatMap(({ name, model: { table, relations: all } }) =>
       all
         .filter(({ target, parts }) => target.model === model.name && parts.every(({ field }) => isShown(field)))

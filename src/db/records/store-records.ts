@@ -3,10 +3,12 @@ import type { ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { Problem } from '../../problem.js'
 import { placed } from '../../resource/items.js'
-import type { Scopes } from '../../resource/plan.js'
 import { recordKey } from '../../resource/record-key.js'
+import type { Row } from '../../resource/plan.js'
 import type { Result } from '../database.js'
 import { type Projection, projectionFor } from '../statements/projections.js'
+import type { Bounds } from '../statements/bounds.js'
+import { forbiddenFields, notGranted, unnamedFields } from '../statements/granted-writes.js'
 import { filledByScope } from '../statements/scope.js'
 import type { Statements } from '../statements/statements.js'
 import { placeOfTaken } from './guards.js'
@@ -19,10 +21,10 @@ interface Bound<Item, Items> {
   readonly projection: Projection<Item, Items>
   readonly statements: Statements
   readonly sender: Sender
+  readonly bounds: Bounds | undefined
 }
 
 interface Creates<Item, Items> extends Bound<Item, Items> {
-  readonly scopes: Scopes | undefined
   /** How many records one statement creates. */
   readonly most: number
 }
@@ -33,7 +35,7 @@ export function createsOn<Item, Items>({
   projection,
   statements,
   sender,
-  scopes,
+  bounds,
   most,
 }: Creates<Item, Items>): Pick<Store<Item, Items>, 'create' | 'createMany'> {
   const read = readStored(model, projection)
@@ -48,7 +50,7 @@ export function createsOn<Item, Items>({
       for (let start = 0; start < rows.length; start += most) {
         const some = rows.slice(start, start + most)
         const { rows: answered } = await sender.change(statements.createMany(some)).catch((error: unknown) => {
-          const filled = some.map((row) => filledByScope(model, row, scopes))
+          const filled = some.map((row) => filledByScope(model, row, bounds?.scopes))
           const place = placeOfTaken(model, filled, error)
           throw place === undefined ? error : placed(error, start + place)
         })
@@ -65,16 +67,29 @@ export function recordsOn<Item, Items>({
   projection,
   statements,
   sender,
+  bounds,
 }: Bound<Item, Items>): Omit<Store<Item, Items>, 'create' | 'createMany' | 'list' | 'batches'> {
   const key = recordKey(model)
   const read = readStored(model, projection)
   const readOne = ({ rows: [cells] }: Result, as = projection): Item | undefined => cells && as.read(cells)
 
-  /** Throws `precondition_failed` if the record exists: then the preconditions were not met. */
-  const refuseIfThere = async (id: readonly string[]): Promise<void> => {
-    if ((await sender.read(follow(statements.retrieve(id)))).rows.length === 0) return
+  /**
+   * Throws if the request may see the record: then no grant covers the change, or the preconditions were not met.
+   * @param row the change; undefined for a deletion
+   */
+  const refuseIfThere = async (id: readonly string[], row: Row | undefined, only: unknown): Promise<void> => {
+    if (bounds?.granted) {
+      const [judged] = (await sender.read(follow(statements.judge(id, row)))).rows
+      const [covered, ...same] = judged ?? []
+      const unnamed = row ? unnamedFields(model, row, bounds.granted).map(({ name }) => name) : []
+      const changed = unnamed.filter((_, index) => same[index] === 'false')
+      if (changed.length > 0) throw forbiddenFields(model, row ?? {}, changed, 'change')
+      if (covered === 'false') throw notGranted()
+    }
+    if (!only || (await sender.read(follow(statements.retrieve(id)))).rows.length === 0) return
     throw new Problem('precondition_failed', 'the record has changed since the version in If-Match')
   }
+  const mayBeRefused = (only: unknown) => only !== undefined || bounds?.granted !== undefined
 
   return {
     async retrieve(id, selection) {
@@ -91,7 +106,11 @@ export function recordsOn<Item, Items>({
       return rows.map(key.read)
     },
 
-    destroyMany: async (ids) => (await sender.remove(statements.destroyMany(ids.map(key.write)))).count,
+    async destroyMany(ids) {
+      const { count } = await sender.remove(statements.destroyMany(ids.map(key.write)))
+      if (bounds?.granted && count < ids.length) throw notGranted()
+      return count
+    },
 
     async update(id, given, only) {
       const written = key.write(id)
@@ -100,21 +119,21 @@ export function recordsOn<Item, Items>({
         ? sender.read(statements.retrieve(written, only))
         : sender.change(statements.update(written, row, only)))
       const item = readOne(found)
-      if (item === undefined && only) await refuseIfThere(written)
+      if (item === undefined && mayBeRefused(only)) await refuseIfThere(written, row, only)
       return item
     },
 
     async destroy(id, only) {
       const written = key.write(id)
       const { count } = await sender.remove(statements.destroy(written, only))
-      if (count === 0 && only) await refuseIfThere(written)
+      if (count === 0 && mayBeRefused(only)) await refuseIfThere(written, undefined, only)
       return count > 0
     },
 
     async take(id, only) {
       const written = key.write(id)
       const item = readOne(await sender.remove(statements.take(written, only)))
-      if (item === undefined && only) await refuseIfThere(written)
+      if (item === undefined && mayBeRefused(only)) await refuseIfThere(written, undefined, only)
       return item
     },
   }

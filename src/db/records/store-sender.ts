@@ -5,6 +5,7 @@ import type { Connection, Result, Statement } from '../database.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
 import { CONFLICT } from '../driver/meanings.js'
 import { failedConversionOf, toProblem, toReadFailure, toReferred, toRemoveFailure } from '../driver/errors.js'
+import { DENIED, notGranted } from '../statements/granted-writes.js'
 import { OUTSIDE } from '../statements/scope.js'
 
 /** Sends the statements of a store and translates database errors for clients. */
@@ -58,6 +59,7 @@ function toOutside(
   constraintErrors: ConstraintErrors,
 ): Problem | undefined {
   const text = failedConversionOf(cause)
+  if (text?.startsWith(DENIED)) return notGranted()
   if (text === undefined || !text.startsWith(OUTSIDE)) return undefined
   const name = text.slice(OUTSIDE.length)
   const relation = relations.find((each) => each.name === name)

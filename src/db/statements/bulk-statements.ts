@@ -1,12 +1,24 @@
 import { tableAlias, tableSql } from '../../fields/table-name.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
-import { arrayLiteral, writeCell } from '../../fields/cell.js'
+import { arrayLiteral } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
-import type { Row, Scopes } from '../../resource/plan.js'
+import { isSent } from '../../resource/access.js'
+import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
-import { filledByScope, scopeChecks, scopeClause } from './scope.js'
-import { keyTexts } from './projections.js'
-import { type Parameters, parameters } from './where.js'
+import { boundChecks, type Bounds, boundProjection, visibleClause, writtenSelect } from './bounds.js'
+import {
+  anyOf,
+  coversAfter,
+  coversBefore,
+  demand,
+  grantedWrite,
+  type GrantedWrite,
+  writtenSql,
+} from './granted-writes.js'
+import { filledByScope } from './scope.js'
+import { keyTexts } from './columns.js'
+import { type Projection } from './projections.js'
+import { type Parameters, parameters } from './parameters.js'
 
 /** Statements about several records. Almost every request has its own text, so none is cached. */
 export interface BulkStatements {
@@ -19,43 +31,81 @@ export interface BulkStatements {
   destroyMany(ids: readonly (readonly string[])[]): Statement
 }
 
-/** Compiles the statements of a model within some scopes; `selected` is the select list. */
-export function compileBulkStatements(model: ModelSpec, selected: string, scopes: Scopes | undefined): BulkStatements {
+/** Compiles the statements of a model within some bounds. */
+export function compileBulkStatements(
+  model: ModelSpec,
+  projection: Projection<unknown, unknown>,
+  bounds: Bounds | undefined,
+): BulkStatements {
+  const granted = bounds?.granted
   const table = tableSql(model.table)
   const keys = model.key.map(({ column }) => identifier(column))
   // Unqualified, it would resolve to the output column, which is a text.
   const order = ` order by ${keys.map((key) => `${tableAlias(model.table)}.${key}`).join(', ')}`
-  const returned = [...keyTexts(model), selected].join(', ')
+  const returnedBy = (params: Parameters) =>
+    [...keyTexts(model), ...boundProjection(projection, bounds, params).select].join(', ')
   const resource = model.table
   /** A statement about the records with some ids; `head` and `tail` surround the condition. */
-  const among = (ids: readonly (readonly string[])[], head: string, tail: string, retry: boolean): Statement => {
+  const among = (
+    ids: readonly (readonly string[])[],
+    head: (params: Parameters) => string,
+    tail: (params: Parameters) => string,
+    retry: boolean,
+  ): Statement => {
     const params = parameters()
-    const text = `${head} where ${isAmong(keys, ids, params)}${scopeClause(model.table, scopes, params)}${tail}`
-    return { text, values: params.values, resource, retry }
+    const start = head(params)
+    const where = `${isAmong(keys, ids, params)}${visibleClause(model, bounds, params)}`
+    return { text: `${start} where ${where}${tail(params)}`, values: params.values, resource, retry }
   }
+  const destroyable = (params: Parameters): string => {
+    if (!granted) return ''
+    const grants = granted.access.destroy
+    const covered = grants.map((grant) => coversBefore(model, { grant, unchanged: [] }, {}, { granted, params }))
+    return ` and ${anyOf(covered)}`
+  }
+  const written = (row: Row): Pick<GrantedWrite, 'row'> & Partial<GrantedWrite> =>
+    granted ? grantedWrite(model, 'create', row, granted) : { row }
 
   return {
     createMany(given) {
-      const rows = given.map((row) => filledByScope(model, row, scopes))
+      const writes = given.map((row) => written(filledByScope(model, row, bounds?.scopes)))
+      const rows = writes.map(({ row }) => row)
       const named = new Set(rows.flatMap((row) => Object.keys(row)))
       const fields = model.fields.filter((field) => named.has(field.name))
       // Without any value, the server sets all of them.
       const columns = fields.length === 0 ? model.fields.slice(0, 1) : fields
       const params = parameters()
       const place = (row: Row) => (field: FieldSpec) =>
-        Object.hasOwn(row, field.name) ? params.add(writeCell(field, row[field.name])) : 'default'
+        Object.hasOwn(row, field.name) ? writtenSql(field, row[field.name], params) : 'default'
       const tuples = rows.map((row) => `(${columns.map(place(row)).join(', ')})`)
       const names = columns.map((field) => identifier(field.column)).join(', ')
-      const returning = `${returned}${scopeChecks(model, fields, scopes, params)}`
+      const sent = fields.filter(({ name }) => given.some((row) => isSent(row, name)))
+      const after = commonCoverings(writes).map((each) =>
+        granted ? coversAfter(model, each, 'create', { granted, params }) : 'true',
+      )
+      const checks = `${boundChecks(model, fields, bounds, { params, sent })}${granted ? demand(anyOf(after)) : ''}`
+      const seen = writtenSelect(model, boundProjection(projection, bounds, params), bounds, params)
+      const returning = `${[...keyTexts(model), ...seen].join(', ')}${checks}`
       const text = `insert into ${table} (${names}) values ${tuples.join(', ')} returning ${returning}`
       return { text, values: params.values, resource }
     },
-    retrieveMany: (ids) => among(ids, `select ${returned} from ${table}`, order, true),
+    retrieveMany: (ids) =>
+      among(
+        ids,
+        (params) => `select ${returnedBy(params)} from ${table}`,
+        () => order,
+        true,
+      ),
     lockMany: (ids) => ({
-      ...among(ids, `select ${keyTexts(model).join(', ')} from ${table}`, `${order} for no key update`, true),
+      ...among(
+        ids,
+        () => `select ${keyTexts(model).join(', ')} from ${table}`,
+        () => `${order} for no key update`,
+        true,
+      ),
       locks: true,
     }),
-    destroyMany: (ids) => among(ids, `delete from ${table}`, '', false),
+    destroyMany: (ids) => among(ids, () => `delete from ${table}`, destroyable, false),
   }
 }
 
@@ -64,4 +114,11 @@ function isAmong(keys: readonly string[], ids: readonly (readonly string[])[], p
   if (keys.length === 1) return `${keys[0]} = any(${params.add(arrayLiteral(ids.flat()))})`
   const rows = ids.map((id) => `(${id.map((value) => params.add(value)).join(', ')})`)
   return rows.length === 0 ? 'false' : `(${keys.join(', ')}) in (${rows.join(', ')})`
+}
+
+/** The grants that can cover every one of several rows. */
+function commonCoverings([first, ...others]: readonly Partial<GrantedWrite>[]): GrantedWrite['coverings'] {
+  const covers = (grant: unknown) =>
+    others.every(({ coverings = [] }) => coverings.some((each) => each.grant === grant))
+  return (first?.coverings ?? []).filter(({ grant }) => covers(grant))
 }

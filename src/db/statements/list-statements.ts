@@ -4,14 +4,15 @@ import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { exact } from '../../lookups/exact.js'
 import { remember } from '../../remember.js'
-import type { ListPlan, Scopes } from '../../resource/plan.js'
+import type { ListPlan } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { COUNT_CAP, isCounted } from './count.js'
 import { type Projection, listProjection } from './projections.js'
 import { isFar, neededOrder, orderClause, pageRows, reversed } from './page-rows.js'
-import { narrowing } from './scope.js'
+import { type Bounds, boundProjection, relatedBounds, showingClause, visibleClause } from './bounds.js'
 import type { Rendered, PreparedStatements } from './prepared-statements.js'
-import { keyColumns, listSource, type ListSource, type ListTable, parameters } from './where.js'
+import { parameters } from './parameters.js'
+import { keyColumns, type ListLimits, listSource, type ListSource, type ListTable } from './where.js'
 
 /** The statements of lists. */
 export interface ListStatements {
@@ -35,45 +36,55 @@ const QUICK: Kind = { retry: true, quick: true }
 const PAGE: Kind = { retry: true, quick: 'perhaps' }
 const READ: Kind = { retry: true, quick: false }
 
-/** Compiles the statements of lists; each call of the result returns them within some scopes. */
-export function compileListStatements(given: Omit<Listed, 'table'>): (scopes: Scopes | undefined) => ListStatements {
+/** Compiles the statements of lists; each call of the result returns them within some bounds. */
+export function compileListStatements(given: Omit<Listed, 'table'>): (bounds: Bounds | undefined) => ListStatements {
   const { prepared, partial, model } = given
   const table: ListTable = { sql: tableSql(model.table), alias: tableAlias(model.table) }
   const listed = { ...given, table }
   const statementsFor = (plan: ListPlan) => (plan.selection === undefined ? prepared : partial)
-  // Requests repeat plans. Scopes belong to one request, so statements with a scope are not cached.
+  // Requests repeat plans. Bounds belong to one request, so statements with bounds are not cached.
   const filled = remember((plan: ListPlan) => statementsFor(plan).fill(renderList(listed, plan, undefined)))
-  const unscoped: ListStatements = {
+  const unbounded: ListStatements = {
     list: (plan) => statementsFor(plan).send(filled(plan)),
     count: (plan) => prepared.serve(renderCount(table, plan)),
     estimate: (plan) => prepared.serve(renderEstimate(table, plan)),
   }
-  return (scopes) => {
-    if (scopes === undefined) return unscoped
-    const within = (plan: ListPlan): ListPlan => ({
-      ...plan,
-      where: [...plan.where, ...(scopes.get(model.table) ?? [])],
-    })
+  return (bounds) => {
+    if (bounds === undefined) return unbounded
+    const limits: ListLimits = {
+      rows: (params) => visibleClause(model, bounds, params, 'list'),
+      shows: (field, params) => showingClause(model, field, bounds, params),
+    }
     return {
-      list: (plan) => statementsFor(plan).serve(renderList(listed, within(plan), scopes)),
-      count: (plan) => prepared.serve(renderCount(table, within(plan))),
-      estimate: (plan) => prepared.serve(renderEstimate(table, within(plan))),
+      list: (plan) => statementsFor(plan).serve(renderList(listed, plan, { bounds, limits })),
+      count: (plan) => prepared.serve(renderCount(table, plan, limits)),
+      estimate: (plan) => prepared.serve(renderEstimate(table, plan, limits)),
     }
   }
+}
+
+interface Limited {
+  readonly bounds: Bounds
+  readonly limits: ListLimits
 }
 
 function renderList(
   { model, table: listed, projection }: Listed,
   plan: ListPlan,
-  scopes: Scopes | undefined,
+  limited: Limited | undefined,
 ): Rendered {
   const params = parameters()
   const { alias: table } = listed
   const key = model.key.map(({ column }) => identifier(column))
-  const { page, select, fields } = listProjection(projection, plan, narrowing(scopes, params))
+  const { page, select, fields } = listProjection(
+    // Distinct values come from rows that show their field.
+    plan.distinct ? projection : boundProjection(projection, limited?.bounds, params),
+    plan,
+    relatedBounds(limited?.bounds, params),
+  )
   const stored = columnsOf(model, new Set([...fields, ...plan.order.map(({ field }) => field)]))
   const backwards = 'before' in plan.start
-  const source = listSource(plan, listed, params)
+  const source = listSource(plan, listed, params, limited?.limits)
   const order = neededOrder(plan)
   const cutOrder = backwards ? reversed(order) : order
   const size = plan.limit === undefined ? undefined : `${params.add(String(plan.limit))}::int`
@@ -90,18 +101,18 @@ function renderList(
     size,
     cutOrder: orderClause(cutOrder, table),
   })
-  const kind = isQuick(model, plan) ? QUICK : isPage(plan) ? PAGE : READ
+  const kind = limited === undefined && isQuick(model, plan) ? QUICK : isPage(plan) ? PAGE : READ
   return { text, values: params.values, kind, raw: page.raw?.({ counted: isCounted(plan) }) }
 }
 
-function renderCount(table: ListTable, plan: ListPlan): Rendered {
+function renderCount(table: ListTable, plan: ListPlan, limits?: ListLimits): Rendered {
   const params = parameters()
-  return { text: counted(plan, listSource(plan, table, params)), values: params.values, kind: READ }
+  return { text: counted(plan, listSource(plan, table, params, limits)), values: params.values, kind: READ }
 }
 
-function renderEstimate(table: ListTable, plan: ListPlan): Rendered {
+function renderEstimate(table: ListTable, plan: ListPlan, limits?: ListLimits): Rendered {
   const params = parameters()
-  const { from, where } = listSource(plan, table, params)
+  const { from, where } = listSource(plan, table, params, limits)
   const text = `explain (format json) select 1 from ${from}${where}`
   return { text, values: params.values, kind: READ }
 }

@@ -3,7 +3,7 @@ import { identifier } from '../../fields/sql-literal.js'
 import { writeCell } from '../../fields/cell.js'
 import type { PageStart } from '../../pagination/paginator.js'
 import type { ListPlan } from '../../resource/plan.js'
-import type { Parameters } from './where.js'
+import type { Parameters } from './parameters.js'
 
 /** Beyond this offset, skipped rows are read from an index only. */
 const FAR = 1_000

@@ -5,18 +5,19 @@ import {
   type ExpansionSpec,
   type RelationPart,
   type FieldSpec,
-  isEscaped,
   type ModelSpec,
   type ResourceSpec,
 } from '../../config/spec.js'
-import { escapeWord } from '../../resource/path-segment.js'
-import { identifier, literal } from '../../fields/sql-literal.js'
+import { identifier } from '../../fields/sql-literal.js'
 import { type Cell, readCell } from '../../fields/cell.js'
 import { type Computations, NOTHING_COMPUTED } from '../../resource/computed.js'
 import { detailName, type Links } from '../../resource/links.js'
 import { remember } from '../../remember.js'
 import type { ListPlan, Row, Selection } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
+import type { Asking } from './rules.js'
+import { cellColumn, wireColumn } from './columns.js'
+import { linkColumn } from './link-columns.js'
 import { joinedPage, type PageShape, rowPage, textPage } from './page-shape.js'
 
 /** How records leave the database: the select list, and how its cells are read. */
@@ -31,12 +32,14 @@ export interface Projection<Item, Items> {
   readonly page: PageShape<Items>
   /** Narrows the projection to the fields that a client requests; undefined if it is always complete. `narrow` belongs to one statement. */
   readonly selected?: (selection: Selection, narrow?: Narrow) => Projection<Item, Items>
+  /** The projection of one statement for a caller, to whom not every record shows the same fields. */
+  readonly within?: (asking: Asking) => Projection<Item, Items>
   /** The projection of a field's distinct values. */
   readonly distinct?: (field: FieldSpec) => Projection<Item, Items>
 }
 
-/** Returns the scope conditions for a table under an alias; empty if it has no scope. */
-export type Narrow = (table: string, name: string) => string
+/** Returns more conditions on a related record, whose table has an alias; empty if there are none. */
+export type Narrow = (related: Pick<ExpansionSpec, 'model' | 'rows'>, name: string) => string
 
 /** Returns the projection for a selection, or the complete one. */
 export function projectionFor<Item, Items>(
@@ -56,25 +59,23 @@ export function listProjection<Item, Items>(
   return (distinct && form.distinct?.(distinct)) ?? projectionFor(form, selection, narrow)
 }
 
-/** The select expression of a column in its wire form. */
-export function wireColumn(field: FieldSpec): string {
-  const column = identifier(field.column)
-  return field.type.select?.(column, field.options) ?? column
-}
-
-/** The column as text, as `readCell` and files of records expect it. */
-export function cellColumn(field: FieldSpec): string {
-  return `(${wireColumn(field)})::text`
-}
-
-/** The columns of a model's key as `readCell` expects them. */
-export function keyTexts({ key }: Pick<ModelSpec, 'key'>): readonly string[] {
-  return key.map(cellColumn)
-}
-
-/** Projects records to rows for handlers: every stored field by name, including private ones. */
-export function rowProjection({ spec: { model } }: Resource): Projection<Row, readonly Row[]> {
-  return { ...rowsOf(model.fields), distinct: remember((field) => rowsOf([field])) }
+/**
+ * Projects records to rows for handlers: every stored field by name, including private ones; with grants, those that they show.
+ * @param vary makes the column of a field that not every record shows
+ */
+export function rowProjection(
+  { spec: { model }, shown, access }: Resource,
+  vary?: (field: FieldSpec, asking: Asking) => string | undefined,
+): Projection<Row, readonly Row[]> {
+  const fields = access ? shown : model.fields
+  const rows = { ...rowsOf(fields), distinct: remember((field: FieldSpec) => rowsOf([field])) }
+  if (!vary) return rows
+  const within = (asking: Asking) => ({
+    ...rows,
+    fields: model.fields,
+    select: fields.map((field) => vary(field, asking) ?? cellColumn(field)),
+  })
+  return { ...rows, within }
 }
 
 function rowsOf(fields: readonly FieldSpec[]): Projection<Row, readonly Row[]> {
@@ -101,7 +102,7 @@ function documentValue(members: readonly Member[]): string {
   return `(select row_to_json(${DOCUMENT}) from ${membersOf(members)})`
 }
 
-interface Member {
+export interface Member {
   readonly name: string
   readonly expression: string
 }
@@ -119,29 +120,45 @@ export function documentProjection(
   resource: Resource,
   links: Links,
   computations: Computations = NOTHING_COMPUTED,
+  vary?: Vary,
 ): Projection<string, Uint8Array> {
   const { name, model, computed } = resource.spec
   const members = documentMembers({ ...resource.spec, resource: name, fields: resource.shown }, links)
-  const whole = projectionOf({ model, members, computed }, computations)
-  const tag = `sha256(convert_to(${documentColumn(members)}, 'UTF8'))`
-  const select = ({ members: wanted, expand }: Selection, narrow?: Narrow): Projection<string, Uint8Array> => {
-    const isWanted = (member: string) => wanted?.has(member) ?? true
-    const related = expandedMember(expand, tableAlias(model.table), { links, narrow })
-    return projectionOf(
-      {
-        model,
-        members: [...members.filter((member) => isWanted(member.name)), ...related],
-        computed: computed.filter(({ field }) => isWanted(field.name)),
-      },
-      computations,
+  const projected = (column: DocumentColumn): Projection<string, Uint8Array> => {
+    const whole = projectionOf({ model, members, computed }, { computations, column })
+    const tag = `sha256(convert_to(${column(members)}, 'UTF8'))`
+    const select = ({ members: wanted, expand }: Selection, narrow?: Narrow): Projection<string, Uint8Array> => {
+      const isWanted = (member: string) => wanted?.has(member) ?? true
+      const related = expandedMember(expand, tableAlias(model.table), { links, narrow })
+      return projectionOf(
+        {
+          model,
+          members: [...members.filter((member) => isWanted(member.name)), ...related],
+          computed: computed.filter(({ field }) => isWanted(field.name)),
+        },
+        { computations, column },
+      )
+    }
+    const unscoped = remember((selection: Selection) => select(selection))
+    const selected = (selection: Selection, narrow?: Narrow) =>
+      narrow && selection.expand.length > 0 ? select(selection, narrow) : unscoped(selection)
+    const distinct = remember(({ name }: FieldSpec) =>
+      projectionOf(
+        { model, members: members.filter((member) => member.name === name), computed: [] },
+        { computations, column: documentColumn },
+      ),
     )
+    return { ...whole, fields: model.fields, tag, selected, distinct }
   }
-  const unscoped = remember((selection: Selection) => select(selection))
-  const selected = (selection: Selection, narrow?: Narrow) =>
-    narrow && selection.expand.length > 0 ? select(selection, narrow) : unscoped(selection)
-  const distinct = remember(({ name }: FieldSpec) => select({ key: name, members: new Set([name]), expand: [] }))
-  return { ...whole, fields: model.fields, tag, selected, distinct }
+  const plain = projected(documentColumn)
+  return vary ? { ...plain, within: (asking) => projected(vary(asking)) } : plain
 }
+
+/** The SQL of a document with some members, as text. */
+export type DocumentColumn = (members: readonly Member[]) => string
+
+/** Makes documents whose members depend on the record and the caller of a statement. */
+export type Vary = (asking: Asking) => DocumentColumn
 
 interface Document {
   readonly model: ModelSpec
@@ -149,13 +166,19 @@ interface Document {
   readonly computed: readonly ComputedSpec[]
 }
 
+interface Making {
+  readonly computations: Computations
+  readonly column: DocumentColumn
+}
+
 function projectionOf(
   { model, members, computed }: Document,
-  computations: Computations,
+  { computations, column }: Making,
 ): Projection<string, Uint8Array> {
   const used = new Set([...members, ...computed.map(({ from }) => ({ fields: from }))].flatMap(({ fields }) => fields))
-  const fields = model.fields.filter((field) => used.has(field))
-  const document = documentColumn(members)
+  // Which members a varied document has may depend on any field.
+  const fields = column === documentColumn ? model.fields.filter((field) => used.has(field)) : model.fields
+  const document = column(members)
   if (computed.length === 0) return { ...TEXTS, fields, select: [document] }
   const from = model.fields.filter((field) => computed.some((each) => each.from.includes(field)))
   const read = completed(computed, from, computations)
@@ -248,35 +271,9 @@ function expandedMember(
     const key = relation.parts.map(
       ({ field, to }) => `${alias}.${identifier(to.column)} = ${owner}.${identifier(field.column)}`,
     )
-    const found = `${key.join(' and ')}${narrow?.(model.table, alias) ?? ''}`
+    const found = `${key.join(' and ')}${narrow?.(expansion, alias) ?? ''}`
     const expression = `(select ${documentValue(members)} from ${tableSql(model.table)} ${alias} where ${found})`
     return { name: relation.name, fields: relation.parts.map(({ field }) => field), expression }
   })
   return [{ name: EXPANDED, fields: related.flatMap((member) => member.fields), expression: documentValue(related) }]
-}
-
-/** The SQL of a hyperlink to a record, from the columns of its key. */
-function linkColumn(key: readonly FieldSpec[], route: string, links: Links): string {
-  const [start = '', ...others] = links.template(route) ?? []
-  if (others.length !== key.length) throw new Error(`no route named ${route} has ${key.length} parameters`)
-  const words = links.words(route)
-  const parts = key.flatMap((field, at) => [segmentColumn(field, words[at] ?? []), literal(others[at] ?? '')])
-  return [literal(start), ...parts].join(' || ')
-}
-
-/** The SQL of a key's value as one segment of a path, which has other meanings for these words. */
-function segmentColumn(field: FieldSpec, words: readonly string[]): string {
-  return isEscaped(field) ? escapedText(cellColumn(field), words) : identifier(field.column)
-}
-
-const PLAIN = "A-Za-z0-9_.!~*'()-"
-
-/** The SQL of `encodeSegment` and `escapeWord` for a text. */
-function escapedText(text: string, words: readonly string[]): string {
-  const hex = `regexp_replace(upper(encode(convert_to(c, 'UTF8'), 'hex')), '(..)', '%\\1', 'g')`
-  const escaped = `case when c ~ ${literal(`^[${PLAIN}]$`)} then c else ${hex} end`
-  const letters = `regexp_split_to_table(t, '') with ordinality as l(c, n)`
-  const spelled = words.map((word) => `when t = ${literal(word)} then ${literal(escapeWord(word))} `).join('')
-  return `(select case ${spelled}when t in ('.', '..') then replace(t, '.', '%2E')
-    when t ~ ${literal(`^[${PLAIN}]*$`)} then t else (select string_agg(${escaped}, '' order by n) from ${letters}) end from (select ${text} as t) s)`
 }

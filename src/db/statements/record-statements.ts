@@ -1,16 +1,26 @@
 import { tableAlias, tableSql } from '../../fields/table-name.js'
 import type { ModelSpec } from '../../config/spec.js'
-import { writeCell } from '../../fields/cell.js'
 import { JsonMergePatch } from '../../fields/json-text.js'
 import { identifier } from '../../fields/sql-literal.js'
-import type { Precondition, Row, Scopes, Selection } from '../../resource/plan.js'
+import { isSent } from '../../resource/access.js'
+import type { Precondition, Row, Selection } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
+import { boundChecks, type Bounds, boundProjection, relatedBounds, visibleClause, writtenSelect } from './bounds.js'
+import {
+  anyOf,
+  coversAfter,
+  coversBefore,
+  demand,
+  grantedWrite,
+  unchangedBy,
+  unnamedFields,
+  writtenSql,
+} from './granted-writes.js'
 import { type Projection, projectionFor } from './projections.js'
 import { mergedInto } from './merge-patch.js'
 import { meets } from './preconditions.js'
-import { narrowing, scopeChecks, scopeClause } from './scope.js'
 import { createTextCache, type PreparedStatements, type Rendered } from './prepared-statements.js'
-import { type Parameters, parameters } from './where.js'
+import { type Parameters, parameters } from './parameters.js'
 import type { WriteColumns } from './write-columns.js'
 
 /** The statements about one existing record; `id` has the written values of its key. */
@@ -23,6 +33,11 @@ export interface RecordStatements {
   lock(id: readonly string[]): Statement
   update(id: readonly string[], row: Row, only?: readonly Precondition[]): Statement
   destroy(id: readonly string[], only?: readonly Precondition[]): Statement
+  /**
+   * Selects whether a grant covers a change of a record that the request may see, or its deletion if there is no row; then for each field that no
+   * grant names, whether the change leaves it as it is.
+   */
+  judge(id: readonly string[], row?: Row): Statement
   /** Deletes a record and returns it. */
   take(id: readonly string[], only?: readonly Precondition[]): Statement
 }
@@ -43,36 +58,57 @@ const WRITE: Kind = { retry: false, quick: false }
 const MAX_UPDATES = 200
 const ANYWAY: readonly Precondition[] = Object.freeze([])
 
-/** Compiles the statements about one record; each call of the result returns them within some scopes. */
-export function compileRecordStatements(recorded: Recorded): (scopes: Scopes | undefined) => RecordStatements {
-  const unscoped = recordStatements(recorded, undefined)
-  return (scopes) => (scopes === undefined ? unscoped : recordStatements(recorded, scopes))
+/** Compiles the statements about one record; each call of the result returns them within some bounds. */
+export function compileRecordStatements(recorded: Recorded): (bounds: Bounds | undefined) => RecordStatements {
+  const unbounded = recordStatements(recorded, undefined)
+  return (bounds) => (bounds === undefined ? unbounded : recordStatements(recorded, bounds))
 }
 
 function recordStatements(
   { model, projection, prepared, partial, writeColumns }: Recorded,
-  scopes: Scopes | undefined,
+  bounds: Bounds | undefined,
 ): RecordStatements {
+  const granted = bounds?.granted
   const table = tableSql(model.table)
+  const alias = tableAlias(model.table)
   const matched = model.key.map(({ column }, at) => `${identifier(column)} = $${at + 1}`).join(' and ')
-  const selected = projection.select.join(', ')
-  const plain = `select ${selected} from ${table} where ${matched}`
-  const updating = (changes: string): string => `update ${table} set ${changes} returning ${selected}`
+  const unbound = projection.select.join(', ')
+  const plain = `select ${unbound} from ${table} where ${matched}`
+  const boundTo = (params: Parameters) => boundProjection(projection, bounds, params)
+  const selectedBy = (params: Parameters) => (bounds === undefined ? unbound : boundTo(params).select.join(', '))
+  const returnedBy = (params: Parameters) => writtenSelect(model, boundTo(params), bounds, params).join(', ')
+  const updating = (changes: string): string => `update ${table} set ${changes} returning ${unbound}`
   const cachedUpdating = createTextCache(updating, MAX_UPDATES)
 
-  /** Selects the record if it meets the preconditions and is in the scope. */
+  /** Selects the record if it meets the preconditions and the request may see it. */
   const found = (only: readonly Precondition[], params: Parameters): string =>
-    `${matched}${meets(only, projection.tag, params)}${scopeClause(model.table, scopes, params)}`
+    `${matched}${meets(only, () => boundTo(params).tag, params)}${visibleClause(model, bounds, params)}`
   const retrieval = (id: readonly string[], only: readonly Precondition[]): Rendered => {
     const params = parameters(...id)
-    const text = `select ${selected} from ${table} where ${found(only, params)}`
+    const text = `select ${selectedBy(params)} from ${table} where ${found(only, params)}`
     return { text, values: params.values, kind: QUICK }
   }
-  const removal = (id: readonly string[], only: readonly Precondition[], returning: string): Rendered => {
+  const destroyable = (params: Parameters): string => {
+    if (!granted) return 'true'
+    return anyOf(
+      granted.access.destroy.map((grant) => coversBefore(model, { grant, unchanged: [] }, {}, { granted, params })),
+    )
+  }
+  const removal = (id: readonly string[], only: readonly Precondition[], isReturned: boolean): Rendered => {
     const params = parameters(...id)
-    const text = `delete from ${table} where ${found(only, params)}${returning}`
+    const where = `${found(only, params)}${granted ? ` and ${destroyable(params)}` : ''}`
+    const text = `delete from ${table} where ${where}${isReturned ? ` returning ${returnedBy(params)}` : ''}`
     return { text, values: params.values, kind: WRITE, record: id.join('/') }
   }
+  const assignments = (row: Row, params: Parameters): string => {
+    const changes = writeColumns.columnsOf(row).map(({ field, column }) => {
+      const value = row[field.name]
+      if (!(value instanceof JsonMergePatch)) return `${column} = ${writtenSql(field, value, params)}`
+      return `${column} = ${mergedInto(`${alias}.${column}`, value, (part) => params.add(part))}`
+    })
+    return [...changes, ...writeColumns.touched].join(', ')
+  }
+  const fieldsOf = (row: Row) => writeColumns.columnsOf(row).map(({ field }) => field)
   const change = (
     id: readonly string[],
     row: Row,
@@ -80,30 +116,53 @@ function recordStatements(
     render: typeof updating,
   ): Rendered => {
     const params = parameters(...id)
-    const columns = writeColumns.columnsOf(row)
-    const changes = columns.map(({ field, column }) => {
-      const value = row[field.name]
-      if (!(value instanceof JsonMergePatch)) return `${column} = ${params.add(writeCell(field, value))}`
-      return `${column} = ${mergedInto(`${tableAlias(model.table)}.${column}`, value, (part) => params.add(part))}`
-    })
-    const set = [...changes, ...writeColumns.touched].join(', ')
-    const fields = columns.map(({ field }) => field)
+    const set = assignments(row, params)
     const update = render(`${set} where ${found(only, params)}`)
-    const text = `${update}${scopeChecks(model, fields, scopes, params)}`
+    const text = `${update}${boundChecks(model, fieldsOf(row), bounds, { params })}`
+    return { text, values: params.values, kind: WRITE, record: id.join('/') }
+  }
+  /** A change that one grant must cover: by the record before, and by the record after. */
+  const grantedChange = (id: readonly string[], given: Row, only: readonly Precondition[]): Rendered => {
+    if (!bounds || !granted) throw new Error('a change without a caller needs no grant')
+    const { row, coverings } = grantedWrite(model, 'change', given, granted)
+    const params = parameters(...id)
+    const asking = { granted, params }
+    const set = assignments(row, params)
+    const before = coverings.map((each) => coversBefore(model, each, row, asking))
+    const after = coverings.map((each) => coversAfter(model, each, 'change', asking))
+    const where = `${found(only, params)} and ${anyOf(before)}`
+    const isPaired = coverings.length > 1 && after.some((each) => each !== 'true')
+    const own = fieldsOf(row)
+    const sent = own.filter(({ name }) => isSent(given, name))
+    const checks = boundChecks(model, own, bounds, { params, sent })
+    const returning = `${returnedBy(params)}${checks}`
+    if (!isPaired) {
+      const text = `update ${table} set ${set} where ${where} returning ${returning}${demand(after[0] ?? 'true')}`
+      return { text, values: params.values, kind: WRITE, record: id.join('/') }
+    }
+    // The record before must be covered by the grant that covers the record after, and `returning` knows only the latter.
+    const keys = model.key.map(({ column }, at) => `${alias}.${identifier(column)} as ${identifier(`@k${at}`)}`)
+    const marks = before.map((each, at) => `${each} as ${identifier(`@g${at}`)}`)
+    const old = `(select ${[...keys, ...marks].join(', ')} from ${table} where ${where} for no key update) ${BEFORE}`
+    const same = model.key.map(
+      ({ column }, at) => `${alias}.${identifier(column)} = ${BEFORE}.${identifier(`@k${at}`)}`,
+    )
+    const both = after.map((each, at) => `${BEFORE}.${identifier(`@g${at}`)} and ${each}`)
+    const text = `update ${table} set ${set} from ${old} where ${same.join(' and ')} returning ${returning}${demand(anyOf(both))}`
     return { text, values: params.values, kind: WRITE, record: id.join('/') }
   }
 
   return {
     retrieve: (id, only) =>
       prepared.serve(
-        only === undefined && scopes === undefined
+        only === undefined && bounds === undefined
           ? { text: plain, values: id, kind: QUICK }
           : retrieval(id, only ?? ANYWAY),
       ),
     look(id, selection) {
       const params = parameters(...id)
-      const { select } = projectionFor(projection, selection, narrowing(scopes, params))
-      const where = `${matched}${scopeClause(model.table, scopes, params)}`
+      const { select } = projectionFor(boundTo(params), selection, relatedBounds(bounds, params))
+      const where = `${matched}${visibleClause(model, bounds, params)}`
       const text = `select ${select.join(', ')} from ${table} where ${where}`
       return partial.serve({ text, values: params.values, kind: QUICK })
     },
@@ -114,10 +173,30 @@ function recordStatements(
     update(id, row, only = ANYWAY) {
       // The SQL depends on the patch, so no other request would reuse it.
       const isPatch = Object.values(row).some((value) => value instanceof JsonMergePatch)
+      if (granted) {
+        const rendered = grantedChange(id, row, only)
+        return isPatch ? prepared.once(rendered) : prepared.serve(rendered)
+      }
       if (isPatch) return prepared.once(change(id, row, only, updating))
       return prepared.serve(change(id, row, only, cachedUpdating))
     },
-    destroy: (id, only = ANYWAY) => prepared.serve(removal(id, only, '')),
-    take: (id, only = ANYWAY) => prepared.serve(removal(id, only, ` returning ${selected}`)),
+    destroy: (id, only = ANYWAY) => prepared.serve(removal(id, only, false)),
+    take: (id, only = ANYWAY) => prepared.serve(removal(id, only, true)),
+    judge(id, given) {
+      const params = parameters(...id)
+      const covered = () => {
+        if (!granted || given === undefined) return destroyable(params)
+        const { row, coverings } = grantedWrite(model, 'change', given, granted)
+        return anyOf(coverings.map((each) => coversBefore(model, each, row, { granted, params })))
+      }
+      const unnamed = granted && given ? unnamedFields(model, given, granted) : []
+      const same = unnamed.map((field) => unchangedBy(model, field, given?.[field.name], params))
+      const judged = [covered(), ...same].map((each) => `(${each})::text`)
+      const text = `select ${judged.join(', ')} from ${table} where ${found(ANYWAY, params)}`
+      return prepared.serve({ text, values: params.values, kind: QUICK })
+    },
   }
 }
+
+/** The record before a change, under a name that no table has. */
+const BEFORE = identifier('@before')

@@ -1,10 +1,11 @@
 import { tableAlias, tableSql } from '../../fields/table-name.js'
-import type { FieldSpec, ModelSpec } from '../../config/spec.js'
+import type { FieldSpec, ModelRelation, ModelSpec } from '../../config/spec.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
 import { exact } from '../../lookups/exact.js'
 import type { Row, Scopes } from '../../resource/plan.js'
 import type { Narrow } from './projections.js'
-import { compare, type Parameters } from './where.js'
+import type { Parameters } from './parameters.js'
+import { compare } from './where.js'
 
 /** Renders the scope of a table as more conditions of a `where`; empty if it has none. Every scoped statement uses this. */
 export function scopeClause(table: string, scopes: Scopes | undefined, params: Parameters, name?: string): string {
@@ -14,7 +15,7 @@ export function scopeClause(table: string, scopes: Scopes | undefined, params: P
 
 /** Narrows the related records in one statement. */
 export function narrowing(scopes: Scopes | undefined, params: Parameters): Narrow | undefined {
-  return scopes && ((table, name) => scopeClause(table, scopes, params, name))
+  return scopes && (({ model }, name) => scopeClause(model.table, scopes, params, name))
 }
 
 /** Prefixes the name of the relation in the error for a record outside the scope; empty if the row itself is outside. */
@@ -35,23 +36,27 @@ export function scopeChecks(
   const table = tableAlias(model.table)
   const own = scopeClause(model.table, scopes, params, table)
   const written = model.relations.filter(({ parts }) => parts.some(({ field }) => fields.includes(field)))
-  const related = written.map(({ name, target, parts }) => {
-    const narrowed = scopeClause(target.table, scopes, params, RELATED)
-    if (narrowed === '') return ''
-    const references = parts.map(({ field }) => `${table}.${identifier(field.column)}`)
-    const missing = references.map((reference) => `${reference} is null or `)
-    const same = parts.map(({ to }, place) => `${RELATED}.${identifier(to.column)} = ${references[place]}`)
-    const there = `${same.join(' and ')}${narrowed}`
-    return check(name, `${missing.join('')}exists (select from ${tableSql(target.table)} ${RELATED} where ${there})`)
+  const related = written.map((relation) => {
+    const narrowed = scopeClause(relation.target.table, scopes, params, RELATED)
+    return narrowed === '' ? '' : insideCheck(relation.name, refersTo(table, relation, narrowed))
   })
-  return `${own === '' ? '' : check('', `true${own}`)}${related.join('')}`
+  return `${own === '' ? '' : insideCheck('', `true${own}`)}${related.join('')}`
 }
 
 /** An alias that no table can have. */
-const RELATED = identifier('@related')
+export const RELATED = identifier('@related')
+
+/** The condition that a relation is null, or refers to a record of which a condition on the table `RELATED` holds. */
+export function refersTo(table: string, { target, parts }: ModelRelation, condition: string): string {
+  const references = parts.map(({ field }) => `${table}.${identifier(field.column)}`)
+  const missing = references.map((reference) => `${reference} is null or `)
+  const same = parts.map(({ to }, place) => `${RELATED}.${identifier(to.column)} = ${references[place]}`)
+  const there = `${same.join(' and ')}${condition}`
+  return `${missing.join('')}exists (select from ${tableSql(target.table)} ${RELATED} where ${there})`
+}
 
 /** Casting the text to a number fails, with the text in the error message. */
-function check(name: string, condition: string): string {
+export function insideCheck(name: string, condition: string): string {
   return `, (case when ${condition} then '1' else ${literal(`${OUTSIDE}${name}`)} end)::int`
 }
 

@@ -1,20 +1,23 @@
 import { tableSql } from '../../fields/table-name.js'
 import type { ModelSpec } from '../../config/spec.js'
-import { writeCell } from '../../fields/cell.js'
-import type { Row, Scopes } from '../../resource/plan.js'
+import { isSent } from '../../resource/access.js'
+import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { type BulkStatements, compileBulkStatements } from './bulk-statements.js'
-import { keyTexts, type Projection } from './projections.js'
+import { keyTexts } from './columns.js'
+import { type Projection } from './projections.js'
 import { compileListStatements, type ListStatements } from './list-statements.js'
 import { compileRecordStatements, type RecordStatements } from './record-statements.js'
-import { filledByScope, scopeChecks } from './scope.js'
+import { boundChecks, type Bounds, boundProjection, writtenSelect } from './bounds.js'
+import { anyOf, coversAfter, demand, grantedWrite, writtenSql } from './granted-writes.js'
+import { filledByScope } from './scope.js'
 import {
   createPreparedStatements,
   createTextCache,
   type Rendered,
   type StatementCounts,
 } from './prepared-statements.js'
-import { parameters } from './where.js'
+import { type Parameters, parameters } from './parameters.js'
 import { type WriteColumns, writeColumnsOf } from './write-columns.js'
 
 /** Every statement of a resource in one projection. All SQL for records is generated here. */
@@ -22,53 +25,71 @@ export interface Statements extends ListStatements, RecordStatements, BulkStatem
   create(row: Row): Statement
 }
 
+interface Projections {
+  readonly projection: Projection<unknown, unknown>
+  /** That of lists. */
+  readonly listed?: Projection<unknown, unknown>
+}
+
 /** The number of texts that are cached and prepared on each connection. Clients can cause more texts than that. */
 const MAX_TEXTS = 200
 /** The same for texts of partial reads, which must not evict the others. */
 const MAX_PARTIAL_TEXTS = 50
 
-/** Compiles the statements of a model; each call of the result returns them, narrowed to the given scopes, if any. */
+/** Compiles the statements of a model; each call of the result returns them within the given bounds, if any. */
 export function compileStatements(
   model: ModelSpec,
-  projection: Projection<unknown, unknown>,
+  { projection, listed = projection }: Projections,
   counts: StatementCounts = { kept: 0, unkept: 0, generation: 0 },
-): (scopes?: Scopes) => Statements {
+): (bounds?: Bounds) => Statements {
   const prepared = createPreparedStatements(model.table, counts, MAX_TEXTS)
   const partial = createPreparedStatements(model.table, counts, MAX_PARTIAL_TEXTS)
-  const selected = projection.select.join(', ')
   const writeColumns = writeColumnsOf(model)
   const parts = { model, projection, prepared, partial, writeColumns }
   const head = `insert into ${tableSql(model.table)} `
-  const tail = ` returning ${[...keyTexts(model), ...projection.select].join(', ')}`
+  const tailOf = (select: readonly string[]) => ` returning ${[...keyTexts(model), ...select].join(', ')}`
+  const tail = tailOf(projection.select)
   const inserting = createTextCache((values) => `${head}${values}${tail}`, MAX_TEXTS)
-  const lists = compileListStatements(parts)
+  const insertingFor =
+    (bounds: Bounds | undefined) =>
+    (values: string, params: Parameters): string =>
+      bounds?.granted
+        ? `${head}${values}${tailOf(writtenSelect(model, boundProjection(projection, bounds, params), bounds, params))}`
+        : inserting(values)
+  const lists = compileListStatements({ ...parts, projection: listed })
   const records = compileRecordStatements(parts)
-  const within = (scopes: Scopes | undefined): Statements => ({
-    ...lists(scopes),
-    ...records(scopes),
-    ...compileBulkStatements(model, selected, scopes),
-    create: (row) => prepared.serve(renderCreation({ model, inserting, writeColumns, scopes }, row)),
+  const within = (bounds: Bounds | undefined): Statements => ({
+    ...lists(bounds),
+    ...records(bounds),
+    ...compileBulkStatements(model, projection, bounds),
+    create: (row) =>
+      prepared.serve(renderCreation({ model, inserting: insertingFor(bounds), writeColumns, bounds }, row)),
   })
-  const unscoped = within(undefined)
-  return (scopes) => (scopes === undefined ? unscoped : within(scopes))
+  const unbounded = within(undefined)
+  return (bounds) => (bounds === undefined ? unbounded : within(bounds))
 }
 
 interface Created {
   readonly model: ModelSpec
   /** The text of a statement that inserts these columns and values. */
-  readonly inserting: (values: string) => string
+  readonly inserting: (values: string, params: Parameters) => string
   readonly writeColumns: WriteColumns
-  readonly scopes: Scopes | undefined
+  readonly bounds: Bounds | undefined
 }
 
-function renderCreation({ model, inserting, writeColumns, scopes }: Created, given: Row): Rendered {
+function renderCreation({ model, inserting, writeColumns, bounds }: Created, given: Row): Rendered {
   const params = parameters()
-  const row = filledByScope(model, given, scopes)
+  const filled = filledByScope(model, given, bounds?.scopes)
+  const granted = bounds?.granted
+  const { row, coverings } = granted ? grantedWrite(model, 'create', filled, granted) : { row: filled, coverings: [] }
   const columns = writeColumns.columnsOf(row)
   const names = columns.map(({ column }) => column).join(', ')
-  const places = columns.map(({ field }) => params.add(writeCell(field, row[field.name]))).join(', ')
+  const places = columns.map(({ field }) => writtenSql(field, row[field.name], params)).join(', ')
   const values = columns.length === 0 ? 'default values' : `(${names}) values (${places})`
   const fields = columns.map(({ field }) => field)
-  const text = `${inserting(values)}${scopeChecks(model, fields, scopes, params)}`
+  const sent = fields.filter(({ name }) => isSent(filled, name))
+  const checks = boundChecks(model, fields, bounds, { params, sent })
+  const after = granted && anyOf(coverings.map((each) => coversAfter(model, each, 'create', { granted, params })))
+  const text = `${inserting(values, params)}${checks}${after === undefined ? '' : demand(after)}`
   return { text, values: params.values, kind: { retry: false, quick: false } }
 }

@@ -1,26 +1,37 @@
-import type { OrderSpec } from '../../config/spec.js'
-import type { Cell } from '../../fields/cell.js'
+import type { FieldSpec, OrderSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Search } from '../../features/search.js'
 import type { Condition, ListPlan } from '../../resource/plan.js'
 import { escapePattern } from '../../lookups/sql.js'
-import { cellColumn } from './projections.js'
+import type { Parameters } from './parameters.js'
+import { cellColumn } from './columns.js'
 
-/** The parameters of one statement, in order. */
-export interface Parameters {
-  /** Adds a value and returns its placeholder. */
-  add(value: Cell): string
-  readonly values: readonly Cell[]
+/** What limits the rows of a list, beside what the client asks for. */
+export interface ListLimits {
+  /** More conditions, each after `and`; empty if there are none. */
+  rows(params: Parameters): string
+  /** The condition under which a row shows a field; undefined if each does. Nothing else can be asked about. */
+  shows(field: FieldSpec, params: Parameters): string | undefined
 }
 
-export function parameters(...values: Cell[]): Parameters {
-  return { values, add: (value) => `$${values.push(value)}` }
-}
-
-function whereClause({ where, search }: Pick<ListPlan, 'where' | 'search'>, params: Parameters): string {
-  const compared = where.map((condition) => compare(condition, params))
-  const all = search ? [...compared, ...wordClauses(search, params)] : compared
-  return all.length === 0 ? '' : ` where ${all.join(' and ')}`
+function whereClause(
+  { where, search, distinct }: Pick<ListPlan, 'where' | 'search' | 'distinct'>,
+  params: Parameters,
+  limits: ListLimits | undefined,
+): string {
+  const shown = (field: FieldSpec, condition: string) => {
+    const shows = limits?.shows(field, params)
+    return shows === undefined ? condition : `(${condition} and ${shows})`
+  }
+  const compared = where.map((condition) => shown(condition.field, compare(condition, params)))
+  const all = [
+    ...compared,
+    ...(search ? wordClauses(search, params, shown) : []),
+    ...(distinct && limits ? [shown(distinct, 'true')] : []),
+  ]
+  const rows = limits?.rows(params) ?? ''
+  if (all.length === 0) return rows === '' ? '' : ` where true${rows}`
+  return ` where ${all.join(' and ')}${rows}`
 }
 
 /** The rows of a list. */
@@ -38,8 +49,13 @@ export interface ListTable {
 }
 
 /** Distinct values are selected in a subquery. */
-export function listSource(plan: ListPlan, { sql, alias }: ListTable, params: Parameters): ListSource {
-  const where = whereClause(plan, params)
+export function listSource(
+  plan: ListPlan,
+  { sql, alias }: ListTable,
+  params: Parameters,
+  limits?: ListLimits,
+): ListSource {
+  const where = whereClause(plan, params, limits)
   if (plan.distinct === undefined) return { from: sql, where }
   return { from: `(select distinct ${identifier(plan.distinct.column)} from ${sql}${where}) ${alias}`, where: '' }
 }
@@ -51,10 +67,14 @@ export function compare({ field, lookup, value }: Condition, params: Parameters,
 }
 
 /** A condition for each word: at least one of the fields contains it. */
-function wordClauses({ fields, words }: Search, params: Parameters): readonly string[] {
+function wordClauses(
+  { fields, words }: Search,
+  params: Parameters,
+  shown: (field: FieldSpec, condition: string) => string,
+): readonly string[] {
   return words.map((word) => {
     const parameter = params.add(`%${escapePattern(word)}%`)
-    return `(${fields.map(({ column }) => `${identifier(column)} ilike ${parameter}`).join(' or ')})`
+    return `(${fields.map((field) => shown(field, `${identifier(field.column)} ilike ${parameter}`)).join(' or ')})`
   })
 }
 

@@ -37,9 +37,10 @@ function hookedStore(context: Transaction, resource: Resource, hooks: readonly H
     }
   }
   /** Reads the record after the hooks, which may have changed it. */
-  const answer = async (id: Id): Promise<string> =>
-    (await context.documents(resource).retrieve(id)) ?? destroyedByHook()
-  const destroyedByHook = () => fail(`a hook of \`${resource.spec.name}\` destroyed the record`)
+  const answer = async (id: Id): Promise<string> => (await context.documents(resource).retrieve(id)) ?? missing()
+  /** A caller may not see the record after a change. */
+  const missing = (): string =>
+    resource.access ? 'null' : fail(`a hook of \`${resource.spec.name}\` destroyed the record`)
 
   const beforeCreate = async (row: Row): Promise<Row> => {
     let values = row
@@ -84,7 +85,7 @@ function hookedStore(context: Transaction, resource: Resource, hooks: readonly H
       for (const [place, each] of made.entries()) await doAt(place, () => created(each))
       const answered = await context.documents(resource).retrieveMany(made.map(({ id }) => id))
       const items = new Map(answered.map((each) => [resource.key.text(each.id), each]))
-      return made.map(({ id }) => items.get(resource.key.text(id)) ?? destroyedByHook())
+      return made.map(({ id }) => items.get(resource.key.text(id)) ?? { id, item: missing() })
     },
 
     async update(id, row, only) {

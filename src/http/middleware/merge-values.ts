@@ -1,3 +1,4 @@
+import { setByCode } from '../../resource/access.js'
 import type { Row } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 
@@ -7,5 +8,12 @@ import type { Resource } from '../../resource/resource.js'
  */
 export function mergeValues(resource: Resource, values: Row, changes: object): Row {
   const own = Object.entries(changes).filter(([name, value]) => value !== undefined && value !== values[name])
-  return own.length === 0 ? values : { ...values, ...resource.checkValues(Object.fromEntries(own)) }
+  if (own.length === 0) return values
+  const merged = { ...values, ...resource.checkValues(Object.fromEntries(own)) }
+  return resource.access
+    ? setByCode(
+        merged,
+        own.map(([name]) => name),
+      )
+    : merged
 }

@@ -52,6 +52,12 @@ export function isGlobal({ path, resources }: Use): boolean {
   return path === undefined && resources === undefined
 }
 
+/** A route with the middleware that applies to another one. */
+export function withUsesOf(route: Route, like: Route, uses: readonly Use[]): Route {
+  const own = uses.filter((use) => covers(use, like))
+  return own.length > 0 ? withMiddleware(route, own) : route
+}
+
 function withMiddleware(route: Route, uses: readonly Use[]): Route {
   const problems = [...new Set(uses.flatMap((use) => use.problems))]
   return {

@@ -5,6 +5,7 @@ import type { Resource } from '../../resource/resource.js'
 import type { Reply } from '../route.js'
 import { create, type CreateInput } from './create.js'
 import type { Operation } from './operation.js'
+import { isHidden } from './request.js'
 import { arrayOf, itemsOf, bulkBodyPolicy } from './bulk-request.js'
 
 interface CreateManyInput {
@@ -22,7 +23,7 @@ export function createMany(resource: Resource, within: string | undefined): Oper
     transaction: {},
     read: async (context) => ({ rows: parseCreations(resource, itemsOf(await context.body(body))) }),
     run: ({ rows }, context) => context.documents(resource).createMany(rows),
-    reply: replyToMany,
+    reply: (made) => replyToMany(resource, made),
   } satisfies Operation<CreateManyInput, readonly Stored<string>[]>
 }
 
@@ -46,10 +47,11 @@ export function createOneOrMany(resource: Resource): Operation {
         ? context.transaction((inside) => inside.documents(resource).createMany(input.rows))
         : one.run(input, context),
     reply: (result, context, input) =>
-      result instanceof Array ? replyToMany(result) : one.reply(result, context, input as CreateInput),
+      result instanceof Array ? replyToMany(resource, result) : one.reply(result, context, input as CreateInput),
   } satisfies Operation<CreateInput | CreateManyInput, Stored<string> | readonly Stored<string>[]>
 }
 
-function replyToMany(made: readonly Stored<string>[]): Reply {
+function replyToMany(resource: Resource, made: readonly Stored<string>[]): Reply {
+  if (made.some(({ item }) => isHidden(resource, item))) return { status: 201 }
   return { status: 201, text: arrayOf(made.map(({ item }) => item)) }
 }

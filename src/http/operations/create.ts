@@ -4,7 +4,7 @@ import type { Row } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import { entityTag } from '../entity-tags.js'
 import type { Operation } from './operation.js'
-import { policyOf } from './request.js'
+import { isHidden, policyOf } from './request.js'
 
 /** A request to create a record; its body is valid. */
 export interface CreateInput {
@@ -23,11 +23,9 @@ export function create(resource: Resource): Operation<CreateInput, Stored<string
     run: ({ values }, context) => context.documents(resource).create(values),
     reply({ id, item }, context) {
       const location = context.reverse(detail, resource.key.params(id))
-      const headers = {
-        ETag: entityTag(resource.storedPart(item)),
-        ...(location === undefined ? {} : { Location: location }),
-      }
-      return { status: 201, text: item, headers }
+      const at = location === undefined ? {} : { Location: location }
+      if (isHidden(resource, item)) return { status: 201, headers: at }
+      return { status: 201, text: item, headers: { ETag: entityTag(resource.storedPart(item)), ...at } }
     },
   }
 }

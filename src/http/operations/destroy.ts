@@ -2,7 +2,7 @@ import type { Id, Precondition } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Context } from '../route.js'
 import type { Operation } from './operation.js'
-import { notFound, preconditions, readId } from './request.js'
+import { isHidden, notFound, preconditions, readId } from './request.js'
 
 /** A request to delete a record. */
 export interface DestroyInput {
@@ -28,7 +28,10 @@ function returningRecord(resource: Resource): Operation<DestroyInput, string | u
   return {
     ...form(resource),
     run: ({ id, only }, context) => context.documents(resource).take(id, only),
-    reply: (item) => ({ status: 200, text: item ?? notFound() }),
+    reply(item) {
+      const text = item ?? notFound()
+      return isHidden(resource, text) ? { status: 204 } : { status: 200, text }
+    },
   }
 }
 

@@ -29,3 +29,8 @@ export function readId(resource: Resource, context: Context): Id {
 export function notFound(): never {
   throw new Problem('not_found')
 }
+
+/** Whether the caller may not see a record that the request has written. */
+export function isHidden({ access }: Resource, document: string): boolean {
+  return access !== undefined && (document === 'null' || access.retrieve.parts.length === 0)
+}

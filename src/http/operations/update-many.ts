@@ -1,6 +1,7 @@
 import { type Change, doAt, parseChanges } from '../../resource/items.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Operation } from './operation.js'
+import { isHidden } from './request.js'
 import { arrayOf, itemsOf, lockAll, notFoundAt, rejectConditions, bulkBodyPolicy } from './bulk-request.js'
 
 interface UpdateManyInput {
@@ -32,6 +33,7 @@ export function updateMany(resource: Resource): Operation<UpdateManyInput, reado
         )
       return items
     },
-    reply: (items) => ({ status: 200, text: arrayOf(items) }),
+    reply: (items) =>
+      items.some((item) => isHidden(resource, item)) ? { status: 204 } : { status: 200, text: arrayOf(items) },
   }
 }

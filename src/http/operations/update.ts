@@ -4,7 +4,7 @@ import type { Resource } from '../../resource/resource.js'
 import { entityTag } from '../entity-tags.js'
 import type { Method } from '../route.js'
 import type { Operation } from './operation.js'
-import { notFound, policyOf, preconditions, readId } from './request.js'
+import { isHidden, notFound, policyOf, preconditions, readId } from './request.js'
 
 /** A request to update a record. */
 export interface UpdateInput {
@@ -48,6 +48,7 @@ function change(resource: Resource, { name, method, mode }: Form): Operation<Upd
     run: ({ id, values, only }, context) => context.documents(resource).update(id, values, only),
     reply(item) {
       const text = item ?? notFound()
+      if (isHidden(resource, text)) return { status: 204 }
       return { status: 200, text, headers: { ETag: entityTag(resource.storedPart(text)) } }
     },
   }

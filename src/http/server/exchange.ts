@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ListNode } from '../../linked-list.js'
 import type { Problem } from '../../problem.js'
+import type { Identity } from '../../resource/identity.js'
 import type { Context, FindPlace, Place, ProblemRenderer, Route } from '../route.js'
 import type { Span } from './spans.js'
 import type { Trace } from './trace.js'
@@ -17,6 +18,8 @@ export interface Exchange {
   readonly connection: Connection | undefined
   /** The route that matched. */
   route: Route | undefined
+  /** Who sent the request; undefined without `auth`, and for callers who have not signed in. */
+  identity: Identity | undefined
   /** The trace from the client, or of the request's span. */
   trace: Trace | undefined
   /** Set if tracing is on. */

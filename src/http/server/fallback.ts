@@ -17,13 +17,15 @@ interface Ways {
   readonly take: () => void
   /** Called if no listener answers the request, or with a listener's error. */
   readonly next: Next
+  /** Why the caller may not request the mount at a path; undefined if it may. */
+  readonly refuses?: ((path: string) => Problem | undefined) | undefined
 }
 
 /** Passes a request to the mounts. */
 export type Fallback = (request: IncomingMessage, response: ServerResponse, ways: Ways) => void
 
 /** A request that is passed from mount to mount. */
-interface Passing extends Pick<Ways, 'take'> {
+interface Passing extends Pick<Ways, 'take' | 'refuses'> {
   /** Why a mount was skipped. */
   refused?: Problem
 }
@@ -31,14 +33,14 @@ interface Passing extends Pick<Ways, 'take'> {
 type FindPassing = (request: IncomingMessage) => Passing | undefined
 
 /**
- * The Express application behind the routes, loaded for the first request that needs it. Mounts that reject a cross-site write are skipped. If no
+ * The Express application behind the routes, loaded for the first request that needs it. Mounts that reject a cross-site write or the caller are skipped. If no
  * other mount takes the request it is rejected, but not if nothing is mounted there, because the path may belong to another server.
  */
 export function createFallback(mounts: readonly Mount[], checkOrigin: OriginCheck): Fallback {
   const underWay = new WeakMap<IncomingMessage, Passing>()
   let loading: Promise<Express> | undefined
-  return (request, response, { take, next }) => {
-    const passing: Passing = { take }
+  return (request, response, { take, next, refuses }) => {
+    const passing: Passing = { take, refuses }
     underWay.set(request, passing)
     loading ??= load(mounts, checkOrigin, (request) => underWay.get(request))
     // Express replaces the prototypes of Node's request and response.
@@ -55,12 +57,12 @@ async function load(mounts: readonly Mount[], checkOrigin: OriginCheck, find: Fi
   for (const { path, listener, crossSite } of mounts) {
     const guard: RequestHandler = (request, _response, next) => {
       const passing = find(request)
-      const foreign = checkOrigin(request, crossSite)
-      if (!foreign) {
+      const refused = checkOrigin(request, crossSite) ?? passing?.refuses?.(path)
+      if (!refused) {
         passing?.take()
         return next()
       }
-      if (passing) passing.refused = foreign
+      if (passing) passing.refused = refused
       next('router')
     }
     // Each mount has its own application, which the guard can leave.

@@ -4,6 +4,10 @@ import { Problem } from '../../problem.js'
 import { type AnsweringParts, createAnswering } from './answering.js'
 import { enter, release, settle } from './connection.js'
 import { askForBody } from './body.js'
+import type { Authenticate } from '../../auth/authenticate.js'
+import { allowed, toOptionsReply } from './options-reply.js'
+import { describe, statusOf } from './request-log.js'
+import { optionsFor, type ServedAccess, whyNotMounted } from './served-access.js'
 import { makeContext, type Records } from '../context.js'
 import type { Connection, Exchange } from './exchange.js'
 import type { Fallback } from './fallback.js'
@@ -13,7 +17,7 @@ import type { OriginCheck } from '../origin-check.js'
 import type { PublicUrl } from '../public-url.js'
 import { findHeadProblem, requestIdOf, SECURITY_HEADERS, takeAuthority } from './headers.js'
 import type { AfterCommit } from '../after-commit.js'
-import { type Handler, METHODS, type Method, type Reply, type RouteOptions } from '../route.js'
+import { type Handler, METHODS, type Method, type RouteOptions } from '../route.js'
 import type { Match, RouteTable } from '../route-table.js'
 import type { Spans } from './spans.js'
 import { splitTarget, type Target } from './target.js'
@@ -23,6 +27,8 @@ import { readTrace } from './trace.js'
 export interface ListenerParts extends AnsweringParts {
   readonly routes: Pick<RouteTable, 'match' | 'rendererAt' | 'reverse'>
   readonly records: Records
+  /** Undefined without `auth`. */
+  readonly access?: ServedAccess | undefined
   readonly later: AfterCommit
   readonly fallback: Fallback | undefined
   /** Used for requests that neither a route nor the fallback takes. */
@@ -58,7 +64,16 @@ export function createListener(parts: ListenerParts): {
     return later.run(...given).finally(uses.end)
   }
   const { watch, enforce } = deadlines
-  const surroundings = { records, reverse, publicUrl, runAfterCommit, watch, enforce, handlerTimeout }
+  const surroundings = {
+    records,
+    profiles: parts.access?.profiles,
+    reverse,
+    publicUrl,
+    runAfterCommit,
+    watch,
+    enforce,
+    handlerTimeout,
+  }
 
   const receive = (request: IncomingMessage, response: ServerResponse, next?: Next, awaitsContinue = false): void => {
     const connection = parts.connectionOf(request.socket)
@@ -117,6 +132,7 @@ export function createListener(parts: ListenerParts): {
       connection,
       route: undefined,
       trace: readTrace(request.headers),
+      identity: undefined,
       span: undefined,
       awaitsContinue,
       mustClose: false,
@@ -169,11 +185,13 @@ export function createListener(parts: ListenerParts): {
   }
 
   const serve = (exchange: Exchange, match: NonNullable<Match>): void => {
-    if ('allow' in match) return refuseMethod(exchange, match.allow, match.options)
+    if ('allow' in match) return answerWithoutRoute(exchange, match.allow, match.options)
     const { route, params } = match
     exchange.route = route
     try {
-      const outcome = spans ? trace(exchange, match, spans) : route.handle(makeContext(exchange, params, surroundings))
+      const run = () =>
+        spans ? trace(exchange, match, spans) : route.handle(makeContext(exchange, params, surroundings))
+      const outcome = parts.access ? identify(exchange, parts.access.authenticate).then(run) : run()
       if (!('then' in outcome)) return answer(exchange, outcome)
       deadlines.start(exchange)
       // The handler may continue after the client has left or the request timed out.
@@ -193,11 +211,27 @@ export function createListener(parts: ListenerParts): {
     }
   }
 
+  const identify = async (exchange: Exchange, authenticate: Authenticate) =>
+    (exchange.identity = await authenticate(exchange.request))
+
   const trace = (exchange: Exchange, { route, params }: Found, spans: Spans): ReturnType<Handler> => {
     const span = spans.begin(exchange.request, route, exchange.requestId)
     exchange.span = span
     exchange.trace = span.trace
     return span.run(() => route.handle(makeContext(exchange, params, surroundings)))
+  }
+
+  /** `OPTIONS` says what the caller may do; preflights, which carry no credential, what anybody may. */
+  const answerWithoutRoute = (exchange: Exchange, methods: readonly Method[], options?: RouteOptions): void => {
+    const { access } = parts
+    const { request, path } = exchange
+    const isPreflight = request.headers['access-control-request-method'] !== undefined
+    if (!access || request.method !== 'OPTIONS' || isPreflight) return refuseMethod(exchange, methods, options)
+    deadlines.start(exchange)
+    optionsFor(access, request, path).then(
+      (own) => refuseMethod(exchange, own.allow, own.options),
+      (error: unknown) => fail(exchange, error),
+    )
   }
 
   const refuseMethod = (exchange: Exchange, methods: readonly Method[], options?: RouteOptions): void => {
@@ -229,25 +263,20 @@ export function createListener(parts: ListenerParts): {
       if (page) return guardOrigin(exchange, page)
       return next ? next() : nowhere()
     }
-    fallback(request, response, { take: () => askForBody(exchange), next: proceed })
+    const pass = (refuses?: (path: string) => Problem | undefined) =>
+      fallback(request, response, { take: () => askForBody(exchange), next: proceed, refuses })
+    const { access } = parts
+    if (!access) return pass()
+    identify(exchange, access.authenticate).then(
+      (identity) => pass((mount) => whyNotMounted(access, identity, mount)),
+      (error: unknown) => fail(exchange, error),
+    )
   }
 
   return {
     receive: (request, response, next) => receive(request, response, next),
     receiveExpecting: (request, response) => receive(request, response, undefined, true),
   }
-}
-
-function allowed(methods: readonly Method[]): string {
-  return METHODS.filter((method) => methods.includes(method))
-    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-    .concat('OPTIONS')
-    .join(', ')
-}
-
-function toOptionsReply(Allow: string, options: RouteOptions | undefined): Reply {
-  if (!options) return { status: 204, headers: { Allow } }
-  return { status: 200, headers: { Allow, ...options.headers }, body: options.describe() }
 }
 
 function setDefaultHeaders(response: ServerResponse, requestId: string, close: boolean): void {
@@ -258,32 +287,4 @@ function setDefaultHeaders(response: ServerResponse, requestId: string, close: b
 
 function setHeaders(response: ServerResponse, list: readonly string[]): void {
   for (let index = 0; index < list.length; index += 2) response.setHeader(list[index] ?? '', list[index + 1] ?? '')
-}
-
-function statusOf({ response }: Exchange): number | undefined {
-  return response.headersSent ? response.statusCode : undefined
-}
-
-/** The maximum length of a logged path. */
-const MAX_SHOWN_PATH = 1_000
-
-/** The path for the log, without the query. Node rejects targets with characters other than printable ASCII. */
-function shownPath(path: string): string {
-  return path.length > MAX_SHOWN_PATH ? `${path.slice(0, MAX_SHOWN_PATH)}...` : path
-}
-
-function describe(exchange: Exchange, ended: number) {
-  const { request, response, requestId, route, started } = exchange
-  return {
-    event: 'request',
-    request_id: requestId,
-    method: request.method,
-    route: route?.name,
-    template: route?.path,
-    path: shownPath(exchange.path),
-    status: statusOf(exchange),
-    ms: Math.round((ended - started) * 1000) / 1000,
-    aborted: response.writableFinished ? undefined : true,
-    trace_id: exchange.trace?.traceId,
-  }
 }

@@ -15,6 +15,7 @@ import type { Hosts } from '../hosts.js'
 import { createAfterCommit } from '../after-commit.js'
 import { listen } from './listen.js'
 import { createListener, type Listener } from './listener.js'
+import type { ServedAccess } from './served-access.js'
 import type { Log } from '../log.js'
 import { createPipeline } from './pipeline.js'
 import type { PublicUrl } from '../public-url.js'
@@ -30,6 +31,8 @@ import { endsWithin } from './ends-within.js'
 export interface Served {
   readonly routes: Pick<RouteTable, 'match' | 'rendererAt' | 'reverse'>
   readonly records: Records
+  /** Undefined without `auth`. */
+  readonly access?: ServedAccess | undefined
   readonly mounts?: readonly Mount[]
   /** Used for requests that neither a route nor a mount takes. */
   readonly pages?: Pick<RouteTable, 'match'> | undefined
@@ -94,7 +97,7 @@ export function createServer(parts: ServerParts): HttpServer {
   const server = createHttpServer(serverOptions(limits))
   const later = createAfterCommit(log, limits.handlerTimeout)
   const listenerOf = (
-    { routes, records, mounts = [], pages, cors, hosts, publicUrl, onMismatch }: Served,
+    { routes, records, access, mounts = [], pages, cors, hosts, publicUrl, onMismatch }: Served,
     uses: Uses,
   ) => {
     const checkOrigin = compileOriginCheck({ hosts, cors, publicUrl })
@@ -102,6 +105,7 @@ export function createServer(parts: ServerParts): HttpServer {
       uses,
       routes,
       records,
+      access,
       later,
       fallback: mounts.length > 0 ? createFallback(mounts, checkOrigin) : undefined,
       pages,

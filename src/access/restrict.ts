@@ -1,0 +1,126 @@
+import { featuresFor } from '../features/index.js'
+import type { ExpansionSpec, GrantSpec, Operation, ResourceSpec, Rule } from '../config/spec.js'
+import { eitherRule, NONE, type Reading, readingOf, type ResourceAccess, visibleRule } from '../resource/access.js'
+import type { View } from '../resource/resource.js'
+
+/** The grants that apply to one kind of caller. */
+export interface Applicable {
+  /** Those of a resource; undefined if nothing limits its callers. */
+  grants(spec: ResourceSpec): readonly GrantSpec[] | undefined
+  /** The resources that show records of a table. */
+  exposing(table: string): readonly ResourceSpec[]
+  resource(name: string): ResourceSpec | undefined
+}
+
+/** A resource as some callers see it. */
+export interface Restricted {
+  readonly spec: ResourceSpec
+  readonly view: View
+}
+
+/** The grants that allow an operation or an action. */
+export function grantsFor(grants: readonly GrantSpec[], name: string): readonly GrantSpec[] {
+  return grants.filter(({ may }) => may.includes(name) || (may.includes('all') && !OPERATION_NAMES.has(name)))
+}
+
+const OPERATION_NAMES = new Set(['list', 'create', 'retrieve', 'update', 'partial_update', 'destroy'])
+
+/**
+ * Makes the resource that callers with some grants see: without the fields that none of them shows, and with what may be asked about the others.
+ * @param change the operation whose grants changes need
+ */
+export function restrict(
+  spec: ResourceSpec,
+  grants: readonly GrantSpec[],
+  applicable: Applicable,
+  change: Operation = 'partial_update',
+): Restricted {
+  const access: ResourceAccess = {
+    list: readingOf(grantsFor(grants, 'list')),
+    retrieve: readingOf(grantsFor(grants, 'retrieve')),
+    create: grantsFor(grants, 'create'),
+    change: grantsFor(grants, change),
+    destroy: grantsFor(grants, 'destroy'),
+    retrievable: (table) => retrievable(table, applicable),
+  }
+  const readings = [access.list, access.retrieve]
+  const shows = (name: string) => readings.some((reading) => showsSome(reading, name))
+  const alwaysShows = (name: string) => readings.every((reading) => showsAlways(reading, name))
+  const isListed = access.list.parts.length > 0
+  const shown = spec.shown.filter(({ name }) => shows(name))
+  const seesAll = visibleRule(access.list) === undefined
+  return {
+    spec: {
+      ...spec,
+      ...featuresFor(spec, {
+        asks: (name) => isListed && showsSome(access.list, name),
+        always: alwaysShows,
+        expansion: (expansion) => restrictExpansion(expansion, applicable),
+        seesAll,
+      }),
+      url: spec.url && spec.model.key.every(({ name }) => alwaysShows(name)),
+      shown,
+    },
+    view: {
+      access,
+      create: writable(spec, access.create, shows),
+      change: writable(spec, access.change, shows),
+    },
+  }
+}
+
+/** What clients may send: what grants name or the records show, and beside it, what the server sets. */
+function writable(spec: ResourceSpec, grants: readonly GrantSpec[], shows: (name: string) => boolean): View['create'] {
+  const isGranted = (name: string) => grants.some(({ fields }) => fields.includes(name))
+  const isPreset = (name: string) => grants.some(({ set }) => set.some(({ field }) => field.name === name))
+  return {
+    fields: spec.model.fields.filter(({ name }) => isGranted(name) || shows(name)),
+    granted: new Set(
+      spec.model.fields.map(({ name }) => name).filter((name) => isGranted(name) && !isAlwaysPreset(grants, name)),
+    ),
+    ignored: spec.model.fields.map(({ name }) => name).filter(isPreset),
+  }
+}
+
+function isAlwaysPreset(grants: readonly GrantSpec[], name: string): boolean {
+  return grants.every(({ set }) => set.some(({ field }) => field.name === name))
+}
+
+function showsSome({ parts }: Reading, name: string): boolean {
+  return parts.some(({ fields }) => fields.has(name))
+}
+
+function showsAlways({ parts }: Reading, name: string): boolean {
+  return parts.every(({ fields }) => fields.has(name))
+}
+
+/** The records of a table that callers may retrieve by any resource; none if no resource shows them. */
+function retrievable(table: string, { exposing, grants }: Applicable): Rule | undefined {
+  let rule: Rule | undefined = NONE
+  for (const spec of exposing(table)) {
+    const own = grants(spec)
+    if (own === undefined) return undefined
+    rule = eitherRule(rule, visibleRule(readingOf(grantsFor(own, 'retrieve'))))
+  }
+  return rule
+}
+
+/** A related record as its own resource shows it to the caller; undefined if it shows none. */
+function restrictExpansion(expansion: ExpansionSpec, applicable: Applicable): ExpansionSpec | undefined {
+  const spec = applicable.resource(expansion.resource)
+  const grants = spec && applicable.grants(spec)
+  if (spec === undefined || grants === undefined) return expansion
+  const reading = readingOf(grantsFor(grants, 'retrieve'))
+  if (reading.parts.length === 0) return undefined
+  const isShown = (name: string) => showsAlways(reading, name)
+  return {
+    ...expansion,
+    fields: expansion.fields.filter(({ name }) => isShown(name)),
+    rows: visibleRule(reading),
+    varies: false,
+    url: expansion.url && expansion.model.key.every(({ name }) => isShown(name)),
+    expand: expansion.expand.flatMap((each) =>
+      each.relation.parts.every(({ field }) => isShown(field.name)) ? (restrictExpansion(each, applicable) ?? []) : [],
+    ),
+  }
+}

@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http'
+import type { AuthSpec } from '../config/spec.js'
+import { Problem } from '../problem.js'
+import type { Identity } from '../resource/identity.js'
+import { unauthorized } from './unauthorized.js'
+
+/**
+ * Finds out who sent a request; undefined for a caller who shows no credential.
+ * @throws Problem `unauthorized` for a credential that is not valid, `malformed_request` for two of them
+ */
+export type Authenticate = (request: IncomingMessage) => Identity | undefined | Promise<Identity | undefined>
+
+interface Surroundings {
+  /** Whether `NODE_ENV` is not `production`. */
+  readonly development: boolean
+}
+
+/** One way to sign in, by the scheme of `Authorization`. */
+type Verify = (credential: string, request: IncomingMessage) => Identity | undefined | Promise<Identity | undefined>
+
+/** Compiles the ways to sign in. */
+export function compileAuthenticate(auth: AuthSpec, { development }: Surroundings): Authenticate {
+  const schemes = new Map<string, Verify>()
+  if (development) schemes.set('dev', developmentIdentities(auth))
+  return async (request) => {
+    const given = request.headersDistinct['authorization'] ?? []
+    if (given.length > 1) throw new Problem('malformed_request', 'the request has more than one Authorization header')
+    const [text] = given
+    if (text === undefined) return undefined
+    const [scheme = '', credential = ''] = text.split(' ', 2)
+    const identity = await schemes.get(scheme.toLowerCase())?.(credential, request)
+    if (identity === undefined) throw unauthorized(auth, 'the credential is not valid here')
+    return identity
+  }
+}
+
+/** `Authorization: Dev ann`, for callers on the same machine. */
+function developmentIdentities({ development }: AuthSpec): Verify {
+  return (name, { socket }) => {
+    if (!isLoopback(socket.remoteAddress)) return undefined
+    return development.find(({ subject }) => subject === name)
+  }
+}
+
+function isLoopback(address = ''): boolean {
+  return address.startsWith('127.') || address === '::1' || address.startsWith('::ffff:127.')
+}

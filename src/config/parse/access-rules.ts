@@ -1,0 +1,220 @@
+import type { Typed } from '../../fields/field-type.js'
+import type { Json } from '../../json.js'
+import { codeSource } from '../../lookups/code-source.js'
+import { exact } from '../../lookups/exact.js'
+import { isIn } from '../../lookups/in.js'
+import { lookupOfType, lookupsOfType } from '../../lookups/index.js'
+import type { Lookup } from '../../lookups/lookup.js'
+import type { ModelSpec, Rule, RuleCondition, RuleValue, SetSpec, UserSpec } from '../core-spec.js'
+import { membersOf } from '../schema/yaml-shape.js'
+import { describe, show, suggest } from '../words.js'
+import type { Path } from '../yaml/located.js'
+import type { AuthDraft } from './auth-draft.js'
+import { type Drafts, isRelation, type FieldDraft, type ModelDraft, typedOf } from './drafts.js'
+import { checkFieldName } from './field-names.js'
+import type { Report } from './report.js'
+
+/** What conditions may refer to, and where mistakes are reported. */
+export interface RuleScope {
+  readonly models: Drafts
+  readonly auth: AuthDraft
+  readonly report: Report
+  /** Whether the conditions belong to a set, which cannot refer to sets. */
+  readonly inSet?: boolean
+}
+
+/** Conditions whose fields and values exist; built once the models are. */
+export type RuleDraft = readonly (readonly ConditionDraft[])[]
+
+interface ConditionDraft {
+  readonly relations: readonly string[]
+  readonly field: string
+  readonly lookup: Lookup
+  readonly value: ValueDraft
+}
+
+/** The right side of a condition: a literal, or a variable by name. */
+export type ValueDraft = { readonly literal: unknown } | { readonly variable: string }
+
+/** What a rule is built of. */
+export interface RuleParts {
+  readonly models: ReadonlyMap<string, ModelSpec>
+  readonly user: UserSpec | undefined
+  readonly sets: ReadonlyMap<string, SetSpec>
+}
+
+/** Reads conditions on the records of a model, and reports every mistake. */
+export const readRule = (given: Json, model: ModelDraft, path: Path, scope: RuleScope): RuleDraft =>
+  Array.isArray(given)
+    ? (given as readonly Json[]).map((each, index) => readConditions(each, model, [...path, index], scope))
+    : [readConditions(given, model, path, scope)]
+
+const readConditions = (given: Json, model: ModelDraft, path: Path, scope: RuleScope): readonly ConditionDraft[] =>
+  membersOf(given).flatMap(([name, value]) => {
+    const at = [...path, name]
+    return scope.report.isSpoiled(at) ? [] : (readCondition(name, value, { model, path: at }, scope) ?? [])
+  })
+
+interface RulePlace {
+  readonly model: ModelDraft
+  readonly path: Path
+}
+
+const readCondition = (
+  text: string,
+  given: Json,
+  { model, path }: RulePlace,
+  scope: RuleScope,
+): ConditionDraft | undefined => {
+  const { models, report } = scope
+  const place = { path, part: 'key' } as const
+  const names = text.split('.')
+  const last = names.pop() ?? ''
+  let owner = model
+  for (const name of names) {
+    if (!checkFieldName(owner, name, place, report)) return undefined
+    const field = owner.fields.get(name)
+    if (field === undefined) return undefined
+    const target = isRelation(field) ? models.get(field.yaml.model ?? '') : undefined
+    if (target === undefined) {
+      if (!isRelation(field))
+        report.add({ ...place, code: 'SC311', message: `${show(name)} leads to no other record: it is not a relation` })
+      return undefined
+    }
+    owner = target
+  }
+  const [name, wanted] = splitLookup(owner, last)
+  if (!checkFieldName(owner, name, place, report)) return undefined
+  const field = owner.fields.get(name)
+  const typed = field && typedOf(field, models)
+  if (field === undefined || typed === undefined) return undefined
+  const lookup = lookupOfType(field.type, wanted)
+  if (lookup === undefined) {
+    const offered = lookupsOfType(field.type).map((each) => each.name)
+    const message = `the type \`${field.type.name}\` of ${show(name)} has no lookup \`${wanted}\``
+    report.add({ ...place, code: 'SC312', message, help: [`its lookups: ${offered.join(', ')}`] })
+    return undefined
+  }
+  const value = readValue(given, { field, typed, lookup, path }, scope)
+  return value && { relations: names, field: name, lookup, value }
+}
+
+/** The field and the lookup in a name such as `title__in`. */
+const splitLookup = ({ fields }: ModelDraft, text: string): readonly [field: string, lookup: string] => {
+  if (fields.has(text)) return [text, exact.name]
+  const at = text.lastIndexOf('__')
+  return at < 0 ? [text, exact.name] : [text.slice(0, at), text.slice(at + 2)]
+}
+
+interface ValuePlace {
+  readonly field: FieldDraft
+  readonly typed: Typed
+  readonly lookup: Lookup
+  readonly path: Path
+}
+
+/** Reads the value of a comparison: a variable such as `$sub`, or a literal; a text that begins with `$` is written with two of them. */
+export const readValue = (given: Json, place: ValuePlace, scope: RuleScope): ValueDraft | undefined => {
+  if (typeof given === 'string' && given.startsWith('$') && !given.startsWith('$$'))
+    return readVariable(given.slice(1), place, scope)
+  const { field, typed, lookup, path } = place
+  const literal = plain(given)
+  try {
+    return {
+      literal: lookup.operand.check(
+        literal,
+        codeSource(typed, (wanted) => new Error(wanted)),
+      ),
+    }
+  } catch (error) {
+    const wanted = error instanceof Error ? error.message : String(error)
+    const help = given === null ? [`compare by \`${field.name}__isnull\``] : [`it is compared with ${wanted}`]
+    scope.report.add({
+      code: 'SC331',
+      path,
+      message: `${show(field.name)} cannot be compared with ${describe(given)}`,
+      help,
+    })
+    return undefined
+  }
+}
+
+const plain = (given: Json): Json => {
+  if (Array.isArray(given)) return (given as readonly Json[]).map(plain)
+  return typeof given === 'string' && given.startsWith('$$') ? given.slice(1) : given
+}
+
+/** The type of a field's values in TypeScript: what a variable is compared by. */
+const kindOf = ({ type, options }: Typed): string => {
+  const items = type.items?.(options)
+  return items ? kindOf(items) : (type.typescriptOf?.(options) ?? type.typescript)
+}
+
+const readVariable = (
+  variable: string,
+  { field, typed, lookup, path }: ValuePlace,
+  { models, auth, report, inSet = false }: RuleScope,
+): ValueDraft | undefined => {
+  const refuse = (message: string, ...help: readonly string[]) => {
+    report.add({ code: 'SC331', path, message, help: [...help] })
+    return undefined
+  }
+  const differ = (kind: string | undefined) =>
+    kind !== undefined && kind !== kindOf(typed)
+      ? refuse(`${show(field.name)} is of the type \`${field.type.name}\`, and ${show(`$${variable}`)} is a ${kind}`)
+      : { variable }
+  if (lookup.operand.choices !== undefined) return refuse(`the lookup \`${lookup.name}\` takes true or false`)
+  if (variable === 'sub') return differ('string')
+  if (variable === 'user') {
+    if (auth.user === undefined)
+      return refuse('`$user` needs `auth.user`, which says which record stands for the caller')
+    if (lookup !== exact) return refuse('`$user` is one value; compare it without a lookup')
+    const [key] = models.get(auth.user.model)?.key ?? []
+    return differ(key && kindOf({ type: key.type, options: {} }))
+  }
+  const claim = auth.claims.get(variable)
+  if (claim !== undefined) return differ(kindOf({ type: claim, options: {} }))
+  const set = inSet ? undefined : auth.sets.get(variable)
+  if (set !== undefined) {
+    if (lookup !== isIn) return refuse(`${show(`$${variable}`)} is a set; compare by \`${field.name}__in\``)
+    const values = models.get(set.model)?.fields.get(set.field)
+    const known = values && typedOf(values, models)
+    return differ(known && kindOf(known))
+  }
+  const known = ['sub', ...(auth.user ? ['user'] : []), ...auth.claims.keys(), ...(inSet ? [] : auth.sets.keys())]
+  return refuse(`there is no variable ${show(`$${variable}`)}`, ...suggest(variable, known, 'variable'))
+}
+
+/** Builds the conditions of a rule whose mistakes have been reported. */
+export const buildRule = (draft: RuleDraft, model: ModelSpec, parts: RuleParts): Rule =>
+  draft.map((all) => all.map((each) => buildCondition(each, model, parts)))
+
+const buildCondition = (
+  { relations: names, field, lookup, value }: ConditionDraft,
+  model: ModelSpec,
+  parts: RuleParts,
+): RuleCondition => {
+  let owner = model
+  const relations = names.map((name) => {
+    const relation = fieldOf(owner, name)
+    const target = relation.target ?? missing(name)
+    owner = parts.models.get(target.model) ?? missing(target.model)
+    return { field: relation, target }
+  })
+  return { relations, field: fieldOf(owner, field), lookup, value: buildValue(value, parts) }
+}
+
+/** Builds a value whose mistakes have been reported. */
+export const buildValue = (value: ValueDraft, { user, sets }: RuleParts): RuleValue => {
+  if ('literal' in value) return value
+  if (value.variable === 'sub') return { subject: true }
+  if (value.variable === 'user') return { user: user ?? missing('user') }
+  const set = sets.get(value.variable)
+  return set === undefined ? { claim: value.variable } : { set }
+}
+
+const fieldOf = ({ fields }: ModelSpec, name: string) => fields.find((each) => each.name === name) ?? missing(name)
+
+const missing = (name: string): never => {
+  throw new Error(`the configuration passed its checks, yet ${name} is missing`)
+}

@@ -1,0 +1,103 @@
+import type { JsonSchema } from '../../json.js'
+import { doc, listOf, mapping, NAMED, named } from './parts.js'
+
+const CONDITION = '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*){0,3}$'
+const CONDITION_HINT =
+  'a condition is named like a filter: `field`, `field__lookup`, or `relation.field` with up to three relations'
+
+const conditions = (): JsonSchema => ({
+  type: 'object',
+  propertyNames: { pattern: CONDITION, patternErrorMessage: CONDITION_HINT },
+  minProperties: 1,
+  maxProperties: 20,
+})
+
+/** The schema of conditions on records: one mapping of which all hold, or a list of them of which one holds. */
+export const rulesSchema = (): JsonSchema => ({
+  type: ['object', 'array'],
+  if: { type: 'array' },
+  then: { type: 'array', items: conditions(), minItems: 1, maxItems: 20 },
+  else: conditions(),
+})
+
+const texts = (): JsonSchema => ({
+  type: ['string', 'array'],
+  if: { type: 'array' },
+  then: listOf({}, { maxItems: 100 }),
+  else: { type: 'string' },
+})
+
+/** The schema of `access` of a resource. */
+export const accessSchema = (): JsonSchema => ({
+  type: 'array',
+  minItems: 0,
+  maxItems: 50,
+  items: mapping(
+    'a grant',
+    {
+      to: doc({ type: 'string' }, 'Who: `anyone`, `signed_in`, or a role of `auth.roles`.', 'to: member'),
+      may: doc(
+        texts(),
+        'What: operations, actions, `read` (list and retrieve), `change` (update and partial_update), or `all`.',
+        'may: [read, create]',
+      ),
+      rows: doc(
+        rulesSchema(),
+        'The records, by conditions named like filters; of those to create, the new ones. Of a list of mappings, one must hold.',
+        'rows: { owner: $sub }',
+      ),
+      becomes: doc(
+        rulesSchema(),
+        'What a changed record may become; by default as `rows` says.',
+        'becomes: { status__in: [open, done] }',
+      ),
+      fields: doc(
+        {
+          type: ['array', 'object'],
+          if: { type: 'array' },
+          then: listOf({}, { maxItems: 500 }),
+          else: mapping('fields', { except: doc(listOf({}, { maxItems: 500 }), 'All fields but these.') }, ['except']),
+        },
+        'The fields that are shown, or that may be sent; all by default.',
+        'fields: [title, status]\nfields: { except: [cost] }',
+      ),
+      set: doc(
+        { type: 'object', propertyNames: NAMED, minProperties: 1 },
+        'Values that the server sets, in place of what clients send.',
+        'set: { owner: $sub }',
+      ),
+    },
+    ['to', 'may'],
+  ),
+})
+
+/** The schema of `auth.user`. */
+export const userSchema = (): JsonSchema =>
+  mapping(
+    'the user',
+    {
+      model: doc({ type: 'string' }, 'The model of users.'),
+      match: doc({ type: 'string' }, 'The unique field that has the subject.'),
+    },
+    ['model', 'match'],
+  )
+
+/** The schema of `auth.sets`. */
+export const setsSchema = (): JsonSchema =>
+  named(
+    mapping(
+      'a set',
+      {
+        of: doc(
+          {
+            type: 'string',
+            pattern: '^[a-z][a-z0-9_]*\\.[a-z][a-z0-9_]*$',
+            patternErrorMessage: 'a set is of a model and a field, such as `membership.project`',
+          },
+          'The model and the field whose values are in the set.',
+        ),
+        rows: doc(rulesSchema(), 'The records that it has values of.', 'rows: { user: $user }'),
+      },
+      ['of', 'rows'],
+    ),
+  )

@@ -1,0 +1,106 @@
+import type { FieldSpec, ModelSpec } from '../../config/spec.js'
+import { tableAlias } from '../../fields/table-name.js'
+import { type Caller, type ResourceAccess, showingRule, visibleRule } from '../../resource/access.js'
+import type { Scopes } from '../../resource/plan.js'
+import { ruleSql } from './rules.js'
+import { insideCheck, narrowing, refersTo, RELATED, scopeChecks, scopeClause } from './scope.js'
+import type { Narrow, Projection } from './projections.js'
+import type { Parameters } from './parameters.js'
+
+/** What limits the statements of one request: the scope that plugins set, and the grants to its caller. */
+export interface Bounds {
+  readonly scopes: Scopes | undefined
+  /** Undefined for callers that nothing limits. */
+  readonly granted: Granted | undefined
+}
+
+/** The grants to one caller. */
+export interface Granted {
+  readonly caller: Caller
+  readonly access: ResourceAccess
+}
+
+/** More conditions of a `where`: the records that the request may see. */
+export function visibleClause(
+  { table }: ModelSpec,
+  bounds: Bounds | undefined,
+  params: Parameters,
+  reading: 'list' | 'retrieve' = 'retrieve',
+): string {
+  if (bounds === undefined) return ''
+  const { scopes, granted } = bounds
+  const scoped = scopeClause(table, scopes, params)
+  if (granted === undefined) return scoped
+  const rule = visibleRule(granted.access[reading])
+  return rule === undefined ? scoped : `${scoped} and ${ruleSql(rule, tableAlias(table), { ...granted, params })}`
+}
+
+/** The condition under which a record of a list shows a field; undefined if each does. */
+export function showingClause(
+  { table }: ModelSpec,
+  { name }: FieldSpec,
+  bounds: Bounds | undefined,
+  params: Parameters,
+): string | undefined {
+  if (bounds?.granted === undefined) return undefined
+  const rule = showingRule(bounds.granted.access.list, name)
+  return rule && ruleSql(rule, tableAlias(table), { ...bounds.granted, params })
+}
+
+/** The projection of one statement. */
+export function boundProjection<Item, Items>(
+  projection: Projection<Item, Items>,
+  bounds: Bounds | undefined,
+  params: Parameters,
+): Projection<Item, Items> {
+  return bounds?.granted && projection.within ? projection.within({ ...bounds.granted, params }) : projection
+}
+
+/** The select list of a record that a statement has written; its document is null if the caller may not see the record. */
+export function writtenSelect(
+  { table }: ModelSpec,
+  { select: [document = 'null', ...others] }: Projection<unknown, unknown>,
+  bounds: Bounds | undefined,
+  params: Parameters,
+): readonly string[] {
+  const rule = bounds?.granted && visibleRule(bounds.granted.access.retrieve)
+  if (!bounds?.granted || rule === undefined) return [document, ...others]
+  const visible = ruleSql(rule, tableAlias(table), { ...bounds.granted, params })
+  return [`case when ${visible} then ${document} end`, ...others]
+}
+
+/** Narrows the related records of one statement. */
+export function relatedBounds(bounds: Bounds | undefined, params: Parameters): Narrow | undefined {
+  if (bounds === undefined) return undefined
+  const { scopes, granted } = bounds
+  const scoped = narrowing(scopes, params)
+  if (granted === undefined) return scoped
+  return ({ model, rows }, name) =>
+    `${scopeClause(model.table, scopes, params, name)}${rows === undefined ? '' : ` and ${ruleSql(rows, name, { ...granted, params })}`}`
+}
+
+/**
+ * Additions to `returning` that make a write fail: of a record outside the scope, and of a relation to a record that the request may not see.
+ * @param fields the fields that are written
+ * @param sent those of them that the client sent
+ */
+export function boundChecks(
+  model: ModelSpec,
+  fields: readonly FieldSpec[],
+  bounds: Bounds | undefined,
+  { params, sent = fields }: { readonly params: Parameters; readonly sent?: readonly FieldSpec[] },
+): string {
+  if (bounds === undefined) return ''
+  const { scopes, granted } = bounds
+  const scoped = scopeChecks(model, fields, scopes, params)
+  if (granted === undefined) return scoped
+  const table = tableAlias(model.table)
+  const named = model.relations.filter(({ parts }) => parts.some(({ field }) => sent.includes(field)))
+  const related = named.map((relation) => {
+    const rule = granted.access.retrievable(relation.target.table)
+    if (rule === undefined) return ''
+    const visible = ruleSql(rule, RELATED, { ...granted, params })
+    return insideCheck(relation.name, refersTo(table, relation, ` and ${visible}`))
+  })
+  return `${scoped}${related.join('')}`
+}

@@ -1,0 +1,18 @@
+import type { FieldSpec, ModelSpec } from '../../config/spec.js'
+import { identifier } from '../../fields/sql-literal.js'
+
+/** The select expression of a column in its wire form. */
+export function wireColumn(field: FieldSpec): string {
+  const column = identifier(field.column)
+  return field.type.select?.(column, field.options) ?? column
+}
+
+/** The column as text, as `readCell` and files of records expect it. */
+export function cellColumn(field: FieldSpec): string {
+  return `(${wireColumn(field)})::text`
+}
+
+/** The columns of a model's key as `readCell` expects them. */
+export function keyTexts({ key }: Pick<ModelSpec, 'key'>): readonly string[] {
+  return key.map(cellColumn)
+}

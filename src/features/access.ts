@@ -1,0 +1,224 @@
+import { ANYONE, type GrantSpec, SIGNED_IN } from '../config/core-spec.js'
+import { type ModelDraft, typedOf, whyHidden } from '../config/parse/drafts.js'
+import {
+  buildRule,
+  buildValue,
+  readRule,
+  readValue,
+  type RuleDraft,
+  type ValueDraft,
+} from '../config/parse/access-rules.js'
+import { checkFieldName } from '../config/parse/field-names.js'
+import { operationsOf } from '../config/parse/operations.js'
+import type { ResourceDraft } from '../config/parse/resource-drafts.js'
+import { accessSchema } from '../config/schema/access.js'
+import { doc } from '../config/schema/parts.js'
+import { itemsOf, membersOf } from '../config/schema/yaml-shape.js'
+import { nameOf, show, suggest } from '../config/words.js'
+import { findValue, type Path } from '../config/yaml/located.js'
+import type { Json } from '../json.js'
+import { exact } from '../lookups/exact.js'
+import type { Declared, Feature, Scope } from './feature.js'
+
+export interface AccessSpec {
+  /** Who may do what; none of it for anybody else. Undefined without `auth`, when everybody may do everything. */
+  readonly access: readonly GrantSpec[] | undefined
+}
+
+interface GrantDraft {
+  readonly to: string
+  readonly may: readonly string[]
+  readonly rows: RuleDraft | undefined
+  readonly becomes: RuleDraft | undefined
+  /** Undefined for all. */
+  readonly fields: ((name: string) => boolean) | undefined
+  readonly set: readonly { readonly field: string; readonly value: ValueDraft }[]
+}
+
+/** Short words for several operations. */
+const SHORT: Readonly<Record<string, readonly string[]>> = {
+  read: ['list', 'retrieve'],
+  change: ['update', 'partial_update'],
+}
+const ALL = 'all'
+
+/** `access: [{ to: member, may: read, rows: { owner: $sub } }]`: who may do what to which records. */
+export const access: Feature<AccessSpec> = {
+  keys: {
+    access: doc(
+      accessSchema(),
+      'Who may do what to which records; nobody may do anything else. Needs `auth`.',
+      'access:\n  - { to: anyone, may: read }\n  - { to: signed_in, may: all, rows: { owner: $sub } }',
+    ),
+  },
+
+  synonyms: { access: ['permissions', 'policies', 'grants', 'authorization'] },
+
+  parse(resource, scope) {
+    const given = resource.given('access')
+    const { auth } = scope
+    if (auth === undefined) {
+      if (given !== undefined) reportWithoutAuth(resource, scope)
+      return () => ({ access: undefined })
+    }
+    const drafts = itemsOf(given).map((grant, place) => readGrant(resource, grant, place, { ...scope, auth }))
+    const computed = membersOf(resource.given('computed')).map(([name]) => name)
+    return (declared) => ({
+      access: drafts.flatMap((draft, place) => (draft ? [buildGrant(draft, { place, computed }, declared)] : [])),
+    })
+  },
+
+  restrict: (spec) => ({ access: spec.access }),
+
+  responses: ({ access: grants }, { operation }) =>
+    grants === undefined
+      ? {}
+      : {
+          problems: ['unauthorized', 'forbidden'],
+          ...(['update', 'partial_update'].includes(operation) && { answers: CHANGED_UNSEEN }),
+        },
+}
+
+const CHANGED_UNSEEN = { 204: { description: 'The change is stored; the caller may not see the record.', headers: [] } }
+
+function reportWithoutAuth({ path }: ResourceDraft, { report }: Scope): void {
+  report.add({
+    code: 'SC330',
+    path: [...path, 'access'],
+    part: 'key',
+    message: '`access` needs `auth`, which says how callers sign in',
+    help: ['add `auth` at the top of the file'],
+  })
+}
+
+type AuthScope = Scope & { readonly auth: NonNullable<Scope['auth']> }
+
+function readGrant(resource: ResourceDraft, given: Json, place: number, scope: AuthScope): GrantDraft | undefined {
+  const { model, path: start } = resource
+  const path = [...start, 'access', place]
+  const { report } = scope
+  if (model === undefined || report.isSpoiled([...path, 'to']) || report.isSpoiled([...path, 'may'])) return undefined
+  const at = (key: string) => findValue(given, [key])
+  const usable = (key: string) => (report.isSpoiled([...path, key]) ? undefined : at(key))
+  const to = readTo(nameOf(at('to') ?? ''), [...path, 'to'], scope)
+  const may = readMay(resource, at('may') ?? '', [...path, 'may'], scope)
+  const rule = (key: string) => {
+    const rows = usable(key)
+    return rows === undefined ? undefined : readRule(rows, model, [...path, key], scope)
+  }
+  const rows = rule('rows')
+  const becomes = rule('becomes')
+  if (becomes && !may.some((each) => SHORT['change']?.includes(each)))
+    report.add({
+      code: 'SC332',
+      path: [...path, 'becomes'],
+      part: 'key',
+      message: '`becomes` is for grants that allow `change`',
+    })
+  const set = membersOf(usable('set')).flatMap(([name, value]) =>
+    readSet(name, value, { model, path: [...path, 'set', name] }, scope),
+  )
+  if (set.length > 0 && may.every((each) => each !== 'create' && !SHORT['change']?.includes(each)))
+    report.add({
+      code: 'SC332',
+      path: [...path, 'set'],
+      part: 'key',
+      message: '`set` is for grants that allow `create` or `change`',
+    })
+  const fields = readFields(resource, model, usable('fields'), { path: [...path, 'fields'], scope })
+  return { to, may, rows, becomes, fields, set }
+}
+
+function readTo(to: string, path: Path, { auth, report }: AuthScope): string {
+  const known = [ANYONE, SIGNED_IN, ...auth.roles]
+  if (!known.includes(to)) {
+    const help = suggest(to, known, 'role')
+    report.add({ code: 'SC333', path, message: `${show(to)} is no role of \`auth.roles\``, help })
+  }
+  return to
+}
+
+/** Actions belong to plugins, so their names are checked when the application is compiled. */
+function readMay(resource: ResourceDraft, given: Json, path: Path, { report }: AuthScope): readonly string[] {
+  const offered: readonly string[] = operationsOf(resource.yaml)
+  const names = Array.isArray(given) ? (given as readonly Json[]).map(nameOf) : [nameOf(given)]
+  const all = names.flatMap((name, index): readonly string[] => {
+    if (name === ALL) return [ALL]
+    const meant = SHORT[name] ?? [name]
+    const some = meant.filter((each) => offered.includes(each) || !OPERATION_NAMES.includes(each))
+    if (some.length === 0) {
+      const at = Array.isArray(given) ? [...path, index] : path
+      const help = [`it has ${offered.map(show).join(', ')}`]
+      report.add({
+        code: 'SC333',
+        path: at,
+        message: `the resource ${show(resource.name)} has no operation ${show(name)}`,
+        help,
+      })
+    }
+    return some
+  })
+  return [...new Set(all.flatMap((name) => (name === ALL ? [...offered, ALL] : [name])))]
+}
+
+const OPERATION_NAMES = ['list', 'create', 'retrieve', 'update', 'partial_update', 'destroy']
+
+interface SetPlace {
+  readonly model: ModelDraft
+  readonly path: Path
+}
+
+function readSet(name: string, given: Json, { model, path }: SetPlace, scope: AuthScope): GrantDraft['set'] {
+  const { models, report } = scope
+  if (report.isSpoiled(path) || !checkFieldName(model, name, { path, part: 'key' }, report)) return []
+  const field = model.fields.get(name)
+  const typed = field && typedOf(field, models)
+  if (field === undefined || typed === undefined) return []
+  const value = readValue(given, { field, typed, lookup: exact, path }, scope)
+  return value ? [{ field: name, value }] : []
+}
+
+function readFields(
+  { given }: ResourceDraft,
+  model: ModelDraft,
+  fields: Json | undefined,
+  { path, scope: { report } }: { readonly path: Path; readonly scope: AuthScope },
+): GrantDraft['fields'] {
+  if (fields === undefined) return undefined
+  const except = findValue(fields, ['except'])
+  const listed = except ?? fields
+  const at = except === undefined ? path : [...path, 'except']
+  const computed = membersOf(given('computed')).map(([name]) => name)
+  const names = itemsOf(listed).map(nameOf)
+  for (const [index, name] of names.entries()) {
+    const place = { path: [...at, index] }
+    if (computed.includes(name) || report.isSpoiled(place.path) || !checkFieldName(model, name, place, report)) continue
+    const field = model.fields.get(name)
+    if (field?.yaml.private === true)
+      report.add({ ...place, code: 'SC311', message: `${show(name)} cannot be granted: ${whyHidden(field)}` })
+  }
+  return except === undefined ? (name) => names.includes(name) : (name) => !names.includes(name)
+}
+
+function buildGrant(
+  { to, may, rows, becomes, fields, set }: GrantDraft,
+  { place, computed }: { readonly place: number; readonly computed: readonly string[] },
+  { model, rules, field }: Declared,
+): GrantSpec {
+  const rule = (draft: RuleDraft | undefined) => draft && buildRule(draft, model, rules)
+  const all = model.fields.filter((each) => !each.private).map(({ name }) => name)
+  const granted = [...all, ...computed].filter((name) => fields?.(name) ?? true)
+  // A relation over several fields is shown if all of them are.
+  const members = model.relations
+    .filter(({ member, parts }) => member && parts.every((part) => granted.includes(part.field.name)))
+    .map(({ name }) => name)
+  return {
+    to,
+    may,
+    rows: rule(rows),
+    becomes: rule(becomes) ?? rule(rows),
+    fields: [...granted, ...members],
+    set: set.map((each) => ({ field: field(each.field), value: buildValue(each.value, rules) })),
+    place,
+  }
+}

@@ -1,0 +1,77 @@
+import type { Profile, Profiles } from '../access/profiles.js'
+import { unauthorized } from '../auth/unauthorized.js'
+import type { AuthSpec } from '../config/spec.js'
+import { Problem } from '../problem.js'
+import { remember } from '../remember.js'
+import type { Identity } from '../resource/identity.js'
+import type { Resource } from '../resource/resource.js'
+import type { Handler, Route } from './route.js'
+import { RouteTable } from './route-table.js'
+
+/** What decides who may request a route. */
+export interface Guarding {
+  readonly auth: AuthSpec
+  readonly profiles: Profiles
+  /** The routes of a resource as some callers see it. */
+  readonly routesOf: (resource: Resource) => readonly Route[]
+  /** A route with the middleware that plugins added to another. */
+  readonly withUsesOf: (route: Route, like: Route) => Route
+}
+
+/** The routes that callers may request, as these callers see them. */
+export type RoutesFor = (profile: Profile) => RouteTable
+
+/**
+ * Lets requests pass only if a grant allows them: of `access` for those of a resource, of `auth.routes` for others. Each kind of caller has
+ * handlers of its own, compiled for what it may see.
+ */
+export function guardRoutes(routes: RouteTable, { auth, profiles, routesOf, withUsesOf }: Guarding): RoutesFor {
+  const originals = [...routes]
+  const ownRoutes = remember(routesOf)
+  const ownRoute = (profile: Profile, route: Route): Route => {
+    const { generated, action } = route
+    if (action) return { ...route, action: { ...action, resource: profile.resource(action.resource) } }
+    if (!generated) return route
+    const { resource: original, operation } = generated
+    const own = ownRoutes(profile.resource(original, operation))
+    const same = own.find(({ name, method }) => name === route.name && method === route.method)
+    if (!same) throw new Error(`the route ${route.name} does not exist for some callers`)
+    return withUsesOf(same, route)
+  }
+  const isAllowed = (profile: Profile, { generated, action, name }: Route): boolean => {
+    if (generated) return profile.allows(generated.resource, generated.operation)
+    return action ? profile.allows(action.resource, action.name) : profile.isAmong(auth.routes[name] ?? [])
+  }
+  for (const route of originals) {
+    const handlerFor = remember((profile: Profile) => ownRoute(profile, route).handle)
+    const handle: Handler = (context) => {
+      const profile = profiles(context.identity)
+      if (!isAllowed(profile, route)) throw denied(auth, context.identity)
+      return handlerFor(profile)(context)
+    }
+    routes.replace({ ...route, handle })
+  }
+  return remember((profile: Profile) => {
+    const own = new RouteTable()
+    for (const route of originals) if (isAllowed(profile, route)) own.add(ownRoute(profile, route))
+    return own
+  })
+}
+
+/** Lets requests of a handler pass if `auth.routes` allows what it is called there. */
+export function guardHandler(
+  { auth, profiles }: Pick<Guarding, 'auth' | 'profiles'>,
+  name: string,
+  handle: Handler,
+): Handler {
+  const allowed = auth.routes[name] ?? []
+  return (context) => {
+    if (!profiles(context.identity).isAmong(allowed)) throw denied(auth, context.identity)
+    return handle(context)
+  }
+}
+
+/** The problem of a request that no grant allows to its caller. */
+export function denied(auth: AuthSpec, identity: Identity | undefined): Problem {
+  return identity ? new Problem('forbidden', 'no grant allows this to the caller') : unauthorized(auth)
+}

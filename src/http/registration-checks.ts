@@ -1,0 +1,37 @@
+import type { ComputedSpec, Operation } from '../config/spec.js'
+import { suggest } from '../config/words.js'
+import type { Resource } from '../resource/resource.js'
+
+const PATH = /^\/(?:(?:[A-Za-z0-9._~-]+|\{[a-z][a-z0-9_]*\})\/)*$/
+
+export function checkPath(path: string): string {
+  if (PATH.test(path)) return path
+  throw new Error(
+    `the path ${path} is invalid: it must start and end with a slash, and each segment must be plain text or a {parameter}`,
+  )
+}
+
+export function requireOffered({ spec }: Resource, operation: Operation): void {
+  if (spec.operations.includes(operation)) return
+  const offered = suggest(operation, spec.operations, 'operation').join('; ')
+  throw new Error(`the resource \`${spec.name}\` has no operation \`${operation}\` to replace; ${offered}`)
+}
+
+/** A bulk request would bypass the replacement for single records. */
+export function refuseBulk({ spec }: Resource, operation: Operation): void {
+  if (!spec.bulk.operations.some((each) => each === operation)) return
+  throw new Error(
+    `\`${operation}\` of \`${spec.name}\` accepts several records at once, which would bypass the replacement; remove it from \`bulk\``,
+  )
+}
+
+export function requireComputed({ spec }: Resource, field: string): ComputedSpec {
+  const found = spec.computed.find((each) => each.field.name === field)
+  if (found) return found
+  const known = suggest(
+    field,
+    spec.computed.map((each) => each.field.name),
+    'computed field',
+  ).join('; ')
+  throw new Error(`the resource \`${spec.name}\` declares no computed field \`${field}\`; ${known}`)
+}

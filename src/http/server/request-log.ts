@@ -1,0 +1,31 @@
+import type { Exchange } from './exchange.js'
+
+/** The status of the response; undefined if none was sent. */
+export function statusOf({ response }: Exchange): number | undefined {
+  return response.headersSent ? response.statusCode : undefined
+}
+
+/** The maximum length of a logged path. */
+const MAX_SHOWN_PATH = 1_000
+
+/** The path for the log, without the query. Node rejects targets with characters other than printable ASCII. */
+function shownPath(path: string): string {
+  return path.length > MAX_SHOWN_PATH ? `${path.slice(0, MAX_SHOWN_PATH)}...` : path
+}
+
+/** The log entry of a request; `ended` is a `performance.now()`. */
+export function describe(exchange: Exchange, ended: number) {
+  const { request, response, requestId, route, started } = exchange
+  return {
+    event: 'request',
+    request_id: requestId,
+    method: request.method,
+    route: route?.name,
+    template: route?.path,
+    path: shownPath(exchange.path),
+    status: statusOf(exchange),
+    ms: Math.round((ended - started) * 1000) / 1000,
+    aborted: response.writableFinished ? undefined : true,
+    trace_id: exchange.trace?.traceId,
+  }
+}

@@ -1,0 +1,40 @@
+import type { IncomingMessage } from 'node:http'
+import type { Profiles } from '../../access/profiles.js'
+import type { Authenticate } from '../../auth/authenticate.js'
+import type { AuthSpec } from '../../config/spec.js'
+import type { Problem } from '../../problem.js'
+import type { Identity } from '../../resource/identity.js'
+import { denied, type RoutesFor } from '../granted-routes.js'
+import type { Method, RouteOptions } from '../route.js'
+
+/** Who callers are, and what they may do. */
+export interface ServedAccess {
+  readonly auth: AuthSpec
+  readonly authenticate: Authenticate
+  readonly profiles: Profiles
+  readonly routesFor: RoutesFor
+}
+
+/**
+ * What `OPTIONS` says to a caller about a path.
+ * @throws Problem `unauthorized`, `forbidden` if the caller may request nothing there
+ */
+export async function optionsFor(
+  { auth, authenticate, profiles, routesFor }: ServedAccess,
+  request: IncomingMessage,
+  path: string,
+): Promise<{ readonly allow: readonly Method[]; readonly options: RouteOptions | undefined }> {
+  const identity = await authenticate(request)
+  const match = routesFor(profiles(identity)).match('OPTIONS', path)
+  if (!match || !('allow' in match)) throw denied(auth, identity)
+  return match
+}
+
+/** Why a caller may not request a mounted router; undefined if `auth.routes` allows it. */
+export function whyNotMounted(
+  { auth, profiles }: ServedAccess,
+  identity: Identity | undefined,
+  path: string,
+): Problem | undefined {
+  return profiles(identity).isAmong(auth.routes[path] ?? []) ? undefined : denied(auth, identity)
+}

@@ -1,0 +1,163 @@
+import type { FieldSpec, GrantSpec, Rule, RuleCondition, RuleValue, UserSpec } from '../config/spec.js'
+import type { Json } from '../json.js'
+import type { Row } from './plan.js'
+import { isStorable } from '../fields/formats.js'
+import { codeSource, valueOf } from '../lookups/code-source.js'
+
+/** Who sent a request, as rules see it. */
+export interface Caller {
+  /** Undefined for a caller who has not signed in. */
+  readonly subject: string | undefined
+  readonly claims: Readonly<Record<string, Json>>
+}
+
+/** What one kind of caller may do with the records of a resource. */
+export interface ResourceAccess {
+  readonly list: Reading
+  readonly retrieve: Reading
+  readonly create: readonly GrantSpec[]
+  readonly change: readonly GrantSpec[]
+  readonly destroy: readonly GrantSpec[]
+  /** The records of each table that the caller may retrieve, by any resource; undefined for all of them. */
+  readonly retrievable: (table: string) => Rule | undefined
+}
+
+/** The records that grants show, and with which fields. */
+export interface Reading {
+  /** A record has the fields of each part that covers it; a record that none covers is not there. */
+  readonly parts: readonly ReadingPart[]
+}
+
+export interface ReadingPart {
+  readonly fields: ReadonlySet<string>
+  /** Undefined for all records. */
+  readonly rows: Rule | undefined
+}
+
+/** Joins grants that show the same fields. */
+export function readingOf(grants: readonly GrantSpec[]): Reading {
+  const parts = new Map<string, ReadingPart>()
+  for (const { fields, rows } of grants) {
+    const key = fields.toSorted().join()
+    const other = parts.get(key)
+    parts.set(key, { fields: new Set(fields), rows: other ? eitherRule(other.rows, rows) : rows })
+  }
+  return { parts: [...parts.values()] }
+}
+
+/** The records of which one of two rules holds. */
+export function eitherRule(one: Rule | undefined, other: Rule | undefined): Rule | undefined {
+  return one && other && [...one, ...other]
+}
+
+/** The records that a reading shows; undefined for all. */
+export function visibleRule({ parts }: Reading): Rule | undefined {
+  return unionOf(parts)
+}
+
+/** The records that show a field; undefined if all visible ones do. */
+export function showingRule({ parts }: Reading, field: string): Rule | undefined {
+  const some = parts.filter(({ fields }) => fields.has(field))
+  return some.length === parts.length ? undefined : unionOf(some)
+}
+
+function unionOf(parts: readonly ReadingPart[]): Rule | undefined {
+  return parts.map(({ rows }) => rows).reduce(eitherRule, NONE)
+}
+
+/** Holds for no record. */
+export const NONE: Rule = []
+
+/** A condition with its value for one caller. */
+export type FilledCondition = Omit<RuleCondition, 'value'> & {
+  readonly value: { readonly given: unknown } | Extract<RuleValue, { user: unknown } | { set: unknown }>
+}
+
+/** Fills the variables of a rule. Conditions about claims that the caller does not have, or of another type, do not hold. */
+export function fillRule(rule: Rule, caller: Caller): readonly (readonly FilledCondition[])[] {
+  return rule.flatMap((all) => {
+    const filled = all.map((condition) => fillCondition(condition, caller))
+    return filled.includes(undefined) ? [] : [filled as readonly FilledCondition[]]
+  })
+}
+
+function fillCondition(condition: RuleCondition, caller: Caller): FilledCondition | undefined {
+  const { field, lookup, value } = condition
+  if ('literal' in value) return { ...condition, value: { given: value.literal } }
+  if ('user' in value || 'set' in value) return caller.subject === undefined ? undefined : { ...condition, value }
+  const claimed = claimOf(value, caller)
+  if (claimed === undefined) return undefined
+  try {
+    return {
+      ...condition,
+      value: {
+        given: lookup.operand.check(
+          claimed,
+          codeSource(field, () => UNFIT),
+        ),
+      },
+    }
+  } catch {
+    return undefined
+  }
+}
+
+const UNFIT = new Error('the claim is of another type')
+
+/** The value of `$sub` or of a claim; undefined if the caller has none that rules can use. */
+function claimOf(
+  value: Extract<RuleValue, { subject: true } | { claim: string }>,
+  { subject, claims }: Caller,
+): unknown {
+  const claimed = 'subject' in value ? subject : Object.hasOwn(claims, value.claim) ? claims[value.claim] : undefined
+  if (Array.isArray(claimed)) return (claimed as readonly Json[]).every(isUsable) ? claimed : undefined
+  return claimed !== undefined && isUsable(claimed) ? claimed : undefined
+}
+
+/** JavaScript has rounded larger numbers. */
+function isUsable(value: Json): boolean {
+  if (typeof value === 'string') return isStorable(value)
+  if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value)
+  return typeof value === 'boolean'
+}
+
+/** A value that statements look up: the key of the record that stands for the caller. */
+export class CallerKey {
+  readonly user: UserSpec
+  readonly subject: string
+
+  constructor(user: UserSpec, subject: string) {
+    this.user = user
+    this.subject = subject
+  }
+}
+
+/** Where rows keep the names of fields that code of a plugin has set: no grant needs to name them. */
+const SET_BY_CODE: unique symbol = Symbol('set by code')
+
+interface PartlyByCode {
+  readonly [SET_BY_CODE]?: ReadonlySet<string>
+}
+
+/** Notes fields that code of a plugin has set, besides those already noted. */
+export function setByCode(row: Row, names: readonly string[]): Row {
+  const marked: Row & PartlyByCode = {
+    ...row,
+    [SET_BY_CODE]: new Set([...((row as PartlyByCode)[SET_BY_CODE] ?? []), ...names]),
+  }
+  return marked
+}
+
+/** Whether the caller has sent a field of a row. */
+export function isSent(row: Row, name: string): boolean {
+  return Object.hasOwn(row, name) && (row as PartlyByCode)[SET_BY_CODE]?.has(name) !== true
+}
+
+/** The value of a preset; undefined if the caller has none of the field's type. */
+export function presetValue(field: FieldSpec, value: RuleValue, caller: Caller): unknown {
+  if ('literal' in value) return value.literal
+  if ('set' in value) return undefined
+  if ('user' in value) return caller.subject === undefined ? undefined : new CallerKey(value.user, caller.subject)
+  const claimed = claimOf(value, caller)
+  return claimed === undefined ? undefined : valueOf(field, claimed)
+}

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Plugin } from '../../src/index.js'
+import { startTasks, type Tasks, TASKS_YAML } from '../support/tasks.js'
+
+const plugin: Plugin = (app) => {
+  const task = app.resource('task')
+  const titlesOf = async (context: Parameters<Parameters<typeof app.route>[3]>[0]) =>
+    (await context.store(task).list(task.parseList('').plan)).items
+  app.route('GET', '/titles/', 'titles', async (context) => ({ status: 200, body: await titlesOf(context) }))
+  app.route('GET', '/service/', 'service', async (context) => ({
+    status: 200,
+    body: {
+      own: (await titlesOf(context)).length,
+      all: (await titlesOf(context.service)).length,
+      who: context.identity?.subject ?? null,
+    },
+  }))
+  app.route('GET', '/knex/', 'knex', async ({ knex }) => ({ status: 200, body: await knex('tasks').count() }))
+  app.route('GET', '/models/', 'models', async ({ models }) => ({ status: 200, body: await models['task']?.query() }))
+  app.route('GET', '/all/', 'all', async ({ service }) => ({
+    status: 200,
+    body: await service.knex('tasks').select('id'),
+  }))
+  app.route('GET', '/unnamed/', 'unnamed', () => ({ status: 200, body: 'reached' }))
+  app.action('task', 'finish', {
+    summary: 'Finish a task',
+    output: 'record',
+    handle: async ({ context, id }) => {
+      await context.store(task).update(id, { status: 'done' })
+    },
+  })
+  app.mount('/files/', (request, response) => void response.end(`mounted ${request.url}`))
+  app.mount('/secret/', (_request, response) => void response.end('secret'))
+  app.hooks('task', {
+    beforeCreate: ({ values }) => (values['title'] === 'move' ? { project: 3n } : { cost: 3 }),
+  })
+}
+
+const YAML = TASKS_YAML.replace('version: 1', 'version: 1\nplugins: [./plugin.mjs]')
+  .replace(
+    'explore: anyone }',
+    'explore: anyone, titles: [member, admin], service: signed_in, knex: anyone, models: anyone, all: admin, /files/: member }',
+  )
+  .replace('may: change\n', 'may: [change, finish]\n')
+
+let tasks: Tasks
+beforeAll(async () => {
+  tasks = await startTasks({ yaml: YAML, plugin, checkResponses: false })
+})
+afterAll(async () => {
+  await tasks.api.close()
+})
+beforeEach(() => tasks.reset())
+
+const status = async (...given: Parameters<Tasks['as']>) => (await tasks.as(...given)).status
+
+describe('routes of plugins', () => {
+  test('only who is named may request them, and nobody where nobody is named', async () => {
+    expect(await status(undefined, 'GET', '/api/titles/')).toBe(401)
+    expect(await status('eve', 'GET', '/api/titles/')).toBe(403)
+    expect(await status('ann', 'GET', '/api/titles/')).toBe(200)
+    expect(await status('root', 'GET', '/api/unnamed/')).toBe(403)
+  })
+
+  test('stores act as the caller: its rows, with the fields that it sees', async () => {
+    expect((await tasks.as('ann', 'GET', '/api/titles/')).json).toEqual([
+      { id: 1, project: 1, title: 'dig', status: 'open', next: 4 },
+      { id: 2, project: 1, title: 'sow', status: 'done', next: null },
+      { id: 3, project: 2, title: 'paint', status: 'open', next: 2 },
+    ])
+  })
+
+  test('`service` is unlimited, and `knex` and `models` are refused without it', async () => {
+    expect((await tasks.as('ann', 'GET', '/api/service/')).json).toEqual({ own: 3, all: 4, who: 'ann' })
+    expect((await tasks.as('root', 'GET', '/api/all/')).json).toHaveLength(4)
+    for (const name of ['knex', 'models']) {
+      expect(await status('ann', 'GET', `/api/${name}/`)).toBe(500)
+      expect(JSON.stringify(tasks.api.logged)).toContain('route')
+    }
+  })
+})
+
+describe('actions', () => {
+  test('need a grant by their name, and act as the caller', async () => {
+    expect(await status('carl', 'POST', '/api/tasks/1/finish/')).toBe(403)
+    expect(await status('ann', 'POST', '/api/tasks/4/finish/')).toBe(404)
+    // It is done already, and its grant is for open ones.
+    expect(await status('ann', 'POST', '/api/tasks/2/finish/')).toBe(403)
+    expect((await tasks.as('ann', 'POST', '/api/tasks/1/finish/')).json).toEqual({
+      id: 1,
+      project: 1,
+      title: 'dig',
+      status: 'done',
+      next: 4,
+    })
+  })
+})
+
+describe('hooks', () => {
+  test('may set fields that no grant names, and are judged by the record after', async () => {
+    expect(await status('ann', 'POST', '/api/tasks/', { project: 1, title: 'rake' })).toBe(201)
+    const { rows } = await tasks.database.query({ text: 'select cost from tasks where id = 5', values: [] })
+    expect(rows).toEqual([['3']])
+    expect(await status('ann', 'POST', '/api/tasks/', { project: 1, title: 'move' })).toBe(403)
+  })
+})
+
+describe('mounted routers', () => {
+  test('need a grant by their path', async () => {
+    expect((await tasks.api.fetch('/files/x', { headers: { authorization: 'Dev ann' } })).status).toBe(200)
+    expect((await tasks.api.fetch('/files/x')).status).toBe(401)
+    expect((await tasks.api.fetch('/files/x', { headers: { authorization: 'Dev eve' } })).status).toBe(403)
+    expect((await tasks.api.fetch('/secret/', { headers: { authorization: 'Dev root' } })).status).toBe(403)
+  })
+})
+
+describe('around a rule', () => {
+  test.each(['/crud/tasks/4', '/api/tasks/4/', '/api/tasks/4'])('GET and HEAD %s hide the row', async (path) => {
+    expect(await status('ann', 'GET', path)).toBe(404)
+    expect(await status('ann', 'HEAD', path)).toBe(404)
+    expect(await status(undefined, 'GET', path)).toBe(401)
+  })
+
+  test('a dialect has the same rows and knows no hidden field', async () => {
+    expect((await tasks.as('ann', 'GET', '/crud/tasks')).json).toHaveLength(3)
+    expect(await status('ann', 'GET', '/crud/tasks?filter=cost%7C%7C%24gt%7C%7C5')).toBe(400)
+    expect((await tasks.as('ann', 'PATCH', '/crud/tasks/3', { status: 'archived' })).status).toBe(403)
+  })
+
+  test('pages show what the caller may see', async () => {
+    const page = async (name: string) =>
+      (
+        await tasks.api.fetch('/explore/api/tasks/', { headers: { authorization: `Dev ${name}`, accept: 'text/html' } })
+      ).text()
+    expect(await page('ann')).not.toContain('build')
+    expect(await page('root')).toContain('build')
+  })
+})
+
+describe('what describes the API', () => {
+  test('OPTIONS and OpenAPI have what the caller may do, and the fields that it sees', async () => {
+    expect(await status(undefined, 'OPTIONS', '/api/tasks/')).toBe(401)
+    const { json, headers } = await tasks.as('ann', 'OPTIONS', '/api/tasks/')
+    expect(headers.get('allow')).toBe('GET, HEAD, POST, PATCH, DELETE, OPTIONS')
+    expect(JSON.stringify(json)).not.toContain('cost')
+    expect((await tasks.as('carl', 'OPTIONS', '/api/tasks/')).headers.get('allow')).toBe('POST, OPTIONS')
+    const document = async (name: string | undefined) => (await tasks.as(name, 'GET', '/openapi.json')).json as OpenApi
+    expect(Object.keys((await document(undefined)).paths)).toEqual(['/api/knex/', '/api/models/'])
+    const own = await document('ann')
+    expect(Object.keys(own.paths['/api/tasks/'] ?? {})).toEqual(['get', 'post', 'patch', 'delete'])
+    expect(JSON.stringify(own)).not.toContain('cost')
+    expect(Object.keys((await document('carl')).paths['/api/tasks/'] ?? {})).toEqual(['post'])
+    expect(JSON.stringify(await document('root'))).toContain('cost')
+  })
+})
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, object>>
+}
+
+describe('idempotency keys', () => {
+  test('belong to their caller', async () => {
+    const body = { project: 1, title: 'once' }
+    const headers = { 'idempotency-key': 'one' }
+    const first = await tasks.as('ann', 'POST', '/api/tasks/', body, headers)
+    expect((await tasks.as('ann', 'POST', '/api/tasks/', body, headers)).json).toEqual(first.json)
+    const other = await tasks.as('root', 'POST', '/api/tasks/', body, headers)
+    expect([first.status, other.status]).toEqual([201, 201])
+    expect(other.headers.get('location')).not.toBe(first.headers.get('location'))
+  })
+})

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { startTasks, type Tasks } from '../support/tasks.js'
+
+let tasks: Tasks
+beforeAll(async () => {
+  tasks = await startTasks({ checkResponses: false })
+})
+afterAll(async () => {
+  await tasks.api.close()
+})
+beforeEach(() => tasks.reset())
+
+const stored = async (): Promise<readonly (readonly (string | null)[])[]> =>
+  (
+    await tasks.database.query({
+      text: 'select id, project_id, title, status, cost, creator from tasks order by id',
+      values: [],
+    })
+  ).rows
+
+describe('creating', () => {
+  test('the server sets what `set` names, whatever the client sends', async () => {
+    const { status, json, headers } = await tasks.as('ann', 'POST', '/api/tasks/', {
+      project: 1,
+      title: 'rake',
+      creator: 'bob',
+    })
+    expect({ status, json }).toEqual({
+      status: 201,
+      json: { id: 5, project: 1, title: 'rake', status: 'open', next: null },
+    })
+    expect(headers.get('location')).toBe('/api/tasks/5/')
+    expect((await stored()).at(-1)).toEqual(['5', '1', 'rake', 'open', '0', 'ann'])
+  })
+
+  test('a record outside the rows of every grant is 403, and nothing is stored', async () => {
+    expect((await tasks.as('ann', 'POST', '/api/tasks/', { project: 3, title: 'rake' })).status).toBe(409)
+    expect((await tasks.as('root', 'POST', '/api/tasks/', { project: 2, title: 'rake' })).status).toBe(409)
+    expect(await stored()).toHaveLength(4)
+  })
+
+  test('a relation to a hidden record is 409, as one to a record that does not exist', async () => {
+    const hidden = await tasks.as('ann', 'POST', '/api/tasks/', { project: 1, title: 'rake', next: 4 })
+    const missing = await tasks.as('ann', 'POST', '/api/tasks/', { project: 1, title: 'rake', next: 99 })
+    expect(hidden.status).toBe(409)
+    expect({ ...(hidden.json as object), request_id: 0 }).toEqual({ ...(missing.json as object), request_id: 0 })
+    expect((await tasks.as('ann', 'POST', '/api/tasks/', { project: 1, title: 'rake', next: 2 })).status).toBe(201)
+  })
+
+  test('a field that is seen but not granted may have its default alone; one that is not seen is unknown', async () => {
+    expect((await tasks.as('ann', 'POST', '/api/tasks/', { project: 1, title: 'a', status: 'open' })).status).toBe(201)
+    const { status, json } = await tasks.as('ann', 'POST', '/api/tasks/', { project: 1, title: 'a', status: 'done' })
+    expect(status).toBe(403)
+    expect(json).toMatchObject({
+      type: '/problems/forbidden',
+      errors: { status: 'Status cannot be set by this caller' },
+    })
+    expect((await tasks.as('ann', 'POST', '/api/tasks/', { project: 1, title: 'a', cost: 0 })).status).toBe(400)
+  })
+
+  test('who may create but not retrieve gets no body', async () => {
+    const { status, json, headers } = await tasks.as('carl', 'POST', '/api/tasks/', { project: 1, title: 'a' })
+    expect({ status, json }).toEqual({ status: 201, json: undefined })
+    expect(headers.get('location')).toBe('/api/tasks/5/')
+    expect(headers.get('etag')).toBeNull()
+  })
+
+  test('of several, one that no grant covers refuses all', async () => {
+    const body = [
+      { project: 1, title: 'a' },
+      { project: 3, title: 'b' },
+    ]
+    expect((await tasks.as('ann', 'POST', '/api/tasks/', body)).status).toBe(409)
+    expect(await stored()).toHaveLength(4)
+    expect(
+      (
+        await tasks.as('ann', 'POST', '/api/tasks/', [
+          { project: 1, title: 'a' },
+          { project: 2, title: 'b' },
+        ])
+      ).status,
+    ).toBe(201)
+    expect((await stored()).slice(4).map((row) => row[5])).toEqual(['ann', 'ann'])
+  })
+})
+
+describe('changing', () => {
+  test('changes the fields of a grant in its rows', async () => {
+    const { status, json } = await tasks.as('ann', 'PATCH', '/api/tasks/1/', {
+      title: 'dig deep',
+      status: 'done',
+      next: null,
+    })
+    expect({ status, json }).toEqual({
+      status: 200,
+      json: { id: 1, project: 1, title: 'dig deep', status: 'done', next: null },
+    })
+    // It is done now, and only open ones may change.
+    expect((await tasks.as('ann', 'PATCH', '/api/tasks/1/', { title: 'x' })).status).toBe(403)
+    expect((await stored())[0]).toEqual(['1', '1', 'dig deep', 'done', '5', 'ann'])
+  })
+
+  test('a record may become only what `becomes` says', async () => {
+    expect((await tasks.as('ann', 'PATCH', '/api/tasks/3/', { status: 'archived' })).status).toBe(403)
+    expect((await stored())[2]?.[3]).toBe('open')
+  })
+
+  test('a visible field that is not granted may be sent back as it is, and another value names it', async () => {
+    const { json } = await tasks.as('ann', 'GET', '/api/tasks/3/')
+    expect((await tasks.as('ann', 'PUT', '/api/tasks/3/', { ...(json as object), title: 'paint it' })).status).toBe(200)
+    const moved = await tasks.as('ann', 'PUT', '/api/tasks/3/', { ...(json as object), project: 1 })
+    expect(moved.status).toBe(403)
+    expect(moved.json).toMatchObject({ errors: { project: 'Project cannot be set by this caller' } })
+    expect((await tasks.as('ann', 'PATCH', '/api/tasks/3/', { project: 3 })).status).toBe(403)
+    expect((await stored())[2]).toEqual(['3', '2', 'paint it', 'open', '7', 'ann'])
+  })
+
+  test('a hidden field is unknown', async () => {
+    expect((await tasks.as('ann', 'PATCH', '/api/tasks/1/', { cost: 5 })).status).toBe(400)
+  })
+
+  test('halves of two grants do not combine', async () => {
+    const yaml = `version: 1
+auth: { development: { ann: {} } }
+models:
+  note:
+    table: notes
+    fields:
+      id: { type: bigint, primary_key: true }
+      kind: { type: string, max: 9 }
+      text: { type: string, max: 9 }
+resources:
+  note:
+    model: note
+    path: /notes/
+    access:
+      - { to: signed_in, may: [read, create] }
+      - { to: signed_in, may: change, rows: { kind: a }, becomes: { kind: b } }
+      - { to: signed_in, may: change, rows: { kind: c }, becomes: { kind: d } }
+`
+    const other = await startTasks({ yaml })
+    try {
+      for (const kind of ['a', 'c']) await other.as('ann', 'POST', '/api/notes/', { kind, text: 'x' })
+      expect((await other.as('ann', 'PATCH', '/api/notes/1/', { kind: 'd' })).status).toBe(403)
+      expect((await other.as('ann', 'PATCH', '/api/notes/2/', { kind: 'b' })).status).toBe(403)
+      expect((await other.as('ann', 'PATCH', '/api/notes/1/', { kind: 'b' })).json).toEqual({
+        id: 1,
+        kind: 'b',
+        text: 'x',
+      })
+      expect((await other.as('ann', 'PATCH', '/api/notes/2/', { kind: 'd' })).status).toBe(200)
+    } finally {
+      await other.api.close()
+    }
+  })
+
+  test('preconditions hold for the record as the caller sees it', async () => {
+    const { headers } = await tasks.as('ann', 'GET', '/api/tasks/1/')
+    const tag = headers.get('etag') ?? ''
+    // The administrator changes a field that Ann does not see.
+    expect((await tasks.as('root', 'PATCH', '/api/tasks/1/', { cost: 9 })).status).toBe(200)
+    expect((await tasks.as('ann', 'PATCH', '/api/tasks/1/', { title: 'x' }, { 'if-match': tag })).status).toBe(200)
+    expect((await tasks.as('ann', 'PATCH', '/api/tasks/1/', { title: 'y' }, { 'if-match': tag })).status).toBe(412)
+  })
+})
+
+describe('deleting', () => {
+  test('is 403 of a visible record that no grant covers, 404 of a hidden one', async () => {
+    expect((await tasks.as('ann', 'DELETE', '/api/tasks/2/')).status).toBe(403)
+    expect((await tasks.as('ann', 'DELETE', '/api/tasks/4/')).status).toBe(404)
+    expect((await tasks.as('ann', 'DELETE', '/api/tasks/?ids=1,2')).status).toBe(403)
+    expect((await tasks.as('ann', 'DELETE', '/api/tasks/?ids=1,4')).status).toBe(404)
+    expect(await stored()).toHaveLength(4)
+    expect((await tasks.as('ann', 'DELETE', '/api/tasks/?ids=1,3')).status).toBe(204)
+    expect(await stored()).toHaveLength(2)
+  })
+})
