@@ -86,6 +86,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   esbuild: ['src/plugins/'],
   express: ['src/http/'],
   'fastest-levenshtein': ['src/config/'],
+  jose: ['src/auth/'],
   'highlight.js': ['src/snippets/'],
   knex: ['src/db/', 'src/migrations/'],
   'postgres-array': ['src/fields/'],

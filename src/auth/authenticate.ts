@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { AuthSpec } from '../config/spec.js'
 import { Problem } from '../problem.js'
 import type { Identity } from '../resource/identity.js'
+import { typedClaims } from './claims.js'
+import { compileJwt } from './jwt.js'
 import { unauthorized } from './unauthorized.js'
 
 /**
@@ -21,6 +23,7 @@ type Verify = (credential: string, request: IncomingMessage) => Identity | undef
 /** Compiles the ways to sign in. */
 export function compileAuthenticate(auth: AuthSpec, { development }: Surroundings): Authenticate {
   const schemes = new Map<string, Verify>()
+  if (auth.jwt) schemes.set('bearer', compileJwt(auth, auth.jwt))
   if (development) schemes.set('dev', developmentIdentities(auth))
   return async (request) => {
     const given = request.headersDistinct['authorization'] ?? []
@@ -35,11 +38,13 @@ export function compileAuthenticate(auth: AuthSpec, { development }: Surrounding
 }
 
 /** `Authorization: Dev ann`, for callers on the same machine. */
-function developmentIdentities({ development }: AuthSpec): Verify {
-  return (name, { socket }) => {
-    if (!isLoopback(socket.remoteAddress)) return undefined
-    return development.find(({ subject }) => subject === name)
-  }
+function developmentIdentities(auth: AuthSpec): Verify {
+  const identities = auth.development.map((each) => ({
+    ...each,
+    claims: typedClaims(auth, ({ name }) => (Object.hasOwn(each.claims, name) ? each.claims[name] : undefined)),
+  }))
+  return (name, { socket }) =>
+    isLoopback(socket.remoteAddress) ? identities.find(({ subject }) => subject === name) : undefined
 }
 
 function isLoopback(address = ''): boolean {

@@ -31,14 +31,38 @@ export interface AppSpec {
 export interface AuthSpec {
   /** The names of all roles. */
   readonly roles: readonly string[]
-  /** The names of claims that rules use. */
-  readonly claims: readonly string[]
+  /** Where tokens have the roles of their callers; undefined if they have none. */
+  readonly rolesFrom: readonly string[] | undefined
+  /** The claims that rules use, and where tokens have them. */
+  readonly claims: readonly ClaimSpec[]
+  /** The issuer of bearer tokens; undefined if there is none. */
+  readonly jwt: JwtSpec | undefined
   /** For `WWW-Authenticate`; without quotes and backslashes. */
   readonly realm: string
   /** Who may request routes of plugins, and what is built in, by name; mounted routers by path. */
   readonly routes: Readonly<Record<string, readonly string[]>>
   /** Callers that sign in by their name alone, in development. */
   readonly development: readonly DevelopmentIdentity[]
+}
+
+interface ClaimSpec {
+  readonly name: string
+  readonly from: readonly string[]
+  /** The type of its values, or of the items of a list, in JSON. Other values are those of no claim. */
+  readonly type: 'string' | 'number' | 'boolean'
+}
+
+/** Tokens of one issuer (RFC 7519). */
+export interface JwtSpec {
+  readonly issuer: string
+  readonly audience: string
+  readonly algorithms: readonly string[]
+  /** The address of the keys; undefined if the issuer's discovery document or a file has them. */
+  readonly jwks: string | undefined
+  /** The absolute path of a file with a key set (RFC 7517). */
+  readonly keys: string | undefined
+  /** The `typ` that tokens must have, such as `at+jwt` (RFC 9068). */
+  readonly typ: string | undefined
 }
 
 interface DevelopmentIdentity {

@@ -86,7 +86,7 @@ function fillCondition(condition: RuleCondition, caller: Caller): FilledConditio
   if ('literal' in value) return { ...condition, value: { given: value.literal } }
   if ('user' in value || 'set' in value) return caller.subject === undefined ? undefined : { ...condition, value }
   const claimed = claimOf(value, caller)
-  if (claimed === undefined) return undefined
+  if (claimed === undefined || Array.isArray(claimed) !== (lookup.operand.list !== undefined)) return undefined
   try {
     return {
       ...condition,
@@ -159,5 +159,6 @@ export function presetValue(field: FieldSpec, value: RuleValue, caller: Caller):
   if ('set' in value) return undefined
   if ('user' in value) return caller.subject === undefined ? undefined : new CallerKey(value.user, caller.subject)
   const claimed = claimOf(value, caller)
-  return claimed === undefined ? undefined : valueOf(field, claimed)
+  const isList = field.type.items !== undefined
+  return claimed === undefined || Array.isArray(claimed) !== isList ? undefined : valueOf(field, claimed)
 }

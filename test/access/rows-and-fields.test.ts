@@ -65,6 +65,7 @@ describe('reading', () => {
     expect((await tasks.as('root', 'GET', '/api/tasks/')).json).toHaveLength(3)
     expect((await tasks.as('lost', 'GET', '/api/tasks/')).json).toEqual([])
     expect((await tasks.as('lost', 'GET', '/api/tasks/1/')).status).toBe(404)
+    expect((await tasks.as('odd', 'GET', '/api/tasks/')).json).toEqual([])
   })
 })
 

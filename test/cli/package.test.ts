@@ -49,8 +49,8 @@ const FLOORS: Versions = {
   yaml: '2.8.3',
 }
 
-/** The web framework, the query builder and the driver bring all but a dozen and a half of them. */
-const MOST_RUNTIME_PACKAGES = 122
+/** The web framework, the query builder and the driver bring all but a dozen and a half of them; the newest is jose, which verifies tokens. */
+const MOST_RUNTIME_PACKAGES = 123
 
 /** Files of the checkout that the package does not have. */
 const CONTRIBUTORS = ['bench/README.md', 'src/README.md', 'src/snippets/plugin.ts', 'torture/README.md']

@@ -23,6 +23,13 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   'cli/cli-serve-outage': ['responds with 503 until it is back, then applies the migrations and serves'],
   'cli/cli-serve-drain': ['still accepts requests for the drain delay'],
   'cli/cli-serve-workers': ['finishes the requests in progress in every worker before it stops'],
+  'auth/bearer-tokens': [
+    'a token that is not valid is 401, on every route',
+    '6: nothing that a token names is fetched',
+  ],
+  'access/rows-and-fields': ['a hidden row is 404, as a missing one', 'a filter finds only rows that show its field'],
+  'access/writes': ['a relation to a hidden record is 409', 'halves of two grants do not combine'],
+  'access/other-routes': ['only who is named may request them', 'hide the row'],
   'http/http-protocol': ['are rejected in the format of their path'],
   'http/json-bodies': ['is RFC 8259', 'agrees with JSON.parse about every value'],
   'fields/body-values': ['does not repeat a rejected value'],

@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path'
 import type { Build, Declared } from '../../features/feature.js'
 import type { FeatureSpecs } from '../../features/index.js'
 import { canonicalTableName } from '../../fields/table-name.js'
@@ -89,7 +90,7 @@ export const buildSpec = (
     plugins,
     models,
     answers,
-    auth: yaml.auth && buildAuth(yaml.auth, api),
+    auth: yaml.auth && buildAuth(yaml.auth, { title: api.title, file }),
     dropped: (yaml.dropped ?? []).map(spelledName),
     resources,
     mounts,
@@ -118,9 +119,32 @@ const buildCors = ({ origins, credentials, max_age, headers }: Required<CorsYaml
   headers: [...headers],
 })
 
-const buildAuth = ({ roles, claims, routes, development }: AuthYaml, { title }: ApiSpec): AuthSpec => ({
+/** The types of claims that are not texts, in JSON. */
+const JSON_TYPES: Readonly<Record<string, 'number' | 'boolean'>> = {
+  integer: 'number',
+  bigint: 'number',
+  boolean: 'boolean',
+}
+
+const buildAuth = (
+  { roles, claims, jwt, routes, development }: AuthYaml,
+  { title, file }: { readonly title: string; readonly file: string },
+): AuthSpec => ({
   roles: [...(roles?.names ?? [])],
-  claims: Object.keys(claims ?? {}),
+  rolesFrom: roles?.from && [...roles.from],
+  claims: Object.entries(claims ?? {}).map(([name, { type, from = [name] }]) => ({
+    name,
+    from: [...from],
+    type: JSON_TYPES[type] ?? 'string',
+  })),
+  jwt: jwt && {
+    issuer: jwt.issuer,
+    audience: jwt.audience,
+    algorithms: [...jwt.algorithms],
+    jwks: jwt.jwks,
+    keys: jwt.keys === undefined ? undefined : resolve(dirname(file), jwt.keys),
+    typ: jwt.typ,
+  },
   realm: title.replaceAll(/["\\]/g, "'"),
   routes: Object.fromEntries(
     Object.entries(routes ?? {}).map(([name, who]) => [name, typeof who === 'string' ? [who] : [...who]]),

@@ -2,16 +2,63 @@ import type { JsonSchema } from '../../json.js'
 import { setsSchema, userSchema } from './access.js'
 import { doc, listOf, mapping, NAMED, named } from './parts.js'
 
+/** Signatures by a key of which the service knows only the public half (RFC 7518, RFC 8037). */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
+
 /** The types of claims. */
 const CLAIM_TYPES = ['string', 'uuid', 'integer', 'bigint', 'boolean']
 
 /** The schema of `auth`. */
 export const authSchema = (): JsonSchema =>
   mapping('`auth`', {
+    jwt: doc(
+      mapping(
+        'the issuer of tokens',
+        {
+          issuer: doc(
+            { type: 'string', minLength: 1, maxLength: 500 },
+            'The issuer, as tokens have it in `iss`.',
+            'issuer: https://id.example',
+          ),
+          audience: doc(
+            { type: 'string', minLength: 1, maxLength: 500 },
+            'This service, as tokens have it in `aud`.',
+            'audience: https://api.example',
+          ),
+          algorithms: doc(listOf({ enum: ALGORITHMS }), 'The algorithms of signatures.', 'algorithms: [RS256]'),
+          jwks: doc(
+            {
+              type: 'string',
+              pattern: '^https?://',
+              patternErrorMessage: 'an address begins with `https://`',
+              maxLength: 500,
+            },
+            'The address of the public keys (RFC 7517), if the discovery document of the issuer does not have it.',
+            'jwks: https://id.example/keys',
+          ),
+          keys: doc(
+            { type: 'string', minLength: 1, maxLength: 500 },
+            'A file with the public keys, relative to this one, in place of an address.',
+            'keys: ./keys.json',
+          ),
+          typ: doc({ type: 'string', minLength: 1, maxLength: 50 }, 'The `typ` that tokens must have.', 'typ: at+jwt'),
+        },
+        ['issuer', 'audience', 'algorithms'],
+      ),
+      'Bearer tokens (JWT): their issuer, signed by a key of its own.',
+      'jwt: { issuer: https://id.example, audience: https://api.example, algorithms: [RS256] }',
+    ),
     roles: doc(
       mapping(
         '`roles`',
-        { names: doc(listOf(NAMED, { maxItems: 100 }), 'The names of all roles.', 'names: [member, admin]') },
+        {
+          from: doc(
+            listOf({}, { maxItems: 10, uniqueItems: false }),
+            'The members of the token that lead to the roles, a list or a text with spaces.',
+            'from: [realm_access, roles]',
+          ),
+          names: doc(listOf(NAMED, { maxItems: 100 }), 'The names of all roles.', 'names: [member, admin]'),
+        },
         ['names'],
       ),
       'The roles that callers can have.',

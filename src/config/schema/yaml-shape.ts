@@ -88,8 +88,16 @@ export interface CorsYaml {
 }
 
 export interface AuthYaml {
-  readonly roles?: { readonly names: readonly string[] }
-  readonly claims?: Readonly<Record<string, Json>>
+  readonly roles?: { readonly names: readonly string[]; readonly from?: readonly string[] }
+  readonly claims?: Readonly<Record<string, { readonly type: string; readonly from?: readonly string[] }>>
+  readonly jwt?: {
+    readonly issuer: string
+    readonly audience: string
+    readonly algorithms: readonly string[]
+    readonly jwks?: string
+    readonly keys?: string
+    readonly typ?: string
+  }
   readonly routes?: Readonly<Record<string, string | readonly string[]>>
   readonly development?: Readonly<
     Record<string, { readonly roles?: readonly string[]; readonly claims?: Readonly<Record<string, Json>> }>

@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto'
+import type { Identity } from '../resource/identity.js'
+
+/** Identities of verified tokens, for a while: verifying one takes longer than a short request. */
+export interface Identities {
+  find(token: string): Identity | undefined
+  /** @param until when the token expires, in ms since 1970 */
+  keep(token: string, identity: Identity, until: number): void
+  clear(): void
+}
+
+const MAX_IDENTITIES = 10_000
+const MAX_AGE = 5 * 60_000
+
+/** The whole token is the key, so that no two tokens can share an identity; only its hash is kept. */
+export function createIdentities(now: () => number = Date.now): Identities {
+  const known = new Map<string, { readonly identity: Identity; readonly until: number }>()
+  const keyOf = (token: string): string => createHash('sha256').update(token).digest('base64url')
+  return {
+    find(token) {
+      const key = keyOf(token)
+      const found = known.get(key)
+      if (found && found.until > now()) return found.identity
+      if (found) known.delete(key)
+      return undefined
+    },
+    keep(token, identity, until) {
+      if (known.size >= MAX_IDENTITIES) known.delete(known.keys().next().value ?? '')
+      known.set(keyOf(token), { identity, until: Math.min(until, now() + MAX_AGE) })
+    },
+    clear: () => known.clear(),
+  }
+}

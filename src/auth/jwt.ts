@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs'
+import type { JSONWebKeySet, JWTPayload } from 'jose'
+import type { AuthSpec, JwtSpec } from '../config/spec.js'
+import { isStorable } from '../fields/formats.js'
+import type { Json } from '../json.js'
+import { Problem } from '../problem.js'
+import type { Identity } from '../resource/identity.js'
+import { typedClaims } from './claims.js'
+import { createIdentities } from './identities.js'
+import { createKeyServer, type KeySource } from './key-server.js'
+import { unauthorized } from './unauthorized.js'
+
+/** Clocks may differ by so many seconds. */
+const SKEW = 30
+/** Longer tokens are not looked at. */
+const MAX_LENGTH = 8_192
+const MAX_SUBJECT = 255
+
+/**
+ * Compiles the verification of bearer tokens (RFC 7519) from one issuer.
+ * @throws Problem `unauthorized`; `unavailable` if the keys cannot be fetched
+ */
+export function compileJwt(auth: AuthSpec, jwt: JwtSpec): (token: string) => Promise<Identity> {
+  const identities = createIdentities()
+  const keys = jwt.keys === undefined ? createKeyServer(jwt, identities.clear) : keysOfFile(jwt.keys)
+  return async (token) => {
+    const known = identities.find(token)
+    if (known) return known
+    if (token.length > MAX_LENGTH) throw unauthorized(auth, 'the token is too long')
+    const payload = await verify(token, { auth, jwt, keys })
+    const identity = identityOf(payload, auth)
+    identities.keep(token, identity, Number(payload.exp) * 1000)
+    return identity
+  }
+}
+
+interface Verifying {
+  readonly auth: AuthSpec
+  readonly jwt: JwtSpec
+  readonly keys: KeySource
+}
+
+async function verify(token: string, { auth, jwt, keys }: Verifying): Promise<JWTPayload> {
+  const { createLocalJWKSet, errors, jwtVerify } = await import('jose')
+  const options = {
+    issuer: jwt.issuer,
+    audience: jwt.audience,
+    algorithms: [...jwt.algorithms],
+    clockTolerance: SKEW,
+    requiredClaims: ['exp', 'sub'],
+    ...(jwt.typ !== undefined && { typ: jwt.typ }),
+  }
+  const verifyBy = async (set: JSONWebKeySet) => (await jwtVerify(token, createLocalJWKSet(set), options)).payload
+  const refuse = (cause: unknown): never => {
+    if (cause instanceof Problem) throw cause
+    throw unauthorized(
+      auth,
+      cause instanceof errors.JWTExpired ? 'the token has expired' : 'the token is not valid here',
+    )
+  }
+  try {
+    return await verifyBy(await keys.current())
+  } catch (error) {
+    if (!(error instanceof errors.JWKSNoMatchingKey)) return refuse(error)
+    const newer = await keys.newer()
+    return newer === undefined ? refuse(error) : verifyBy(newer).catch(refuse)
+  }
+}
+
+function identityOf(payload: JWTPayload, auth: AuthSpec): Identity {
+  const { sub } = payload
+  if (typeof sub !== 'string' || sub === '' || sub.length > MAX_SUBJECT || !isStorable(sub))
+    throw unauthorized(auth, 'the token has no usable subject')
+  return Object.freeze({
+    subject: sub,
+    roles: auth.rolesFrom === undefined ? [] : rolesIn(valueAt(payload, auth.rolesFrom), auth.roles),
+    claims: typedClaims(auth, ({ from }) => valueAt(payload, from)),
+    method: 'jwt',
+  })
+}
+
+/** The declared roles in a list, or between spaces. */
+function rolesIn(given: Json | undefined, known: readonly string[]): readonly string[] {
+  const names = typeof given === 'string' ? given.split(' ') : Array.isArray(given) ? (given as readonly Json[]) : []
+  return known.filter((role) => names.includes(role))
+}
+
+function valueAt(payload: JWTPayload, path: readonly string[]): Json | undefined {
+  let found: unknown = payload
+  for (const step of path) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined
+    found = (found as Readonly<Record<string, unknown>>)[step]
+  }
+  return found as Json
+}
+
+/** A key set in a file, which is read once. */
+function keysOfFile(file: string): KeySource {
+  const keys = JSON.parse(readFileSync(file, 'utf8')) as JSONWebKeySet
+  return { current: () => Promise.resolve(keys), newer: () => Promise.resolve(undefined) }
+}

@@ -1,0 +1,115 @@
+import type { JSONWebKeySet } from 'jose'
+import { Problem } from '../problem.js'
+
+/** The public keys that verify tokens. */
+export interface KeySource {
+  /**
+   * The current keys.
+   * @throws Problem `unavailable` if there are none and they cannot be fetched
+   */
+  current(): Promise<JSONWebKeySet>
+  /**
+   * Newer keys, because a token names one that the current ones do not have; undefined if they were fetched a moment ago.
+   * @throws Problem `unavailable` if they cannot be fetched
+   */
+  newer(): Promise<JSONWebKeySet | undefined>
+}
+
+const MAX_AGE = 10 * 60_000
+/** The last keys serve for this long if no newer ones can be fetched. */
+const LAST_GOOD = 24 * 3_600_000
+/** Tokens with unknown keys cause no more fetches than one in this time. */
+const COOLDOWN = 30_000
+const TIMEOUT = 5_000
+const MAX_BYTES = 256 * 1024
+
+/** Where the keys of an issuer are: its discovery document (OpenID Connect Discovery 1.0, section 4), or their own address. */
+export interface KeyAddress {
+  readonly issuer: string
+  readonly jwks: string | undefined
+}
+
+/** Fetches keys on demand, and keeps them. `onChange` is called when they differ from the ones before. */
+export function createKeyServer(address: KeyAddress, onChange: () => void, now: () => number = Date.now): KeySource {
+  let kept: { readonly keys: JSONWebKeySet; readonly text: string; readonly at: number } | undefined
+  let asked = Number.NEGATIVE_INFINITY
+  let failure: unknown
+  let fetching: Promise<void> | undefined
+  const refresh = async (): Promise<void> => {
+    asked = now()
+    try {
+      const text = await fetchKeys(address)
+      const keys = JSON.parse(text) as JSONWebKeySet
+      if (!Array.isArray(keys.keys)) throw new Error('the answer is not a key set')
+      if (kept && kept.text !== text) onChange()
+      kept = { keys, text, at: asked }
+      failure = undefined
+    } catch (cause) {
+      failure = cause
+    }
+  }
+  const fetchOnce = (): Promise<void> => (fetching ??= refresh().finally(() => (fetching = undefined)))
+  const mayAsk = () => now() - asked >= COOLDOWN
+  return {
+    async current() {
+      if ((kept === undefined || now() - kept.at >= MAX_AGE) && (mayAsk() || fetching)) await fetchOnce()
+      if (kept === undefined || now() - kept.at >= LAST_GOOD) throw unavailable(failure)
+      return kept.keys
+    },
+    async newer() {
+      if (!mayAsk() && !fetching) {
+        if (failure !== undefined) throw unavailable(failure)
+        return undefined
+      }
+      await fetchOnce()
+      if (failure !== undefined) throw unavailable(failure)
+      return kept?.keys
+    },
+  }
+}
+
+function unavailable(cause: unknown): Problem {
+  return new Problem('unavailable', 'the keys that verify tokens cannot be fetched', {
+    headers: { 'Retry-After': String(COOLDOWN / 1000) },
+    cause,
+  })
+}
+
+async function fetchKeys({ issuer, jwks }: KeyAddress): Promise<string> {
+  if (jwks !== undefined) return fetchText(jwks)
+  const found = JSON.parse(
+    await fetchText(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`),
+  ) as Discovered
+  if (found.issuer !== issuer) throw new Error(`the discovery document is of the issuer ${String(found.issuer)}`)
+  return fetchText(String(found.jwks_uri))
+}
+
+interface Discovered {
+  readonly issuer?: unknown
+  readonly jwks_uri?: unknown
+}
+
+/** Redirects are not followed, and keys do not travel without TLS but on this machine. */
+async function fetchText(url: string): Promise<string> {
+  if (!isTrustworthy(url)) throw new Error(`keys are fetched by https, not from ${url}`)
+  const response = await fetch(url, {
+    redirect: 'error',
+    signal: AbortSignal.timeout(TIMEOUT),
+    headers: { accept: 'application/json' },
+  })
+  if (!response.ok) throw new Error(`${url} answered ${response.status}`)
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  for await (const piece of response.body ?? []) {
+    bytes += piece.length
+    if (bytes > MAX_BYTES) throw new Error(`${url} answered more than ${MAX_BYTES} bytes`)
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString()
+}
+
+/** Whether a URL is fetched over TLS, or from this machine. */
+export function isTrustworthy(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname))
+}
