@@ -55,7 +55,7 @@ export function restrict(
       ...featuresFor(spec, {
         asks: (name) => isListed && showsSome(access.list, name),
         always: alwaysShows,
-        expansion: (expansion) => restrictExpansion(expansion, applicable),
+        expansion: (expansion) => restrictExpansion(expansion, alwaysShows, applicable),
         seesAll,
       }),
       url: spec.url && spec.model.key.every(({ name }) => alwaysShows(name)),
@@ -105,22 +105,25 @@ function retrievable(table: string, { exposing, grants }: Applicable): Rule | un
   return rule
 }
 
-/** A related record as its own resource shows it to the caller; undefined if it shows none. */
-function restrictExpansion(expansion: ExpansionSpec, applicable: Applicable): ExpansionSpec | undefined {
+/** A related record as its own resource shows it to the caller; undefined if it shows none, or if not every record shows the relation. */
+function restrictExpansion(
+  expansion: ExpansionSpec,
+  isShown: (field: string) => boolean,
+  applicable: Applicable,
+): ExpansionSpec | undefined {
+  if (!expansion.relation.parts.every(({ field }) => isShown(field.name))) return undefined
   const spec = applicable.resource(expansion.resource)
   const grants = spec && applicable.grants(spec)
   if (spec === undefined || grants === undefined) return expansion
   const reading = readingOf(grantsFor(grants, 'retrieve'))
   if (reading.parts.length === 0) return undefined
-  const isShown = (name: string) => showsAlways(reading, name)
+  const showsRelated = (name: string) => showsAlways(reading, name)
   return {
     ...expansion,
-    fields: expansion.fields.filter(({ name }) => isShown(name)),
+    fields: expansion.fields.filter(({ name }) => showsRelated(name)),
     rows: visibleRule(reading),
     varies: false,
-    url: expansion.url && expansion.model.key.every(({ name }) => isShown(name)),
-    expand: expansion.expand.flatMap((each) =>
-      each.relation.parts.every(({ field }) => isShown(field.name)) ? (restrictExpansion(each, applicable) ?? []) : [],
-    ),
+    url: expansion.url && expansion.model.key.every(({ name }) => showsRelated(name)),
+    expand: expansion.expand.flatMap((each) => restrictExpansion(each, showsRelated, applicable) ?? []),
   }
 }

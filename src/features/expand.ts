@@ -85,8 +85,8 @@ export const expand: Feature<ExpandSpec, SelectionPlan> = {
 
   options: ({ expand: expansions }) => (expansions.length > 0 ? { expand: pathsOf(expansions) } : {}),
 
-  restrict: ({ expand: expansions }, { always, expansion }) => ({
-    expand: expansions.flatMap((each) => (isShownBy(each, always) ? (expansion(each) ?? []) : [])),
+  restrict: ({ expand: expansions }, { expansion }) => ({
+    expand: expansions.flatMap((each) => expansion(each) ?? []),
   }),
 
   mount: ({ expand: expansions }, at) => {
@@ -98,11 +98,6 @@ export const expand: Feature<ExpandSpec, SelectionPlan> = {
     })
     return { expand: expansions.map(within) }
   },
-}
-
-/** Whether every record shows the fields of the relation. */
-function isShownBy({ relation }: ExpansionSpec, always: (field: string) => boolean): boolean {
-  return relation.parts.every(({ field }) => always(field.name))
 }
 
 function expandedMember(expansions: readonly ExpansionSpec[], describe: DescribeRecord): Record<string, JsonSchema> {

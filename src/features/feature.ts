@@ -58,7 +58,7 @@ export interface Visibility {
   asks(field: string): boolean
   /** Whether every record shows a field. */
   always(field: string): boolean
-  /** A related record as callers see it; undefined if they see none. */
+  /** A related record as callers see it; undefined if they see none, or not the relation of every record. */
   expansion(expansion: ExpansionSpec): ExpansionSpec | undefined
   /** Whether lists have all records. */
   readonly seesAll: boolean

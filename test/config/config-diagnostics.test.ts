@@ -98,7 +98,7 @@ describe('a configuration with many mistakes', () => {
   test('lists the known names if none is similar', () => {
     const [found] = diagnosticsOf('version: 1\nwhatever: 1\n')
     expect(found?.help).toEqual([
-      'known: `version`, `api`, `settings`, `plugins`, `database`, `models`, `dropped`, `resources`, `mounts`',
+      'known: `version`, `api`, `auth`, `settings`, `plugins`, `database`, `models`, `dropped`, `resources`, `mounts`',
     ])
   })
 

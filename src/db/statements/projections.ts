@@ -67,7 +67,7 @@ export function rowProjection(
   { spec: { model }, shown, access }: Resource,
   vary?: (field: FieldSpec, asking: Asking) => string | undefined,
 ): Projection<Row, readonly Row[]> {
-  const fields = access ? shown : model.fields
+  const fields = access ? shown.filter(({ joined }) => joined === undefined) : model.fields
   const rows = { ...rowsOf(fields), distinct: remember((field: FieldSpec) => rowsOf([field])) }
   if (!vary) return rows
   const within = (asking: Asking) => ({
