@@ -223,6 +223,11 @@ export const DIAGNOSTICS = {
     explanation:
       'A grant is to `anyone`, to `signed_in`, or to a role of `auth.roles`, and allows operations that the resource has.',
   },
+  SC334: {
+    title: 'Grants that do not fit together',
+    explanation:
+      'The grants of lists may show up to four different sets of fields, and `default_order` may only name fields that all of them show: the order would tell values that a caller does not see.',
+  },
   SC351: { title: 'Unknown setting', explanation: 'No plugin reads a setting of this name.' },
   SC352: { title: 'Setting does not fit', explanation: 'The plugin that reads this setting declares other values.' },
   SC353: {

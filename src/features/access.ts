@@ -62,6 +62,7 @@ export const access: Feature<AccessSpec> = {
       return () => ({ access: undefined })
     }
     const drafts = itemsOf(given).map((grant, place) => readGrant(resource, grant, place, { ...scope, auth }))
+    checkTogether(resource, drafts, scope)
     const computed = membersOf(resource.given('computed')).map(([name]) => name)
     return (declared) => ({
       access: drafts.flatMap((draft, place) => (draft ? [buildGrant(draft, { place, computed }, declared)] : [])),
@@ -127,6 +128,38 @@ function readGrant(resource: ResourceDraft, given: Json, place: number, scope: A
     })
   const fields = readFields(resource, model, usable('fields'), { path: [...path, 'fields'], scope })
   return { to, may, rows, becomes, fields, set }
+}
+
+/** Each set of fields is a case in the documents of records, and so is each combination of them. */
+const MAX_FIELD_SETS = 4
+
+/** Reports what grants cannot have together. */
+function checkTogether(
+  { path, given, model }: ResourceDraft,
+  drafts: readonly (GrantDraft | undefined)[],
+  { report }: Scope,
+): void {
+  const lists = drafts.filter((draft) => draft?.may.includes('list'))
+  const names = [...(model?.fields.keys() ?? [])]
+  const sets = new Set(lists.map((draft) => names.filter((name) => draft?.fields?.(name) ?? true).join()))
+  if (sets.size > MAX_FIELD_SETS)
+    report.add({
+      code: 'SC334',
+      path: [...path, 'access'],
+      part: 'key',
+      message: `the grants of lists show ${sets.size} different sets of fields; ${MAX_FIELD_SETS} are possible`,
+    })
+  for (const [index, term] of itemsOf(given('default_order')).entries()) {
+    const name = nameOf(term).replace(/^-/, '')
+    const hiding = drafts.findIndex((draft) => draft?.may.includes('list') && draft.fields?.(name) === false)
+    if (hiding < 0) continue
+    report.add({
+      code: 'SC334',
+      path: [...path, 'default_order', index],
+      message: `lists cannot be ordered by ${show(name)}: a grant of \`list\` does not show it, and the order would tell its values`,
+      help: ['order by fields that every grant of `list` shows'],
+    })
+  }
 }
 
 function readTo(to: string, path: Path, { auth, report }: AuthScope): string {

@@ -1,6 +1,8 @@
-import type { ModelSpec } from '../core-spec.js'
-import { show, suggest } from '../words.js'
-import type { Path } from '../yaml/located.js'
+import type { Json } from '../../json.js'
+import { ANYONE, type ModelSpec, SIGNED_IN } from '../core-spec.js'
+import { itemsOf, membersOf } from '../schema/yaml-shape.js'
+import { nameOf, show, suggest } from '../words.js'
+import { findValue, type Path } from '../yaml/located.js'
 import { buildRule, readRule, type RuleDraft, type RuleParts } from './access-rules.js'
 import type { AuthDraft } from './auth-draft.js'
 import type { Drafts, ModelDraft } from './drafts.js'
@@ -16,8 +18,13 @@ const NOTHING: BuildRuleParts = (models) => ({ models, user: undefined, sets: ne
 const OWN = ['sub', 'user']
 
 /** Reports what is wrong with `auth.user` and `auth.sets`. */
-export const checkAuthRules = (auth: AuthDraft | undefined, models: Drafts, report: Report): BuildRuleParts => {
+export const checkAuthRules = (
+  root: Json,
+  { auth, models }: { readonly auth: AuthDraft | undefined; readonly models: Drafts },
+  report: Report,
+): BuildRuleParts => {
   if (auth === undefined) return NOTHING
+  checkRoles(root, auth, report)
   const { user } = auth
   if (user) checkUser(user, models, report)
   const sets = [...auth.sets].map(([name, set]) => {
@@ -57,6 +64,29 @@ export const checkAuthRules = (auth: AuthDraft | undefined, models: Drafts, repo
       ),
     }
   }
+}
+
+/** Reports names that no role can have, and roles that `auth.roles` does not have. */
+const checkRoles = (root: Json, { roles }: AuthDraft, report: Report): void => {
+  for (const [index, name] of roles.entries()) {
+    if (name !== ANYONE && name !== SIGNED_IN) continue
+    const message = `a role cannot be called ${show(name)}: that is a word of grants`
+    report.add({ code: 'SC304', path: ['auth', 'roles', 'names', index], message })
+  }
+  const known = [ANYONE, SIGNED_IN, ...roles]
+  const check = (name: Json, path: Path, all: readonly string[]) => {
+    if (report.isSpoiled(path) || all.includes(nameOf(name))) return
+    const message = `${show(nameOf(name))} is no role of \`auth.roles\``
+    report.add({ code: 'SC333', path, message, help: suggest(nameOf(name), all, 'role') })
+  }
+  for (const [route, who] of membersOf(findValue(root, ['auth', 'routes']))) {
+    const path = ['auth', 'routes', route]
+    if (!Array.isArray(who)) check(who, path, known)
+    for (const [index, name] of itemsOf(who).entries()) check(name, [...path, index], known)
+  }
+  for (const [caller, identity] of membersOf(findValue(root, ['auth', 'development'])))
+    for (const [index, name] of itemsOf(findValue(identity, ['roles'])).entries())
+      check(name, ['auth', 'development', caller, 'roles', index], roles)
 }
 
 const checkUser = ({ model: name, match }: NonNullable<AuthDraft['user']>, models: Drafts, report: Report): void => {

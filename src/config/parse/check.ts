@@ -29,7 +29,7 @@ export const checkConfig = (document: ConfigDocument): AppSpec | Diagnostic[] =>
   const models = draftModels(document.value, report)
   checkModels(document.value, models, report)
   const auth = draftAuth(document.value)
-  const buildRules = checkAuthRules(auth, models, report)
+  const buildRules = checkAuthRules(document.value, { auth, models }, report)
   const features = checkResources(document.value, { models, auth }, report)
   const diagnostics = report.diagnostics()
   if (diagnostics.length > 0) return diagnostics

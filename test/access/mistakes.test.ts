@@ -1,0 +1,118 @@
+import { describe, expect, test } from '@jest/globals'
+import { checkText } from '../support/config.js'
+
+const messagesOf = (auth: string, access: string, more = ''): string[] => {
+  const text = `version: 1
+${auth}
+models:
+  user:
+    table: users
+    fields: { id: { type: bigint, primary_key: true }, name: { type: string, max: 9 }, subject: { type: string, max: 9, unique: true } }
+  task:
+    table: tasks
+    fields:
+      id: { type: bigint, primary_key: true }
+      owner: { type: string, max: 9 }
+      level: { type: integer }
+      done: { type: boolean }
+      secret: { type: string, max: 9, private: true, nullable: true }
+      user: { type: belongs_to, model: user }
+resources:
+  task:
+    model: task
+    path: /tasks/
+    operations: [list, create, partial_update]
+    ${more}
+    access:
+      - ${access}
+`
+  const found = checkText(text)
+  return Array.isArray(found) ? found.map(({ code, message }) => `${code}: ${message}`) : []
+}
+
+const AUTH = 'auth: { roles: { names: [member] }, claims: { tenant: { type: integer } } }'
+const grant = (text: string) => messagesOf(AUTH, text)
+
+describe('a mistake in a grant is reported with the file', () => {
+  test.each([
+    ['{ to: membr, may: list }', 'SC333: `membr` is no role of `auth.roles`'],
+    ['{ to: member, may: destroy }', 'SC333: the resource `task` has no operation `destroy`'],
+    ['{ to: member, may: list, rows: { ownr: $sub } }', 'SC305: the model `task` has no field `ownr`'],
+    [
+      '{ to: member, may: list, rows: { owner: $tenant } }',
+      'SC331: `owner` is of the type `string`, and `$tenant` is a number',
+    ],
+    ['{ to: member, may: list, rows: { owner: $nobody } }', 'SC331: there is no variable `$nobody`'],
+    [
+      '{ to: member, may: list, rows: { user: $user } }',
+      'SC331: `$user` needs `auth.user`, which says which record stands for the caller',
+    ],
+    ['{ to: member, may: list, rows: { level: high } }', 'SC331: `level` cannot be compared with the text `high`'],
+    ['{ to: member, may: list, rows: { owner: null } }', 'SC331: `owner` cannot be compared with empty'],
+    ['{ to: member, may: list, rows: { done__gt: true } }', 'SC312: the type `boolean` of `done` has no lookup `gt`'],
+    [
+      '{ to: member, may: list, rows: { owner.name: x } }',
+      'SC311: `owner` leads to no other record: it is not a relation',
+    ],
+    ['{ to: member, may: list, rows: { user.nam: x } }', 'SC305: the model `user` has no field `nam`'],
+    ['{ to: member, may: list, fields: [owner, nothing] }', 'SC305: the model `task` has no field `nothing`'],
+    [
+      '{ to: member, may: list, fields: [secret] }',
+      'SC311: `secret` cannot be granted: responses do not include it (`private`)',
+    ],
+    ['{ to: member, may: list, becomes: { done: true } }', 'SC332: `becomes` is for grants that allow `change`'],
+    ['{ to: member, may: list, set: { owner: $sub } }', 'SC332: `set` is for grants that allow `create` or `change`'],
+  ])('%s', (text, message) => {
+    expect(grant(text)).toEqual([message])
+  })
+
+  test('no condition at all would hold for every record, so that it is refused', () => {
+    expect(grant('{ to: member, may: list, rows: {} }')).toHaveLength(1)
+    expect(grant('{ to: member, may: list, rows: [] }')).toHaveLength(1)
+  })
+
+  test('valid ones are not', () => {
+    expect(
+      grant('{ to: member, may: all, rows: [{ owner: $sub }, { level__in: [1, 2], user.name__startswith: $sub }] }'),
+    ).toEqual([])
+    expect(grant('{ to: anyone, may: list, rows: { owner: $$sub, done: false } }')).toEqual([])
+  })
+})
+
+describe('mistakes around grants', () => {
+  test('`access` without `auth`', () => {
+    expect(messagesOf('', '{ to: anyone, may: list }')).toEqual([
+      'SC330: `access` needs `auth`, which says how callers sign in',
+    ])
+  })
+
+  test('an order by what a grant hides', () => {
+    expect(
+      messagesOf(AUTH, '{ to: member, may: list, fields: { except: [level] } }', 'default_order: [-level]'),
+    ).toEqual([
+      'SC334: lists cannot be ordered by `level`: a grant of `list` does not show it, and the order would tell its values',
+    ])
+  })
+
+  test.each([
+    ['auth: { roles: { names: [anyone] } }', 'SC304: a role cannot be called `anyone`: that is a word of grants'],
+    ['auth: { routes: { openapi: [everybody] } }', 'SC333: `everybody` is no role of `auth.roles`'],
+    ['auth: { development: { ann: { roles: [boss] } } }', 'SC333: `boss` is no role of `auth.roles`'],
+    ['auth: { user: { model: usr, match: subject } }', 'SC306: no model is named `usr`'],
+    [
+      'auth: { user: { model: user, match: name } }',
+      'SC331: `name` cannot have the subjects of callers: it is not unique',
+    ],
+    [
+      'auth: { claims: { sub: { type: string } } }',
+      'SC304: a claim cannot be called `sub`: that is a variable of every rule',
+    ],
+    [
+      'auth: { sets: { mine: { of: task.nothing, rows: { owner: $sub } } } }',
+      'SC305: the model `task` has no field `nothing`',
+    ],
+    ['auth: { sets: { mine: { of: task.id, rows: { owner: $mine } } } }', 'SC331: there is no variable `$mine`'],
+  ])('%s', (auth, message) => {
+    expect(messagesOf(auth, '{ to: anyone, may: list }')).toEqual([message])
+  })
+})
