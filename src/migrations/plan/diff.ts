@@ -53,6 +53,8 @@ export function compareSchemas(sides: Sides): Difference {
   const created = wanted.filter(({ name }) => !known.has(name))
   const gone = from.filter(({ name }) => sides.dropped.includes(name) && !has(to, name))
   const pairs = pairTables(wanted, sides)
+  const added = pairs.flatMap((pair) => addedConstraints(pair, pairs))
+  const unready = new Set(added.flatMap(({ unique }) => unique ?? []))
   return {
     steps: [
       ...foreignKeysFirst([...pairs.flatMap(partsInTheWay), ...gone.flatMap(foreignKeysOf)]),
@@ -61,8 +63,8 @@ export function compareSchemas(sides: Sides): Difference {
       ...gone.map((table) => tables.dropTable(table)),
       ...pairs.flatMap(addedColumns),
       ...pairs.flatMap(changedColumns),
-      ...createdTables(created, known),
-      ...foreignKeysLast(pairs.flatMap((pair) => addedConstraints(pair, pairs))),
+      ...createdTables(created, (table) => known.has(table) && !unready.has(table)),
+      ...foreignKeysLast([...added, ...lastForeignKeys(created, unready)]),
       ...pairs.flatMap(addedIndexes),
     ],
     refusals: [...pairs.flatMap(refusalsOf), ...strandedTables(sides, created)],
@@ -83,6 +85,8 @@ function unknownTables({ from, to, dropped }: Sides): readonly string[] {
 interface PartStep {
   readonly step: Step
   readonly points: boolean
+  /** The table that gets a unique constraint by it, to which foreign keys may point then. */
+  readonly unique?: string
 }
 
 /** What a foreign key points to can go, or become another type, only after it. */
@@ -208,18 +212,31 @@ function changedColumns({ wanted, from, to, retyped, relation }: Pair): readonly
     })
 }
 
-function createdTables(created: readonly WantedTable[], known: ReadonlyMap<string, CatalogTable>): readonly Step[] {
+/** @param isReady whether foreign keys can point to a table that is there */
+function createdTables(created: readonly WantedTable[], isReady: (table: string) => boolean): readonly Step[] {
   const made = created.map((table, index) => {
     const earlier = new Set(created.slice(0, index).map(({ name }) => name))
-    return tables.addTable(table, (target) => known.has(target) || earlier.has(target))
+    return tables.addTable(table, (target) => isReady(target) || earlier.has(target))
   })
-  const fresh = (table: WantedTable) => ({ isNew: true, owned: true, relation: table.name, target: undefined })
-  return [
-    ...made,
-    ...lateForeignKeys(created).map(({ table, constraint }) =>
-      parts.addConstraint(table.name, constraint, fresh(table)),
-    ),
-  ]
+  return [...made, ...lateForeignKeys(created).map(({ table, constraint }) => addedToNew(table, constraint))]
+}
+
+/** The foreign keys of new tables that point to what other steps make unique. */
+function lastForeignKeys(created: readonly WantedTable[], unready: ReadonlySet<string>): readonly PartStep[] {
+  return created.flatMap((table) =>
+    table.constraints
+      .filter(({ target }) => target !== undefined && unready.has(target))
+      .map((constraint) => ({ step: addedToNew(table, constraint), points: true })),
+  )
+}
+
+function addedToNew(table: WantedTable, constraint: WantedConstraint): Step {
+  return parts.addConstraint(table.name, constraint, {
+    isNew: true,
+    owned: true,
+    relation: table.name,
+    target: undefined,
+  })
 }
 
 /** What a foreign key points to must be unique before. */
@@ -254,7 +271,8 @@ function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep
     .filter(({ kind, name }) => kind !== 'primary_key' && !named.has(name))
     .flatMap((constraint) => {
       const step = stepOf(constraint)
-      return step ? [{ step, points: constraint.kind === 'foreign_key' }] : []
+      const unique = constraint.kind === 'unique' && { unique: wanted.name }
+      return step ? [{ step, points: constraint.kind === 'foreign_key', ...unique }] : []
     })
 }
 
