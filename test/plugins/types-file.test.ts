@@ -41,7 +41,11 @@ models:
 ${Object.entries(FIELDS)
   .map(([type, [declared]]) => `      a_${type}: { type: ${type}, ${declared} }`)
   .join('\n')}
+  shelf:
+    primary_key: [room, days]
+    fields: { room: { type: string, max: 9 }, days: { type: integer } }
   loan:
+    relations: { shelf: { model: shelf, fields: [reader, days] } }
     fields:
       id: { type: bigint, primary_key: true }
       reader: { type: string, max: 9 }
@@ -143,6 +147,10 @@ describe('the types of a model', () => {
     })
   })
 
+  test('name the related rows of a relation over several fields', () => {
+    expect(text).toMatch(/export interface LoanRow \{[^}]*\n {2}readonly shelf\?: ShelfRow \| null\n\}/)
+  })
+
   test('require only fields without a default', () => {
     expect(membersOf('LoanInsert')).toEqual({
       reader: 'string',
@@ -170,7 +178,7 @@ describe('the types of a model', () => {
 
 test("exist for the file's models only", () => {
   const names = [...text.matchAll(/^export type (\w+) = \{/gm)].map(([, name]) => name)
-  expect(names.filter((name) => /^[A-Z][a-z]*$/.test(name ?? ''))).toEqual(['Author', 'Book', 'Loan'])
+  expect(names.filter((name) => /^[A-Z][a-z]*$/.test(name ?? ''))).toEqual(['Author', 'Book', 'Shelf', 'Loan'])
   expect(text).not.toMatch(/snippetctl_|Answer/)
 })
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { migrateUp, schemaDifferences } from '../../src/internal.js'
 import { planMigration } from '../../src/migrations/plan/generate.js'
 import { type Api, startApi } from '../support/api.js'
-import { ddlOf, mistakesOf, specOf } from '../support/config.js'
+import { checkText, ddlOf, mistakesOf, specOf } from '../support/config.js'
 import { openTestDatabase } from '../support/database.js'
 import { makeFolder } from '../support/migrations.js'
 
@@ -248,6 +248,18 @@ describe('check', () => {
         .map((each) => each.split(' ').at(-1))
         .join(' '),
     ).toBe(codes)
+  })
+
+  test('says how to refer to a key of several fields', () => {
+    const found = checkText(`${MODELS}      line: { type: belongs_to, model: order_line }\nresources: {}\n`)
+    expect(found).toMatchObject([
+      {
+        code: 'SC311',
+        help: [
+          'declare a field for each of `order`, `position`, and the relation in the model: `relations: { line: { model: order_line, fields: […] } }`',
+        ],
+      },
+    ])
   })
 
   test('reports links and expansions of a relation that responses do not include', () => {

@@ -55,6 +55,10 @@ const model = fc.record({
     selector: ([name]) => name,
     maxLength: 5,
   }),
+  /** Whether it has a unique combination that relations can refer to. */
+  placed: fc.boolean(),
+  /** What a relation over two fields refers to. */
+  place: fc.option(fc.tuple(fc.constantFrom(...MODELS), fc.constantFrom('restrict', 'cascade', 'set_null'))),
   indexes: fc.array(fc.tuple(fc.subarray(FIELDS, { minLength: 1, maxLength: 2 }), fc.boolean()), { maxLength: 2 }),
 })
 
@@ -62,14 +66,24 @@ const schema = fc.uniqueArray(fc.tuple(fc.constantFrom(...MODELS), model), { sel
 
 type Drawn = readonly (readonly [
   string,
-  { key: string; fields: [string, Definition][]; indexes: [string[], boolean][] },
+  {
+    key: string
+    fields: [string, Definition][]
+    placed: boolean
+    place: [model: string, on_delete: string] | null
+    indexes: [string[], boolean][]
+  },
 ])[]
+
+const NUMBER = { type: 'integer', nullable: true }
 
 /** Removes references to missing models and fields from generated models. */
 function settle(drawn: Drawn): { readonly [name: string]: Definition } {
   const names = new Set(drawn.map(([name]) => name))
+  const places = new Set(drawn.flatMap(([name, { placed }]) => (placed ? [name] : [])))
   return Object.fromEntries(
-    drawn.map(([name, { key, fields, indexes }]) => {
+    drawn.map(([name, { key, fields, placed, place, indexes }]) => {
+      const [target, on_delete = 'restrict'] = place !== null && places.has(place[0]) ? place : []
       const kept = fields.filter(([, field]) => field['type'] !== 'belongs_to' || names.has(String(field['model'])))
       const seen = new Set<string>()
       const usable = indexes.filter(([columns]) => {
@@ -78,8 +92,19 @@ function settle(drawn: Drawn): { readonly [name: string]: Definition } {
       })
       const value = {
         table: `${name}s`,
-        fields: { id: { type: key, primary_key: true }, ...Object.fromEntries(kept) },
-        indexes: usable.map(([columns, unique]) => ({ fields: columns, unique })),
+        fields: {
+          id: { type: key, primary_key: true },
+          ...Object.fromEntries(kept),
+          ...(placed && { gil: NUMBER, hal: NUMBER }),
+          ...(target !== undefined && { ira: NUMBER, joy: NUMBER }),
+        },
+        ...(target !== undefined && {
+          relations: { place: { model: target, fields: ['ira', 'joy'], references: ['gil', 'hal'], on_delete } },
+        }),
+        indexes: [
+          ...usable.map(([columns, unique]) => ({ fields: columns, unique })),
+          ...(placed ? [{ fields: ['gil', 'hal'], unique: true }] : []),
+        ],
       }
       return [name, value]
     }),

@@ -45,10 +45,10 @@ export interface Shelves {
   remove(): Promise<void>
 }
 
-/** Creates the project; `embedded` selects an embedded database whatever the tests use. */
-export async function openShelves({ embedded = false } = {}): Promise<Shelves> {
-  const migration = `-- up\n\n${ddlOf(specOf(SHELVES))}`
-  const project = await makeProject({ 'resources.yaml': SHELVES, 'migrations/0001_all.sql': migration })
+/** Creates the project, or one of other models; `embedded` selects an embedded database whatever the tests use. */
+export async function openShelves({ embedded = false, yaml = SHELVES } = {}): Promise<Shelves> {
+  const migration = `-- up\n\n${ddlOf(specOf(yaml))}`
+  const project = await makeProject({ 'resources.yaml': yaml, 'migrations/0001_all.sql': migration })
   const database = embedded ? undefined : await openOnlyOnServer()
   const env = envOf(database)
   const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder, env })

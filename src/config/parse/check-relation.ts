@@ -43,7 +43,11 @@ const checkReferred = (
   if (reason === undefined && !isCircle) return
   const name = references === undefined ? show(target.name) : `${show(references)} of ${show(target.name)}`
   const message = `${show(field.name)} cannot refer to ${name}: ${reason ?? 'its primary key leads back to itself'}`
-  const help = ['name one of its unique fields in `references`, or declare the column as a field of its own type']
+  const help = [
+    references === undefined && target.key.length > 1
+      ? `declare a field for each of ${target.key.map(({ name }) => show(name)).join(', ')}, and the relation in the model: \`relations: { ${field.name}: { model: ${target.name}, fields: […] } }\``
+      : 'name one of its unique fields in `references`, or declare the column as a field of its own type',
+  ]
   report.add({ code: 'SC311', path, message, help })
 }
 
