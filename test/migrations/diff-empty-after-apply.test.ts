@@ -49,8 +49,26 @@ const relationOfDroppedTable: readonly [Schema, Schema] = [
   },
 ]
 
+/** A relation refers to another table, and the one that it referred to is dropped. */
+const relationToAnotherTable: readonly [Schema, Schema] = (
+  [['book', []] as const, ['shelf', ['books']] as const] as const
+).map(
+  ([model, dropped]): Schema => ({
+    models: {
+      author: {
+        table: 'authors',
+        fields: { id, bob: { type: 'belongs_to', model, on_delete: 'restrict', nullable: true } },
+        indexes: [],
+      },
+      [model]: { table: `${model}s`, fields: { id }, indexes: [] },
+    },
+    dropped: [...dropped],
+  }),
+) as [Schema, Schema]
+
 /** What random pairs have found. */
 const FOUND = [
+  [relationToAnotherTable],
   [relationOfDroppedTable] satisfies [readonly [Schema, Schema]],
   pairOf({ ada: { type: 'string', max: 100 } }, { ada: { type: 'text', max: 50 } }),
   pairOf({ ada: { type: 'string', max: 100 } }, { ada: { type: 'choice', choices: ['x', 'y'] } }),

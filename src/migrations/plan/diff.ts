@@ -137,13 +137,14 @@ function isOn(names: ReadonlySet<string>, part: CatalogConstraint | CatalogIndex
   return usesOf(part).some((column) => names.has(column))
 }
 
-/** Whether a constraint that stays must be taken off and put back, because a column of it becomes another type. */
+/** Whether a constraint must be taken off and put back: a column of it becomes another type, or the table that it points to may go. */
 function isAside(constraint: CatalogConstraint, pair: Pair, pairs: readonly Pair[]): boolean {
   const { kind, name, target, targetColumns } = constraint
   const own = isOn(pair.retyped, constraint)
   if (kind !== 'foreign_key') return own && !isSame(constraint, find(pair.to.constraints, name))
   const other = pairs.find(({ wanted }) => wanted.name === target)
-  return own || targetColumns.some((column) => other?.retyped.has(column) === true)
+  const isMoved = !other && isOurConstraint(pair, constraint) && !isSame(constraint, find(pair.to.constraints, name))
+  return own || isMoved || targetColumns.some((column) => other?.retyped.has(column) === true)
 }
 
 function renamedConstraints(pair: Pair): readonly (readonly [CatalogConstraint, CatalogConstraint])[] {
