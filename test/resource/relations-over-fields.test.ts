@@ -262,6 +262,15 @@ describe('check', () => {
     ])
   })
 
+  test('says by which fields lists are filtered', () => {
+    expect(checkText(YAML.replace('filterable: [order, position]', 'filterable: [line]'))).toMatchObject([
+      {
+        code: 'SC305',
+        help: ['`line` is a relation over several fields; name these: `order`, `position`'],
+      },
+    ])
+  })
+
   test('reports links and expansions of a relation that responses do not include', () => {
     const hidden = YAML.replace(
       'number: { type: integer, nullable: true',

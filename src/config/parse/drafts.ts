@@ -112,9 +112,11 @@ const draftField = (path: Path, json: Json, report: Report): FieldDraft | undefi
 
 export const isRelation = ({ type }: Pick<FieldDraft, 'type'>): boolean => type === belongsTo
 
+const HIDDEN = ['private', 'write_only'] as const
+
 /** Why answers do not show a field; undefined when they do. */
 export const whyHidden = ({ yaml }: Pick<FieldDraft, 'yaml'>): string | undefined => {
-  const hidden = (['private', 'write_only'] as const).find((key) => yaml[key] === true)
+  const hidden = HIDDEN.find((key) => yaml[key] === true)
   return hidden && `responses do not include it (\`${hidden}\`)`
 }
 
@@ -134,8 +136,8 @@ export const areWholeKey = ({ key }: ModelDraft, names: readonly string[]): bool
 export const whyPartHidden = ({ yaml }: RelationDraft, model: ModelDraft): string | undefined => {
   for (const name of yaml.fields) {
     const field = model.fields.get(name)
-    const reason = field && whyHidden(field)
-    if (reason !== undefined) return `of its field \`${name}\`, ${reason}`
+    const hidden = HIDDEN.find((key) => field?.yaml[key] === true)
+    if (hidden !== undefined) return `its field \`${name}\` is \`${hidden}\``
   }
   return undefined
 }

@@ -13,7 +13,12 @@ export interface NamePlace {
 export const checkFieldName = (model: ModelDraft, name: string, place: NamePlace, report: Report): boolean => {
   if (model.fields.has(name)) return true
   const message = `the model ${show(model.name)} has no field ${show(name)}`
-  report.add({ ...place, code: 'SC305', message, help: suggest(name, [...model.fields.keys()], 'field') })
+  const parts = model.relations.get(name)?.yaml.fields.map(show).join(', ')
+  const help =
+    parts === undefined
+      ? suggest(name, [...model.fields.keys()], 'field')
+      : [`${show(name)} is a relation over several fields; name these: ${parts}`]
+  report.add({ ...place, code: 'SC305', message, help })
   return false
 }
 
