@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => shelves.remove())
 
-test('seed writes the records that a relation over several fields refers to first, and dump reads them', async () => {
+test('seed writes records that refer to others over several fields, in any order of the file, and dump reads them', async () => {
   await shelves.project.write(
     'all.yaml',
     `delivery:\n  - { id: 1, room: A, number: 2 }\nshelf:\n  - { room: A, number: 1, beside: 2 }\n  - { room: A, number: 2 }\n`,

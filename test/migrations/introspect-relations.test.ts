@@ -22,6 +22,10 @@ const SQL = `
     id integer primary key, a integer, b integer default 1,
     foreign key (a, b) references order_lines on delete set default
   );
+  create table parcels (
+    order_id integer, number integer, position integer, primary key (order_id, number),
+    foreign key (order_id, position) references order_lines
+  );
   insert into orders values (1);
   insert into order_lines values (1, 2, 'Ink');
   insert into cities values (1, 'FR', 'PAR');
@@ -53,6 +57,7 @@ test.each([true, false])(
     const found = await introspect(database, { file: 'resources.yaml', directory: folder, scratch, manage })
     expect(found.remaining).toEqual([])
     expect(found.text).toContain(RELATIONS)
+    expect(found.text).toContain('order_lines: { model: order_lines, fields: [order_id, position] }')
     const unsaid = [
       'deliveries.to_city: no relation: another',
       'notes.notes_a_b_fkey: no relation: the file cannot say',
