@@ -18,6 +18,7 @@ auth:
     bob: { roles: [member] }
     eve: {}
     root: { roles: [admin], claims: { tenant: 7 } }
+    away: { roles: [admin], claims: { tenant: 8 } }
     both: { roles: [member, admin], claims: { tenant: 7 } }
     lost: { roles: [admin] }
     odd: { roles: [admin], claims: { tenant: "7" } }

@@ -465,4 +465,45 @@ export const BUGS: readonly PlantedBug[] = [
     replace: 'if (underWay.length > 1_000) pipelined',
     caughtBy: { file: 'test/http/pipelined-requests', test: 'have sixty-four', database: 'embedded' },
   },
+  {
+    name: 'filters find records by a field that they hide',
+    file: 'src/db/statements/where.ts',
+    search: 'return shows === undefined ? condition : `(${condition} and ${shows})`',
+    replace: "return shows === undefined || true ? condition : ''",
+    caughtBy: {
+      file: 'test/access/rows-and-fields',
+      test: 'a filter finds only rows that show its field',
+      database: 'embedded',
+    },
+  },
+  {
+    name: 'one grant may cover a record before a change, and another after it',
+    file: 'src/db/statements/record-statements.ts',
+    search: 'const both = after.map((each, at) => `${BEFORE}.${identifier(`@g${at}`)} and ${each}`)',
+    replace: 'const both = after',
+    caughtBy: { file: 'test/access/writes', test: 'halves of two grants do not combine', database: 'embedded' },
+  },
+  {
+    name: "the first caller's claims stay for all callers",
+    file: 'src/http/context.ts',
+    search: 'const caller = profile && callerOf(identity)',
+    replace:
+      'const caller = profile && ((globalThis as { planted?: ReturnType<typeof callerOf> }).planted ??= callerOf(identity))',
+    caughtBy: {
+      file: 'test/access/rows-and-fields',
+      test: 'callers with the same roles and other claims',
+      database: 'embedded',
+    },
+  },
+  {
+    name: '412 tells that a hidden record exists',
+    file: 'src/db/records/store-records.ts',
+    search: 'if (!only || (await sender.read(follow(statements.retrieve(id)))).rows.length === 0) return',
+    replace: 'if (!only) return',
+    caughtBy: {
+      file: 'test/access/rows-and-fields',
+      test: 'a hidden row is 404, as a missing one',
+      database: 'embedded',
+    },
+  },
 ]
