@@ -5,6 +5,7 @@ import { Problem } from '../problem.js'
 import { remember } from '../remember.js'
 import type { Identity } from '../resource/identity.js'
 import type { Resource } from '../resource/resource.js'
+import { notFound } from './operations/request.js'
 import type { Handler, Route } from './route.js'
 import { RouteTable } from './route-table.js'
 
@@ -28,22 +29,22 @@ export type RoutesFor = (profile: Profile) => RouteTable
 export function guardRoutes(routes: RouteTable, { auth, profiles, routesOf, withUsesOf }: Guarding): RoutesFor {
   const originals = [...routes]
   const ownRoutes = remember(routesOf)
-  const ownRoute = (profile: Profile, route: Route): Route => {
+  /** Undefined for partial records where callers see too little of them to ask for parts. */
+  const ownRoute = (profile: Profile, route: Route): Route | undefined => {
     const { generated, action } = route
     if (action) return { ...route, action: { ...action, resource: profile.resource(action.resource) } }
     if (!generated) return route
     const { resource: original, operation } = generated
     const own = ownRoutes(profile.resource(original, operation))
     const same = own.find(({ name, method }) => name === route.name && method === route.method)
-    if (!same) throw new Error(`the route ${route.name} does not exist for some callers`)
-    return withUsesOf(same, route)
+    return same && withUsesOf(same, route)
   }
   const isAllowed = (profile: Profile, { generated, action, name }: Route): boolean => {
     if (generated) return profile.allows(generated.resource, generated.operation)
     return action ? profile.allows(action.resource, action.name) : profile.isAmong(auth.routes[name] ?? [])
   }
   for (const route of originals) {
-    const handlerFor = remember((profile: Profile) => ownRoute(profile, route).handle)
+    const handlerFor = remember((profile: Profile) => ownRoute(profile, route)?.handle ?? notFound)
     const handle: Handler = (context) => {
       const profile = profiles(context.identity)
       if (!isAllowed(profile, route)) throw denied(auth, context.identity)
@@ -53,7 +54,10 @@ export function guardRoutes(routes: RouteTable, { auth, profiles, routesOf, with
   }
   return remember((profile: Profile) => {
     const own = new RouteTable()
-    for (const route of originals) if (isAllowed(profile, route)) own.add(ownRoute(profile, route))
+    for (const route of originals) {
+      const seen = isAllowed(profile, route) ? ownRoute(profile, route) : undefined
+      if (seen) own.add(seen)
+    }
     return own
   })
 }

@@ -137,6 +137,31 @@ describe('around a rule', () => {
   })
 })
 
+describe('parts of records', () => {
+  test('have no route for callers who see too little to ask for them', async () => {
+    const yaml = `version: 1
+auth: { development: { ann: {}, bob: {} }, roles: { names: [boss] } }
+models:
+  note: { table: notes, fields: { id: { type: bigint, primary_key: true }, kind: { type: string, max: 9 } } }
+resources:
+  note:
+    model: note
+    path: /notes/
+    distinct: [kind]
+    access: [{ to: signed_in, may: list, fields: [id] }, { to: anyone, may: create }]
+`
+    const other = await startTasks({ yaml, checkResponses: false })
+    try {
+      expect((await other.as('ann', 'POST', '/api/notes/', { kind: 'a' })).status).toBe(201)
+      expect((await other.as('ann', 'GET', '/api/notes/')).json).toEqual([{ id: 1 }])
+      expect((await other.as('ann', 'GET', '/api/notes/partial/?distinct=kind')).status).toBe(404)
+      expect((await other.as('ann', 'GET', '/api/notes/?distinct=kind')).status).toBe(400)
+    } finally {
+      await other.api.close()
+    }
+  })
+})
+
 describe('what describes the API', () => {
   test('OPTIONS and OpenAPI have what the caller may do, and the fields that it sees', async () => {
     expect(await status(undefined, 'OPTIONS', '/api/tasks/')).toBe(401)
