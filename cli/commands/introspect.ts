@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
   type ChosenModel,
   type Introspected,
@@ -22,6 +22,7 @@ interface IntrospectOptions extends CommonOptions, ScratchOptions {
   readonly resources?: boolean
   readonly readOnly?: true
   readonly manage?: true
+  readonly update?: true
   readonly print?: true
   readonly json?: true
   readonly force?: true
@@ -32,6 +33,7 @@ Examples:
   $ DATABASE_URL=postgres://app@db/app snippetctl introspect
   $ snippetctl introspect --schema public,sales --read-only
   $ snippetctl introspect --tables customers,orders --print
+  $ snippetctl introspect --update         the tables have changed
   $ snippetctl introspect --manage         migrations of this project change the tables from now on`
 
 /** `introspect`: writes models and resources for an existing database. */
@@ -49,6 +51,12 @@ export function addIntrospect(program: Command, context: CliContext): void {
     .option('--read-only', 'resources that only read')
     .option('--resources', 'a resource for each new model; the default')
     .option('--no-resources', 'only models')
+    .addOption(
+      new Option('--update', 'let the models of tables that others change follow the database').conflicts([
+        'manage',
+        'force',
+      ]),
+    )
     .option('--print', 'print the configuration, and write nothing')
     .option('--json', 'print a report of the models as JSON')
     .addOption(scratchOption())
@@ -64,34 +72,41 @@ function parseNames(text: string): readonly string[] {
 }
 
 async function run(context: CliContext, options: IntrospectOptions): Promise<ExitCode> {
-  const { tables, schema: schemas, manage, print, json } = options
+  const { tables, schema: schemas, manage, update, print, json } = options
   const file = resolve(context.cwd, options.config)
   const text = options.force ? undefined : await readIfThere(file)
   const resources = options.resources === false ? 'none' : options.readOnly ? 'read_only' : 'all'
   return onExistingDatabase(context, { file }, async (database, directory) => {
     const shown = shownPath(context, file)
     const found = await withScratch(context, options, (scratch) =>
-      introspect(database, { file: shown, text, directory, tables, schemas, manage, resources, scratch }),
+      introspect(database, { file: shown, text, directory, tables, schemas, manage, update, resources, scratch }),
     )
     for (const each of found.left) context.err.line(`${context.err.colors.yellow('left')}  ${each}`)
+    for (const each of found.changes) context.err.line(`${context.err.colors.green('changed')}  ${each}`)
     if (print) {
       context.out.line(found.text.trimEnd())
-      return reportRemaining(context, found)
+      return reportRemaining(context, found, update === true)
     }
     if (found.migration !== undefined) {
       const migration = await writeIntrospected(database, directory, found.migration)
       context.err.line(`wrote ${shownPath(context, migration)} and recorded it as applied: its tables exist already`)
     }
-    if (json) context.out.line(JSON.stringify({ schemaVersion: 1, models: found.models.map(toJson), left: found.left }))
+    if (json) context.out.line(JSON.stringify(reportOf(found, update === true)))
     else printModels(context, found.models)
-    if (found.models.length > 0 || text === undefined) {
+    if (found.text !== text) {
       await writeFile(file, found.text)
-      context.err.line(
-        `wrote ${shown}: ${count(found.models.length, 'model')} ${text === undefined ? '' : 'more'}`.trimEnd(),
-      )
-    } else context.err.line(`nothing to add: every table has a model in ${shown}`)
-    return reportRemaining(context, found)
+      const more = `${count(found.models.length, 'model')} ${text === undefined ? '' : 'more'}`.trimEnd()
+      const changed = found.changes.length > 0 ? [count(found.changes.length, 'change')] : []
+      const parts = [...changed, ...(found.models.length > 0 || text === undefined ? [more] : [])]
+      context.err.line(`wrote ${shown}: ${parts.join(', ')}`)
+    } else context.err.line(`nothing to ${update ? 'change' : 'add'}: every table has a model in ${shown}`)
+    return reportRemaining(context, found, update === true)
   })
+}
+
+function reportOf({ models, left, changes, remaining }: Introspected, update: boolean) {
+  const report = { schemaVersion: 1, models: models.map(toJson), left }
+  return update ? { ...report, changes, differs: remaining } : report
 }
 
 function toJson({ name, table, isView, rows, key, operations, left }: ChosenModel) {
@@ -119,9 +134,12 @@ function printModels({ err }: CliContext, models: readonly ChosenModel[]): void 
   err.line(`${parts.join(' and ')}: ${written} to read and write, ${models.length - written} to read only`)
 }
 
-function reportRemaining({ err }: CliContext, { remaining }: Introspected): ExitCode {
+function reportRemaining({ err }: CliContext, { remaining }: Introspected, update: boolean): ExitCode {
   for (const each of remaining) err.line(`${err.colors.red('differs')}  ${each}`)
-  if (remaining.length > 0) err.line('  = help: the next plan would change this; see it: snippetctl migrate plan')
+  const help = update
+    ? 'change the file by hand; see where: snippetctl check --database'
+    : 'the next plan would change this; see it: snippetctl migrate plan'
+  if (remaining.length > 0) err.line(`  = help: ${help}`)
   return remaining.length > 0 ? 1 : 0
 }
 

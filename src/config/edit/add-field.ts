@@ -39,6 +39,7 @@ const append = (text: string, document: ConfigDocument, { fields, key, spelled }
   const before = text.slice(text.lastIndexOf('\n', start - 1) + 1, start)
   if (!/^ *$/.test(before)) return `${text.slice(0, end)}, ${key}: ${spelled}${text.slice(end)}`
   const newline = text.indexOf('\n', end)
-  const at = newline < 0 ? text.length : newline
-  return `${text.slice(0, at).replace(/\r$/, '')}\n${before}${key}: ${spelled}${text.slice(at)}`
+  const isWindows = text[newline - 1] === '\r'
+  const at = newline < 0 ? text.length : isWindows ? newline - 1 : newline
+  return `${text.slice(0, at)}${isWindows ? '\r\n' : '\n'}${before}${key}: ${spelled}${text.slice(at)}`
 }

@@ -28,9 +28,19 @@ const LIVE = `
     (select 'C' from pg_database d
       where datname = current_database() and datcollate in ('C', 'POSIX') and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c')`
 
+/** What of a column differs. */
+type Aspect = 'type' | 'nullable' | 'default'
+
+interface ColumnDifference {
+  readonly aspect?: Aspect
+  readonly text: string
+}
+
 /** A requirement of the configuration that the database does not meet. */
 interface Difference {
   readonly table: string
+  /** The column that differs, and in what; undefined if the table does. */
+  readonly column?: { readonly name: string; readonly aspect: Aspect | undefined }
   /** A sentence. */
   readonly text: string
   /** Whether statements on the table would fail: the table or a column is missing, or a column has another type. */
@@ -169,7 +179,10 @@ function tableDifferences(
       // Reports only the type, to avoid several differences for one column.
       const wider = texts.length === 1 && isWider(found.type, type)
       const told = all || isOther ? texts : []
-      return told.map((text) => difference(`${subject} ${text}`, isOther, wider))
+      return told.map(({ aspect, text }) => ({
+        ...difference(`${subject} ${text}`, isOther, wider),
+        column: { name: column.name, aspect },
+      }))
     }),
     ...(all ? otherDifferences(wanted, live).map((text) => difference(text)) : []),
   ]
@@ -194,19 +207,20 @@ function otherDifferences(wanted: WantedTable, live: CatalogTable): readonly str
   ]
 }
 
-function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Server): readonly string[] {
+function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Server): readonly ColumnDifference[] {
   const type = typeIn(server, wanted)
+  const isSame = sameType(type, live.type) || wanted.serves(live)
+  const nullText = live.nullable ? 'takes null and should not' : 'takes no null and should'
+  const isUnfilled = wanted.filled && !isFilled(live)
   return [
-    ...(sameType(type, live.type) || wanted.serves(live) ? [] : [`is ${live.type} and should be ${type}`]),
-    ...(live.nullable === wanted.nullable
-      ? []
-      : [live.nullable ? 'takes null and should not' : 'takes no null and should']),
-    ...(wanted.filled && !isFilled(live) ? ['has no default, and the server should fill it in'] : []),
+    ...(isSame ? [] : [{ aspect: 'type' as const, text: `is ${live.type} and should be ${type}` }]),
+    ...(live.nullable === wanted.nullable ? [] : [{ aspect: 'nullable' as const, text: nullText }]),
+    ...(isUnfilled ? [{ aspect: 'default' as const, text: 'has no default, and the server should fill it in' }] : []),
   ]
 }
 
 /** The order of texts. */
-function orderDifferences(wanted: WantedColumn, live: CatalogColumn, server: Server): readonly string[] {
+function orderDifferences(wanted: WantedColumn, live: CatalogColumn, server: Server): readonly ColumnDifference[] {
   const { collation: given } = readType(wanted.type)
   const collation = given === 'default' ? null : given
   const actual = live.labels ? collation : (live.collation ?? (collation === null ? null : server.collation))
@@ -214,7 +228,7 @@ function orderDifferences(wanted: WantedColumn, live: CatalogColumn, server: Ser
   const orders = [actual, collation].map((each) =>
     each === null ? 'in the order of the database' : `in the order "${each}"`,
   )
-  return [`is kept ${orders.join(' and should be kept ')}`]
+  return [{ text: `is kept ${orders.join(' and should be kept ')}` }]
 }
 
 /** Spelled as by the server. */

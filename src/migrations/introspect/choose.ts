@@ -58,6 +58,8 @@ interface ChooseOptions {
   readonly only?: readonly string[] | undefined
   /** Whether migrations of this project make the tables. Views, and tables that they cannot make, get no model then. */
   readonly managed: boolean
+  /** Whether tables with a model are chosen too, under its name. */
+  readonly again?: boolean
 }
 
 /** A table from the inspection and from the catalogue. */
@@ -72,10 +74,10 @@ interface Table {
 export function chooseModels(
   inspected: SchemaInspection,
   catalog: Catalog,
-  { existing, only, managed }: ChooseOptions,
+  { existing, only, managed, again = false }: ChooseOptions,
 ): Choice {
   const wanted = inspected.tables.filter(
-    ({ name, partition }) => !partition && !existing.has(name) && (only?.includes(name) ?? true),
+    ({ name, partition }) => !partition && (again || !existing.has(name)) && (only?.includes(name) ?? true),
   )
   const isMade = ({ special }: InspectedTable) => !managed || special === null
   const used = managed ? catalog : catalog.map((table) => ({ ...table, columns: table.columns.map(asUsed) }))
@@ -83,7 +85,8 @@ export function chooseModels(
     const live = find(used, table.name)
     return live && live.columns.length > 0 ? [{ inspected: table, live, managed }] : []
   })
-  const names = nameModels(tables, existing)
+  const unnamed = tables.filter(({ inspected: { name } }) => !existing.has(name))
+  const names = nameModels(unnamed, existing)
   const all = new Map([...existing, ...names])
   const sorted = tables.map(sortColumns)
   const shown = new Map(sorted.map((each) => [each.table.live.name, each.shown]))

@@ -2,8 +2,6 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { appendMembers } from '../../config/edit/append-members.js'
-import { checkConfig } from '../../config/parse/check.js'
-import { readConfig } from '../../config/yaml/document.js'
 import type { AppSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
 import { openScratch } from '../../db/open.js'
@@ -22,6 +20,8 @@ import { onReplayed } from '../run/scratch.js'
 import { comment, renderModel, renderResource } from './render-models.js'
 import { wantedTables } from '../plan/sql.js'
 import { type SchemaInspection, inspectSchema } from './inspect.js'
+import { specOfText } from './spec-of-text.js'
+import { updateModels } from './update.js'
 
 /** The options of an introspection. */
 export interface IntrospectOptions {
@@ -42,6 +42,8 @@ export interface IntrospectOptions {
    * are migrations.
    */
   readonly manage?: boolean | undefined
+  /** Whether models that the text has follow the tables of others. */
+  readonly update?: boolean | undefined
   /** An empty database to test the result in; by default a new one. */
   readonly scratch?: Database
 }
@@ -52,11 +54,13 @@ export interface Introspected {
   readonly text: string
   /** The new models. */
   readonly models: readonly ChosenModel[]
+  /** Changes to models that were there before, one sentence each. */
+  readonly changes: readonly string[]
   /** The text of the next migration, which creates the tables that no file creates; undefined if there are none. */
   readonly migration: string | undefined
   /** Parts of the database that the files do not describe, one sentence each. */
   readonly left: readonly string[]
-  /** Changes that the next plan would still make; any is a bug of this program. */
+  /** Changes that the next plan would still make; any is a bug of this program. With `update`, differences that are still there. */
   readonly remaining: readonly string[]
 }
 
@@ -68,9 +72,14 @@ export interface Introspected {
 export async function introspect(database: Database, options: IntrospectOptions): Promise<Introspected> {
   const { directory, text, file, schemas } = options
   const hasFiles = (await readMigrations(directory)).length > 0
-  const spec = text === undefined ? undefined : specOf(text, file)
+  const spec = text === undefined ? undefined : specOfText(text, file)
   const isManagedFile = spec === undefined ? hasFiles : hasFiles || spec.models.some(({ managed }) => managed)
   const found = { inspected: await inspectSchema(database, schemas), spec }
+  if (options.update && isManagedFile)
+    throw new MigrationError(
+      ['migrations of this project make the tables, and --update is for tables of others'],
+      ['See what differs: snippetctl check --database'],
+    )
   if (!(options.manage ?? isManagedFile)) return describeTables(database, options, found)
   if (schemas !== undefined)
     throw new MigrationError(['migrations make tables in one schema'], ['Introspect other schemas without --manage'])
@@ -99,15 +108,30 @@ async function describeTables(
     database,
     inspected.tables.map(({ name }) => name),
   )
+  const updated =
+    options.update && spec && options.text !== undefined
+      ? await updateModels(database, { ...options, text: options.text, inspected, catalog, spec })
+      : undefined
   const choice = chooseModelsWithRelations(inspected, catalog, {
     existing: tablesOfModels(spec),
     only: options.tables,
     managed: false,
   })
-  const text = writeText(choice, options, 'database: { managed: false }')
-  specOf(text, options.file)
+  const start = updated?.text ?? options.text
+  const text =
+    start !== undefined && choice.models.length === 0
+      ? start
+      : writeText(choice, { ...options, text: start }, 'database: { managed: false }')
+  specOfText(text, options.file)
   const left = [...choice.left, ...choice.models.flatMap((model) => model.left)]
-  return { text, models: choice.models, migration: undefined, left, remaining: [] }
+  return {
+    text,
+    models: choice.models,
+    changes: updated?.changes ?? [],
+    migration: undefined,
+    left,
+    remaining: updated?.remaining ?? [],
+  }
 }
 
 /** Describes tables that migrations of this project make from now on. */
@@ -127,12 +151,13 @@ async function takeOver(
   })
   const { statements, left } = recordTables(inspected, known)
   const written = writeText(choice, options)
-  const spec = specOf(written, file)
+  const spec = specOfText(written, file)
   const migration =
     statements.length === 0 ? undefined : renderMigrationFile(statements, ownedOf(spec, inspected, known))
   return {
     text: written,
     models: choice.models,
+    changes: [],
     migration,
     left: [...choice.left, ...choice.models.flatMap((model) => model.left), ...left],
     remaining: await remainingPlan(spec, { directory, migration, scratch }),
@@ -163,15 +188,6 @@ async function tablesOfFiles(
 
 const tablesOfModels = (spec: AppSpec | undefined): ReadonlyMap<string, string> =>
   new Map(spec?.models.map(({ table, name }) => [table, name]))
-
-/** @throws MigrationError with the errors of the text */
-function specOf(text: string, file: string): AppSpec {
-  const document = readConfig(new TextEncoder().encode(text), file)
-  const spec = Array.isArray(document) ? document : checkConfig(document)
-  if (!('models' in spec))
-    throw new MigrationError(spec.map(({ range, message }) => `${file}:${range.start.line}: ${message}`))
-  return spec
-}
 
 /** @param setting a line for a new file */
 function writeText({ models, left }: Choice, options: IntrospectOptions, setting?: string): string {

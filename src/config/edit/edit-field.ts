@@ -1,0 +1,104 @@
+import type { Json } from '../../json.js'
+import { membersOf } from '../schema/yaml-shape.js'
+import type { ConfigDocument } from '../yaml/document.js'
+import { findValue, type Path } from '../yaml/located.js'
+import { editConfig } from './edit.js'
+import { spellValue } from './spell-value.js'
+
+/** A field of a model in a configuration. */
+interface Place {
+  readonly model: string
+  readonly field: string
+}
+
+/** A setting of a field, and its value; undefined removes it. */
+export interface Setting {
+  readonly key: string
+  readonly value: Json | undefined
+}
+
+/**
+ * Sets or removes a setting of a field, and leaves every other character as it is.
+ * @returns undefined if the field is not there, or its text has no room for the setting
+ */
+export const setSetting = (text: string, file: string, place: Place, setting: Setting): string | undefined =>
+  editConfig({ text, file }, (body, document) => {
+    const path = ['models', place.model, 'fields', place.field]
+    const keys = membersOf(findValue(document.value, path)).map(([key]) => key)
+    if (keys.length === 0) return undefined
+    const isThere = keys.includes(setting.key)
+    if (setting.value === undefined) return isThere ? remove(body, document, { path, keys, key: setting.key }) : body
+    const spelled = spellValue(setting.value)
+    if (!isThere) return insert(body, document, { path, last: keys.at(-1) ?? '', added: `${setting.key}: ${spelled}` })
+    const { from, to } = spanOf(body, document, [...path, setting.key])
+    return body.slice(0, from) + spelled + body.slice(to)
+  })
+
+/**
+ * Turns a field into a comment that ends with a reason, and leaves every other character as it is.
+ * @returns undefined if the field is not there, or shares a line with something else
+ */
+export const commentField = (text: string, file: string, place: Place, reason: string): string | undefined =>
+  editConfig({ text, file }, (body, document) => {
+    const path = ['models', place.model, 'fields', place.field]
+    if (findValue(document.value, path) === undefined) return undefined
+    const start = document.locate(path, 'key').start.offset
+    const { to } = spanOf(body, document, path)
+    const from = body.lastIndexOf('\n', start - 1) + 1
+    const end = body.indexOf('\n', to) < 0 ? body.length : body.indexOf('\n', to)
+    const indent = body.slice(from, start)
+    if (!/^ *$/.test(indent) || !/^\s*(?:#[^\n]*)?$/.test(body.slice(to, end))) return undefined
+    const lines = body.slice(from, end).split('\n')
+    const commented = lines.map((line) => (line.trim() === '' ? line : `${indent}# ${line.slice(indent.length)}`))
+    return `${body.slice(0, from)}${indent}# ${reason}:${body.includes('\r\n') ? '\r\n' : '\n'}${commented.join('\n')}${body.slice(end)}`
+  })
+
+function spanOf(text: string, document: ConfigDocument, path: Path): { readonly from: number; readonly to: number } {
+  const { start, end } = document.locate(path, 'value')
+  return { from: start.offset, to: text.slice(0, end.offset).trimEnd().length }
+}
+
+interface Removed {
+  readonly path: Path
+  readonly keys: readonly string[]
+  readonly key: string
+}
+
+/** With the comma beside it, or with its line. */
+function remove(text: string, document: ConfigDocument, { path, keys, key }: Removed): string | undefined {
+  const start = document.locate([...path, key], 'key').start.offset
+  const { to } = spanOf(text, document, [...path, key])
+  const lineStart = text.lastIndexOf('\n', start - 1) + 1
+  if (!isFlow(text, document, path)) {
+    const newline = text.indexOf('\n', to)
+    const isAlone = /^ *$/.test(text.slice(lineStart, start)) && newline >= 0
+    return isAlone ? text.slice(0, lineStart) + text.slice(newline + 1) : undefined
+  }
+  const place = keys.indexOf(key)
+  const next = keys[place + 1]
+  if (next !== undefined) return text.slice(0, start) + text.slice(document.locate([...path, next], 'key').start.offset)
+  const before = keys[place - 1]
+  if (before === undefined) return undefined
+  return text.slice(0, spanOf(text, document, [...path, before]).to) + text.slice(to)
+}
+
+interface Inserted {
+  readonly path: Path
+  readonly last: string
+  readonly added: string
+}
+
+/** After the last setting, on its line within braces, else on a line of its own. */
+function insert(text: string, document: ConfigDocument, { path, last, added }: Inserted): string | undefined {
+  const { to } = spanOf(text, document, [...path, last])
+  if (isFlow(text, document, path)) return `${text.slice(0, to)}, ${added}${text.slice(to)}`
+  const start = document.locate([...path, last], 'key').start.offset
+  const indent = text.slice(text.lastIndexOf('\n', start - 1) + 1, start)
+  if (!/^ *$/.test(indent)) return undefined
+  const newline = text.indexOf('\n', to) < 0 ? text.length : text.indexOf('\n', to)
+  const isWindows = text[newline - 1] === '\r'
+  return `${text.slice(0, isWindows ? newline - 1 : newline)}${isWindows ? '\r\n' : '\n'}${indent}${added}${text.slice(isWindows ? newline - 1 : newline)}`
+}
+
+const isFlow = (text: string, document: ConfigDocument, path: Path): boolean =>
+  text[document.locate(path, 'value').start.offset] === '{'
