@@ -253,7 +253,7 @@ function kindOf(type: string): string {
 }
 
 const isFilled = ({ default: value, identity, generated }: CatalogColumn): boolean =>
-  value !== null || identity !== null || generated
+  value !== null || identity !== null || generated !== null
 
 /** Spaces apart: `numeric(10, 2)` is `numeric(10,2)`. */
 const sameType = (wanted: string, live: string): boolean => wanted.replaceAll(' ', '') === live.replaceAll(' ', '')

@@ -135,11 +135,9 @@ function reasonAgainst({ sides, object, files, scratch, text }: Claim): Promise<
   })
 }
 
-/** Whether the files now make the object as the database has it. The catalogue does not say what a column is computed from. */
+/** Whether the files now make the object as the database has it. */
 function isMade(sides: Drifted, object: string): boolean {
-  const { made, there, name } = placeOf(sides, object)
-  const columns = [made, there].map((table) => find(table.columns, name))
-  return columns.every((column) => !column?.generated) && !findDrift(sides).some((each) => each.object === object)
+  return !findDrift(sides).some((each) => each.object === object)
 }
 
 function helpFor(sides: Drifted): readonly string[] {
@@ -161,10 +159,11 @@ function placeOf({ files, live }: Drifted, object: string): Place {
   return { made, there, name: object.slice(table.length + 1) }
 }
 
+/** The column, if it is new and a field can describe it: no field of a managed table is computed. */
 function newColumn(sides: Drifted, object: string): Adopted['column'] {
   const { made, there, name } = placeOf(sides, object)
   const column = find(there.columns, name)
-  return column && !find(made.columns, name) ? { ...column, table: made.name } : undefined
+  return column && column.generated === null && !find(made.columns, name) ? { ...column, table: made.name } : undefined
 }
 
 function changedColumn(sides: Drifted, object: string) {

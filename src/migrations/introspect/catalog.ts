@@ -1,5 +1,6 @@
 import type { Connection } from '../../db/database.js'
 import { spelledTable } from '../../fields/table-name.js'
+import { collationOfColumn } from './collation.js'
 
 /** The tables of one schema, as PostgreSQL describes them. Two catalogues of one server are equal if the tables are. */
 export type Catalog = readonly CatalogTable[]
@@ -17,13 +18,13 @@ export interface CatalogColumn {
   readonly type: string
   /** The base type if the column's type is a domain, else null. */
   readonly base: string | null
-  /** Null if it is the default of the type. */
+  /** Null if it is the default of the type. Not a name but SQL for a collation of another schema: see `collationSql`. */
   readonly collation: string | null
   readonly nullable: boolean
   readonly default: string | null
   readonly identity: 'always' | 'by default' | null
-  /** Computed from other columns. */
-  readonly generated: boolean
+  /** The expression from which the column is computed, and how: `(a + b) stored`. */
+  readonly generated: string | null
   /** The name of the sequence that the column owns, by an identity or by `serial`. */
   readonly sequence: string | null
   /** The values of an enum, in order. */
@@ -65,11 +66,11 @@ const catalogOf = (which: string): string => `
         'name', a.attname,
         'type', format_type(a.atttypid, a.atttypmod),
         'base', case when t.typtype = 'd' then format_type(t.typbasetype, t.typtypmod) end,
-        'collation', case when a.attcollation <> coalesce(b.typcollation, t.typcollation) then l.collname end,
+        'collation', ${collationOfColumn(SCHEMA)},
         'nullable', not a.attnotnull,
         'default', case when a.attgenerated = '' then pg_get_expr(d.adbin, d.adrelid) end,
         'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
-        'generated', a.attgenerated <> '',
+        'generated', '(' || pg_get_expr(d.adbin, d.adrelid) || case a.attgenerated when 's' then ') stored' when 'v' then ') virtual' end,
         'sequence', (
           select s.relname
           from pg_depend p

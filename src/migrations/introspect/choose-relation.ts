@@ -1,4 +1,5 @@
 import { find } from '../plan/pair.js'
+import { textColumn } from '../../fields/text-rules.js'
 import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
 import {
   besidesForeignKey,
@@ -7,7 +8,7 @@ import {
   reasonAgainstCircle,
   reasonAgainstRelation,
 } from './foreign-key.js'
-import { isOnly } from './plain-parts.js'
+import { isOnly, isPlainIndex } from './plain-parts.js'
 
 /** The tables that relations can refer to. */
 export interface RelationContext {
@@ -16,6 +17,8 @@ export interface RelationContext {
   /** The columns of each new model's table that have a field. */
   readonly shown: ReadonlyMap<string, readonly CatalogColumn[]>
   readonly catalog: Catalog
+  /** The tables that migrations cannot make, though they make others, with the reasons. */
+  readonly unmanageable: ReadonlyMap<string, string>
 }
 
 /** The relation of a column. */
@@ -32,11 +35,19 @@ export interface Related {
   readonly left: readonly string[]
 }
 
+/** Whether a plan would find an index that begins with a column. */
+function isIndexed({ name, constraints, indexes }: CatalogTable, column: string): boolean {
+  return [
+    ...constraints.filter(({ kind }) => kind === 'unique' || kind === 'primary_key'),
+    ...indexes.filter((index) => isPlainIndex(name, index)),
+  ].some(({ columns: [first] }) => first === column)
+}
+
 /** Chooses the relation that stands for the foreign key of a column. */
 export function chooseRelation(
   column: CatalogColumn,
   { live, managed }: { readonly live: CatalogTable; readonly managed: boolean },
-  { names, shown, catalog }: RelationContext,
+  { names, shown, catalog, unmanageable }: RelationContext,
 ): Related {
   const keys = live.constraints.filter((each) => each.kind === 'foreign_key' && isOnly(each.columns, column.name))
   const [key, ...others] = keys
@@ -48,7 +59,9 @@ export function chooseRelation(
   const reason =
     model === undefined
       ? `the table ${key.target} has no model`
-      : (reasonAgainstRelation(key, live, target) ?? reasonAgainstCircle(key, live, catalog))
+      : managed && unmanageable.has(key.target ?? '') && (textColumn(column) || !isIndexed(live, column.name))
+        ? `migrations do not make ${key.target}`
+        : (reasonAgainstRelation(key, live, target) ?? reasonAgainstCircle(key, live, catalog))
   const reference = readForeignKey(key)
   if (reason !== undefined || !reference || model === undefined)
     return { relation: undefined, left: [`${place}: no relation: ${reason}`, ...more] }

@@ -11,12 +11,15 @@ import { reservedParameters } from '../../features/index.js'
 import { readTableName } from '../../fields/table-name.js'
 import { chooseKey } from './choose-key.js'
 import type { SchemaInspection, InspectedTable } from './inspect.js'
+import { reasonAgainstManaging } from './record.js'
 
 /** A model for an existing table or view. */
 export interface ChosenModel {
   readonly name: string
   readonly table: string
   readonly isView: boolean
+  /** Whether migrations cannot make the table, though they make others. */
+  readonly isUnmanageable: boolean
   readonly fields: readonly ChosenField[]
   /** The names of the fields of the primary key; none if records can only be listed. */
   readonly key: readonly string[]
@@ -56,7 +59,10 @@ interface ChooseOptions {
   readonly existing: ReadonlyMap<string, string>
   /** The tables to include, by default all. */
   readonly only?: readonly string[] | undefined
-  /** Whether migrations of this project make the tables. Views, and tables that they cannot make, get no model then. */
+  /**
+   * Whether migrations of this project make the tables. Views get no model then, and a table with a collation that not every database has is
+   * left to others.
+   */
   readonly managed: boolean
   /** Whether tables with a model are chosen too, under its name. */
   readonly again?: boolean
@@ -80,20 +86,30 @@ export function chooseModels(
     ({ name, partition }) => !partition && (again || !existing.has(name)) && (only?.includes(name) ?? true),
   )
   const isMade = ({ special }: InspectedTable) => !managed || special === null
-  const used = managed ? catalog : catalog.map((table) => ({ ...table, columns: table.columns.map(asUsed) }))
+  const unmanageable = new Map(
+    inspected.tables.flatMap((table) => {
+      const reason = managed ? reasonAgainstManaging(table) : undefined
+      return reason === undefined ? [] : [[table.name, reason] as const]
+    }),
+  )
+  const used = catalog.map((table) =>
+    managed && !unmanageable.has(table.name) ? table : { ...table, columns: table.columns.map(asUsed) },
+  )
   const tables = wanted.filter(isMade).flatMap((table): readonly Table[] => {
     const live = find(used, table.name)
-    return live && live.columns.length > 0 ? [{ inspected: table, live, managed }] : []
+    return live && live.columns.length > 0
+      ? [{ inspected: table, live, managed: managed && !unmanageable.has(table.name) }]
+      : []
   })
   const unnamed = tables.filter(({ inspected: { name } }) => !existing.has(name))
   const names = nameModels(unnamed, existing)
   const all = new Map([...existing, ...names])
   const sorted = tables.map(sortColumns)
   const shown = new Map(sorted.map((each) => [each.table.live.name, each.shown]))
-  const named = sorted.map((each) => nameTable(each, { names: all, shown, catalog: used }))
+  const named = sorted.map((each) => nameTable(each, { names: all, shown, catalog: used, unmanageable }))
   const fields = new Map(named.map((each) => [each.table.live.name, each.fields]))
   return {
-    models: named.map((each) => chooseModel(each, { names: all, fields })),
+    models: named.map((each) => chooseModel(each, { names: all, fields, unmanageable })),
     left: [
       ...wanted
         .filter((table) => !isMade(table))
@@ -156,7 +172,7 @@ const RESERVED = reservedParameters({ given: () => undefined })
 function filterableOf({ live }: Table, fields: readonly ChosenField[], key: readonly string[]) {
   const parts = [
     ...live.constraints.filter(({ kind }) => kind === 'primary_key' || kind === 'unique'),
-    ...live.indexes.filter(({ definition }) => / USING btree \((?!.* WHERE )/.test(definition)),
+    ...live.indexes.filter(({ definition }) => / USING btree \((?!.* (?:WHERE|COLLATE) )/.test(definition)),
   ]
   const first = new Set(parts.map(({ columns: [column] }) => column))
   if (key.length === 1) first.delete(key[0])
@@ -232,10 +248,13 @@ interface Context {
   readonly names: ReadonlyMap<string, string>
   /** The fields of each table by column. */
   readonly fields: ReadonlyMap<string, ReadonlyMap<string, FieldName>>
+  /** Why migrations cannot make a table, by table. */
+  readonly unmanageable: ReadonlyMap<string, string>
 }
 
 function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: Named, context: Context): ChosenModel {
   const { inspected, live, managed } = table
+  const unmanageable = context.unmanageable.get(live.name)
   const { key, left: leftOfKey } = chosenKey
   const chosen = related.map(({ column, relation: found, left }) => {
     const { name = column.name, clash } = fields.get(column.name) ?? {}
@@ -254,6 +273,7 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
     name: context.names.get(live.name) ?? live.name,
     table: live.name,
     isView: inspected.view,
+    isUnmanageable: unmanageable !== undefined,
     fields: chosen,
     operations,
     filterable,
@@ -262,6 +282,7 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
     indexes,
     relations: [],
     left: [
+      ...(unmanageable === undefined ? [] : [`${live.name}: migrations do not make it: ${unmanageable}`]),
       ...(inspected.view ? [] : leftOfKey),
       ...leftOfOperations,
       ...fieldless.map((column) => `${live.name}.${column.name}: no field: ${reasonOf(column)}`),

@@ -2,6 +2,7 @@ import type { Connection } from '../../db/database.js'
 import { ANSWERS } from '../../config/parse/answers-model.js'
 import { spelledTable } from '../../fields/table-name.js'
 import { JOURNAL } from '../files/journal.js'
+import { BUILT_IN_COLLATIONS, collationOfColumn } from './collation.js'
 
 /** The contents of the current schema, with everything needed to recreate them. */
 export interface SchemaInspection {
@@ -40,12 +41,16 @@ export interface InspectedColumn {
   readonly type: string
   /** Whether only this database has the type: from an extension, a domain, or in another schema. */
   readonly foreign: boolean
+  /** As in the catalogue. */
   readonly collation: string | null
+  /** Whether only this database has the collation. */
+  readonly foreignCollation: boolean
   readonly notNull: boolean
   readonly default: string | null
-  /** Whether the default calls a function that only this database has. */
+  /** Whether the default calls a function, or names a collation, that only this database has. */
   readonly foreignDefault: boolean
-  readonly generated: boolean
+  /** The expression from which the column is computed, and how: `(a + b) stored`. */
+  readonly generated: string | null
   readonly identity: 'always' | 'by default' | null
   /** The options of an identity's sequence, if they are not the defaults. */
   readonly counter: string | null
@@ -76,10 +81,16 @@ const OWN = `coalesce((select oid from pg_namespace where nspname = current_sche
 const extended = (catalog: string, oid: string): string =>
   `exists (select from pg_depend e where e.classid = '${catalog}'::regclass and e.objid = ${oid} and e.deptype = 'e')`
 
-/** SQL: whether an object uses a function, an operator or a type that is not built in, other than enums of this schema. */
+/** SQL: whether a collation is built in, and also in the database whose collations are listed in a parameter. */
+const isKnownCollation = (collation: string): string => `(${collation}.collnamespace = 'pg_catalog'::regnamespace
+  and ($2::text is null or ${collation}.collname in (select json_array_elements_text($2::json))))`
+
+/** SQL: whether an object uses a function, an operator, a type or a collation that is not built in, other than enums of this schema. */
 const dependsOnForeign = (catalog: string, oid: string): string => `exists (
   select from pg_depend p where p.classid = '${catalog}'::regclass and p.objid = ${oid} and p.deptype = 'n' and (
     p.refclassid in ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_opclass'::regclass)
+    or p.refclassid = 'pg_collation'::regclass
+      and exists (select from pg_collation y where y.oid = p.refobjid and not ${isKnownCollation('y')})
     or p.refclassid = 'pg_type'::regclass
       and not exists (select from pg_type y where y.oid = p.refobjid and ${isKnownType('y')})))`
 
@@ -105,11 +116,12 @@ const COLUMNS = `
     'name', a.attname,
     'type', format_type(a.atttypid, a.atttypmod),
     'foreign', not ${isKnownType('t')},
-    'collation', case when a.attcollation <> t.typcollation then l.collname end,
+    'collation', ${collationOfColumn('current_schema()')},
+    'foreignCollation', l.oid is not null and not ${isKnownCollation('l')},
     'notNull', a.attnotnull,
-    'default', pg_get_expr(d.adbin, d.adrelid),
+    'default', case when a.attgenerated = '' then pg_get_expr(d.adbin, d.adrelid) end,
     'foreignDefault', d.oid is not null and ${dependsOnForeign('pg_attrdef', 'd.oid')},
-    'generated', a.attgenerated <> '',
+    'generated', '(' || pg_get_expr(d.adbin, d.adrelid) || case a.attgenerated when 's' then ') stored' when 'v' then ') virtual' end,
     'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
     'counter', (
       select nullif(concat_ws(' ', case when s.relname <> c.relname || '_' || a.attname || '_seq'
@@ -122,6 +134,7 @@ const COLUMNS = `
   ) order by a.attnum), '[]')
   from pg_attribute a
   join pg_type t on t.oid = a.atttypid
+  left join pg_type b on b.oid = t.typbasetype and t.typtype = 'd'
   left join pg_collation l on l.oid = a.attcollation
   left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped`
@@ -233,9 +246,15 @@ const INSPECTION = `select jsonb_build_object('schema', current_schema(), 'table
 /**
  * Inspects everything in the current schema except the journal.
  * @param schemas the schemas whose tables and views are wanted, by default the current one
+ * @param other a database that is to have the same tables: collations that it lacks count as foreign
  */
-export async function inspectSchema(connection: Connection, schemas?: readonly string[]): Promise<SchemaInspection> {
-  const values = [schemas === undefined ? null : JSON.stringify(schemas)]
+export async function inspectSchema(
+  connection: Connection,
+  schemas?: readonly string[],
+  other?: Connection,
+): Promise<SchemaInspection> {
+  const known = (await other?.query({ text: BUILT_IN_COLLATIONS, values: [] }))?.rows[0]?.[0] ?? null
+  const values = [schemas === undefined ? null : JSON.stringify(schemas), known]
   const { rows } = await connection.query({ text: INSPECTION, values })
   return JSON.parse(rows[0]?.[0] ?? '{}') as SchemaInspection
 }

@@ -74,18 +74,23 @@ export async function introspect(database: Database, options: IntrospectOptions)
   const hasFiles = (await readMigrations(directory)).length > 0
   const spec = text === undefined ? undefined : specOfText(text, file)
   const isManagedFile = spec === undefined ? hasFiles : hasFiles || spec.models.some(({ managed }) => managed)
-  const found = { inspected: await inspectSchema(database, schemas), spec }
   if (options.update && isManagedFile)
     throw new MigrationError(
       ['migrations of this project make the tables, and --update is for tables of others'],
       ['See what differs: snippetctl check --database'],
     )
-  if (!(options.manage ?? isManagedFile)) return describeTables(database, options, found)
+  if (!(options.manage ?? isManagedFile))
+    return describeTables(database, options, { inspected: await inspectSchema(database, schemas), spec })
   if (schemas !== undefined)
     throw new MigrationError(['migrations make tables in one schema'], ['Introspect other schemas without --manage'])
   const own = options.scratch ? undefined : await openScratch()
   try {
-    return await takeOver(database, options, { ...found, scratch: options.scratch ?? own ?? (await openScratch()) })
+    const scratch = options.scratch ?? own ?? (await openScratch())
+    return await takeOver(database, options, {
+      inspected: await inspectSchema(database, schemas, scratch),
+      spec,
+      scratch,
+    })
   } finally {
     await own?.close()
   }
@@ -149,11 +154,13 @@ async function takeOver(
     only: tables,
     managed: true,
   })
-  const { statements, left } = recordTables(inspected, known)
+  const { statements, left, known: unrecorded } = recordTables(inspected, known)
   const written = writeText(choice, options)
   const spec = specOfText(written, file)
   const migration =
-    statements.length === 0 ? undefined : renderMigrationFile(statements, ownedOf(spec, inspected, known))
+    statements.length === 0
+      ? undefined
+      : renderMigrationFile(statements, { owned: ownedOf(spec, inspected, known), known: unrecorded })
   return {
     text: written,
     models: choice.models,
@@ -215,9 +222,16 @@ function writeText({ models, left }: Choice, options: IntrospectOptions, setting
 
 const HEADER = '-- The tables as they were when they were taken over. There is no part that drops them.'
 
-function renderMigrationFile(statements: readonly string[], owned: readonly string[]): string {
+interface Listed {
+  readonly owned: readonly string[]
+  /** Objects of the tables that the statements do not create. */
+  readonly known: readonly string[]
+}
+
+function renderMigrationFile(statements: readonly string[], { owned, known }: Listed): string {
   const up = statements.map(renderStatement).join('\n')
-  return `${HEADER}\n-- up\n\n${up}\n${spellOwned(owned)}`
+  const named = known.filter((object) => !/[\r\n]/.test(object)).map((object) => `-- known: ${object}\n`)
+  return `${HEADER}\n${named.join('')}-- up\n\n${up}\n${spellOwned(owned)}`
 }
 
 /** The constraints and indexes of new tables whose names are those that the models generate: from now on, resources.yaml owns them. */

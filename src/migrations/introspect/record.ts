@@ -1,4 +1,5 @@
 import { identifier, literal } from '../../fields/sql-literal.js'
+import { collationSql } from './collation.js'
 import type { SchemaInspection, InspectedColumn, InspectedPart, InspectedSequence, InspectedTable } from './inspect.js'
 
 /** The first migration of an existing database: SQL that creates its tables again. */
@@ -7,6 +8,8 @@ export interface Recorded {
   readonly statements: readonly string[]
   /** Parts of the database that the statements leave out, one sentence each. */
   readonly left: readonly string[]
+  /** The columns, constraints and indexes among these parts that belong to a recorded table: `books.title_search`. */
+  readonly known: readonly string[]
 }
 
 /**
@@ -16,7 +19,7 @@ export interface Recorded {
  */
 export function recordTables(inspected: SchemaInspection, known: readonly string[] = []): Recorded {
   const fresh = inspected.tables.filter(({ name }) => !known.includes(name))
-  const tables = fresh.filter(({ special }) => special === null)
+  const tables = fresh.filter((table) => reasonAgainstManaging(table) === undefined)
   const made = new Set([...known, ...tables.map(({ name }) => name)])
   const plans = tables.map((table) => planTable(table, made))
   const used = new Set(plans.flatMap(({ columns }) => columns.map(({ type }) => type.replaceAll(/["[\]]/g, ''))))
@@ -40,7 +43,15 @@ export function recordTables(inspected: SchemaInspection, known: readonly string
       ...plans.flatMap(({ left }) => left),
       ...inspected.others.map((other) => `${other} is not looked at`),
     ],
+    known: plans.flatMap(({ table, known }) => known.map((name) => `${table.name}.${name}`)),
   }
+}
+
+/** Why migrations cannot make a table; undefined if they can. A column of a foreign type is left out of the table. */
+export function reasonAgainstManaging({ special, columns }: InspectedTable): string | undefined {
+  if (special !== null) return special
+  const column = columns.find(({ foreign, foreignCollation }) => foreignCollation && !foreign)
+  return column && `the collation ${column.collation} of its column ${column.name} is not in every database`
 }
 
 interface TablePlan {
@@ -51,10 +62,13 @@ interface TablePlan {
   readonly later: readonly InspectedPart[]
   readonly indexes: readonly InspectedPart[]
   readonly left: readonly string[]
+  /** The names of the columns, constraints and indexes that are left out, or recorded without their default. */
+  readonly known: readonly string[]
 }
 
 function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan {
-  const columns = table.columns.filter(({ foreign }) => !foreign)
+  const columns = table.columns.filter((column) => reasonAgainstColumn(column) === undefined)
+  const unfilled = columns.filter(({ foreignDefault }) => foreignDefault)
   const there = new Set(columns.map(({ name }) => name))
   const reasonOf = ({ columns: parts, foreign, target }: InspectedPart): string | undefined => {
     if (foreign) return 'it uses what only this database has'
@@ -71,21 +85,27 @@ function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan 
     later: kept.filter(isLate),
     indexes: kept.filter(({ kind }) => kind === 'index'),
     left: [
-      ...table.columns
-        .filter(({ foreign }) => foreign)
-        .map(
-          ({ name, type }) => `${table.name}.${name} is not recorded: ${type} is a type that only this database has`,
-        ),
-      ...columns
-        .filter(({ foreignDefault }) => foreignDefault)
-        .map((column) => `the default of ${table.name}.${column.name} is not recorded: ${column.default}`),
+      ...table.columns.flatMap((column) => {
+        const reason = reasonAgainstColumn(column)
+        return reason === undefined ? [] : [`${table.name}.${column.name} is not recorded: ${reason}`]
+      }),
+      ...unfilled.map((column) => `the default of ${table.name}.${column.name} is not recorded: ${column.default}`),
       ...parts.flatMap((part) => {
         const reason = reasonOf(part)
         return reason === undefined ? [] : [`${table.name}.${part.name} is not recorded: ${reason}`]
       }),
       ...table.attached.map((what) => `${what} of ${table.name} is not recorded`),
     ],
+    known: [
+      ...table.columns.filter((column) => !columns.includes(column) || unfilled.includes(column)),
+      ...parts.filter((part) => !kept.includes(part)),
+    ].map(({ name }) => name),
   }
+}
+
+function reasonAgainstColumn({ type, foreign, generated, foreignDefault }: InspectedColumn): string | undefined {
+  if (foreign) return `${type} is a type that only this database has`
+  return generated !== null && foreignDefault ? 'it is computed by what only this database has' : undefined
 }
 
 function createTable({ table, columns, inside }: TablePlan): string {
@@ -102,9 +122,10 @@ function defineColumn(column: InspectedColumn): string {
   const parts = [
     identifier(name),
     type,
-    collation !== null && `collate ${identifier(collation)}`,
+    collation !== null && `collate ${collationSql(collation)}`,
     identity !== null && `generated ${identity} as identity${counter === null ? '' : ` (${counter})`}`,
-    value !== null && (generated ? `generated always as (${value}) stored` : `default ${value}`),
+    generated !== null && `generated always as ${generated}`,
+    value !== null && `default ${value}`,
     notNull && identity === null && 'not null',
   ]
   return parts.filter(Boolean).join(' ')

@@ -4,12 +4,14 @@ import type { ChosenModel } from './choose.js'
 import type { Words } from './column-words.js'
 
 /** The text of a model, one block that starts with its comments. */
-export function renderModel({ name, table, fields, key, relations, indexes, left }: ChosenModel): string {
+export function renderModel(model: ChosenModel): string {
+  const { name, table, fields, key, relations, indexes, left, isUnmanageable } = model
   const width = Math.max(...fields.map((field) => field.name.length)) + 1
   return [
     ...left.map(comment),
     `${name}:`,
     ...(table === name ? [] : [`  table: ${spellValue(table)}`]),
+    ...(isUnmanageable ? ['  managed: false'] : []),
     ...(key.length === 1 ? [] : [`  primary_key: ${key.length === 0 ? 'none' : `[${key.join(', ')}]`}`]),
     '  fields:',
     ...fields.map((field) => `    ${`${field.name}:`.padEnd(width)} ${spellWords(field.words)}`),

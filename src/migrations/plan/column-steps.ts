@@ -2,6 +2,7 @@ import { tableSql } from '../../fields/table-name.js'
 import { countsOf } from '../../fields/columns.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { CatalogColumn } from '../introspect/catalog.js'
+import { collationSql } from '../introspect/collation.js'
 import { block, type Conversion, convert } from './conversions.js'
 import { type RowQuery, rowsOf } from './row-query.js'
 import type { WantedColumn } from './sql.js'
@@ -51,7 +52,7 @@ function valueless(relation: string) {
 /** @param relation the table as it was before, for counting */
 export function dropColumn(table: string, column: CatalogColumn, relation: string): Step {
   const name = identifier(column.name)
-  const filled = column.default !== null || column.identity !== null
+  const filled = column.default !== null || column.identity !== null || column.generated !== null
   const made = remake(table, column, column.nullable || !filled)
   const back = [...made.before, alter(table, `add column ${name} ${made.definition}`), ...made.after]
   const strict = alter(table, `alter column ${name} set not null`)
@@ -75,10 +76,12 @@ export function dropColumn(table: string, column: CatalogColumn, relation: strin
 }
 
 /** Everything that follows the name of a column that is there. */
-export function definitionOf({ type, collation, default: value, identity }: CatalogColumn, nullable: boolean): string {
+export function definitionOf(column: CatalogColumn, nullable: boolean): string {
+  const { type, collation, default: value, identity, generated } = column
   const parts = [
     type,
-    collation && `collate ${identifier(collation)}`,
+    collation && `collate ${collationSql(collation)}`,
+    generated && `generated always as ${generated}`,
     identity && `generated ${identity} as identity`,
     !nullable && identity === null && 'not null',
     value !== null && `default ${value}`,
@@ -192,7 +195,7 @@ function retype(table: string, { from, to, conversion }: Retyping): readonly str
 }
 
 function typeOf({ type, collation }: CatalogColumn): string {
-  return collation === null ? type : `${type} collate "${collation}"`
+  return collation === null ? type : `${type} collate ${collationSql(collation)}`
 }
 
 function setDefault(table: string, { name, default: value }: CatalogColumn): string {

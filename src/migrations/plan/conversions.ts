@@ -1,5 +1,6 @@
 import { tableSql } from '../../fields/table-name.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
+import { collationSql } from '../introspect/collation.js'
 import { type RowQuery, rowsOf } from './row-query.js'
 
 /** The type of a column as the catalogue spells it. */
@@ -108,7 +109,7 @@ export function convert(table: string, name: string, from: ColumnType, to: Colum
   const [old, now] = [partsOf(from.type), partsOf(to.type)]
   const rule = RULES.map((find) => find(column, old, now)).find((found) => found !== undefined)
   const { using = undefined, rewrites = true, misfit = undefined } = rule ?? byText(column, from.type, to.type)
-  const collate = to.collation === null ? '' : ` collate ${identifier(to.collation)}`
+  const collate = to.collation === null ? '' : ` collate ${collationSql(to.collation)}`
   return {
     guards: misfit ? [guard(table, name, misfit)] : [],
     action: `type ${to.type}${collate}${using === undefined ? '' : ` using ${using}`}`,

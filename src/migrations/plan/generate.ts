@@ -18,6 +18,7 @@ import { reconcile } from './reconcile.js'
 import { rolledBack } from '../run/session.js'
 import type { Step } from '../files/steps.js'
 import { createAll, nameClashes, usedTables, type WantedTable, wantedTables } from './sql.js'
+import { prepareCollations } from './wanted-collations.js'
 import { viewSteps } from './view-steps.js'
 import { type CatalogView, createViews, readViews, type WantedView, wantedViews } from './views.js'
 import { findLacks } from '../drift/verify.js'
@@ -94,7 +95,7 @@ export async function onBothSides<T>(
   if (clashes.length > 0) throw new MigrationError(clashes)
   return inScratch(scratch, files, async (session) => {
     // Undone, because the server has room for so many locks only, and each table that was made takes several.
-    const { to, toViews } = await rolledBack(session, () => buildWanted(session, spec, wanted))
+    const { to, toViews } = await rolledBack(session, () => buildWanted(session, spec, { wanted, files }))
     const { made: from, owns } = await buildOwned(session, files)
     const known = files.flatMap((file) => file.known)
     const views = { wanted: wantedViews(spec), to: toViews }
@@ -104,11 +105,16 @@ export async function onBothSides<T>(
 
 /**
  * Makes what a configuration wants.
- * @throws MigrationError for a view whose query is wrong, or that lacks a column of its model
+ * @throws MigrationError for an unknown collation, and for a view whose query is wrong or that lacks a column of its model
  */
-async function buildWanted(session: Connection, spec: AppSpec, wanted: readonly WantedTable[]) {
+async function buildWanted(
+  session: Connection,
+  spec: AppSpec,
+  { wanted, files }: { readonly wanted: readonly WantedTable[]; readonly files: readonly Migration[] },
+) {
   const views = wantedViews(spec)
   const to = await build(session, TO, async () => {
+    await prepareCollations(session, wanted, files)
     await runAll(session, createAll(wanted))
     await createViews(session, views)
   })

@@ -1,11 +1,13 @@
 import { identifier, literal } from '../../fields/sql-literal.js'
 import type { Connection } from '../../db/database.js'
 import { type Catalog, type CatalogColumn, type CatalogTable, readCatalog } from '../introspect/catalog.js'
+import { collationSql } from '../introspect/collation.js'
 import { block } from './conversions.js'
+import { find } from './pair.js'
 import { rolledBack } from '../run/session.js'
 
 /**
- * Normalises the SQL of checks, defaults and indexes: this database parses each expression and prints it again. PostgreSQL prints an expression
+ * Normalises the SQL of checks, defaults, generated columns and indexes: this database parses each expression and prints it again. PostgreSQL prints an expression
  * depending on how it was written, and versions differ, so two expressions can only be compared after one database has printed both.
  * An expression that this database cannot parse stays as it is.
  */
@@ -64,8 +66,10 @@ const withoutDefaults = (table: CatalogTable): CatalogTable => ({
   columns: table.columns.map((column) => ({ ...column, default: null })),
 })
 
-const hasExpressions = ({ constraints, indexes }: CatalogTable): boolean =>
-  constraints.some(({ kind }) => kind === 'check') || indexes.some(hasExpression)
+const hasExpressions = ({ columns, constraints, indexes }: CatalogTable): boolean =>
+  columns.some(({ generated }) => generated !== null) ||
+  constraints.some(({ kind }) => kind === 'check') ||
+  indexes.some(hasExpression)
 
 /** An index of plain columns has no expression. */
 const hasExpression = ({ columns, definition }: CatalogTable['indexes'][number]): boolean =>
@@ -76,15 +80,20 @@ function attempt(table: CatalogTable): readonly string[] {
   const { name, columns, constraints } = table
   const checks = constraints.filter(({ kind }) => kind === 'check')
   const indexes = table.indexes.filter(hasExpression).map(({ definition }) => definition)
-  const columnOf = ({ name: column, type, collation, default: value }: CatalogColumn) =>
+  const columnOf = ({ name: column, type, collation, default: value, generated }: CatalogColumn) =>
     [
       `${identifier(column)} ${type}`,
-      ...(collation === null ? [] : [`collate ${identifier(collation)}`]),
+      ...(collation === null ? [] : [`collate ${collationSql(collation)}`]),
+      ...(generated === null ? [] : [`generated always as ${generated}`]),
       ...(value === null ? [] : [`default ${value}`]),
     ].join(' ')
   const checkOf = (check: CatalogTable['constraints'][number]) =>
     `constraint ${identifier(check.name)} ${check.definition}`
-  const listed = columns.map(columnOf)
+  // A generated column can only be added after the columns that it is computed from.
+  const listed = [
+    ...columns.filter(({ generated }) => generated === null),
+    ...columns.filter(({ generated }) => generated !== null),
+  ].map(columnOf)
   const start = `create temporary table ${identifier(name)}`
   // A constraint that is not valid can only be added.
   const add = (parts: readonly string[]) =>
@@ -120,6 +129,7 @@ function takeSpelling(
     columns: table.columns.map((column) => ({
       ...column,
       default: column.default === null ? null : printedDefault(column),
+      generated: (column.generated && find(told?.columns ?? [], column.name)?.generated) ?? column.generated,
     })),
     constraints: table.constraints.map((constraint) => {
       const definition = definitionIn(told?.constraints ?? [], constraint.name)

@@ -59,7 +59,7 @@ export function isRetyped(old: CatalogColumn, now: CatalogColumn): boolean {
 
 /** Whether both are counters, computed, or neither. */
 export function isOfOneKind(old: CatalogColumn, now: CatalogColumn): boolean {
-  return old.identity === now.identity && old.generated === now.generated
+  return old.identity === now.identity && (old.generated === null) === (now.generated === null)
 }
 
 function relationOf({ name, columns }: CatalogTable, former: FormerNames): string {

@@ -1,5 +1,6 @@
 import { spellValue } from '../../config/edit/spell-value.js'
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
+import { collationSql } from '../introspect/collation.js'
 import { both, extra, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair, usesOf } from './pair.js'
 import type { WantedColumn, WantedTable } from './sql.js'
 
@@ -118,7 +119,7 @@ function otherKinds({ wanted, from, to }: Pair): readonly string[] {
 function describe({ type, collation, identity, generated }: CatalogColumn): string {
   const parts = [
     type,
-    collation && `collate "${collation}"`,
+    collation && `collate ${collationSql(collation)}`,
     identity && `generated ${identity} as identity`,
     generated && 'computed',
   ]
