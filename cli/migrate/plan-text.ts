@@ -70,16 +70,15 @@ function helpOf({ accesses, advice }: Explanation, { name, table, indexes }: Mod
   const own = accesses.filter((access) => access.table === '' || access.table === table)
   const wasteful = own.filter(({ index, removed }) => index === undefined || removed > 0)
   if (advice === undefined || wasteful.length === 0) return []
-  const { served, fields, unserved } = advice
+  const { served, fields, unserved, ignoreCase } = advice
   const unhelped = unserved.map((lookup) => `no index that the file can declare serves \`${lookup}\``)
-  const line = `[${fields.join(', ')}]`
-  if (!served) {
-    const addition =
-      indexes.length > 0
-        ? `add under \`models.${name}.indexes\`: \`- ${line}\``
-        : `add under \`models.${name}\`: \`indexes: [${line}]\``
-    return [...unhelped, addition]
-  }
+  const addition = (index: string) =>
+    indexes.length > 0
+      ? `add under \`models.${name}.indexes\`: \`- ${index}\``
+      : `add under \`models.${name}\`: \`indexes: [${index}]\``
+  const [caseless] = ignoreCase
+  if (caseless !== undefined) return [...unhelped, addition(`{ fields: [${caseless}], ignore_case: true }`)]
+  if (!served) return [...unhelped, addition(`[${fields.join(', ')}]`)]
   if (unhelped.length > 0 || wasteful.every(({ counts, index }) => counts || index !== undefined)) return unhelped
   return ['an index serves this list; PostgreSQL reads a table as a whole where it has few rows']
 }

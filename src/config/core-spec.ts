@@ -159,7 +159,27 @@ export interface IndexSpec {
   readonly unique: boolean
   /** What clients read when the values are taken, in place of the usual words. */
   readonly message?: string | undefined
+  readonly method: IndexMethod
+  /** The columns of texts that it compares without case. */
+  readonly ignoreCase: readonly string[]
+  /** The conditions of the rows that it has; none if it has all rows. */
+  readonly where: readonly IndexCondition[]
 }
+
+/** A condition of a partial index, as a filter makes it. */
+export interface IndexCondition {
+  readonly field: FieldSpec
+  readonly lookup: Lookup
+  readonly value: unknown
+}
+
+/** The kinds of indexes of PostgreSQL that a model can declare. */
+export const INDEX_METHODS = ['btree', 'hash', 'gin', 'gist', 'brin'] as const
+export type IndexMethod = (typeof INDEX_METHODS)[number]
+
+/** Whether an index has every row, ordered by the values of its columns. */
+export const isPlain = ({ method, ignoreCase, where }: IndexSpec): boolean =>
+  method === 'btree' && ignoreCase.length === 0 && where.length === 0
 
 export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'partial_update', 'destroy'] as const
 export type Operation = (typeof OPERATIONS)[number]

@@ -1,4 +1,4 @@
-import { loneKey } from '../config/core-spec.js'
+import { isPlain, loneKey } from '../config/core-spec.js'
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { suggest } from '../config/words.js'
 import { UnreadableData } from './record.js'
@@ -36,7 +36,10 @@ function isUnique({ key, indexes }: ModelSpec, fields: readonly FieldSpec[]): bo
   const columns = new Set(fields.map(({ column }) => column))
   return indexes.some(
     (index) =>
-      index.unique && index.columns.length === columns.size && index.columns.every((each) => columns.has(each)),
+      index.unique &&
+      isPlain(index) &&
+      index.columns.length === columns.size &&
+      index.columns.every((each) => columns.has(each)),
   )
 }
 
@@ -46,6 +49,6 @@ function keysOf(model: ModelSpec): readonly string[] {
   return [
     ...(key.length > 0 ? [key.map(({ name }) => name).join(', ')] : []),
     ...fields.filter((field) => field.unique && field !== loneKey(model)).map(({ name }) => name),
-    ...indexes.filter(({ unique }) => unique).map(({ columns }) => columns.map(nameOf).join(', ')),
+    ...indexes.filter((index) => index.unique && isPlain(index)).map(({ columns }) => columns.map(nameOf).join(', ')),
   ]
 }

@@ -1,8 +1,9 @@
-import { isCovered, uniformStart } from '../config/indexes/coverage.js'
+import { isCovered, isCoveredPartly, servesIgnoringCase, uniformStart } from '../config/indexes/coverage.js'
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { type FeaturePlans, unservedParameters } from '../features/index.js'
 import { parameterOf } from '../lookups/index.js'
 import { exact } from '../lookups/exact.js'
+import { iexact } from '../lookups/iexact.js'
 import type { ListPlan } from './plan.js'
 
 /** How an index can help a list. */
@@ -13,6 +14,8 @@ export interface IndexAdvice {
   readonly fields: readonly string[]
   /** The comparisons that no declarable index serves: `title__contains`. */
   readonly unserved: readonly string[]
+  /** The fields that need an index with `ignore_case`. */
+  readonly ignoreCase: readonly string[]
 }
 
 /** Advises an index that finds the first row of a list immediately: the fields compared for equality, then a range or the order. */
@@ -26,12 +29,15 @@ export function adviseIndex(
   const range = helped.find(({ lookup }) => lookup !== exact)?.field
   const start = uniformStart(order)
   const wanted = range === undefined || range === start[0]?.field ? start : [{ field: range, descending: false }]
-  const served = isCovered(model, { equal, order: wanted })
+  const needs = { equal, order: wanted }
+  const served = isCovered(model, needs) || isCoveredPartly(model, needs, where)
   const fields: readonly FieldSpec[] = [...new Set([...equal, ...wanted.map(({ field }) => field)])]
-  const unserved = where.filter(({ field, lookup }) => lookup.index(field) === 'none')
+  const unserved = where.filter(({ field, lookup }) => lookup.index(field) === 'none' && lookup !== iexact)
+  const caseless = where.filter(({ field, lookup }) => lookup === iexact && !servesIgnoringCase(model, field))
   return {
     served,
     fields: served ? [] : fields.map(({ name }) => name),
     unserved: [...unserved.map(({ field, lookup }) => parameterOf(field.name, lookup)), ...unservedParameters(plan)],
+    ignoreCase: caseless.map(({ field }) => field.name),
   }
 }

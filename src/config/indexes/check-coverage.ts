@@ -4,7 +4,10 @@ import { fittingMax, outgrowing } from './index-size.js'
 import { findValue, type Path } from '../yaml/located.js'
 import { columnsInUse, type Need, needsOf } from './needs.js'
 import type { Refusal } from '../parse/refusal.js'
+import { isPlain } from '../core-spec.js'
 import { type AppSpec, columnsOf, type FieldSpec, type IndexSpec, type ModelSpec } from '../spec.js'
+import { itemsOf } from '../schema/yaml-shape.js'
+import { spellValue } from '../edit/spell-value.js'
 import { show } from '../words.js'
 
 interface Missing {
@@ -79,10 +82,7 @@ const additionHelp = (
   const { line, column } = document.locate(path, 'value').start
   const inOneLine = [...(document.lines[line - 1] ?? '')][column - 1] === '['
   if (!inOneLine) return `add under \`${key}\`: \`- ${flow(fields)}\``
-  const declared = model.indexes.map((index) => {
-    const names = flow(namesOf(model, index))
-    return index.unique ? `{ fields: ${names}, unique: true }` : names
-  })
+  const declared = itemsOf(findValue(document.value, path)).map(spellValue)
   return `write under \`models.${model.name}\`: \`indexes: [${[...declared, ...added].join(', ')}]\``
 }
 
@@ -100,7 +100,9 @@ const sizeRefusals = (model: ModelSpec): readonly Refusal[] => {
   const unique = model.fields.filter((field) => field.unique)
   return [
     ...unique.flatMap((field) => sizeRefusal([field], [...path, 'fields', field.name, 'unique'], 'key')),
-    ...model.indexes.flatMap(({ columns }, place) => {
+    ...model.indexes.flatMap(({ columns, method }, place) => {
+      // The entries of the others are bounded, or parts of a value.
+      if (method !== 'btree') return []
       const fields = columns.flatMap((column) => model.fields.filter((field) => field.column === column))
       return sizeRefusal(fields, [...path, 'indexes', place], 'value')
     }),
@@ -134,7 +136,8 @@ const unusedRefusal = (
   index: IndexSpec,
   { place, used }: { readonly place: number; readonly used: ReadonlySet<string> },
 ): Refusal | undefined => {
-  if (index.unique) return undefined
+  // Only the program that declares another kind of index knows what reads it.
+  if (index.unique || !isPlain(index)) return undefined
   const names = namesOf(model, index)
   const shown = show(flow(names))
   const at = { code: 'SC402', path: ['models', model.name, 'indexes', place], part: 'value' } as const

@@ -1,5 +1,6 @@
 import type { NullsPlace } from '../../pagination/paginator.js'
-import { columnsOf, type FieldSpec, type ModelSpec, type OrderSpec } from '../core-spec.js'
+import { exact } from '../../lookups/exact.js'
+import { columnsOf, type FieldSpec, type IndexSpec, isPlain, type ModelSpec, type OrderSpec } from '../core-spec.js'
 
 /** What a list asks of an index: fields compared for equality, and then an order. */
 export interface IndexNeeds {
@@ -16,6 +17,40 @@ export interface TableIndex {
 /** Whether an index of a model serves a list from its first row on, so that a page costs the same in a table of any size. */
 export function isCovered(model: ModelSpec, wanted: IndexNeeds): boolean {
   return indexesOf(model).some((index) => serves(index, wanted))
+}
+
+/** A condition that every row of a list meets. */
+type Condition = IndexSpec['where'][number]
+
+/**
+ * Whether a partial index of a model serves a list: the list has every condition of the index, and the index serves the rest of it.
+ * @param conditions all conditions of the list
+ */
+export function isCoveredPartly(model: ModelSpec, wanted: IndexNeeds, conditions: readonly Condition[]): boolean {
+  const isImplied = (needed: Condition) => conditions.some((each) => textOf(each) === textOf(needed))
+  return model.indexes
+    .filter(({ method, ignoreCase }) => method === 'btree' && ignoreCase.length === 0)
+    .filter(({ where }) => where.length > 0 && where.every(isImplied))
+    .some((index) => serves(index, { ...wanted, equal: restOf(wanted.equal, index) }))
+}
+
+/** The compared fields without those that the index compares already, unless it has them as columns. */
+function restOf(equal: readonly FieldSpec[], { columns, where }: IndexSpec): readonly FieldSpec[] {
+  return equal.filter(
+    (field) => columns.includes(field.column) || !where.some((each) => each.field === field && each.lookup === exact),
+  )
+}
+
+function textOf({ field: { name, type, options }, lookup, value }: Condition): string {
+  return JSON.stringify([name, lookup.name, lookup.operand.write(value, (item) => type.write(item, options))])
+}
+
+/** Whether an index that ignores case begins with a field, and has all rows. */
+export function servesIgnoringCase({ indexes }: ModelSpec, field: FieldSpec): boolean {
+  return indexes.some(
+    ({ columns: [first], ignoreCase, where }) =>
+      first === field.column && ignoreCase.includes(field.column) && where.length === 0,
+  )
 }
 
 /**
@@ -49,7 +84,8 @@ export function indexesOf({ key, fields, relations, indexes }: ModelSpec): reado
     ...relations
       .filter(({ parts: [first, ...others] }) => others.length > 0 || first?.field.unique !== true)
       .map((relation) => ({ columns: columnsOf(relation), unique: false })),
-    ...indexes,
+    // Any other index has too few rows, other values or no order.
+    ...indexes.filter(isPlain),
   ]
 }
 

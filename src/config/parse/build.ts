@@ -3,6 +3,7 @@ import type { Build, Declared } from '../../features/feature.js'
 import type { FeatureSpecs } from '../../features/index.js'
 import { canonicalTableName } from '../../fields/table-name.js'
 import { dialectOf } from '../../dialects/index.js'
+import { iexact } from '../../lookups/iexact.js'
 import { ANSWERS } from './answers-model.js'
 import { CORS_DEFAULTS } from '../schema/cors.js'
 import {
@@ -20,6 +21,7 @@ import { type ApiPlace, buildMount } from './build-mounts.js'
 import type { BuildRuleParts } from './check-auth-rules.js'
 import type { FeatureBuilds } from './check-resources.js'
 import { buildRelations } from './build-relations.js'
+import { readComparison, splitFilter } from './index-conditions.js'
 import { operationsOf } from './operations.js'
 import { labelOf } from '../words.js'
 import { DEFAULTS } from '../schema/schema.js'
@@ -42,6 +44,7 @@ import type {
   ConfigYaml,
   CorsYaml,
   FieldYaml,
+  IndexMapping,
   IndexYaml,
   ModelYaml,
   ResourceYaml,
@@ -172,7 +175,6 @@ interface ModelContext {
 
 const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): ModelSpec => {
   const fields = [...draft.fields.values()].map((field) => buildField(need(field), draft, context))
-  const column = new Map(fields.map((field) => [field.name, field.column]))
   return {
     name: draft.name,
     ...need(context.tables.get(draft.name)),
@@ -182,14 +184,30 @@ const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): 
     fields,
     relations: buildRelations(draft, fields, context),
     key: draft.key.map(({ name }) => need(fields.find((field) => field.name === name))),
-    indexes: (yaml.indexes ?? []).map((index) => buildIndex(index, column)),
+    indexes: (yaml.indexes ?? []).map((index) => buildIndex(index, fields)),
     messages: { ...yaml.messages },
   }
 }
 
-const buildIndex = (index: IndexYaml, column: ReadonlyMap<string, string>): IndexSpec => {
-  const { fields, unique = false, message } = 'fields' in index ? index : { fields: index }
-  return { columns: fields.map((field) => need(column.get(field))), unique, message }
+const buildIndex = (index: IndexYaml, all: readonly FieldSpec[]): IndexSpec => {
+  const given: IndexMapping = 'fields' in index ? index : { fields: index }
+  const { unique = false, message, ignore_case = false, using = 'btree' } = given
+  const named = (name: string) => need(all.find((field) => field.name === name))
+  const fields = given.fields.map(named)
+  const where = Object.entries(given.where ?? {}).map(([name, value]) => {
+    const { field: fieldName, lookup } = splitFilter(name, (each) => all.some((field) => field.name === each))
+    const field = named(fieldName)
+    return { field, ...need(readComparison(field, { lookup, value })) }
+  })
+  const texts = ignore_case ? fields.filter(({ type }) => iexact.isOffered(type)) : []
+  return {
+    columns: fields.map(({ column }) => column),
+    unique,
+    message,
+    method: using,
+    ignoreCase: texts.map(({ column }) => column),
+    where,
+  }
 }
 
 const buildField = (draft: FieldDraft, model: ModelDraft, context: ModelContext): FieldSpec => {

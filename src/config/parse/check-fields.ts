@@ -221,7 +221,7 @@ const help = (given: Json, broken: string): string[] =>
   typeof given === 'number' && broken.includes('string') ? [`in quotes it is text: \`"${given}"\``] : []
 
 /** The message of the first rule that a literal breaks. */
-const brokenRule = (type: FieldType, options: object, given: Json, judge: Judge): string | undefined => {
+export const brokenRule = (type: FieldType, options: object, given: Json, judge: Judge): string | undefined => {
   const rules = type.rules(options)
   const failed = rules.find(({ schema }) => !judge(schema, given))
   if (failed !== undefined) return failed.message

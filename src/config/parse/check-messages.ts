@@ -1,4 +1,4 @@
-import { constraintFields, uniqueName } from './constraint-names.js'
+import { constraintFields, declaredIndexName } from './constraint-names.js'
 import type { Report } from './report.js'
 import type { AppSpec, ModelSpec } from '../spec.js'
 import { show } from '../words.js'
@@ -26,11 +26,10 @@ export const checkMessages = ({ models }: AppSpec, report: Report): void => {
 /** Where a model declares constraints that have a message of their own there, by their names. */
 const declaredPlaces = (model: ModelSpec): ReadonlyMap<string, string> => {
   const rules = [...constraintFields(model)].filter(([, { kind }]) => kind === 'check')
-  const indexes = model.indexes.map(({ columns, unique }, place) => ({ columns, unique, place }))
   return new Map([
     ...rules.map(([name, { fields }]) => [name, `fields.${fields.join()}`] as const),
-    ...indexes
-      .filter(({ unique }) => unique)
-      .map(({ columns, place }) => [uniqueName(model.table, columns), `indexes[${place}]`] as const),
+    ...model.indexes.flatMap((index, place) =>
+      index.unique ? [[declaredIndexName(model.table, index), `indexes[${place}]`] as const] : [],
+    ),
   ])
 }

@@ -4,13 +4,14 @@ import type { Path } from '../yaml/located.js'
 import { ANSWERS } from './answers-model.js'
 import { checkField, createJudge } from './check-fields.js'
 import { checkRelations } from './check-relations.js'
+import { checkIndexes } from './check-indexes.js'
 import { checkFormerFields, checkFormerTables } from './check-former.js'
 import { checkFieldName } from './field-names.js'
 import { columnOf, type Drafts, type ModelDraft } from './drafts.js'
 import { findValue } from '../yaml/located.js'
 import type { Report } from './report.js'
 import { show } from '../words.js'
-import { type IndexYaml, itemsOf, membersOf } from '../schema/yaml-shape.js'
+import { itemsOf, membersOf } from '../schema/yaml-shape.js'
 
 const LONGEST_NAME = 63
 
@@ -39,7 +40,7 @@ export const checkModels = (root: Json, drafts: Drafts, report: Report): void =>
     checkColumns(model, report)
     checkFormerFields(root, model, report)
     checkRelations(model, drafts, report)
-    checkIndexes(root, model, report)
+    checkIndexes(root, model, { drafts, report, judge })
     checkMessageTexts(root, model, report)
   }
 }
@@ -189,30 +190,6 @@ const checkColumns = (model: ModelDraft, report: Report): void => {
       const help = given ? `PostgreSQL keeps ${LONGEST_NAME}` : `a relation's name has at most ${LONGEST_NAME - 3}`
       report.add({ ...place, code: 'SC318', message, help: [help] })
     }
-  }
-}
-
-const checkIndexes = (root: Json, model: ModelDraft, report: Report): void => {
-  const seen = new Set<string>()
-  const path = [...model.path, 'indexes']
-  for (const [position, json] of itemsOf(findValue(root, path)).entries()) {
-    const at = [...path, position]
-    if (report.isSpoiled(at)) continue
-    const index = json as IndexYaml
-    const plain = !('fields' in index)
-    const fields = plain ? index : index.fields
-    for (const [order, name] of fields.entries()) {
-      checkFieldName(model, name, { path: [...at, ...(plain ? [order] : ['fields', order])] }, report)
-    }
-    if (!plain && index.message !== undefined && index.unique !== true) {
-      const help = ['add `unique: true`, or remove it']
-      const message = '`message` has no effect: the index is not unique'
-      report.add({ code: 'SC319', path: [...at, 'message'], part: 'key', message, help })
-    }
-    const columns = fields.join()
-    if (seen.has(columns))
-      report.add({ code: 'SC316', path: at, message: 'an index on these fields is already declared above' })
-    seen.add(columns)
   }
 }
 

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 import { bareName } from '../../fields/table-name.js'
-import { columnsOf, type FieldSpec, type ModelSpec } from '../spec.js'
+import { exact } from '../../lookups/exact.js'
+import { isnull } from '../../lookups/isnull.js'
+import { isPlain } from '../core-spec.js'
+import { columnsOf, type FieldSpec, type IndexSpec, type ModelSpec } from '../spec.js'
 
 /** PostgreSQL cuts longer names silently, so that two of them could become one. */
 const LONGEST = 63
@@ -27,16 +30,41 @@ export const foreignKeyName = (table: string, columns: readonly string[]): strin
 export const indexName = (table: string, columns: readonly string[]): string =>
   shorten(`${bareName(table)}_${columns.join('_')}_idx`)
 
+/** The name of a declared index, or of the constraint that a plain unique index is. */
+export const declaredIndexName = (table: string, index: IndexSpec): string => {
+  const { columns, unique, method, ignoreCase, where } = index
+  if (isPlain(index)) return unique ? uniqueName(table, columns) : indexName(table, columns)
+  const conditions = where.map(nameOfCondition)
+  const parts = [
+    ...columns,
+    ...(ignoreCase.length > 0 ? ['lower'] : []),
+    ...(method === 'btree' ? [] : [method]),
+    ...conditions,
+  ]
+  return unique ? uniqueName(table, parts) : indexName(table, parts)
+}
+
+/** A condition as a part of a name: `deleted_at_null`, `status_open`, `amount_gt_5`. */
+const nameOfCondition = ({ field, lookup, value }: IndexSpec['where'][number]): string => {
+  const { column, type, options } = field
+  if (lookup === isnull) return `${column}_${value === true ? 'null' : 'not_null'}`
+  const values = [lookup.operand.write(value, (item) => type.write(item, options))].flat()
+  const words = [column, ...(lookup === exact ? [] : [lookup.name]), ...values].join('_')
+  return words.replaceAll(/[^\p{L}\p{N}]+/gu, '_').replace(/_$/, '')
+}
+
 /** The constraints of a model's table by name, so that an error of the database can blame fields. */
 export function constraintFields(model: ModelSpec): ReadonlyMap<string, ConstrainedFields> {
   const { table, fields } = model
   const namesOf = (columns: readonly string[]) => fieldsOf(model, columns).map(({ name }) => name)
-  const unique = (columns: readonly string[], message?: string) =>
-    [uniqueName(table, columns), { fields: namesOf(columns), kind: 'unique', message }] as const
+  const unique = (name: string, columns: readonly string[], message?: string) =>
+    [name, { fields: namesOf(columns), kind: 'unique', message }] as const
   return new Map<string, ConstrainedFields>([
     [primaryKeyName(table), { fields: model.key.map(({ name }) => name), kind: 'unique' }],
-    ...model.indexes.filter((index) => index.unique).map((index) => unique(index.columns, index.message)),
-    ...fields.filter((field) => field.unique).map((field) => unique([field.column])),
+    ...model.indexes
+      .filter((index) => index.unique)
+      .map((index) => unique(declaredIndexName(table, index), index.columns, index.message)),
+    ...fields.filter((field) => field.unique).map(({ column }) => unique(uniqueName(table, [column]), [column])),
     ...model.relations.map((relation): [string, ConstrainedFields] => {
       const names = relation.parts.map(({ field }) => field.name)
       return [foreignKeyName(table, columnsOf(relation)), { fields: names, kind: 'foreign_key' }]

@@ -28,7 +28,7 @@ export interface ModelDraft {
   readonly fields: ReadonlyMap<string, FieldDraft | undefined>
   /** The relations over several fields; `undefined` for a wrong shape. */
   readonly relations: ReadonlyMap<string, RelationDraft | undefined>
-  /** The combinations of fields that each record has for itself: those of unique indexes. */
+  /** The combinations of fields that each record has for itself: those of unique indexes that have every record. */
   readonly combinations: readonly (readonly string[])[]
   /** The names that the file gives for the fields of the primary key, right or wrong. */
   readonly keyNames: ReadonlySet<string>
@@ -66,6 +66,7 @@ const draftModel = (root: Json, name: string, model: Json, report: Report): Mode
     relations: relationsOf(model, path, report),
     combinations: itemsOf(findValue(model, ['indexes']))
       .filter((index) => findValue(index, ['unique']) === true)
+      .filter((index) => findValue(index, ['where']) === undefined && findValue(index, ['ignore_case']) !== true)
       .map((index) => itemsOf(findValue(index, ['fields'])).map(String)),
     ...keyOf(fields, named),
     isOurs,

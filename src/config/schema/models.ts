@@ -1,6 +1,7 @@
 import { FIELD_TYPES } from '../../fields/index.js'
 import type { FieldType, KeySource } from '../../fields/field-type.js'
 import type { JsonSchema } from '../../json.js'
+import { INDEX_METHODS } from '../core-spec.js'
 import { DATABASE_NAME, doc, TABLE_NAME, flag, listOf, mapping, named } from './parts.js'
 import { article } from '../words.js'
 
@@ -180,7 +181,7 @@ export const modelSchema = (): JsonSchema =>
       ),
       indexes: doc(
         { type: 'array', items: indexSchema() },
-        'Indexes of the table: lists of fields, or mappings for unique ones.',
+        'Indexes of the table: lists of fields, or mappings for unique, partial and other ones.',
         'indexes:\n  - [title, id]\n  - { fields: [author, title], unique: true }',
       ),
       messages: doc(
@@ -226,6 +227,22 @@ const indexSchema = (): JsonSchema => {
     {
       fields: doc(fields, 'The fields, in order.'),
       unique: flag('Whether each combination may occur in one record only.'),
+      ignore_case: flag('Whether texts that differ only in the case of letters are equal in it.'),
+      where: doc(
+        {
+          type: 'object',
+          minProperties: 1,
+          maxProperties: 10,
+          additionalProperties: { type: ['string', 'number', 'boolean', 'null', 'array'] },
+        },
+        'The conditions of the records that it has, named as filters are; by default it has all records.',
+        'where: { deleted_at: null, status__in: [open, new] }',
+      ),
+      using: doc(
+        { enum: [...INDEX_METHODS] },
+        'The kind of the index, by default `btree`: `gin` for lists and JSON, `gist` for ranges and points, `hash` for equality, `brin` for large tables in the order of creation.',
+        'using: gin',
+      ),
       message: doc(
         { type: 'string', minLength: 1, maxLength: 200 },
         'The message for each field if another record has the same combination.',

@@ -1,6 +1,6 @@
 import type { Json } from '../../json.js'
 import type { KeySource } from '../../fields/field-type.js'
-import type { Operation, RelationSpec } from '../core-spec.js'
+import type { IndexMethod, Operation, RelationSpec } from '../core-spec.js'
 
 /** What a field of the right shape is in YAML; the options of its type stand beside these. */
 export interface FieldYaml {
@@ -33,9 +33,16 @@ export interface RelationYaml {
   readonly label?: string
 }
 
-export type IndexYaml =
-  | readonly string[]
-  | { readonly fields: readonly string[]; readonly unique?: boolean; readonly message?: string }
+export interface IndexMapping {
+  readonly fields: readonly string[]
+  readonly unique?: boolean
+  readonly ignore_case?: boolean
+  readonly where?: Readonly<Record<string, Json>>
+  readonly using?: IndexMethod
+  readonly message?: string
+}
+
+export type IndexYaml = readonly string[] | IndexMapping
 
 export interface ModelYaml {
   readonly table?: string

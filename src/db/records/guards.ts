@@ -1,6 +1,7 @@
 import { remember } from '../../remember.js'
 import { indexesOf } from '../../config/indexes/coverage.js'
 import { outgrowing, outgrowingAny } from '../../config/indexes/index-size.js'
+import { isPlain } from '../../config/core-spec.js'
 import { type AppSpec, columnsOf, type FieldSpec, isShown, type ModelSpec } from '../../config/spec.js'
 import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
@@ -11,6 +12,7 @@ import type { Bounds } from '../statements/bounds.js'
 import { type ConstraintErrors, splitColumns } from '../driver/field-errors.js'
 import {
   constraintFields,
+  declaredIndexName,
   fieldsOf,
   foreignKeyName,
   indexName,
@@ -30,6 +32,9 @@ const tablesOf = remember(
   (models: readonly ModelSpec[]): ReadonlySet<string> => new Set(models.map(({ table }) => bareName(table))),
 )
 
+/** The column in `lower(title::text)`, as the server names the key of an index that ignores case. */
+const columnIn = (key: string): string => /^lower\(\(?([^():]+)\)?(?:::text)?\)$/.exec(key)?.[1] ?? key
+
 /**
  * Builds the messages for clients when the database rejects a change. Private fields are never mentioned.
  * @param models all models of the configuration
@@ -45,6 +50,9 @@ export function constraintErrorsOf(model: ModelSpec, models: readonly ModelSpec[
     name: unique ? uniqueName(table, columns) : indexName(table, columns),
     indexed: fieldsOf(model, columns),
   }))
+  const others = model.indexes
+    .filter((index) => !isPlain(index) && index.method === 'btree')
+    .map((index) => ({ name: declaredIndexName(table, index), indexed: fieldsOf(model, index.columns) }))
   const required = (field: FieldSpec) => (field.private ? undefined : errorOf(field, `${field.label} is required`))
   return {
     table: own,
@@ -58,11 +66,15 @@ export function constraintErrorsOf(model: ModelSpec, models: readonly ModelSpec[
     ),
     columns: (kind, columns) =>
       errorsOf(
-        allShown(fields.filter(({ column }) => columns.some((name) => name === column || name === identifier(column)))),
+        allShown(
+          fields.filter(({ column }) =>
+            columns.map(columnIn).some((name) => name === column || name === identifier(column)),
+          ),
+        ),
         kind,
       ),
-    oversized: new Map(indexes.map(({ name, indexed }) => [name, tooLong(outgrowing(indexed))])),
-    anyOversized: tooLong([...new Set(indexes.flatMap(({ indexed }) => outgrowingAny(indexed)))]),
+    oversized: new Map([...indexes, ...others].map(({ name, indexed }) => [name, tooLong(outgrowing(indexed))])),
+    anyOversized: tooLong([...new Set([...indexes, ...others].flatMap(({ indexed }) => outgrowingAny(indexed)))]),
     required: new Map(
       fields.filter((field) => !field.nullable && !field.generated).map((field) => [field.column, required(field)]),
     ),

@@ -4,7 +4,8 @@ import { type AppSpec, columnsOf, type ModelSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
 import { sameColumns } from '../introspect/plain-parts.js'
 import { type LiveIndex, readLiveIndexes } from './live-indexes.js'
-import { addConstraint, createIndex, type WantedTable, wantedTables } from '../plan/sql.js'
+import { createIndex } from '../plan/wanted-indexes.js'
+import { addConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
 
 /** The result of checking the indexes of a database. */
 export interface IndexFindings {
@@ -48,12 +49,15 @@ function wantedOf({ table: name }: ModelSpec, table: WantedTable): readonly Want
   const keys = table.constraints.filter(({ kind }) => kind === 'primary_key' || kind === 'unique')
   return [
     ...keys.map((key) => ({ columns: key.columns, unique: true, sql: addConstraint(name, key) })),
-    ...table.indexes.map((index) => ({
-      columns: index.columns,
-      unique: false,
-      // Does not block writes.
-      sql: createIndex(table, index).replace(/^create index/, 'create index concurrently'),
-    })),
+    // The database does not say plainly what others are for; migrations compare them.
+    ...table.indexes
+      .filter((index) => index.isPlain)
+      .map((index) => ({
+        columns: index.columns,
+        unique: false,
+        // Does not block writes.
+        sql: createIndex(table, index).replace(/^create index/, 'create index concurrently'),
+      })),
   ]
 }
 

@@ -65,6 +65,7 @@ function choose(
 ): Omit<ChosenRelation, 'name'> | string {
   const target = models.get(key.target ?? '')
   if (target === undefined) return `the table ${key.target} has no model, or one that was there before`
+  if (target.isUnmanageable && !model.isUnmanageable) return `migrations do not make ${target.table}`
   const reason = reasonAgainstRelation(key, live, find(catalog, target.table))
   const reference = readForeignKey(key)
   if (reason !== undefined || !reference) return reason ?? 'the file cannot say it'
@@ -79,7 +80,7 @@ function choose(
   const isKey = isAll(target.key)
   const unique = isKey
     ? target.key
-    : target.indexes.find(({ unique: isUnique, fields }) => isUnique && isAll(fields))?.fields
+    : target.indexes.find((index) => index.unique && !index.where && !index.ignore_case && isAll(index.fields))?.fields
   if (!unique) return `${target.name} has neither a key nor a unique index of these fields`
   const fields = unique.flatMap((name) => named.find(({ other }) => other === name)?.own ?? [])
   const { onDelete } = reference

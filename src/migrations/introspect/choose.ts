@@ -1,7 +1,8 @@
 import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
 import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../plan/pair.js'
-import { chooseIndexes, type ChosenIndex } from './choose-indexes.js'
+import { chooseIndexes } from './choose-indexes.js'
+import type { IndexSettings } from './read-index.js'
 import { chooseRelation, type Related, type RelationContext } from './choose-relation.js'
 import { type FieldName, freeName, nameFields, nameOfTable } from './field-names.js'
 import { isOpaque, isRepresentable, isRepresentableName } from './representable.js'
@@ -29,7 +30,7 @@ export interface ChosenModel {
   readonly operations: readonly Operation[]
   /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
   readonly rows: number | null
-  readonly indexes: readonly ChosenIndex[]
+  readonly indexes: readonly IndexSettings[]
   /** The relations over several fields. */
   readonly relations: readonly ChosenRelation[]
   /** Parts of the table that the model does not describe: the place and the reason. */
@@ -267,7 +268,7 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
   })
   const byColumn = new Map(chosen.map((field) => [field.column, field.name]))
   const { filterable, left: leftOfFilters } = filterableOf(table, chosen, key)
-  const { indexes, left: leftOfIndexes } = chooseIndexes(table, byColumn)
+  const { indexes, left: leftOfIndexes } = chooseIndexes(table, new Map(chosen.map((field) => [field.column, field])))
   const { operations, left: leftOfOperations } = operationsOf(table, key, columns)
   return {
     name: context.names.get(live.name) ?? live.name,

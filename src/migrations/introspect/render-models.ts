@@ -62,7 +62,7 @@ function spellRelation({ name, model, fields, references, onDelete }: ChosenMode
   return `${spellValue(name)}: { ${settings.join(', ')} }`
 }
 
-function spellIndex({ fields, unique }: ChosenModel['indexes'][number]): string {
-  const list = `[${fields.map(spellValue).join(', ')}]`
-  return unique ? `{ fields: ${list}, unique: true }` : list
+function spellIndex({ fields, unique, ...others }: ChosenModel['indexes'][number]): string {
+  const isList = !unique && Object.keys(others).length === 0
+  return spellValue(isList ? fields : { fields, ...(unique && { unique }), ...others })
 }

@@ -8,6 +8,7 @@ import {
   isOfOneKind,
   isOurConstraint,
   isOurIndex,
+  nameless,
   type Pair,
   pairTables,
   usesOf,
@@ -118,7 +119,10 @@ function partsInTheWay(pair: Pair, _index: number, pairs: readonly Pair[]): read
         const now = find(to.indexes, index.name)
         return now ? now.definition !== index.definition && isOurIndex(pair, index) : isGone(pair, index)
       })
-      .map((index) => ({ step: parts.dropIndex(wanted.name, index), points: false })),
+      .map((index) => ({
+        step: parts.dropIndex(wanted.name, index, !has(to.indexes, index.name) && !isOn(pair.dropped, index)),
+        points: false,
+      })),
   ]
 }
 
@@ -161,11 +165,6 @@ function renamedIndexes(pair: Pair): readonly (readonly [CatalogIndex, CatalogIn
     const same = old.find((each) => nameless(each) === nameless(now))
     return same ? [[same, now] as const] : []
   })
-}
-
-/** The definition of an index begins with its name, which may be quoted. */
-function nameless({ definition }: CatalogIndex): string {
-  return definition.replace(/ INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON /, ' INDEX ON ')
 }
 
 function renamedParts(pair: Pair): readonly Step[] {
@@ -278,7 +277,7 @@ function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep
 }
 
 function addedIndexes(pair: Pair): readonly Step[] {
-  const { wanted, from, to } = pair
+  const { wanted, from, to, relation } = pair
   const named = new Set(renamedIndexes(pair).map(([, now]) => now.name))
   return wanted.indexes
     .filter(({ name }) => !named.has(name))
@@ -286,7 +285,7 @@ function addedIndexes(pair: Pair): readonly Step[] {
       const old = find(from.indexes, name)
       return !old || (old.definition !== find(to.indexes, name)?.definition && isOurIndex(pair, old))
     })
-    .map((index) => parts.addIndex(wanted, index))
+    .map((index) => parts.addIndex(wanted, index, relation))
 }
 
 function isSame(old: CatalogConstraint, now: CatalogConstraint | undefined): boolean {

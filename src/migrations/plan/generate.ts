@@ -15,7 +15,7 @@ import type { Ownership } from './ownership.js'
 import { ownedBy, planName, render } from '../files/render.js'
 import { build, buildOwned, catalogOf, FROM, inScratch, runAll, TO } from '../run/scratch.js'
 import { reconcile } from './reconcile.js'
-import { rolledBack } from '../run/session.js'
+import { rolledBack, sqlState } from '../run/session.js'
 import type { Step } from '../files/steps.js'
 import { createAll, nameClashes, usedTables, type WantedTable, wantedTables } from './sql.js'
 import { prepareCollations } from './wanted-collations.js'
@@ -103,6 +103,9 @@ export async function onBothSides<T>(
   })
 }
 
+/** Reported for a type for which a kind of index has no operator class. */
+const UNDEFINED_OBJECT = '42704'
+
 /**
  * Makes what a configuration wants.
  * @throws MigrationError for an unknown collation, and for a view whose query is wrong or that lacks a column of its model
@@ -115,7 +118,9 @@ async function buildWanted(
   const views = wantedViews(spec)
   const to = await build(session, TO, async () => {
     await prepareCollations(session, wanted, files)
-    await runAll(session, createAll(wanted))
+    await runAll(session, createAll(wanted)).catch((error: unknown) => {
+      throw sqlState(error) === UNDEFINED_OBJECT ? new MigrationError([(error as Error).message], [], error) : error
+    })
     await createViews(session, views)
   })
   const lacks = await findLacks(

@@ -126,3 +126,8 @@ export function both<Part extends Named>(
     return old ? [[old, now] as const] : []
   })
 }
+
+/** The definition of an index without its name, which may be quoted. */
+export function nameless({ definition }: CatalogIndex): string {
+  return definition.replace(/ INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON /, ' INDEX ON ')
+}

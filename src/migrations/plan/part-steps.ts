@@ -1,14 +1,10 @@
 import { inSchemaOf } from '../../fields/table-name.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { CatalogConstraint, CatalogIndex } from '../introspect/catalog.js'
+import { isPlainIndex } from '../introspect/plain-parts.js'
 import { type RowQuery, rowsOf } from './row-query.js'
-import {
-  addConstraint as addConstraintSql,
-  createIndex,
-  type WantedConstraint,
-  type WantedIndex,
-  type WantedTable,
-} from './sql.js'
+import { addConstraint as addConstraintSql, type WantedConstraint, type WantedTable } from './sql.js'
+import { createIndex, indexDefinition, type WantedIndex } from './wanted-indexes.js'
 import { alter, risky, safe, type Step } from '../files/steps.js'
 
 /** The tables before the plan, under the names of after, for counting. */
@@ -61,19 +57,24 @@ export function addConstraint(
 
 const BREAKS = 'fails when a row that is there breaks it; writes wait while the rows are read'
 
+/** The rows that agree with another in some SQL expressions, none of which is null. */
+function twins(keys: readonly string[], relation: string, condition = 'true'): RowQuery {
+  const present = [...keys.map((key) => `${key} is not null`), condition].join(' and ')
+  const each = `select count(*) over (partition by ${keys.join(', ')}) as n from ${relation} where ${present}`
+  const sql = `select count(*) filter (where n > 1), (select count(*) from ${relation}) from (${each}) twins`
+  return { sql, says: (count, total) => `${count} of ${total} rows have the same value as another` }
+}
+
 /** The rows that a constraint would refuse. */
 function breakers(constraint: WantedConstraint, { relation, target }: Relations): { readonly rows?: RowQuery } {
   const columns = constraint.columns.map(identifier)
-  const present = columns.map((column) => `${column} is not null`).join(' and ')
   const says = (count: string, total: string) => `${count} of ${total} rows break it`
   if (constraint.kind === 'check') {
     const where = `not ${constraint.definition.replace(/^check /i, '')}`
     return { rows: { ...rowsOf(relation, where), says } }
   }
   if (constraint.kind === 'unique') {
-    const each = `select count(*) over (partition by ${columns.join(', ')}) as n from ${relation} where ${present}`
-    const sql = `select count(*) filter (where n > 1), (select count(*) from ${relation}) from (${each}) twins`
-    return { rows: { sql, says: (count, total) => `${count} of ${total} rows have the same value as another` } }
+    return { rows: twins(columns, relation) }
   }
   if (constraint.kind === 'foreign_key') {
     const names = columns.map((_, place) => `own.value${place + 1}`)
@@ -102,7 +103,7 @@ export function dropConstraint(table: string, constraint: CatalogConstraint, isW
 }
 
 /** What a table takes without a constraint. With such rows `down` fails. */
-const WEAKER: Readonly<Partial<Record<CatalogConstraint['kind'], string>>> & { readonly check: string } = {
+const WEAKER: Readonly<Partial<Record<CatalogConstraint['kind'], string>>> & Record<'check' | 'unique', string> = {
   check: 'weakens the table: values that break it are stored from then on, and `down` fails where there are some',
   unique: 'weakens the table: equal values are stored from then on, and `down` fails where there are some',
   foreign_key:
@@ -126,24 +127,34 @@ export function changeConstraint(
   }
 }
 
-export function addIndex(table: WantedTable, index: WantedIndex): Step {
+/** @param relation the table as it was before, for counting */
+export function addIndex(table: WantedTable, index: WantedIndex, relation: string): Step {
   return {
     change: 'add',
     subject: `${table.name}.${index.name}`,
-    detail: `index (${index.columns.join(', ')})`,
-    ...risky('writes wait while the index is built'),
+    detail: index.isPlain
+      ? `index (${index.columns.join(', ')})`
+      : `${index.unique ? 'unique ' : ''}index ${indexDefinition(index)}`,
+    ...(index.unique
+      ? { ...risky(BREAKS), rows: twins(index.keys, relation, index.condition) }
+      : risky('writes wait while the index is built')),
     owns: [index.name],
     up: [createIndex(table, index)],
     down: [`drop index ${identifier(index.name)}`],
   }
 }
 
-export function dropIndex(table: string, index: CatalogIndex): Step {
+/** @param isWeaker whether the table takes more from then on, if the index is unique */
+export function dropIndex(table: string, index: CatalogIndex, isWeaker: boolean): Step {
   return {
     change: 'drop',
     subject: `${table}.${index.name}`,
-    detail: `index (${index.columns.join(', ')})`,
-    safety: 'safe',
+    detail: isPlainIndex(table, index)
+      ? `index (${index.columns.join(', ')})`
+      : index.definition.replace(/^CREATE (UNIQUE )?INDEX .*? USING (?:btree )?/, (_text, unique?: string) =>
+          unique === undefined ? 'index ' : 'unique index ',
+        ),
+    ...(isWeaker && index.definition.startsWith('CREATE UNIQUE ') ? risky(WEAKER.unique) : safe),
     up: [`drop index ${identifier(index.name)}`],
     down: [index.definition],
   }

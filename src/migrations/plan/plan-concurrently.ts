@@ -12,11 +12,12 @@ export function planConcurrently(plan: Plan): Plan {
 }
 
 function toOutside(step: Step): Step {
-  if (step.change !== 'add' || !step.up.every((statement) => statement.startsWith('create index '))) return step
-  const concurrently = (statement: string) => statement.replace(/^(create|drop) index /, '$1 index concurrently ')
+  if (step.change !== 'add' || !step.up.every((statement) => /^create (?:unique )?index /.test(statement))) return step
+  const concurrently = (statement: string) =>
+    statement.replace(/^(create (?:unique )?|drop )index /, '$1index concurrently ')
   return {
     ...step,
-    ...safe,
+    ...(step.up.some((statement) => statement.startsWith('create unique ')) ? {} : safe),
     outside: true,
     risk: 'is built while others write, outside of a transaction',
     up: step.up.map(concurrently),

@@ -1,18 +1,16 @@
-import { has } from './pair.js'
-import { isPlainIndex, sameColumns } from '../introspect/plain-parts.js'
+import { has, nameless } from './pair.js'
+import { isPlainIndex } from '../introspect/plain-parts.js'
 import type { IsLeft, ReconcilePair } from './reconcile-pair.js'
 
 /** Keeps existing indexes that satisfy the configuration or that it cannot express. */
 export function reconcileIndexes(pair: ReconcilePair, isLeft: IsLeft): ReconcilePair {
   const { wanted, from, to, isOurs } = pair
-  const spare = from.indexes.filter(
-    (index) => isPlainIndex(from.name, index) && !has(to.indexes, index.name) && !isOurs(index),
-  )
+  const spare = from.indexes.filter((index) => !has(to.indexes, index.name) && !isOurs(index))
   const names = new Map(
     to.indexes
       .filter(({ name }) => !has(from.indexes, name))
       .flatMap((index) => {
-        const old = spare.find((each) => sameColumns(each.columns, index.columns))
+        const old = spare.find((each) => nameless(each) === nameless(index))
         return old ? [[index.name, old] as const] : []
       }),
   )
@@ -20,7 +18,10 @@ export function reconcileIndexes(pair: ReconcilePair, isLeft: IsLeft): Reconcile
   const indexes = to.indexes.filter(({ name }) => !unasked.has(name)).map((index) => names.get(index.name) ?? index)
   // The default name of PostgreSQL is the name that we generate, even for a sorted or partial index, or one of another kind.
   const left = from.indexes.filter(
-    (index) => !has(indexes, index.name) && isOurs(index) && isLeft(index, !isPlainIndex(from.name, index)),
+    (index) =>
+      !has(indexes, index.name) &&
+      isOurs(index) &&
+      isLeft(index, !isPlainIndex(from.name, index) && !pair.isRecorded(index.name)),
   )
   return {
     ...pair,

@@ -43,6 +43,7 @@ export function reconcile({ wanted, from, to, former, owns, dropped }: Sides): T
       asked: to,
       dropped,
       isOurs: (part) => isOurs({ wanted: table, former, owns }, part),
+      isRecorded: (name) => owns.recorded.has(name),
       former: (column) => former.column(table.name, column),
     })
   })

@@ -1,15 +1,10 @@
 import { tableSql } from '../../fields/table-name.js'
-import { columnsOf, loneKey } from '../../config/core-spec.js'
+import { columnsOf, isPlain, loneKey } from '../../config/core-spec.js'
 import type { AppSpec, FieldSpec, ModelRelation, ModelSpec } from '../../config/spec.js'
-import {
-  checkName,
-  foreignKeyName,
-  indexName,
-  primaryKeyName,
-  uniqueName,
-} from '../../config/parse/constraint-names.js'
+import { checkName, foreignKeyName, primaryKeyName, uniqueName } from '../../config/parse/constraint-names.js'
 import type { ExistingColumn } from '../../fields/existing-column.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
+import { createIndex, type WantedIndex, wantedIndexes } from './wanted-indexes.js'
 
 /** A table as resources.yaml wants it, each part with the SQL that makes it. */
 export interface WantedTable {
@@ -53,13 +48,6 @@ export interface WantedConstraint {
   readonly target: string | undefined
   /** The columns of it. */
   readonly targetColumns?: readonly string[]
-}
-
-export interface WantedIndex {
-  readonly name: string
-  /** Of a foreign key, and not asked for by the file. */
-  readonly implied: boolean
-  readonly columns: readonly string[]
 }
 
 const ON_DELETE = { restrict: 'restrict', cascade: 'cascade', set_null: 'set null' } as const
@@ -150,7 +138,7 @@ function wantedConstraints(model: ModelSpec): readonly WantedConstraint[] {
   const all: readonly WantedConstraint[] = [
     ...(key.length > 0 ? [primaryKeyOf(table, key)] : []),
     ...fields.filter((field) => field.unique && field !== loneKey(model)).map((field) => unique([field.column])),
-    ...indexes.filter((index) => index.unique).map((index) => unique(index.columns)),
+    ...indexes.filter((index) => index.unique && isPlain(index)).map((index) => unique(index.columns)),
     ...fields.flatMap((field) => checksOf(table, field)),
     ...model.relations.flatMap((relation) => foreignKeyOf(table, relation)),
   ]
@@ -183,27 +171,6 @@ function foreignKeyOf(table: string, relation: ModelRelation): readonly WantedCo
   return [{ name: foreignKeyName(table, columns), kind: 'foreign_key', columns, definition, ...points }]
 }
 
-/** The declared indexes, and one for each foreign key: without it, deleting a target reads the whole table. */
-function wantedIndexes(
-  { table, relations, indexes }: ModelSpec,
-  constraints: readonly WantedConstraint[],
-): readonly WantedIndex[] {
-  const declared = indexes.filter((index) => !index.unique).map((index) => index.columns)
-  const keys = constraints.filter(({ kind }) => kind === 'unique' || kind === 'primary_key')
-  const indexed = [...declared, ...keys.map(({ columns }) => columns)]
-  const isCovered = (columns: readonly string[]) =>
-    indexed.some((start) => {
-      const first = start.slice(0, columns.length)
-      return first.length === columns.length && first.every((column) => columns.includes(column))
-    })
-  const references = relations.map(columnsOf).filter((columns) => !isCovered(columns))
-  const named = [
-    ...declared.map((columns) => ({ name: indexName(table, columns), columns, implied: false })),
-    ...references.map((columns) => ({ name: indexName(table, columns), columns, implied: true })),
-  ]
-  return [...new Map(named.map((index) => [index.name, index])).values()]
-}
-
 /**
  * The statements that make a table; foreign keys only to tables that exist by then.
  * @param exists whether a foreign key's target is there already; the table itself always is.
@@ -220,10 +187,6 @@ export function createTable(table: WantedTable, exists: (target: string) => bool
     `create table ${tableSql(table.name)} (\n  ${members.join(',\n  ')}\n)`,
     ...table.indexes.map((index) => createIndex(table, index)),
   ]
-}
-
-export function createIndex(table: WantedTable, { name, columns }: WantedIndex): string {
-  return `create index ${identifier(name)} on ${tableSql(table.name)} (${columnList(columns)})`
 }
 
 /** The statements that make all tables in an empty schema. */

@@ -1,0 +1,89 @@
+import type { IndexSpec, ModelSpec } from '../../config/spec.js'
+import { columnsOf, isPlain } from '../../config/core-spec.js'
+import { declaredIndexName, indexName } from '../../config/parse/constraint-names.js'
+import { identifier, literal } from '../../fields/sql-literal.js'
+import { tableSql } from '../../fields/table-name.js'
+
+/** An index as resources.yaml wants it. */
+export interface WantedIndex {
+  readonly name: string
+  /** Of a foreign key, and not asked for by the file. */
+  readonly implied: boolean
+  readonly unique: boolean
+  /** Whether it has every row, in the order of its columns. */
+  readonly isPlain: boolean
+  readonly columns: readonly string[]
+  /** The SQL of what it compares. */
+  readonly keys: readonly string[]
+  /** The SQL of the condition of its rows; undefined if it has all rows. */
+  readonly condition: string | undefined
+  /** The kind of the index, if it is not a B-tree. */
+  readonly method: string | undefined
+}
+
+interface Constraint {
+  readonly kind: string
+  readonly columns: readonly string[]
+}
+
+/** The declared indexes, and one for each foreign key: without it, deleting a target reads the whole table. */
+export function wantedIndexes(
+  { table, relations, indexes }: ModelSpec,
+  constraints: readonly Constraint[],
+): readonly WantedIndex[] {
+  const declared = indexes.filter((index) => !(index.unique && isPlain(index)))
+  const keys = constraints.filter(({ kind }) => kind === 'unique' || kind === 'primary_key')
+  const indexed = [...declared.filter(isPlain), ...keys].map(({ columns }) => columns)
+  const isCovered = (columns: readonly string[]) =>
+    indexed.some((start) => {
+      const first = start.slice(0, columns.length)
+      return first.length === columns.length && first.every((column) => columns.includes(column))
+    })
+  const references = relations.map(columnsOf).filter((columns) => !isCovered(columns))
+  const named = [
+    ...declared.map((index) => ({
+      name: declaredIndexName(table, index),
+      implied: false,
+      unique: index.unique,
+      isPlain: isPlain(index),
+      columns: index.columns,
+      keys: index.columns.map((column) =>
+        index.ignoreCase.includes(column) ? `lower(${identifier(column)})` : identifier(column),
+      ),
+      condition: conditionOf(index),
+      method: index.method === 'btree' ? undefined : index.method,
+    })),
+    ...references.map((columns) => ({
+      name: indexName(table, columns),
+      implied: true,
+      unique: false,
+      isPlain: true,
+      columns,
+      keys: columns.map(identifier),
+      condition: undefined,
+      method: undefined,
+    })),
+  ]
+  return [...new Map(named.map((index) => [index.name, index])).values()]
+}
+
+export function createIndex(table: { readonly name: string }, index: WantedIndex): string {
+  const { name, unique } = index
+  return `create ${unique ? 'unique ' : ''}index ${identifier(name)} on ${tableSql(table.name)} ${indexDefinition(index)}`
+}
+
+/** Everything that follows the name of the table. */
+export function indexDefinition({ keys, condition, method }: WantedIndex): string {
+  const list = `(${keys.join(', ')})`
+  return [method && `using ${method}`, list, condition && `where ${condition}`].filter(Boolean).join(' ')
+}
+
+function conditionOf({ where }: IndexSpec): string | undefined {
+  if (where.length === 0) return undefined
+  return where
+    .map(({ field, lookup, value }) => {
+      const bind = (cell: (value: unknown) => string | null) => literal(cell(value) ?? '')
+      return lookup.sql(identifier(field.column), { field, value, bind })
+    })
+    .join(' and ')
+}
