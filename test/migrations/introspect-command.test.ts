@@ -94,6 +94,18 @@ models:
     })
   })
 
+  test('leaves out `create` for a managed table if only a trigger fills a column that no request can set', async () => {
+    await given(`create table films (id serial primary key, title text, words tsvector not null);
+      create function fill() returns trigger language plpgsql as $$ begin new.words := to_tsvector('simple', new.title); return new; end $$;
+      create trigger fill before insert or update on films for each row execute function fill();`)
+    expect(await run('introspect', '--manage')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('left  films: no request can create records: words takes no null'),
+    })
+    expect(await configuration()).toContain('operations: [list, retrieve, update, partial_update, destroy]')
+    expect(await run('check')).toMatchObject({ code: 0 })
+  })
+
   test('only adds what a file lacks, and exposes nothing', async () => {
     const before = `# ours
 version: 1

@@ -158,7 +158,8 @@ function reasonAgainstCreate(table: Table, columns: readonly CatalogColumn[]): s
   const isFilled = ({ nullable, default: value, identity, generated }: CatalogColumn) =>
     nullable || value !== null || identity !== null || generated
   const blocking = columns.find((column) => !isSet(column) && !isFilled(column))
-  if (!blocking || table.inspected.fills) return undefined
+  // No field of a managed table says that a trigger fills its column.
+  if (!blocking || (table.inspected.fills && !table.managed)) return undefined
   return `${blocking.name} takes no null and has no default, and no request sets a ${blocking.type}`
 }
 
