@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import {
   adoptDrift,
@@ -63,12 +64,6 @@ const CASES: readonly Case[] = [
     made: `${FUNCTION} alter table books add doubled text generated always as (twice(title)) stored`,
     object: 'books.doubled',
     known: /twice/,
-  },
-  {
-    what: 'a generated column without functions of the database',
-    made: `alter table books add loud text generated always as (upper(title)) stored`,
-    object: 'books.loud',
-    known: undefined,
   },
   {
     what: 'a partial index on an expression',
@@ -150,6 +145,15 @@ describe('an adopted object blocks no later command', () => {
     await migrateDown(database, folder.path)
     await folder.remove(file)
     expect((await readDrift(database, folder.path, scratch)).find((each) => each.object === object)).toEqual(drift)
+  })
+
+  test('a generated column is adopted with its expression, and gets no field', async () => {
+    await run('alter table books add loud text generated always as (upper(title)) stored')
+    const { file, column, known } = await adopt('books.loud')
+    expect({ column, known }).toEqual({ column: undefined, known: undefined })
+    expect(await readFile(file, 'utf8')).toContain('generated always as (upper((title)::text)) stored')
+    expect(await readDrift(database, folder.path, scratch)).toEqual([])
+    expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], refusals: [] })
   })
 
   test('a trigger is not adopted, and blocks nothing', async () => {
