@@ -508,7 +508,8 @@ resources:
       target: { model: 'author', table: 'author', column: 'id', onDelete: 'set_null' },
     })
     expect(book?.key).toEqual([fieldOf('key')])
-    expect(book?.indexes).toEqual([{ columns: ['author_id', 'state'], unique: true }])
+    const plain = { method: 'btree', ignoreCase: [], where: [] }
+    expect(book?.indexes).toEqual([{ columns: ['author_id', 'state'], unique: true, ...plain }])
     expect(books?.model).toBe(book)
     expect(books?.filters).toEqual([{ field: fieldOf('author'), lookups: [exact] }])
     expect(books?.defaultOrder).toEqual([{ field: fieldOf('seen_at'), descending: true }])
