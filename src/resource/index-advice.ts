@@ -1,4 +1,11 @@
-import { isCovered, isCoveredPartly, servesIgnoringCase, uniformStart } from '../config/indexes/coverage.js'
+import {
+  type IndexNeeds,
+  isCovered,
+  partialIndexes,
+  serves,
+  servesIgnoringCase,
+  uniformStart,
+} from '../config/indexes/coverage.js'
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { type FeaturePlans, unservedParameters } from '../features/index.js'
 import { parameterOf } from '../lookups/index.js'
@@ -24,14 +31,11 @@ export function adviseIndex(
   plan: Readonly<FeaturePlans> & Pick<ListPlan, 'where' | 'order'>,
 ): IndexAdvice {
   const { where, order } = plan
-  const helped = where.filter(({ field, lookup }) => lookup.index(field) === 'needed')
-  const equal = [...new Set(helped.filter(({ lookup }) => lookup === exact).map(({ field }) => field))]
-  const range = helped.find(({ lookup }) => lookup !== exact)?.field
-  const start = uniformStart(order)
-  const wanted = range === undefined || range === start[0]?.field ? start : [{ field: range, descending: false }]
-  const needs = { equal, order: wanted }
-  const served = isCovered(model, needs) || isCoveredPartly(model, needs, where)
-  const fields: readonly FieldSpec[] = [...new Set([...equal, ...wanted.map(({ field }) => field)])]
+  const needs = needsOf(where, order)
+  const served =
+    isCovered(model, needs) ||
+    partialIndexes(model, where).some(({ index, rest }) => serves(index, needsOf(rest, order)))
+  const fields: readonly FieldSpec[] = [...new Set([...needs.equal, ...needs.order.map(({ field }) => field)])]
   const unserved = where.filter(({ field, lookup }) => lookup.index(field) === 'none' && lookup !== iexact)
   const caseless = where.filter(({ field, lookup }) => lookup === iexact && !servesIgnoringCase(model, field))
   return {
@@ -39,5 +43,17 @@ export function adviseIndex(
     fields: served ? [] : fields.map(({ name }) => name),
     unserved: [...unserved.map(({ field, lookup }) => parameterOf(field.name, lookup)), ...unservedParameters(plan)],
     ignoreCase: caseless.map(({ field }) => field.name),
+  }
+}
+
+/** The fields that conditions compare for equality, then a range or the order. */
+function needsOf(where: ListPlan['where'], order: ListPlan['order']): IndexNeeds {
+  const helped = where.filter(({ field, lookup }) => lookup.index(field) === 'needed')
+  const equal = [...new Set(helped.filter(({ lookup }) => lookup === exact).map(({ field }) => field))]
+  const range = helped.find(({ lookup }) => lookup !== exact)?.field
+  const start = uniformStart(order)
+  return {
+    equal,
+    order: range === undefined || range === start[0]?.field ? start : [{ field: range, descending: false }],
   }
 }

@@ -1,5 +1,4 @@
 import type { NullsPlace } from '../../pagination/paginator.js'
-import { exact } from '../../lookups/exact.js'
 import { columnsOf, type FieldSpec, type IndexSpec, isPlain, type ModelSpec, type OrderSpec } from '../core-spec.js'
 
 /** What a list asks of an index: fields compared for equality, and then an order. */
@@ -23,22 +22,19 @@ export function isCovered(model: ModelSpec, wanted: IndexNeeds): boolean {
 type Condition = IndexSpec['where'][number]
 
 /**
- * Whether a partial index of a model serves a list: the list has every condition of the index, and the index serves the rest of it.
+ * The partial indexes with all records that a list shows: the list has every condition of the index.
  * @param conditions all conditions of the list
+ * @returns each with the conditions that it leaves to its columns
  */
-export function isCoveredPartly(model: ModelSpec, wanted: IndexNeeds, conditions: readonly Condition[]): boolean {
-  const isImplied = (needed: Condition) => conditions.some((each) => textOf(each) === textOf(needed))
+export function partialIndexes(model: ModelSpec, conditions: readonly Condition[]) {
+  const has = (all: readonly Condition[], needed: Condition) => all.some((each) => textOf(each) === textOf(needed))
   return model.indexes
     .filter(({ method, ignoreCase }) => method === 'btree' && ignoreCase.length === 0)
-    .filter(({ where }) => where.length > 0 && where.every(isImplied))
-    .some((index) => serves(index, { ...wanted, equal: restOf(wanted.equal, index) }))
-}
-
-/** The compared fields without those that the index compares already, unless it has them as columns. */
-function restOf(equal: readonly FieldSpec[], { columns, where }: IndexSpec): readonly FieldSpec[] {
-  return equal.filter(
-    (field) => columns.includes(field.column) || !where.some((each) => each.field === field && each.lookup === exact),
-  )
+    .filter(({ where }) => where.length > 0 && where.every((needed) => has(conditions, needed)))
+    .map((index) => ({
+      index,
+      rest: conditions.filter((each) => index.columns.includes(each.field.column) || !has(index.where, each)),
+    }))
 }
 
 function textOf({ field: { name, type, options }, lookup, value }: Condition): string {
