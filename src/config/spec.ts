@@ -1,7 +1,9 @@
 import type { Json } from '../json.js'
 import type { FeatureSpecs } from '../features/index.js'
-import type { ApiSpec, CoreSpec, ModelSpec } from './core-spec.js'
+import type { ApiSpec } from './api-spec.js'
+import type { CoreSpec, ModelSpec } from './core-spec.js'
 
+export * from './api-spec.js'
 export * from './core-spec.js'
 
 /**
