@@ -89,8 +89,8 @@ export function chooseModels(
   const isMade = ({ special }: InspectedTable) => !managed || special === null
   const unmanageable = new Map(
     inspected.tables.flatMap((table) => {
-      const reason = managed ? reasonAgainstManaging(table) : undefined
-      return reason === undefined ? [] : [[table.name, reason] as const]
+      const reason = managed && reasonAgainstManaging(table)
+      return reason ? [[table.name, reason] as const] : []
     }),
   )
   const used = catalog.map((table) =>
@@ -103,8 +103,7 @@ export function chooseModels(
       : []
   })
   const unnamed = tables.filter(({ inspected: { name } }) => !existing.has(name))
-  const names = nameModels(unnamed, existing)
-  const all = new Map([...existing, ...names])
+  const all = new Map([...existing, ...nameModels(unnamed, existing)])
   const sorted = tables.map(sortColumns)
   const shown = new Map(sorted.map((each) => [each.table.live.name, each.shown]))
   const named = sorted.map((each) => nameTable(each, { names: all, shown, catalog: used, unmanageable }))
