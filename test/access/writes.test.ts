@@ -115,6 +115,15 @@ describe('changing', () => {
     expect((await stored())[2]).toEqual(['3', '2', 'paint it', 'open', '7', 'ann'])
   })
 
+  test('a relation to a hidden record may stay, and not begin', async () => {
+    const { json } = await tasks.as('ann', 'GET', '/api/tasks/1/')
+    expect(json).toMatchObject({ next: 4 })
+    expect((await tasks.as('ann', 'PUT', '/api/tasks/1/', { ...(json as object), title: 'dig it' })).status).toBe(200)
+    expect((await tasks.as('ann', 'PATCH', '/api/tasks/3/', { next: 4 })).status).toBe(409)
+    expect((await tasks.as('ann', 'PATCH', '/api/tasks/1/', { next: 2 })).status).toBe(200)
+    expect((await tasks.as('ann', 'PATCH', '/api/tasks/1/', { next: 4 })).status).toBe(409)
+  })
+
   test('a hidden field is unknown', async () => {
     expect((await tasks.as('ann', 'PATCH', '/api/tasks/1/', { cost: 5 })).status).toBe(400)
   })
@@ -173,5 +182,27 @@ describe('deleting', () => {
     expect(await stored()).toHaveLength(4)
     expect((await tasks.as('ann', 'DELETE', '/api/tasks/?ids=1,3')).status).toBe(204)
     expect(await stored()).toHaveLength(2)
+  })
+})
+
+describe('a caller with a limited and an unlimited grant', () => {
+  test('may do what the unlimited one allows', async () => {
+    const made = await tasks.as('chief', 'POST', '/api/tasks/', { project: 3, title: 'plan', cost: 2 })
+    expect(made).toMatchObject({ status: 201, json: { id: 5, project: 3, cost: 2, creator: null } })
+    expect(
+      (
+        await tasks.as('chief', 'POST', '/api/tasks/', [
+          { project: 1, title: 'a' },
+          { project: 3, title: 'b' },
+        ])
+      ).status,
+    ).toBe(201)
+    expect((await tasks.as('chief', 'PATCH', '/api/tasks/5/', { title: 'plan it' })).status).toBe(200)
+    expect((await tasks.as('chief', 'PATCH', '/api/tasks/5/', { cost: 3 })).status).toBe(200)
+    expect((await tasks.as('chief', 'PATCH', '/api/tasks/1/', { cost: 3, next: null })).status).toBe(200)
+    expect((await tasks.as('chief', 'GET', '/api/tasks/5/')).json).toMatchObject({ cost: 3, title: 'plan it' })
+    expect((await tasks.as('chief', 'GET', '/api/tasks/?cost=3&search=plan')).json).toHaveLength(1)
+    expect((await tasks.as('chief', 'DELETE', '/api/tasks/5/')).status).toBe(204)
+    expect((await tasks.as('chief', 'DELETE', '/api/tasks/?ids=6,7')).status).toBe(204)
   })
 })

@@ -7,7 +7,7 @@ import type { Plugin } from '../../src/index.js'
 export const TASKS_YAML = `version: 1
 api: { explore: true, prefix: /api }
 auth:
-  roles: { names: [member, admin, clerk] }
+  roles: { names: [member, admin, clerk, boss] }
   claims: { tenant: { type: integer } }
   user: { model: user, match: subject }
   sets:
@@ -22,6 +22,7 @@ auth:
     both: { roles: [member, admin], claims: { tenant: 7 } }
     lost: { roles: [admin] }
     odd: { roles: [admin], claims: { tenant: "7" } }
+    chief: { roles: [member, boss] }
     carl: { roles: [clerk] }
 models:
   user:
@@ -60,6 +61,7 @@ resources:
       - { to: member, may: read, rows: { id__in: $my_projects } }
       - { to: admin, may: all, rows: { tenant: $tenant } }
       - { to: clerk, may: retrieve }
+      - { to: boss, may: read }
   task:
     model: task
     path: /tasks/
@@ -87,6 +89,7 @@ resources:
       - { to: member, may: destroy, rows: { creator: $sub } }
       - { to: admin, may: all, rows: { project.tenant: $tenant } }
       - { to: clerk, may: create, fields: [project, title] }
+      - { to: boss, may: all }
 mounts:
   - { path: /crud, dialect: crud }
 `

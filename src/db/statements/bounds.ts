@@ -1,4 +1,4 @@
-import type { FieldSpec, ModelSpec } from '../../config/spec.js'
+import type { FieldSpec, ModelRelation, ModelSpec } from '../../config/spec.js'
 import { tableAlias } from '../../fields/table-name.js'
 import { type Caller, type ResourceAccess, showingRule, visibleRule } from '../../resource/access.js'
 import type { Scopes } from '../../resource/plan.js'
@@ -79,28 +79,45 @@ export function relatedBounds(bounds: Bounds | undefined, params: Parameters): N
     `${scopeClause(model.table, scopes, params, name)}${rows === undefined ? '' : ` and ${ruleSql(rows, name, { ...granted, params })}`}`
 }
 
+interface Written {
+  readonly params: Parameters
+  /** The fields that the client sent; all by default. */
+  readonly sent?: readonly FieldSpec[]
+  /** The condition that a change leaves a relation as it is. */
+  readonly kept?: (relation: ModelRelation) => string
+}
+
+/** The relations of some fields of which the caller may not retrieve every record. */
+export function limitedRelations(
+  { relations }: ModelSpec,
+  fields: readonly FieldSpec[],
+  { access }: Granted,
+): readonly ModelRelation[] {
+  return relations.filter(
+    ({ parts, target }) =>
+      parts.some(({ field }) => fields.includes(field)) && access.retrievable(target.table) !== undefined,
+  )
+}
+
 /**
  * Additions to `returning` that make a write fail: of a record outside the scope, and of a relation to a record that the request may not see.
  * @param fields the fields that are written
- * @param sent those of them that the client sent
  */
 export function boundChecks(
   model: ModelSpec,
   fields: readonly FieldSpec[],
   bounds: Bounds | undefined,
-  { params, sent = fields }: { readonly params: Parameters; readonly sent?: readonly FieldSpec[] },
+  { params, sent = fields, kept }: Written,
 ): string {
   if (bounds === undefined) return ''
   const { scopes, granted } = bounds
   const scoped = scopeChecks(model, fields, scopes, params)
   if (granted === undefined) return scoped
   const table = tableAlias(model.table)
-  const named = model.relations.filter(({ parts }) => parts.some(({ field }) => sent.includes(field)))
-  const related = named.map((relation) => {
-    const rule = granted.access.retrievable(relation.target.table)
-    if (rule === undefined) return ''
-    const visible = ruleSql(rule, RELATED, { ...granted, params })
-    return insideCheck(relation.name, refersTo(table, relation, ` and ${visible}`))
+  const related = limitedRelations(model, sent, granted).map((relation) => {
+    const visible = ruleSql(granted.access.retrievable(relation.target.table), RELATED, { ...granted, params })
+    const refers = refersTo(table, relation, ` and ${visible}`)
+    return insideCheck(relation.name, kept ? `${kept(relation)} or ${refers}` : refers)
   })
   return `${scoped}${related.join('')}`
 }

@@ -6,15 +6,7 @@ import { isSent } from '../../resource/access.js'
 import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { boundChecks, type Bounds, boundProjection, visibleClause, writtenSelect } from './bounds.js'
-import {
-  anyOf,
-  coversAfter,
-  coversBefore,
-  demand,
-  grantedWrite,
-  type GrantedWrite,
-  writtenSql,
-} from './granted-writes.js'
+import { coveredAfter, coveredBefore, demand, grantedWrite, type GrantedWrite, writtenSql } from './granted-writes.js'
 import { filledByScope } from './scope.js'
 import { keyTexts } from './columns.js'
 import { type Projection } from './projections.js'
@@ -59,9 +51,8 @@ export function compileBulkStatements(
   }
   const destroyable = (params: Parameters): string => {
     if (!granted) return ''
-    const grants = granted.access.destroy
-    const covered = grants.map((grant) => coversBefore(model, { grant, unchanged: [] }, {}, { granted, params }))
-    return ` and ${anyOf(covered)}`
+    const coverings = granted.access.destroy.map((grant) => ({ grant, unchanged: [] }))
+    return ` and ${coveredBefore(model, coverings, {}, { granted, params })}`
   }
   const written = (row: Row): Pick<GrantedWrite, 'row'> & Partial<GrantedWrite> =>
     granted ? grantedWrite(model, 'create', row, granted) : { row }
@@ -80,10 +71,8 @@ export function compileBulkStatements(
       const tuples = rows.map((row) => `(${columns.map(place(row)).join(', ')})`)
       const names = columns.map((field) => identifier(field.column)).join(', ')
       const sent = fields.filter(({ name }) => given.some((row) => isSent(row, name)))
-      const after = commonCoverings(writes).map((each) =>
-        granted ? coversAfter(model, each, 'create', { granted, params }) : 'true',
-      )
-      const checks = `${boundChecks(model, fields, bounds, { params, sent })}${granted ? demand(anyOf(after)) : ''}`
+      const after = granted && coveredAfter(model, commonCoverings(writes), 'create', { granted, params })
+      const checks = `${boundChecks(model, fields, bounds, { params, sent })}${after === undefined ? '' : demand(after)}`
       const seen = writtenSelect(model, boundProjection(projection, bounds, params), bounds, params)
       const returning = `${[...keyTexts(model), ...seen].join(', ')}${checks}`
       const text = `insert into ${table} (${names}) values ${tuples.join(', ')} returning ${returning}`

@@ -17,7 +17,7 @@ export interface GrantedWrite {
 }
 
 /** A grant that names all written fields but some, whose values must not change. */
-interface Covering {
+export interface Covering {
   readonly grant: GrantSpec
   readonly unchanged: readonly FieldSpec[]
 }
@@ -46,8 +46,7 @@ export function grantedWrite(
     if (kind === 'create' && unchanged.some((field) => !isDefault(field, given[field.name]))) return []
     return [{ grant, unchanged, preset, ignores: sent.some((name) => preset.has(name)) }]
   })
-  // A grant that ignores what the client sends comes after those that do not.
-  const [first] = [...found.filter(({ ignores }) => !ignores), ...found.filter(({ ignores }) => ignores)]
+  const [first] = found.toSorted((one, other) => rankOf(one) - rankOf(other))
   if (first === undefined)
     throw forbiddenFields(
       model,
@@ -65,6 +64,11 @@ export function grantedWrite(
 interface Candidate extends Covering {
   readonly preset: ReadonlyMap<string, unknown>
   readonly ignores: boolean
+}
+
+/** Which grant decides on what the server sets: one that ignores nothing that the client sends, and rather one for all records. */
+function rankOf({ ignores, grant }: Candidate): number {
+  return (ignores ? 2 : 0) + (grant.rows === undefined ? 0 : 1)
 }
 
 /** Rows with equal signatures are equal. */
@@ -134,6 +138,40 @@ export function coversBefore(
   const same = unchanged.map((field) => unchangedBy({ table }, field, row[field.name], params))
   const rule = ruleSql(grant.rows, owner, { ...granted, params })
   return [...(rule === 'true' ? [] : [rule]), ...same].join(' and ') || 'true'
+}
+
+/** The condition under which one of some grants covers the record before a change; `true` without a parameter if one always does. */
+export function coveredBefore(
+  model: ModelSpec,
+  coverings: readonly Covering[],
+  row: Row,
+  asking: { readonly granted: Granted; readonly params: Parameters },
+): string {
+  if (coverings.some(isUnlimited)) return 'true'
+  return anyOf(coverings.map((each) => coversBefore(model, each, row, asking)))
+}
+
+/** Whether a grant covers every record before a change. */
+export function isUnlimited({ grant, unchanged }: Covering): boolean {
+  return grant.rows === undefined && unchanged.length === 0
+}
+
+/** The condition under which one of some grants covers a record as stored; `true` without a parameter if one always does. */
+export function coveredAfter(
+  model: ModelSpec,
+  coverings: readonly Covering[],
+  kind: 'create' | 'change',
+  asking: { readonly granted: Granted; readonly params: Parameters },
+): string {
+  if (coverings.some(({ grant }) => coversAny(grant, kind))) return 'true'
+  return anyOf(coverings.map((each) => coversAfter(model, each, kind, asking)))
+}
+
+/** Whether a grant covers every record after a write. */
+export function coversAny(grant: GrantSpec, kind: 'create' | 'change'): boolean {
+  return (
+    (kind === 'create' ? grant.rows : grant.becomes) === undefined && !grant.set.some(({ value }) => 'user' in value)
+  )
 }
 
 /** The condition that a change leaves a field as it is. */

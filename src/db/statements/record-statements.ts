@@ -1,14 +1,25 @@
 import { tableAlias, tableSql } from '../../fields/table-name.js'
-import type { ModelSpec } from '../../config/spec.js'
+import type { ModelRelation, ModelSpec } from '../../config/spec.js'
 import { JsonMergePatch } from '../../fields/json-text.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { isSent } from '../../resource/access.js'
 import type { Precondition, Row, Selection } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
-import { boundChecks, type Bounds, boundProjection, relatedBounds, visibleClause, writtenSelect } from './bounds.js'
+import {
+  boundChecks,
+  type Bounds,
+  boundProjection,
+  limitedRelations,
+  relatedBounds,
+  visibleClause,
+  writtenSelect,
+} from './bounds.js'
 import {
   anyOf,
+  coveredAfter,
+  coveredBefore,
   coversAfter,
+  coversAny,
   coversBefore,
   demand,
   grantedWrite,
@@ -90,9 +101,8 @@ function recordStatements(
   }
   const destroyable = (params: Parameters): string => {
     if (!granted) return 'true'
-    return anyOf(
-      granted.access.destroy.map((grant) => coversBefore(model, { grant, unchanged: [] }, {}, { granted, params })),
-    )
+    const coverings = granted.access.destroy.map((grant) => ({ grant, unchanged: [] }))
+    return coveredBefore(model, coverings, {}, { granted, params })
   }
   const removal = (id: readonly string[], only: readonly Precondition[], isReturned: boolean): Rendered => {
     const params = parameters(...id)
@@ -128,26 +138,39 @@ function recordStatements(
     const params = parameters(...id)
     const asking = { granted, params }
     const set = assignments(row, params)
-    const before = coverings.map((each) => coversBefore(model, each, row, asking))
-    const after = coverings.map((each) => coversAfter(model, each, 'change', asking))
-    const where = `${found(only, params)} and ${anyOf(before)}`
-    const isPaired = coverings.length > 1 && after.some((each) => each !== 'true')
     const own = fieldsOf(row)
     const sent = own.filter(({ name }) => isSent(given, name))
-    const checks = boundChecks(model, own, bounds, { params, sent })
+    const relations = limitedRelations(model, sent, granted)
+    const isPaired =
+      relations.length > 0 || (coverings.length > 1 && !coverings.every(({ grant }) => coversAny(grant, 'change')))
+    const before = isPaired ? coverings.map((each) => coversBefore(model, each, row, asking)) : []
+    const covered = isPaired ? anyOf(before) : coveredBefore(model, coverings, row, asking)
+    const where = `${found(only, params)} and ${covered}`
+    const kept = (relation: ModelRelation) => `${BEFORE}.${identifier(`@r${relations.indexOf(relation)}`)}`
+    const checks = boundChecks(model, own, bounds, { params, sent, ...(isPaired && { kept }) })
     const returning = `${returnedBy(params)}${checks}`
     if (!isPaired) {
-      const text = `update ${table} set ${set} where ${where} returning ${returning}${demand(after[0] ?? 'true')}`
+      const after = coveredAfter(model, coverings, 'change', asking)
+      const text = `update ${table} set ${set} where ${where} returning ${returning}${demand(after)}`
       return { text, values: params.values, kind: WRITE, record: id.join('/') }
     }
-    // The record before must be covered by the grant that covers the record after, and `returning` knows only the latter.
+    // `returning` knows the record after the change alone.
     const keys = model.key.map(({ column }, at) => `${alias}.${identifier(column)} as ${identifier(`@k${at}`)}`)
     const marks = before.map((each, at) => `${each} as ${identifier(`@g${at}`)}`)
-    const old = `(select ${[...keys, ...marks].join(', ')} from ${table} where ${where} for no key update) ${BEFORE}`
+    const keeps = relations.map(({ parts }, at) => {
+      const same = parts
+        .filter(({ field }) => sent.includes(field))
+        .map(({ field }) => unchangedBy(model, field, row[field.name], params))
+      return `${same.join(' and ')} as ${identifier(`@r${at}`)}`
+    })
+    const old = `(select ${[...keys, ...marks, ...keeps].join(', ')} from ${table} where ${where} for no key update) ${BEFORE}`
     const same = model.key.map(
       ({ column }, at) => `${alias}.${identifier(column)} = ${BEFORE}.${identifier(`@k${at}`)}`,
     )
-    const both = after.map((each, at) => `${BEFORE}.${identifier(`@g${at}`)} and ${each}`)
+    const both = coverings.map((each, at) => {
+      const after = coversAfter(model, each, 'change', asking)
+      return `${BEFORE}.${identifier(`@g${at}`)} and ${after}`
+    })
     const text = `update ${table} set ${set} from ${old} where ${same.join(' and ')} returning ${returning}${demand(anyOf(both))}`
     return { text, values: params.values, kind: WRITE, record: id.join('/') }
   }
@@ -187,7 +210,7 @@ function recordStatements(
       const covered = () => {
         if (!granted || given === undefined) return destroyable(params)
         const { row, coverings } = grantedWrite(model, 'change', given, granted)
-        return anyOf(coverings.map((each) => coversBefore(model, each, row, { granted, params })))
+        return coveredBefore(model, coverings, row, { granted, params })
       }
       const unnamed = granted && given ? unnamedFields(model, given, granted) : []
       const same = unnamed.map((field) => unchangedBy(model, field, given?.[field.name], params))

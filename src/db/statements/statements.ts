@@ -9,7 +9,7 @@ import { type Projection } from './projections.js'
 import { compileListStatements, type ListStatements } from './list-statements.js'
 import { compileRecordStatements, type RecordStatements } from './record-statements.js'
 import { boundChecks, type Bounds, boundProjection, writtenSelect } from './bounds.js'
-import { anyOf, coversAfter, demand, grantedWrite, writtenSql } from './granted-writes.js'
+import { coveredAfter, demand, grantedWrite, writtenSql } from './granted-writes.js'
 import { filledByScope } from './scope.js'
 import {
   createPreparedStatements,
@@ -89,7 +89,7 @@ function renderCreation({ model, inserting, writeColumns, bounds }: Created, giv
   const fields = columns.map(({ field }) => field)
   const sent = fields.filter(({ name }) => isSent(filled, name))
   const checks = boundChecks(model, fields, bounds, { params, sent })
-  const after = granted && anyOf(coverings.map((each) => coversAfter(model, each, 'create', { granted, params })))
+  const after = granted && coveredAfter(model, coverings, 'create', { granted, params })
   const text = `${inserting(values, params)}${checks}${after === undefined ? '' : demand(after)}`
   return { text, values: params.values, kind: { retry: false, quick: false } }
 }
