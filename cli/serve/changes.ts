@@ -43,7 +43,9 @@ function fieldsOf({ models }: AppSpec, other: AppSpec): Definitions {
 
 const resourcesOf = ({ resources, mounts }: AppSpec): Definitions =>
   new Map(
-    [...resources, ...mounts.flatMap((mount) => mount.resources)].map((each) => [each.name, textOf(each)] as const),
+    [...resources, ...mounts.flatMap((mount) => mount.resources)].map(
+      (each) => [each.name, textOf({ ...each, shown: [] })] as const,
+    ),
   )
 
 /** Renders nested definitions as their names, so that a changed field does not mark everything that refers to it as changed. */
