@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { AuthSpec } from '../config/spec.js'
 import { Problem } from '../problem.js'
 import type { Identity } from '../resource/identity.js'
@@ -30,7 +30,9 @@ export function compileAuthenticate(auth: AuthSpec, { development }: Surrounding
     if (given.length > 1) throw new Problem('malformed_request', 'the request has more than one Authorization header')
     const [text] = given
     if (text === undefined) return undefined
-    const [scheme = '', credential = ''] = text.split(' ', 2)
+    const at = text.indexOf(' ')
+    const scheme = text.slice(0, at)
+    const credential = text.slice(at + 1).trim()
     const identity = await schemes.get(scheme.toLowerCase())?.(credential, request)
     if (identity === undefined) throw unauthorized(auth, 'the credential is not valid here')
     return identity
@@ -43,8 +45,15 @@ function developmentIdentities(auth: AuthSpec): Verify {
     ...each,
     claims: typedClaims(auth, ({ name }) => (Object.hasOwn(each.claims, name) ? each.claims[name] : undefined)),
   }))
-  return (name, { socket }) =>
-    isLoopback(socket.remoteAddress) ? identities.find(({ subject }) => subject === name) : undefined
+  return (name, { socket, headers }) =>
+    isLoopback(socket.remoteAddress) && !isForwarded(headers)
+      ? identities.find(({ subject }) => subject === name)
+      : undefined
+}
+
+/** Behind a proxy on this machine, every caller has a local address. */
+function isForwarded(headers: IncomingHttpHeaders): boolean {
+  return headers['forwarded'] !== undefined || headers['x-forwarded-for'] !== undefined
 }
 
 function isLoopback(address = ''): boolean {

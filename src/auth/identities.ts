@@ -4,8 +4,13 @@ import type { Identity } from '../resource/identity.js'
 /** Identities of verified tokens, for a while: verifying one takes longer than a short request. */
 export interface Identities {
   find(token: string): Identity | undefined
-  /** @param until when the token expires, in ms since 1970 */
-  keep(token: string, identity: Identity, until: number): void
+  /** Changes with `clear`. */
+  readonly generation: () => number
+  /**
+   * @param until when the identity must be verified again, in ms since 1970
+   * @param generation the one before the token was verified; an identity of an older one is not kept
+   */
+  keep(token: string, identity: Identity, until: number, generation: number): void
   clear(): void
 }
 
@@ -14,6 +19,7 @@ const MAX_AGE = 5 * 60_000
 
 /** The whole token is the key, so that no two tokens can share an identity; only its hash is kept. */
 export function createIdentities(now: () => number = Date.now): Identities {
+  let generation = 0
   const known = new Map<string, { readonly identity: Identity; readonly until: number }>()
   const keyOf = (token: string): string => createHash('sha256').update(token).digest('base64url')
   return {
@@ -24,10 +30,15 @@ export function createIdentities(now: () => number = Date.now): Identities {
       if (found) known.delete(key)
       return undefined
     },
-    keep(token, identity, until) {
+    generation: () => generation,
+    keep(token, identity, until, from) {
+      if (from !== generation) return
       if (known.size >= MAX_IDENTITIES) known.delete(known.keys().next().value ?? '')
       known.set(keyOf(token), { identity, until: Math.min(until, now() + MAX_AGE) })
     },
-    clear: () => known.clear(),
+    clear() {
+      generation += 1
+      known.clear()
+    },
   }
 }

@@ -27,9 +27,11 @@ export function compileJwt(auth: AuthSpec, jwt: JwtSpec): (token: string) => Pro
     const known = identities.find(token)
     if (known) return known
     if (token.length > MAX_LENGTH) throw unauthorized(auth, 'the token is too long')
+    const generation = identities.generation()
     const payload = await verify(token, { auth, jwt, keys })
     const identity = identityOf(payload, auth)
-    identities.keep(token, identity, Number(payload.exp) * 1000)
+    // A key that its issuer has withdrawn must not serve longer because of an identity that is kept.
+    identities.keep(token, identity, Math.min(Number(payload.exp) * 1000, keys.freshUntil()), generation)
     return identity
   }
 }
@@ -50,7 +52,22 @@ async function verify(token: string, { auth, jwt, keys }: Verifying): Promise<JW
     requiredClaims: ['exp', 'sub'],
     ...(jwt.typ !== undefined && { typ: jwt.typ }),
   }
-  const verifyBy = async (set: JSONWebKeySet) => (await jwtVerify(token, createLocalJWKSet(set), options)).payload
+  const verifyBy = async (set: JSONWebKeySet): Promise<JWTPayload> => {
+    try {
+      return (await jwtVerify(token, createLocalJWKSet(set), options)).payload
+    } catch (error) {
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
+      // A token without the id of its key, while the issuer has several.
+      for await (const key of error) {
+        const verified = await jwtVerify(token, key, options).catch((cause: unknown) => {
+          if (cause instanceof errors.JWSSignatureVerificationFailed) return undefined
+          throw cause
+        })
+        if (verified) return verified.payload
+      }
+      throw error
+    }
+  }
   const refuse = (cause: unknown): never => {
     if (cause instanceof Problem) throw cause
     throw unauthorized(
@@ -97,5 +114,9 @@ function valueAt(payload: JWTPayload, path: readonly string[]): Json | undefined
 /** A key set in a file, which is read once. */
 function keysOfFile(file: string): KeySource {
   const keys = JSON.parse(readFileSync(file, 'utf8')) as JSONWebKeySet
-  return { current: () => Promise.resolve(keys), newer: () => Promise.resolve(undefined) }
+  return {
+    current: () => Promise.resolve(keys),
+    newer: () => Promise.resolve(undefined),
+    freshUntil: () => Number.POSITIVE_INFINITY,
+  }
 }

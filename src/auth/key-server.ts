@@ -13,6 +13,8 @@ export interface KeySource {
    * @throws Problem `unavailable` if they cannot be fetched
    */
   newer(): Promise<JSONWebKeySet | undefined>
+  /** When the current keys must be fetched again, in ms since 1970. */
+  freshUntil(): number
 }
 
 const MAX_AGE = 10 * 60_000
@@ -40,7 +42,7 @@ export function createKeyServer(address: KeyAddress, onChange: () => void, now: 
     try {
       const text = await fetchKeys(address)
       const keys = JSON.parse(text) as JSONWebKeySet
-      if (!Array.isArray(keys.keys)) throw new Error('the answer is not a key set')
+      if (!isKeySet(keys)) throw new Error('the answer is not a key set')
       if (kept && kept.text !== text) onChange()
       kept = { keys, text, at: asked }
       failure = undefined
@@ -56,6 +58,7 @@ export function createKeyServer(address: KeyAddress, onChange: () => void, now: 
       if (kept === undefined || now() - kept.at >= LAST_GOOD) throw unavailable(failure)
       return kept.keys
     },
+    freshUntil: () => (kept === undefined ? 0 : kept.at + MAX_AGE),
     async newer() {
       if (!mayAsk() && !fetching) {
         if (failure !== undefined) throw unavailable(failure)
@@ -66,6 +69,12 @@ export function createKeyServer(address: KeyAddress, onChange: () => void, now: 
       return kept?.keys
     },
   }
+}
+
+function isKeySet(given: unknown): boolean {
+  const keys: unknown = typeof given === 'object' && given !== null && 'keys' in given ? given.keys : undefined
+  const isKey = (key: unknown) => typeof key === 'object' && key !== null && 'kty' in key && typeof key.kty === 'string'
+  return Array.isArray(keys) && keys.every(isKey)
 }
 
 function unavailable(cause: unknown): Problem {

@@ -191,6 +191,10 @@ describe('a token that is not valid is 401, on every route', () => {
     expect(JSON.stringify(api.logged)).not.toContain('eyJ')
   })
 
+  test('a token with words after it is none', async () => {
+    expect(await statusOf(`${await signed()} more`)).toBe(401)
+  })
+
   test('17: tokens that differ in one letter have no identity in common', async () => {
     const token = await signed()
     expect(await statusOf(token)).toBe(200)
@@ -198,8 +202,36 @@ describe('a token that is not valid is 401, on every route', () => {
   })
 })
 
+describe('18: while keys change', () => {
+  test('a token without the id of its key is tried with each, and a set that is none changes nothing', async () => {
+    const other = await startIssuer()
+    const second = await generateKeyPair('RS256', { extractable: true })
+    other.keys = [
+      { ...jwk, kid: 'a' },
+      { ...(await exportJWK(second.publicKey)), kid: 'b', alg: 'RS256', use: 'sig' },
+    ]
+    const service = await startApi(yamlFor(other.url), { checkResponses: false })
+    const statusWith = async (key: CryptoKey) => {
+      const token = await signed({ iss: other.url }, { header: { kid: undefined }, key })
+      const response = await service.fetch('/api/notes/', { headers: { authorization: `Bearer ${token}` } })
+      await response.text()
+      return response.status
+    }
+    try {
+      expect(await statusWith(pair.privateKey)).toBe(200)
+      expect(await statusWith(second.privateKey)).toBe(200)
+      expect(await statusWith((await generateKeyPair('RS256')).privateKey)).toBe(401)
+      other.keys = ['x' as unknown as JWK]
+      expect(await statusWith(pair.privateKey)).toBe(200)
+    } finally {
+      other.close()
+      await service.close()
+    }
+  })
+})
+
 describe('the server of the keys', () => {
-  test('8 and 15: away from the start, it is 503 with Retry-After, and 401 stays for what no key can make valid', async () => {
+  test('8: away from the start, it is 503 with Retry-After', async () => {
     const other = await startIssuer()
     other.isUp = false
     const service = await startApi(yamlFor(other.url), { checkResponses: false })
@@ -216,6 +248,13 @@ describe('the server of the keys', () => {
 })
 
 describe('25: `Dev`', () => {
+  test('does not exist behind a proxy on the same machine', async () => {
+    const headers = { authorization: 'Dev ann', 'x-forwarded-for': '203.0.113.7' }
+    const response = await api.fetch('/api/notes/', { headers })
+    expect(response.status).toBe(401)
+    await response.text()
+  })
+
   test('does not exist in production', async () => {
     const service = await startApi(yamlFor(issuer.url), { checkResponses: false, env: { NODE_ENV: 'production' } })
     try {
