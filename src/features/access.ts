@@ -1,4 +1,4 @@
-import { ANYONE, type GrantSpec, SIGNED_IN } from '../config/core-spec.js'
+import { ANYONE, type GrantSpec, OPERATIONS, SIGNED_IN } from '../config/core-spec.js'
 import { type ModelDraft, typedOf, whyHidden } from '../config/parse/drafts.js'
 import {
   buildRule,
@@ -9,8 +9,7 @@ import {
   type ValueDraft,
 } from '../config/parse/access-rules.js'
 import { checkFieldName } from '../config/parse/field-names.js'
-import { operationsOf } from '../config/parse/operations.js'
-import type { ResourceDraft } from '../config/parse/resource-drafts.js'
+import { offers, type ResourceDraft } from '../config/parse/resource-drafts.js'
 import { accessSchema } from '../config/schema/access.js'
 import { doc } from '../config/schema/parts.js'
 import { itemsOf, membersOf } from '../config/schema/yaml-shape.js'
@@ -173,12 +172,12 @@ function readTo(to: string, path: Path, { auth, report }: AuthScope): string {
 
 /** Actions belong to plugins, so their names are checked when the application is compiled. */
 function readMay(resource: ResourceDraft, given: Json, path: Path, { report }: AuthScope): readonly string[] {
-  const offered: readonly string[] = operationsOf(resource.yaml)
+  const offered: readonly string[] = OPERATIONS.filter((operation) => offers(resource, operation, report) !== false)
   const names = Array.isArray(given) ? (given as readonly Json[]).map(nameOf) : [nameOf(given)]
   const all = names.flatMap((name, index): readonly string[] => {
     if (name === ALL) return [ALL]
     const meant = SHORT[name] ?? [name]
-    const some = meant.filter((each) => offered.includes(each) || !OPERATION_NAMES.includes(each))
+    const some = meant.filter((each) => offered.includes(each) || !(OPERATIONS as readonly string[]).includes(each))
     if (some.length === 0) {
       const at = Array.isArray(given) ? [...path, index] : path
       const help = [`it has ${offered.map(show).join(', ')}`]
@@ -193,8 +192,6 @@ function readMay(resource: ResourceDraft, given: Json, path: Path, { report }: A
   })
   return [...new Set(all.flatMap((name) => (name === ALL ? [...offered, ALL] : [name])))]
 }
-
-const OPERATION_NAMES = ['list', 'create', 'retrieve', 'update', 'partial_update', 'destroy']
 
 interface SetPlace {
   readonly model: ModelDraft

@@ -80,6 +80,16 @@ describe('a mistake in a grant is reported with the file', () => {
 })
 
 describe('mistakes around grants', () => {
+  test('operations of the wrong shape are the only mistake', () => {
+    const text = `version: 1
+auth: {}
+models: { note: { fields: { id: { type: bigint, primary_key: true } } } }
+resources: { note: { model: note, path: /notes/, operations: 5, access: [{ to: anyone, may: read }] } }
+`
+    const found = checkText(text)
+    expect(Array.isArray(found) && found.map(({ code }) => code)).toEqual(['SC203'])
+  })
+
   test('`access` without `auth`', () => {
     expect(messagesOf('', '{ to: anyone, may: list }')).toEqual([
       'SC330: `access` needs `auth`, which says how callers sign in',
