@@ -6,13 +6,13 @@ import { mountName } from './mount-name.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
 import { API_DEFAULTS } from '../schema/defaults.js'
-import { show } from '../words.js'
+import { nameOf, show } from '../words.js'
 import { itemsOf } from '../schema/yaml-shape.js'
 
 /** Reports mounts at one place, or at places whose routes would have the same names. */
 export const checkMounts = (root: Json, report: Report): void => {
   const prefix = findValue(root, ['api', 'prefix']) ?? API_DEFAULTS.prefix
-  const owners = new Map<string, string>([[String(prefix), 'the prefix of the API']])
+  const owners = new Map<string, string>([[nameOf(prefix), 'the prefix of the API']])
   const names = new Map<string, string>()
   for (const [index, mount] of itemsOf(findValue(root, ['mounts'])).entries()) {
     const at = ['mounts', index, 'path']
