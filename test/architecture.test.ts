@@ -19,6 +19,7 @@ interface Import {
  */
 const DECLARED: readonly string[] = [
   'src/config/core-spec.ts',
+  'src/config/derived-field.ts',
   'src/config/words.ts',
   'src/config/diagnostic.ts',
   'src/config/diagnostic-codes.ts',

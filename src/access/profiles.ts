@@ -1,13 +1,21 @@
-import { ANYONE, type AppSpec, type GrantSpec, type Operation, type ResourceSpec, SIGNED_IN } from '../config/spec.js'
+import {
+  ANYONE,
+  type AppSpec,
+  type GrantSpec,
+  type Operation,
+  type ResourceSpec,
+  type Rule,
+  SIGNED_IN,
+} from '../config/spec.js'
 import { remember } from '../remember.js'
-import type { Caller } from '../resource/access.js'
+import { type Caller, NONE, readingOf, visibleRule } from '../resource/access.js'
 import type { Identity } from '../resource/identity.js'
 import type { Links } from '../resource/links.js'
 import { compileResource, type Resource } from '../resource/resource.js'
 import type { CompileSchema } from '../resource/validator.js'
 import { type Applicable, grantsFor, restrict } from './restrict.js'
 
-/** What callers with the same roles may do. */
+/** The rights of callers with the same roles. */
 export interface Profile {
   /** Whether these callers are among those that a list names: `anyone`, `signed_in`, or roles. */
   isAmong(named: readonly string[]): boolean
@@ -29,21 +37,25 @@ export function compileProfiles(spec: AppSpec, links: Links, compile: CompileSch
   if (auth === undefined) return undefined
   const all = [...spec.resources, ...spec.mounts.flatMap(({ resources }) => resources)]
   const known = new Map<string, Profile>()
-  return (identity) => {
-    const roles = identity ? auth.roles.filter((role) => identity.roles.includes(role)) : []
-    const key = identity ? roles.join() : ANYONE
+  const profileOf = (names: readonly string[]): Profile => {
+    const key = names.join()
     const found = known.get(key)
     if (found) return found
     if (known.size >= MAX_PROFILES) known.delete(known.keys().next().value ?? '')
-    const profile = compileProfile(all, identity ? [ANYONE, SIGNED_IN, ...roles] : [ANYONE], { links, compile })
+    const profile = compileProfile(all, names, { links, compile })
     known.set(key, profile)
     return profile
   }
+  const nobody = profileOf([ANYONE])
+  const signedIn = remember(({ roles }: Identity) =>
+    profileOf([ANYONE, SIGNED_IN, ...auth.roles.filter((role) => roles.includes(role))]),
+  )
+  return (identity) => (identity ? signedIn(identity) : nobody)
 }
 
-/** What rules need to know of a caller. */
+/** The caller in rules. */
 export function callerOf(identity: Identity | undefined): Caller {
-  return identity ? { subject: identity.subject, claims: identity.claims } : NOBODY
+  return identity ?? NOBODY
 }
 
 const NOBODY: Caller = { subject: undefined, claims: {} }
@@ -56,9 +68,15 @@ function compileProfile(
   const grants = remember((spec: ResourceSpec): readonly GrantSpec[] =>
     (spec.access ?? []).filter(({ to }) => names.includes(to)),
   )
+  const retrieved = new Map<string, Rule | undefined>()
+  for (const { model } of all) {
+    const exposing = all.filter(({ model: { table }, mounted }) => table === model.table && mounted === undefined)
+    retrieved.set(model.table, visibleRule(readingOf(exposing.flatMap((spec) => grantsFor(grants(spec), 'retrieve')))))
+  }
   const applicable: Applicable = {
     grants,
-    exposing: (table) => all.filter(({ model, mounted }) => model.table === table && mounted === undefined),
+    // No resource shows records of other tables.
+    retrievable: (table) => (retrieved.has(table) ? retrieved.get(table) : NONE),
     resource: (name) => all.find((each) => each.name === name),
   }
   const own = new WeakSet<Resource>()

@@ -1,14 +1,21 @@
 import { featuresFor } from '../features/index.js'
-import type { ExpansionSpec, GrantSpec, Operation, ResourceSpec, Rule } from '../config/spec.js'
-import { eitherRule, NONE, type Reading, readingOf, type ResourceAccess, visibleRule } from '../resource/access.js'
+import {
+  type ExpansionSpec,
+  type GrantSpec,
+  type Operation,
+  OPERATIONS,
+  type ResourceSpec,
+  type Rule,
+} from '../config/spec.js'
+import { type Reading, readingOf, type ResourceAccess, visibleRule } from '../resource/access.js'
 import type { View } from '../resource/resource.js'
 
 /** The grants that apply to one kind of caller. */
 export interface Applicable {
-  /** Those of a resource; undefined if nothing limits its callers. */
-  grants(spec: ResourceSpec): readonly GrantSpec[] | undefined
-  /** The resources that show records of a table. */
-  exposing(table: string): readonly ResourceSpec[]
+  /** Those of a resource. */
+  grants(spec: ResourceSpec): readonly GrantSpec[]
+  /** The records of a table that these callers may retrieve, by any resource; undefined for all. */
+  retrievable(table: string): Rule | undefined
   resource(name: string): ResourceSpec | undefined
 }
 
@@ -20,10 +27,10 @@ export interface Restricted {
 
 /** The grants that allow an operation or an action. */
 export function grantsFor(grants: readonly GrantSpec[], name: string): readonly GrantSpec[] {
-  return grants.filter(({ may }) => may.includes(name) || (may.includes('all') && !OPERATION_NAMES.has(name)))
+  return grants.filter(({ may }) => may.includes(name) || (may.includes('all') && !isOperation(name)))
 }
 
-const OPERATION_NAMES = new Set(['list', 'create', 'retrieve', 'update', 'partial_update', 'destroy'])
+const isOperation = (name: string): boolean => (OPERATIONS as readonly string[]).includes(name)
 
 /**
  * Makes the resource that callers with some grants see: without the fields that none of them shows, and with what may be asked about the others.
@@ -33,7 +40,7 @@ export function restrict(
   spec: ResourceSpec,
   grants: readonly GrantSpec[],
   applicable: Applicable,
-  change: Operation = 'partial_update',
+  change: Operation,
 ): Restricted {
   const access: ResourceAccess = {
     list: readingOf(grantsFor(grants, 'list')),
@@ -41,7 +48,7 @@ export function restrict(
     create: grantsFor(grants, 'create'),
     change: grantsFor(grants, change),
     destroy: grantsFor(grants, 'destroy'),
-    retrievable: (table) => retrievable(table, applicable),
+    retrievable: applicable.retrievable,
   }
   const readings = [access.list, access.retrieve]
   const shows = (name: string) => readings.some((reading) => showsSome(reading, name))
@@ -69,7 +76,7 @@ export function restrict(
   }
 }
 
-/** What clients may send: what grants name or the records show, and beside it, what the server sets. */
+/** The members of bodies: fields that grants name or records show, and presets, which are ignored. */
 function writable(spec: ResourceSpec, grants: readonly GrantSpec[], shows: (name: string) => boolean): View['create'] {
   const isGranted = (name: string) => grants.some(({ fields }) => fields.includes(name))
   const isPreset = (name: string) => grants.some(({ set }) => set.some(({ field }) => field.name === name))
@@ -94,17 +101,6 @@ function showsAlways({ parts }: Reading, name: string): boolean {
   return parts.every(({ fields }) => fields.has(name))
 }
 
-/** The records of a table that callers may retrieve by any resource; none if no resource shows them. */
-function retrievable(table: string, { exposing, grants }: Applicable): Rule | undefined {
-  let rule: Rule | undefined = NONE
-  for (const spec of exposing(table)) {
-    const own = grants(spec)
-    if (own === undefined) return undefined
-    rule = eitherRule(rule, visibleRule(readingOf(grantsFor(own, 'retrieve'))))
-  }
-  return rule
-}
-
 /** A related record as its own resource shows it to the caller; undefined if it shows none, or if not every record shows the relation. */
 function restrictExpansion(
   expansion: ExpansionSpec,
@@ -113,9 +109,7 @@ function restrictExpansion(
 ): ExpansionSpec | undefined {
   if (!expansion.relation.parts.every(({ field }) => isShown(field.name))) return undefined
   const spec = applicable.resource(expansion.resource)
-  const grants = spec && applicable.grants(spec)
-  if (spec === undefined || grants === undefined) return expansion
-  const reading = readingOf(grantsFor(grants, 'retrieve'))
+  const reading = readingOf(spec ? grantsFor(applicable.grants(spec), 'retrieve') : [])
   if (reading.parts.length === 0) return undefined
   const showsRelated = (name: string) => showsAlways(reading, name)
   return {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { isLoopback } from '../config/host.js'
 import type { AuthSpec } from '../config/spec.js'
 import { Problem } from '../problem.js'
 import type { Identity } from '../resource/identity.js'
@@ -54,8 +55,4 @@ function developmentIdentities(auth: AuthSpec): Verify {
 /** Behind a proxy on this machine, every caller has a local address. */
 function isForwarded(headers: IncomingHttpHeaders): boolean {
   return headers['forwarded'] !== undefined || headers['x-forwarded-for'] !== undefined
-}
-
-function isLoopback(address = ''): boolean {
-  return address.startsWith('127.') || address === '::1' || address.startsWith('::ffff:127.')
 }

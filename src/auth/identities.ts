@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Identity } from '../resource/identity.js'
 
 /** Identities of verified tokens, for a while: verifying one takes longer than a short request. */
@@ -18,15 +18,15 @@ const MAX_IDENTITIES = 10_000
 const MAX_AGE = 5 * 60_000
 
 /** The whole token is the key, so that no two tokens can share an identity; only its hash is kept. */
-export function createIdentities(now: () => number = Date.now): Identities {
+export function createIdentities(): Identities {
   let generation = 0
   const known = new Map<string, { readonly identity: Identity; readonly until: number }>()
-  const keyOf = (token: string): string => createHash('sha256').update(token).digest('base64url')
+  const keyOf = (token: string): string => hash('sha256', token, 'base64url')
   return {
     find(token) {
       const key = keyOf(token)
       const found = known.get(key)
-      if (found && found.until > now()) return found.identity
+      if (found && found.until > Date.now()) return found.identity
       if (found) known.delete(key)
       return undefined
     },
@@ -34,7 +34,7 @@ export function createIdentities(now: () => number = Date.now): Identities {
     keep(token, identity, until, from) {
       if (from !== generation) return
       if (known.size >= MAX_IDENTITIES) known.delete(known.keys().next().value ?? '')
-      known.set(keyOf(token), { identity, until: Math.min(until, now() + MAX_AGE) })
+      known.set(keyOf(token), { identity, until: Math.min(until, Date.now() + MAX_AGE) })
     },
     clear() {
       generation += 1

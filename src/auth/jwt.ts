@@ -4,13 +4,14 @@ import type { AuthSpec, JwtSpec } from '../config/spec.js'
 import { isStorable } from '../fields/formats.js'
 import type { Json } from '../json.js'
 import { Problem } from '../problem.js'
+import { remember } from '../remember.js'
 import type { Identity } from '../resource/identity.js'
 import { typedClaims } from './claims.js'
 import { createIdentities } from './identities.js'
 import { createKeyServer, type KeySource } from './key-server.js'
 import { unauthorized } from './unauthorized.js'
 
-/** Clocks may differ by so many seconds. */
+/** The seconds by which clocks may differ. */
 const SKEW = 30
 /** Longer tokens are not looked at. */
 const MAX_LENGTH = 8_192
@@ -43,7 +44,7 @@ interface Verifying {
 }
 
 async function verify(token: string, { auth, jwt, keys }: Verifying): Promise<JWTPayload> {
-  const { createLocalJWKSet, errors, jwtVerify } = await import('jose')
+  const { errors, jwtVerify } = await import('jose')
   const options = {
     issuer: jwt.issuer,
     audience: jwt.audience,
@@ -54,7 +55,7 @@ async function verify(token: string, { auth, jwt, keys }: Verifying): Promise<JW
   }
   const verifyBy = async (set: JSONWebKeySet): Promise<JWTPayload> => {
     try {
-      return (await jwtVerify(token, createLocalJWKSet(set), options)).payload
+      return (await jwtVerify(token, await keysIn(set), options)).payload
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
       // A token without the id of its key, while the issuer has several.
@@ -110,6 +111,9 @@ function valueAt(payload: JWTPayload, path: readonly string[]): Json | undefined
   }
   return found as Json
 }
+
+/** Imports the keys of a set once. */
+const keysIn = remember(async (set: JSONWebKeySet) => (await import('jose')).createLocalJWKSet(set))
 
 /** A key set in a file, which is read once. */
 function keysOfFile(file: string): KeySource {

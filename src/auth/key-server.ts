@@ -5,7 +5,7 @@ import { Problem } from '../problem.js'
 export interface KeySource {
   /**
    * The current keys.
-   * @throws Problem `unavailable` if there are none and they cannot be fetched
+   * @throws Problem `unavailable` if keys were never fetched, or more than a day ago, and the server does not answer
    */
   current(): Promise<JSONWebKeySet>
   /**
@@ -32,13 +32,13 @@ export interface KeyAddress {
 }
 
 /** Fetches keys on demand, and keeps them. `onChange` is called when they differ from the ones before. */
-export function createKeyServer(address: KeyAddress, onChange: () => void, now: () => number = Date.now): KeySource {
+export function createKeyServer(address: KeyAddress, onChange: () => void): KeySource {
   let kept: { readonly keys: JSONWebKeySet; readonly text: string; readonly at: number } | undefined
   let asked = Number.NEGATIVE_INFINITY
   let failure: unknown
   let fetching: Promise<void> | undefined
   const refresh = async (): Promise<void> => {
-    asked = now()
+    asked = Date.now()
     try {
       const text = await fetchKeys(address)
       const keys = JSON.parse(text) as JSONWebKeySet
@@ -51,11 +51,11 @@ export function createKeyServer(address: KeyAddress, onChange: () => void, now: 
     }
   }
   const fetchOnce = (): Promise<void> => (fetching ??= refresh().finally(() => (fetching = undefined)))
-  const mayAsk = () => now() - asked >= COOLDOWN
+  const mayAsk = () => Date.now() - asked >= COOLDOWN
   return {
     async current() {
-      if ((kept === undefined || now() - kept.at >= MAX_AGE) && (mayAsk() || fetching)) await fetchOnce()
-      if (kept === undefined || now() - kept.at >= LAST_GOOD) throw unavailable(failure)
+      if ((kept === undefined || Date.now() - kept.at >= MAX_AGE) && (mayAsk() || fetching)) await fetchOnce()
+      if (kept === undefined || Date.now() - kept.at >= LAST_GOOD) throw unavailable(failure)
       return kept.keys
     },
     freshUntil: () => (kept === undefined ? 0 : kept.at + MAX_AGE),
@@ -118,7 +118,7 @@ async function fetchText(url: string): Promise<string> {
 }
 
 /** Whether a URL is fetched over TLS, or from this machine. */
-export function isTrustworthy(url: string): boolean {
+function isTrustworthy(url: string): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname))
 }

@@ -119,7 +119,7 @@ export const isOptional = ({ parts }: Pick<ModelRelation, 'parts'>): boolean =>
 export const columnsOf = ({ parts }: Pick<ModelRelation, 'parts'>): readonly string[] =>
   parts.map(({ field }) => field.column)
 
-/** What responses show of a model's records, in order. */
+/** The stored fields of responses, and their relations over several fields, in order. */
 export const shownFields = ({ fields, relations }: Pick<ModelSpec, 'fields' | 'relations'>): readonly FieldSpec[] => [
   ...fields.filter(isShown),
   ...relations.flatMap(({ member }) => member ?? []),
@@ -240,8 +240,6 @@ export interface GrantSpec {
   readonly fields: readonly string[]
   /** Values that the server sets, in place of what clients send. */
   readonly set: readonly { readonly field: FieldSpec; readonly value: RuleValue }[]
-  /** Its place under `access`, from 0. */
-  readonly place: number
 }
 
 /** Conditions on a record: at least one list of them holds as a whole. */

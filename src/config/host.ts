@@ -29,3 +29,8 @@ export const HOST = `(?:${NAME}|${ADDRESS})`
 /** A host, or all names below one. */
 export const HOST_PATTERN = `(?:(?:\\*\\.)?${NAME}|${ADDRESS})`
 export const PORT = '(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])'
+
+/** Whether the address of a socket is one of this machine alone. */
+export function isLoopback(address = ''): boolean {
+  return address.startsWith('127.') || address === '::1' || address.startsWith('::ffff:127.')
+}

@@ -1,4 +1,4 @@
-import { ANYONE, type GrantSpec, OPERATIONS, SIGNED_IN } from '../config/core-spec.js'
+import { ANYONE, type GrantSpec, OPERATIONS, READS, SIGNED_IN } from '../config/core-spec.js'
 import { type ModelDraft, typedOf, whyHidden } from '../config/parse/drafts.js'
 import {
   buildRule,
@@ -36,7 +36,7 @@ interface GrantDraft {
 
 /** Short words for several operations. */
 const SHORT: Readonly<Record<string, readonly string[]>> = {
-  read: ['list', 'retrieve'],
+  read: READS,
   change: ['update', 'partial_update'],
 }
 const ALL = 'all'
@@ -64,11 +64,9 @@ export const access: Feature<AccessSpec> = {
     checkTogether(resource, drafts, scope)
     const computed = membersOf(resource.given('computed')).map(([name]) => name)
     return (declared) => ({
-      access: drafts.flatMap((draft, place) => (draft ? [buildGrant(draft, { place, computed }, declared)] : [])),
+      access: drafts.flatMap((draft) => (draft ? [buildGrant(draft, computed, declared)] : [])),
     })
   },
-
-  restrict: (spec) => ({ access: spec.access }),
 
   responses: ({ access: grants }, { operation }) =>
     grants === undefined
@@ -232,7 +230,7 @@ function readFields(
 
 function buildGrant(
   { to, may, rows, becomes, fields, set }: GrantDraft,
-  { place, computed }: { readonly place: number; readonly computed: readonly string[] },
+  computed: readonly string[],
   { model, rules, field }: Declared,
 ): GrantSpec {
   const rule = (draft: RuleDraft | undefined) => draft && buildRule(draft, model, rules)
@@ -249,6 +247,5 @@ function buildGrant(
     becomes: rule(becomes) ?? rule(rows),
     fields: [...granted, ...members],
     set: set.map((each) => ({ field: field(each.field), value: buildValue(each.value, rules) })),
-    place,
   }
 }

@@ -1,4 +1,5 @@
 import { type ComputedSpec, EXPANDED } from '../config/core-spec.js'
+import { derivedField } from '../config/derived-field.js'
 import { hasMember, type ModelDraft } from '../config/parse/drafts.js'
 import { checkFieldName } from '../config/parse/field-names.js'
 import type { ResourceDraft } from '../config/parse/resource-drafts.js'
@@ -99,25 +100,12 @@ function build(
 ): ComputedSpec {
   return {
     from: from.map(field),
-    field: {
+    field: derivedField({
       name,
-      column: name,
-      renamedFrom: undefined,
       label,
       type: fieldType(type) ?? fail(`a type that was never checked: ${type}`),
       options: {},
-      primaryKey: false,
-      assigned: false,
       nullable,
-      unique: false,
-      default: undefined,
-      auto: undefined,
-      readOnly: true,
-      writeOnly: false,
-      generated: false,
-      private: false,
-      message: undefined,
-      target: undefined,
-    },
+    }),
   }
 }

@@ -38,8 +38,8 @@ export interface Feature<Spec extends object = object, Plan extends object = obj
   unserved?(plan: Readonly<Plan>): readonly string[]
   /** The spec of the same resource at a mount, where it and the others have other names. */
   mount?(spec: Spec, at: MountNames): Spec
-  /** The spec of the same resource for callers to whom grants show only some fields. */
-  restrict?(spec: Spec, caller: Visibility): Spec
+  /** The parts of the spec that differ for callers to whom grants show only some fields. */
+  restrict?(spec: Spec, caller: Visibility): Partial<Spec>
   /** The fields of answers besides those that are stored. Bodies may repeat them: they are ignored. */
   shows?(spec: CoreSpec & Spec & Others): readonly FieldSpec[]
   /** The members that the parameters of `selects` add to records. Bodies may repeat them: they are ignored. */

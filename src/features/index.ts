@@ -146,9 +146,9 @@ export function featuresAtMount(spec: FeatureSpecs, at: MountNames): FeatureSpec
   return Object.assign({}, ...FEATURES.map((feature) => feature.mount?.(spec, at))) as FeatureSpecs
 }
 
-/** What the features add to the spec of a resource, for callers who see a part of it. */
-export function featuresFor(spec: FeatureSpecs, caller: Visibility): FeatureSpecs {
-  return Object.assign({}, ...FEATURES.map((feature) => feature.restrict?.(spec, caller))) as FeatureSpecs
+/** The parts of a resource's spec that features change for callers who see a part of its fields. */
+export function featuresFor(spec: FeatureSpecs, caller: Visibility): Partial<FeatureSpecs> {
+  return Object.assign({}, ...FEATURES.map((feature) => feature.restrict?.(spec, caller))) as Partial<FeatureSpecs>
 }
 
 function inEffect({ dialect }: Pick<CoreSpec, 'dialect'>): readonly Feature[] {

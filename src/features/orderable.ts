@@ -96,11 +96,7 @@ export const orderable: Feature<OrderableSpec, OrderPlan, PaginationSpec> = {
     ]
   },
 
-  restrict: ({ orderable: fields, defaultOrder, nulls }, { always }) => ({
-    orderable: fields.filter(({ name }) => always(name)),
-    defaultOrder,
-    nulls,
-  }),
+  restrict: ({ orderable: fields }, { always }) => ({ orderable: fields.filter(({ name }) => always(name)) }),
 
   options: ({ orderable: fields, operations, dialect }) =>
     operations.includes('list') && dialect === undefined ? { ordering: fields.map(({ name }) => name) } : {},

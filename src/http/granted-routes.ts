@@ -44,13 +44,13 @@ export function guardRoutes(routes: RouteTable, { auth, profiles, routesOf, with
     return action ? profile.allows(action.resource, action.name) : profile.isAmong(auth.routes[name] ?? [])
   }
   for (const route of originals) {
-    const handlerFor = remember((profile: Profile) => ownRoute(profile, route)?.handle ?? notFound)
-    const handle: Handler = (context) => {
-      const profile = profiles(context.identity)
-      if (!isAllowed(profile, route)) throw denied(auth, context.identity)
-      return handlerFor(profile)(context)
-    }
-    routes.replace({ ...route, handle })
+    const handlerFor = remember((profile: Profile): Handler => {
+      if (isAllowed(profile, route)) return ownRoute(profile, route)?.handle ?? notFound
+      return ({ identity }) => {
+        throw denied(auth, identity)
+      }
+    })
+    routes.replace({ ...route, handle: (context) => handlerFor(profiles(context.identity))(context) })
   }
   return remember((profile: Profile) => {
     const own = new RouteTable()

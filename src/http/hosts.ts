@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { isLoopback } from '../config/host.js'
 
 /** The hosts that a server responds to. */
 export interface Hosts {
@@ -54,10 +55,6 @@ export function nameOf(host: string): string {
 /** Returns the host of a URL without its port; empty for `null`, the origin of pages that have none. */
 export function nameIn(url: string): string {
   return nameOf(url.split('/')[2] ?? '')
-}
-
-function isLoopback(address = ''): boolean {
-  return address.startsWith('127.') || address === '::1' || address.startsWith('::ffff:127.')
 }
 
 function isLocalName(name: string): boolean {

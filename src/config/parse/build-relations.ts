@@ -1,3 +1,4 @@
+import { derivedField } from '../derived-field.js'
 import { joined } from '../../fields/joined.js'
 import { type FieldSpec, isShown, type ModelRelation, type ModelSpec } from '../core-spec.js'
 import { DEFAULTS } from '../schema/schema.js'
@@ -47,27 +48,14 @@ const buildJoined = (
     isKey,
     onDelete: yaml.on_delete ?? DEFAULTS.on_delete,
   }
-  const member: FieldSpec = {
+  const member = derivedField({
     name,
-    column: '',
-    renamedFrom: undefined,
     label: yaml.label ?? labelOf(name),
     type: joined,
     options: { parts: parts.map(({ field, to }) => ({ name: to.name, type: field.type, options: field.options })) },
-    primaryKey: false,
-    assigned: false,
     nullable,
-    unique: false,
-    default: undefined,
-    auto: undefined,
-    readOnly: true,
-    writeOnly: false,
-    generated: false,
-    private: false,
-    message: undefined,
-    target: undefined,
     joined: { target: to, parts },
-  }
+  })
   return {
     name,
     target: to,

@@ -52,7 +52,7 @@ export function compileBulkStatements(
   const destroyable = (params: Parameters): string => {
     if (!granted) return ''
     const coverings = granted.access.destroy.map((grant) => ({ grant, unchanged: [] }))
-    return ` and ${coveredBefore(model, coverings, {}, { granted, params })}`
+    return ` and ${coveredBefore(model, coverings, {}, { ...granted, params })}`
   }
   const written = (row: Row): Pick<GrantedWrite, 'row'> & Partial<GrantedWrite> =>
     granted ? grantedWrite(model, 'create', row, granted) : { row }
@@ -71,7 +71,7 @@ export function compileBulkStatements(
       const tuples = rows.map((row) => `(${columns.map(place(row)).join(', ')})`)
       const names = columns.map((field) => identifier(field.column)).join(', ')
       const sent = fields.filter(({ name }) => given.some((row) => isSent(row, name)))
-      const after = granted && coveredAfter(model, commonCoverings(writes), 'create', { granted, params })
+      const after = granted && coveredAfter(model, commonCoverings(writes), 'create', { ...granted, params })
       const checks = `${boundChecks(model, fields, bounds, { params, sent })}${after === undefined ? '' : demand(after)}`
       const seen = writtenSelect(model, boundProjection(projection, bounds, params), bounds, params)
       const returning = `${[...keyTexts(model), ...seen].join(', ')}${checks}`

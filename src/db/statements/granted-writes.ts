@@ -8,7 +8,7 @@ import { CallerKey, isSent, presetValue } from '../../resource/access.js'
 import type { Row } from '../../resource/plan.js'
 import type { Granted } from './bounds.js'
 import type { Parameters } from './parameters.js'
-import { callerKeySql, ruleSql } from './rules.js'
+import { type Asking, callerKeySql, ruleSql } from './rules.js'
 
 /** A row to write, with the values that the server sets, and the grants of which one must cover all of it. */
 export interface GrantedWrite {
@@ -128,31 +128,21 @@ export function notGranted(): Problem {
 }
 
 /** The condition under which a grant covers the record as it is stored, before a change. */
-export function coversBefore(
-  { table }: ModelSpec,
-  { grant, unchanged }: Covering,
-  row: Row,
-  { granted, params }: { readonly granted: Granted; readonly params: Parameters },
-): string {
+export function coversBefore({ table }: ModelSpec, { grant, unchanged }: Covering, row: Row, asking: Asking): string {
   const owner = tableAlias(table)
-  const same = unchanged.map((field) => unchangedBy({ table }, field, row[field.name], params))
-  const rule = ruleSql(grant.rows, owner, { ...granted, params })
+  const same = unchanged.map((field) => unchangedBy({ table }, field, row[field.name], asking.params))
+  const rule = ruleSql(grant.rows, owner, asking)
   return [...(rule === 'true' ? [] : [rule]), ...same].join(' and ') || 'true'
 }
 
 /** The condition under which one of some grants covers the record before a change; `true` without a parameter if one always does. */
-export function coveredBefore(
-  model: ModelSpec,
-  coverings: readonly Covering[],
-  row: Row,
-  asking: { readonly granted: Granted; readonly params: Parameters },
-): string {
+export function coveredBefore(model: ModelSpec, coverings: readonly Covering[], row: Row, asking: Asking): string {
   if (coverings.some(isUnlimited)) return 'true'
   return anyOf(coverings.map((each) => coversBefore(model, each, row, asking)))
 }
 
 /** Whether a grant covers every record before a change. */
-export function isUnlimited({ grant, unchanged }: Covering): boolean {
+function isUnlimited({ grant, unchanged }: Covering): boolean {
   return grant.rows === undefined && unchanged.length === 0
 }
 
@@ -161,7 +151,7 @@ export function coveredAfter(
   model: ModelSpec,
   coverings: readonly Covering[],
   kind: 'create' | 'change',
-  asking: { readonly granted: Granted; readonly params: Parameters },
+  asking: Asking,
 ): string {
   if (coverings.some(({ grant }) => coversAny(grant, kind))) return 'true'
   return anyOf(coverings.map((each) => coversAfter(model, each, kind, asking)))
@@ -191,10 +181,10 @@ export function coversAfter(
   { table }: ModelSpec,
   { grant }: Covering,
   kind: 'create' | 'change',
-  { granted, params }: { readonly granted: Granted; readonly params: Parameters },
+  asking: Asking,
 ): string {
   const owner = tableAlias(table)
-  const rule = ruleSql(kind === 'create' ? grant.rows : grant.becomes, owner, { ...granted, params })
+  const rule = ruleSql(kind === 'create' ? grant.rows : grant.becomes, owner, asking)
   // The record of the caller may not exist.
   const keys = grant.set
     .filter(({ value }) => 'user' in value)

@@ -102,7 +102,7 @@ function recordStatements(
   const destroyable = (params: Parameters): string => {
     if (!granted) return 'true'
     const coverings = granted.access.destroy.map((grant) => ({ grant, unchanged: [] }))
-    return coveredBefore(model, coverings, {}, { granted, params })
+    return coveredBefore(model, coverings, {}, { ...granted, params })
   }
   const removal = (id: readonly string[], only: readonly Precondition[], isReturned: boolean): Rendered => {
     const params = parameters(...id)
@@ -136,7 +136,7 @@ function recordStatements(
     if (!bounds || !granted) throw new Error('a change without a caller needs no grant')
     const { row, coverings } = grantedWrite(model, 'change', given, granted)
     const params = parameters(...id)
-    const asking = { granted, params }
+    const asking = { ...granted, params }
     const set = assignments(row, params)
     const own = fieldsOf(row)
     const sent = own.filter(({ name }) => isSent(given, name))
@@ -210,7 +210,7 @@ function recordStatements(
       const covered = () => {
         if (!granted || given === undefined) return destroyable(params)
         const { row, coverings } = grantedWrite(model, 'change', given, granted)
-        return coveredBefore(model, coverings, row, { granted, params })
+        return coveredBefore(model, coverings, row, { ...granted, params })
       }
       const unnamed = granted && given ? unnamedFields(model, given, granted) : []
       const same = unnamed.map((field) => unchangedBy(model, field, given?.[field.name], params))

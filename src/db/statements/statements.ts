@@ -89,7 +89,7 @@ function renderCreation({ model, inserting, writeColumns, bounds }: Created, giv
   const fields = columns.map(({ field }) => field)
   const sent = fields.filter(({ name }) => isSent(filled, name))
   const checks = boundChecks(model, fields, bounds, { params, sent })
-  const after = granted && coveredAfter(model, coverings, 'create', { granted, params })
+  const after = granted && coveredAfter(model, coverings, 'create', { ...granted, params })
   const text = `${inserting(values, params)}${checks}${after === undefined ? '' : demand(after)}`
   return { text, values: params.values, kind: { retry: false, quick: false } }
 }

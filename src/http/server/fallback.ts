@@ -33,8 +33,8 @@ interface Passing extends Pick<Ways, 'take' | 'refuses'> {
 type FindPassing = (request: IncomingMessage) => Passing | undefined
 
 /**
- * The Express application behind the routes, loaded for the first request that needs it. Mounts that reject a cross-site write or the caller are skipped. If no
- * other mount takes the request it is rejected, but not if nothing is mounted there, because the path may belong to another server.
+ * The Express application behind the routes, loaded for the first request that needs it. Mounts that reject a cross-site write or the caller are
+ * skipped. If no other mount takes the request it is rejected, but not if nothing is mounted there, because the path may belong to another server.
  */
 export function createFallback(mounts: readonly Mount[], checkOrigin: OriginCheck): Fallback {
   const underWay = new WeakMap<IncomingMessage, Passing>()

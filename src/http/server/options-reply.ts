@@ -1,5 +1,4 @@
-import type { Reply, RouteOptions } from '../route.js'
-import { type Method, METHODS } from '../route.js'
+import { type Method, METHODS, type Reply, type RouteOptions } from '../route.js'
 
 /** The value of `Allow`. */
 export function allowed(methods: readonly Method[]): string {

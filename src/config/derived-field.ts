@@ -1,0 +1,23 @@
+import type { FieldSpec } from './core-spec.js'
+
+/** A member of responses that is made of stored fields, and that no request sets. */
+export function derivedField(
+  own: Pick<FieldSpec, 'name' | 'label' | 'type' | 'options' | 'nullable' | 'joined'>,
+): FieldSpec {
+  return {
+    ...own,
+    column: '',
+    renamedFrom: undefined,
+    primaryKey: false,
+    assigned: false,
+    unique: false,
+    default: undefined,
+    auto: undefined,
+    readOnly: true,
+    writeOnly: false,
+    generated: false,
+    private: false,
+    message: undefined,
+    target: undefined,
+  }
+}
