@@ -42,7 +42,7 @@ export interface App {
   readonly mounts: readonly Mount[]
   /** The functions for computed fields of a resource. */
   readonly computationsOf: (resource: Resource) => Computations | undefined
-  /** What callers may do; undefined without `auth`. */
+  /** The rights of callers; undefined without `auth`. */
   readonly access: AppAccess | undefined
   /** The HTML pages; undefined if there are none. */
   readonly pages: Pages | undefined

@@ -20,7 +20,7 @@ import { exact } from '../lookups/exact.js'
 import type { Declared, Feature, Scope } from './feature.js'
 
 export interface AccessSpec {
-  /** Who may do what; none of it for anybody else. Undefined without `auth`, when everybody may do everything. */
+  /** The grants; other requests are denied. Undefined without `auth`: nothing limits callers. */
   readonly access: readonly GrantSpec[] | undefined
 }
 
@@ -41,12 +41,12 @@ const SHORT: Readonly<Record<string, readonly string[]>> = {
 }
 const ALL = 'all'
 
-/** `access: [{ to: member, may: read, rows: { owner: $sub } }]`: who may do what to which records. */
+/** `access: [{ to: member, may: read, rows: { owner: $sub } }]`: the operations of each role, on some records and fields. */
 export const access: Feature<AccessSpec> = {
   keys: {
     access: doc(
       accessSchema(),
-      'Who may do what to which records; nobody may do anything else. Needs `auth`.',
+      'Grants: the operations of a role, on some records and fields. The service denies all others. Needs `auth`.',
       'access:\n  - { to: anyone, may: read }\n  - { to: signed_in, may: all, rows: { owner: $sub } }',
     ),
   },
@@ -130,7 +130,7 @@ function readGrant(resource: ResourceDraft, given: Json, place: number, scope: A
 /** Each set of fields is a case in the documents of records, and so is each combination of them. */
 const MAX_FIELD_SETS = 4
 
-/** Reports what grants cannot have together. */
+/** Reports grants that do not fit together. */
 function checkTogether(
   { path, given, model }: ResourceDraft,
   drafts: readonly (GrantDraft | undefined)[],

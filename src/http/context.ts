@@ -63,7 +63,7 @@ export interface Surroundings {
   readonly records: Records
   readonly reverse: Context['reverse']
   readonly publicUrl: PublicUrl
-  /** What callers may do; undefined without `auth`. */
+  /** The rights of callers; undefined without `auth`. */
   readonly profiles?: Profiles | undefined
   readonly runAfterCommit: AfterCommit['run']
   /** Ends the transactions of a request in time. */

@@ -2,14 +2,22 @@ import { spellCell } from '../fields/cell.js'
 import type { Typed } from '../fields/field-type.js'
 import type { CodeSource } from './operands.js'
 
-/** How values that code sets are checked for a field. `needs` makes the error of a wrong value: `a list`. */
-export function codeSource(typed: Typed, needs: (wanted: string) => Error): CodeSource {
+/**
+ * How operands that are no text of a query are read for a field.
+ * @param needs makes the error of a wrong value: `a list`
+ * @param read reads one value; undefined for a wrong one. By default a value as handlers have it
+ */
+export function codeSource(
+  typed: Typed,
+  needs: (wanted: string) => Error,
+  read: (typed: Typed, given: unknown) => unknown = valueOf,
+): CodeSource {
   const items = typed.type.items?.(typed.options)
   return {
-    value: (given) => valueOf(typed, given),
+    value: (given) => read(typed, given),
     ofType: `of the type \`${typed.type.name}\``,
     needs,
-    items: items && codeSource(items, needs),
+    items: items && codeSource(items, needs, read),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { FieldType } from '../fields/field-type.js'
+import type { FieldType, Typed } from '../fields/field-type.js'
 import { containsItems } from './contains-items.js'
 import { contains } from './contains.js'
 import { endswith } from './endswith.js'
@@ -61,4 +61,25 @@ export function lookupsOfType(type: FieldType): readonly Lookup[] {
 /** The query parameter of a lookup: `language` compares for equality, every other lookup is spelled out. */
 export function parameterOf(field: string, lookup: Lookup): string {
   return lookup === exact ? field : `${field}__${lookup.name}`
+}
+
+/** Splits the name of a filter, such as `title__in`. A field may have such a name itself. */
+export function splitParameter(
+  name: string,
+  isField: (name: string) => boolean,
+): readonly [field: string, lookup: string] {
+  const at = name.lastIndexOf('__')
+  return at <= 0 || isField(name) ? [name, exact.name] : [name.slice(0, at), name.slice(at + 2)]
+}
+
+/** A comparison of a field with a value. */
+interface Comparison {
+  readonly field: Typed & { readonly name: string }
+  readonly lookup: Lookup
+  readonly value: unknown
+}
+
+/** The same text for the same comparison, and for no other of the model. */
+export function comparisonText({ field: { name, type, options }, lookup, value }: Comparison): string {
+  return JSON.stringify([name, lookup.name, lookup.operand.write(value, (item) => type.write(item, options))])
 }

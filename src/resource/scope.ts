@@ -2,7 +2,7 @@ import type { ModelSpec } from '../config/spec.js'
 import { suggest } from '../config/words.js'
 import { codeSource } from '../lookups/code-source.js'
 import { exact } from '../lookups/exact.js'
-import { lookupsOfType } from '../lookups/index.js'
+import { comparisonText, lookupsOfType } from '../lookups/index.js'
 import type { Condition, Scopes } from './plan.js'
 
 /** One condition of a scope: a field, a lookup (`exact` by default), and a value. */
@@ -44,17 +44,13 @@ function readValue({ name: model }: ModelSpec, { field, lookup, value }: Conditi
 }
 
 function isSame(one: Condition, other: Condition): boolean {
-  return one.field === other.field && textOf(one) === textOf(other)
+  return one.field === other.field && comparisonText(one) === comparisonText(other)
 }
 
 /** Serialises scopes: equal texts mean equal scopes. */
 export function spellScopes(scopes: Scopes): string {
-  const tables = [...scopes].map(([table, conditions]) => [table, conditions.map(textOf).sort()] as const)
+  const tables = [...scopes].map(([table, conditions]) => [table, conditions.map(comparisonText).sort()] as const)
   return JSON.stringify(tables.sort(([one], [other]) => (one < other ? -1 : 1)))
-}
-
-function textOf({ field: { name, type, options }, lookup, value }: Condition): string {
-  return JSON.stringify([name, lookup.name, lookup.operand.write(value, (item) => type.write(item, options))])
 }
 
 function unknownField({ name, fields }: ModelSpec, field: string): never {

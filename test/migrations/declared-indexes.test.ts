@@ -1,27 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { makeProject, type Outcome, type Project, runCli } from '../support/cli.js'
-import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
-import { onProjectDatabase, runSql } from '../support/existing.js'
+import { expect, test } from '@jest/globals'
+import type { Outcome } from '../support/cli.js'
+import { projectPerTest } from '../support/project-per-test.js'
 
-let project: Project
-let database: TestDatabase | undefined
-
-beforeEach(async () => {
-  project = await makeProject({})
-  database = await openOnlyOnServer()
-})
-
-afterEach(async () => {
-  await database?.close()
-  await project.remove()
-})
-
-const run = (...args: readonly string[]): Promise<Outcome> =>
-  runCli(args, { cwd: project.folder, env: envOf(database) })
-
-const make = (sql: string) => onProjectDatabase(project, database, (connection) => runSql(connection, sql))
+const project = projectPerTest()
+const { run, sql: make } = project
 
 const config = (indexes: string, name = 'name', renamed = '') => `version: 1
 models:

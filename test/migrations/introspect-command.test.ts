@@ -1,27 +1,11 @@
 import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { makeProject, type Outcome, type Project, runCli } from '../support/cli.js'
-import { envOf, openOnlyOnServer, type TestDatabase, testDatabaseKind } from '../support/database.js'
-import { onProjectDatabase, runSql } from '../support/existing.js'
+import { describe, expect, test } from '@jest/globals'
+import { testDatabaseKind } from '../support/database.js'
+import { projectPerTest } from '../support/project-per-test.js'
 
-let project: Project
-let database: TestDatabase | undefined
-
-beforeEach(async () => {
-  project = await makeProject({})
-  database = await openOnlyOnServer()
-})
-
-afterEach(async () => {
-  await database?.close()
-  await project.remove()
-})
-
-const run = (...args: readonly string[]): Promise<Outcome> =>
-  runCli(args, { cwd: project.folder, env: envOf(database) })
-
-const given = (sql: string) => onProjectDatabase(project, database, (connection) => runSql(connection, sql))
+const project = projectPerTest()
+const { run, sql: given } = project
 
 const configuration = () => readFile(join(project.folder, 'resources.yaml'), 'utf8')
 

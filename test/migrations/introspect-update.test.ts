@@ -1,27 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { makeProject, type Outcome, type Project, runCli } from '../support/cli.js'
-import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
-import { onProjectDatabase, runSql } from '../support/existing.js'
+import { expect, test } from '@jest/globals'
+import { projectPerTest } from '../support/project-per-test.js'
 
-let project: Project
-let database: TestDatabase | undefined
-
-beforeEach(async () => {
-  project = await makeProject({})
-  database = await openOnlyOnServer()
-})
-
-afterEach(async () => {
-  await database?.close()
-  await project.remove()
-})
-
-const run = (...args: readonly string[]): Promise<Outcome> =>
-  runCli(args, { cwd: project.folder, env: envOf(database) })
-
-const given = (sql: string) => onProjectDatabase(project, database, (connection) => runSql(connection, sql))
+const project = projectPerTest()
+const { run, sql: given } = project
 
 const file = () => join(project.folder, 'resources.yaml')
 

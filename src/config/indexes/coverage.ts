@@ -1,3 +1,4 @@
+import { comparisonText } from '../../lookups/index.js'
 import type { NullsPlace } from '../../pagination/paginator.js'
 import { columnsOf, type FieldSpec, type IndexSpec, isPlain, type ModelSpec, type OrderSpec } from '../core-spec.js'
 
@@ -27,7 +28,8 @@ type Condition = IndexSpec['where'][number]
  * @returns each with the conditions that it leaves to its columns
  */
 export function partialIndexes(model: ModelSpec, conditions: readonly Condition[]) {
-  const has = (all: readonly Condition[], needed: Condition) => all.some((each) => textOf(each) === textOf(needed))
+  const has = (all: readonly Condition[], needed: Condition) =>
+    all.some((each) => comparisonText(each) === comparisonText(needed))
   return model.indexes
     .filter(({ method, ignoreCase }) => method === 'btree' && ignoreCase.length === 0)
     .filter(({ where }) => where.length > 0 && where.every((needed) => has(conditions, needed)))
@@ -35,10 +37,6 @@ export function partialIndexes(model: ModelSpec, conditions: readonly Condition[
       index,
       rest: conditions.filter((each) => index.columns.includes(each.field.column) || !has(index.where, each)),
     }))
-}
-
-function textOf({ field: { name, type, options }, lookup, value }: Condition): string {
-  return JSON.stringify([name, lookup.name, lookup.operand.write(value, (item) => type.write(item, options))])
 }
 
 /** Whether an index that ignores case begins with a field, and has all rows. */

@@ -3,7 +3,7 @@ import type { Json } from '../../json.js'
 import { codeSource } from '../../lookups/code-source.js'
 import { exact } from '../../lookups/exact.js'
 import { isIn } from '../../lookups/in.js'
-import { lookupOfType, lookupsOfType } from '../../lookups/index.js'
+import { lookupOfType, lookupsOfType, splitParameter } from '../../lookups/index.js'
 import type { Lookup } from '../../lookups/lookup.js'
 import type { ModelSpec, Rule, RuleCondition, RuleValue, SetSpec, UserSpec } from '../core-spec.js'
 import { membersOf } from '../schema/yaml-shape.js'
@@ -83,7 +83,8 @@ const readCondition = (
     }
     owner = target
   }
-  const [name, wanted] = splitLookup(owner, last)
+  const { fields } = owner
+  const [name, wanted] = splitParameter(last, (each) => fields.has(each))
   if (!checkFieldName(owner, name, place, report)) return undefined
   const field = owner.fields.get(name)
   const typed = field && typedOf(field, models)
@@ -97,13 +98,6 @@ const readCondition = (
   }
   const value = readValue(given, { field, typed, lookup, path }, scope)
   return value && { relations: names, field: name, lookup, value }
-}
-
-/** The field and the lookup in a name such as `title__in`. */
-const splitLookup = ({ fields }: ModelDraft, text: string): readonly [field: string, lookup: string] => {
-  if (fields.has(text)) return [text, exact.name]
-  const at = text.lastIndexOf('__')
-  return at < 0 ? [text, exact.name] : [text.slice(0, at), text.slice(at + 2)]
 }
 
 interface ValuePlace {

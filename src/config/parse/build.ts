@@ -1,3 +1,4 @@
+import { splitParameter } from '../../lookups/index.js'
 import { dirname, resolve } from 'node:path'
 import type { Build, Declared } from '../../features/feature.js'
 import type { FeatureSpecs } from '../../features/index.js'
@@ -21,7 +22,7 @@ import { type ApiPlace, buildMount } from './build-mounts.js'
 import type { BuildRuleParts } from './check-auth-rules.js'
 import type { FeatureBuilds } from './check-resources.js'
 import { buildRelations } from './build-relations.js'
-import { readComparison, splitFilter } from './index-conditions.js'
+import { readComparison } from './index-conditions.js'
 import { operationsOf } from './operations.js'
 import { labelOf } from '../words.js'
 import { DEFAULTS } from '../schema/schema.js'
@@ -195,7 +196,7 @@ const buildIndex = (index: IndexYaml, all: readonly FieldSpec[]): IndexSpec => {
   const named = (name: string) => need(all.find((field) => field.name === name))
   const fields = given.fields.map(named)
   const where = Object.entries(given.where ?? {}).map(([name, value]) => {
-    const { field: fieldName, lookup } = splitFilter(name, (each) => all.some((field) => field.name === each))
+    const [fieldName, lookup] = splitParameter(name, (each) => all.some((field) => field.name === each))
     const field = named(fieldName)
     return { field, ...need(readComparison(field, { lookup, value })) }
   })

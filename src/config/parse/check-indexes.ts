@@ -1,6 +1,7 @@
 import type { Typed } from '../../fields/field-type.js'
 import type { Json } from '../../json.js'
 import { iexact } from '../../lookups/iexact.js'
+import { lookupsOfType, splitParameter } from '../../lookups/index.js'
 import type { IndexMethod } from '../core-spec.js'
 import { type IndexMapping, type IndexYaml, itemsOf, membersOf } from '../schema/yaml-shape.js'
 import { describe, show } from '../words.js'
@@ -8,7 +9,7 @@ import { findValue, type Path } from '../yaml/located.js'
 import { brokenRule, type Judge } from './check-fields.js'
 import { type Drafts, type ModelDraft, typedOf } from './drafts.js'
 import { checkFieldName } from './field-names.js'
-import { lookupNames, readComparison, splitFilter, UnfitValue } from './index-conditions.js'
+import { readComparison, UnfitValue } from './index-conditions.js'
 import type { Report } from './report.js'
 
 interface IndexContext {
@@ -118,7 +119,7 @@ interface ConditionPlace {
 
 const checkCondition = (model: ModelDraft, { name, value, path }: ConditionPlace, context: IndexContext): void => {
   const { drafts, report, judge } = context
-  const { field: fieldName, lookup } = splitFilter(name, (each) => model.fields.has(each))
+  const [fieldName, lookup] = splitParameter(name, (each) => model.fields.has(each))
   if (!checkFieldName(model, fieldName, { path, part: 'key' }, report)) return
   const field = model.fields.get(fieldName)
   const typed = field && typedOf(field, drafts)
@@ -127,7 +128,11 @@ const checkCondition = (model: ModelDraft, { name, value, path }: ConditionPlace
     const rule = (given: Json) => brokenRule(typed.type, typed.options, given, judge)
     if (readComparison(typed, { lookup, value }, rule)) return
     const message = `the type \`${typed.type.name}\` of ${show(fieldName)} has no lookup \`${lookup}\``
-    const help = [`its lookups: ${lookupNames(typed).join(', ')}`]
+    const help = [
+      `its lookups: ${lookupsOfType(typed.type)
+        .map((each) => each.name)
+        .join(', ')}`,
+    ]
     report.add({ code: 'SC312', path, part: 'key', message, help })
   } catch (error) {
     if (!(error instanceof UnfitValue)) throw error

@@ -1,25 +1,10 @@
 import type { Typed } from '../../fields/field-type.js'
 import type { Json } from '../../json.js'
+import { codeSource } from '../../lookups/code-source.js'
 import { exact } from '../../lookups/exact.js'
-import { lookupOfType, lookupsOfType } from '../../lookups/index.js'
+import { lookupOfType } from '../../lookups/index.js'
 import { isnull } from '../../lookups/isnull.js'
 import type { Lookup } from '../../lookups/lookup.js'
-import type { CodeSource } from '../../lookups/operands.js'
-
-/** The name of a filter in two parts. */
-interface FilterName {
-  readonly field: string
-  /** The name of the lookup. */
-  readonly lookup: string
-}
-
-/** Splits `title__in`, as filters are called. A field may have such a name itself. */
-export const splitFilter = (name: string, isField: (name: string) => boolean): FilterName => {
-  const at = name.lastIndexOf('__')
-  return at <= 0 || isField(name)
-    ? { field: name, lookup: exact.name }
-    : { field: name.slice(0, at), lookup: name.slice(at + 2) }
-}
 
 /** A value that does not fit its comparison. */
 export class UnfitValue extends Error {}
@@ -44,24 +29,12 @@ export const readComparison = (
   if (given.value === null && given.lookup === exact.name) return { lookup: isnull, value: true }
   const lookup = lookupOfType(type, given.lookup)
   if (lookup === undefined) return undefined
-  const needs = (wanted: string) => new UnfitValue(`needs ${wanted}`)
-  const sourceOf = (typed: Typed): CodeSource => {
-    const items = typed.type.items?.(typed.options)
-    return {
-      value(json) {
-        if (json === null) return undefined
-        const broken = typed.type === type ? brokenRule(json as Json) : undefined
-        if (broken !== undefined) throw new UnfitValue(broken)
-        return typed.type.fromJson(json as Json, JSON.stringify(json), typed.options)
-      },
-      ofType: `of the type \`${typed.type.name}\``,
-      needs,
-      items: items && sourceOf(items),
-    }
+  const read = (each: Typed, json: unknown): unknown => {
+    if (json === null) return undefined
+    const broken = each.type === type ? brokenRule(json as Json) : undefined
+    if (broken !== undefined) throw new UnfitValue(broken)
+    return each.type.fromJson(json as Json, JSON.stringify(json), each.options)
   }
-  return { lookup, value: lookup.operand.check(given.value, sourceOf({ type, options })) }
+  const source = codeSource({ type, options }, (wanted) => new UnfitValue(`needs ${wanted}`), read)
+  return { lookup, value: lookup.operand.check(given.value, source) }
 }
-
-/** The names of the lookups of a type, for messages. */
-export const lookupNames = ({ type }: Pick<Typed, 'type'>): readonly string[] =>
-  lookupsOfType(type).map(({ name }) => name)

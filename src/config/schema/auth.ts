@@ -107,7 +107,7 @@ export const authSchema = (): JsonSchema =>
           else: { type: 'string' },
         },
       },
-      'Who may request routes of plugins, by name, mounted routers, by path, `openapi` and `explore`: `anyone`, `signed_in`, or roles. Nobody may request others.',
+      'The callers who may request routes of plugins (by name), mounted routers (by path), `openapi` and `explore`: `anyone`, `signed_in`, or roles. Other routes are denied.',
       'routes: { openapi: anyone, explore: anyone, loan-days: [dashboard] }',
     ),
     user: doc(

@@ -67,7 +67,7 @@ export const configSchema = (): JsonSchema => ({
       api: doc(apiSchema(), 'Settings of all resources.', 'api:\n  prefix: /api\n  title: Book service'),
       auth: doc(
         authSchema(),
-        'How callers sign in. With it, what no grant of `access` names is denied.',
+        'How callers sign in. With it, the service denies every request without a grant in `access`.',
         'auth:\n  roles: { names: [member, admin] }',
       ),
       settings: doc(
