@@ -45,7 +45,15 @@ const embeddedDatabases = {
     if (about.files < MAX_FILES && (await stateOf(pglite)) === about.state) free.push(pglite)
     else await pglite.close()
   },
+
+  /** Closes all that nobody uses. */
+  async close() {
+    for (const pglite of free.splice(0)) await pglite.close()
+  },
 }
+
+/** Jest ends its workers, but a few files run in Jest's own process, which the timers of an open database keep from ending. */
+const isJestItself = process.send === undefined
 
 /** PostgreSQL leaves a timer of ten seconds behind when it starts. A worker must not wait for it at its end. */
 async function withoutLongTimers(work) {
@@ -71,5 +79,10 @@ export default class SharedDatabaseEnvironment extends TestEnvironment {
   async setup() {
     await super.setup()
     this.global.embeddedDatabases = embeddedDatabases
+  }
+
+  async teardown() {
+    await super.teardown()
+    if (isJestItself) await embeddedDatabases.close()
   }
 }

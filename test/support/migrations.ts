@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { afterAll, afterEach, beforeEach } from '@jest/globals'
+import { afterEach, beforeEach } from '@jest/globals'
 import type { AppSpec } from '../../src/config/spec.js'
 import type { Connection } from '../../src/db/database.js'
 import type { Json } from '../../src/json.js'
@@ -58,26 +58,27 @@ export async function failureOf(work: Promise<unknown>, folder?: Folder): Promis
   )
 }
 
-/** Opens two empty databases for each test: one to migrate, and one for its plans. They are closed after the last test. */
+/** Opens two empty databases for each test, and closes them afterwards: one to migrate, and one for its plans. */
 export function openForEach(): { readonly database: TestDatabase; readonly scratch: TestDatabase } {
-  const opened: TestDatabase[] = []
-  const fromEnd = (place: 1 | 2): TestDatabase => {
-    const database = opened.at(-place)
-    if (!database) throw new Error('databases are opened for tests only')
-    return database
+  let opened: { readonly database: TestDatabase; readonly scratch: TestDatabase } | undefined
+  const current = () => {
+    if (!opened) throw new Error('databases are opened for tests only')
+    return opened
   }
   beforeEach(async () => {
-    opened.push(await openTestDatabase(''), await openTestDatabase(''))
+    opened = { database: await openTestDatabase(''), scratch: await openTestDatabase('') }
   })
-  afterAll(async () => {
-    for (const each of opened) await each.close()
+  afterEach(async () => {
+    await opened?.database.close()
+    await opened?.scratch.close()
+    opened = undefined
   })
   return {
     get database() {
-      return fromEnd(2)
+      return current().database
     },
     get scratch() {
-      return fromEnd(1)
+      return current().scratch
     },
   }
 }
