@@ -21,7 +21,7 @@ import {
 } from './http/middleware/use.js'
 import { surroundHandler } from './http/middleware/plugins.js'
 import { createValue } from './http/request-value.js'
-import { checkPath, refuseBulk, requireComputed, requireOffered } from './http/registration-checks.js'
+import { checkPath, refuseBulk, refuseExport, requireComputed, requireOffered } from './http/registration-checks.js'
 import { RouteClash, RouteTable } from './http/route-table.js'
 import { type Additions, NO_ADDITIONS, viewset } from './http/viewset.js'
 import { findBrokenReference } from './openapi/document.js'
@@ -229,6 +229,7 @@ export function compileApp(
       replace(name, operation, replacement) {
         requireOffered(resource(name), operation)
         refuseBulk(resource(name), operation)
+        refuseExport(resource(name), operation)
         for (const each of exposures(resource(name))) {
           const before = added(each)
           const other = before.replacements.get(operation)

@@ -10,12 +10,14 @@ import { varying, varyingColumns } from './db/statements/varied-documents.js'
 import { tableAlias } from './fields/table-name.js'
 import type { StatementCounts } from './db/statements/prepared-statements.js'
 import { compileQueries, type Queries } from './db/queries/compile-queries.js'
+import { compileListReader } from './db/records/list-reader.js'
 import { compileStore } from './db/records/compile-store.js'
 import type { Store } from './db/records/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
 import type { Records } from './http/context.js'
+import { exportBounds, type Exports } from './http/exports.js'
 import { compileCors } from './http/cors.js'
-import { boundStores } from './http/bounded-store.js'
+import { boundStores, lengthOfRows, lengthOfText } from './http/bounded-store.js'
 import { DEFAULT_LIMITS, type Limits } from './http/server/limits.js'
 import { compileHosts } from './http/hosts.js'
 import type { Log } from './http/log.js'
@@ -64,11 +66,12 @@ export function createService(
   const allLimits = { ...DEFAULT_LIMITS, ...limits }
   const budget = createSendBudget(allLimits)
   const largeReads = createLargeReads()
+  const slots = { running: 0 }
   const onAltered = () => (statements.generation += 1)
   let own: string | undefined
   const serve = (served: App) => {
     const gate = createDriftGate({ look: () => inspectTables(served.spec, database), log, onAltered })
-    const records = bindRecords(served, database, { gate, statements, budget, largeReads })
+    const records = bindRecords(served, database, { gate, statements, budget, largeReads, slots })
     const { mounts, pages } = served
     const routes = withBuiltIn(served.routes, openApiRoutes(served))
     const cors = served.spec.api.cors && compileCors(served.spec.api.cors)
@@ -157,6 +160,8 @@ interface Watch {
   readonly statements: StatementCounts
   readonly budget: SendBudget
   readonly largeReads: LargeReads
+  /** Exports under way, of all versions. */
+  readonly slots: { running: number }
 }
 
 interface Stores {
@@ -165,7 +170,7 @@ interface Stores {
 }
 
 /** Creates the stores of resources; statements are compiled on first use and kept. */
-function bindRecords(app: App, database: Database, { gate, statements, budget, largeReads }: Watch): Records {
+function bindRecords(app: App, database: Database, { gate, statements, budget, largeReads, slots }: Watch): Records {
   const queries = compileQueries(app.spec)
   const storesOf = remember((resource: Resource): Stores => compileStores(resource, app, statements))
   const { answers } = app.spec
@@ -202,7 +207,33 @@ function bindRecords(app: App, database: Database, { gate, statements, budget, l
     transaction((connection) => work(inside(connection)), options)
   const { reads } = database
   const bound: Bound = (measure) => boundStores(budget, largeReads, measure)
-  return { ...on(database, outside, bound), reading: reads && on(reads, outside, bound) }
+  const exports = bindExports(app, { database, transaction, gate, slots })
+  return { ...on(database, outside, bound), exports, reading: reads && on(reads, outside, bound) }
+}
+
+interface ExportParts extends Pick<Watch, 'gate' | 'slots'> {
+  readonly database: Database
+  readonly transaction: Database['transaction']
+}
+
+function bindExports(app: App, { database, transaction, gate, slots }: ExportParts): Exports {
+  const readers = remember((resource: Resource) =>
+    compileListReader(resource.spec.model, documentsOf(resource, app, resource.access?.list)),
+  )
+  return {
+    ...exportBounds(database),
+    slots,
+    read: ({ resource, plan, bounds }, take, options) => {
+      gate.admit(resource.spec.model)
+      const read = (connection: Connection) => readers(resource)(connection, plan, bounds)
+      return transaction(
+        async (connection) => {
+          for await (const documents of read(connection)) await take(documents)
+        },
+        { ...options, snapshot: true },
+      )
+    },
+  }
 }
 
 function unknownResource(name: string, names: readonly string[]): never {
@@ -243,22 +274,17 @@ function storeFinder<Item, Items>(
   }
 }
 
-const lengthOfText = (items: Uint8Array): number => items.length
-
-function lengthOfRows(rows: readonly Row[]): number {
-  const lengthOf = (value: unknown): number => (typeof value === 'string' ? value.length : VALUE)
-  return rows.reduce((sum, row) => sum + Object.values(row).reduce((part: number, each) => part + lengthOf(each), 0), 0)
+/** The documents of a resource, as grants show them. */
+function documentsOf(resource: Resource, { routes, computationsOf }: App, reading: Reading | undefined) {
+  const owner = tableAlias(resource.spec.model.table)
+  return documentProjection(resource, routes, computationsOf(resource), reading && varying(reading, owner))
 }
 
-/** The approximate size of a value other than text, in bytes. */
-const VALUE = 32
-
-function compileStores(resource: Resource, { spec, routes, computationsOf }: App, counts: StatementCounts): Stores {
-  const around = { counts, spec }
+function compileStores(resource: Resource, app: App, counts: StatementCounts): Stores {
+  const around = { counts, spec: app.spec }
   const { access } = resource
   const owner = tableAlias(resource.spec.model.table)
-  const documents = (reading: Reading | undefined) =>
-    documentProjection(resource, routes, computationsOf(resource), reading && varying(reading, owner))
+  const documents = (reading: Reading | undefined) => documentsOf(resource, app, reading)
   const rows = (reading: Reading | undefined) => rowProjection(resource, reading && varyingColumns(reading, owner))
   return {
     rows: compileStore(resource, { projection: rows(access?.retrieve), listed: rows(access?.list) }, around),

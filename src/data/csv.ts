@@ -1,22 +1,10 @@
+import type { CsvCell } from '../resource/csv-row.js'
 import { UnreadableData } from './record.js'
-
-/** A cell of a file: null if there is nothing between the commas, otherwise text. `""` is the empty text. */
-export type CsvCell = string | null
 
 export interface CsvRow {
   /** The line on which it starts. */
   readonly line: number
   readonly cells: readonly CsvCell[]
-}
-
-/** Formats a row according to RFC 4180, with a line end. */
-export function writeCsvRow(cells: readonly CsvCell[]): string {
-  return `${cells.map(writeCell).join(',')}\r\n`
-}
-
-function writeCell(cell: CsvCell): string {
-  if (cell === null) return ''
-  return cell === '' || /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
 
 type State = 'start' | 'plain' | 'quoted' | 'closing' | 'return'

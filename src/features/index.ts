@@ -7,6 +7,7 @@ import { computed, type ComputedFields } from './computed.js'
 import { concurrency, type ConcurrencySpec } from './concurrency.js'
 import { distinct, type DistinctPlan, type DistinctSpec } from './distinct.js'
 import { expand, type ExpandSpec } from './expand.js'
+import { exporting, type ExportSpec } from './export.js'
 import type {
   DescribedOperation,
   DescribeRecord,
@@ -40,6 +41,7 @@ export const FEATURES: readonly Feature[] = Object.freeze([
   filterable,
   orderable,
   pagination,
+  exporting,
 ])
 
 /** What the features add to the spec of a resource. */
@@ -55,7 +57,8 @@ export interface FeatureSpecs
     DistinctSpec,
     FilterableSpec,
     OrderableSpec,
-    PaginationSpec {}
+    PaginationSpec,
+    ExportSpec {}
 
 /** What their parameters add to the plan of a list. */
 export interface FeaturePlans extends SearchPlan, SelectionPlan, DistinctPlan, FilterPlan, OrderPlan {}

@@ -1,5 +1,5 @@
 import type { Store } from '../db/records/store.js'
-import type { ListPlan } from '../resource/plan.js'
+import type { ListPlan, Row } from '../resource/plan.js'
 import type { LargeReads } from './server/large-reads.js'
 import type { SendBudget } from './server/send-budget.js'
 
@@ -65,3 +65,15 @@ export function boundStores<Items>(
     return { ...store, list, batches }
   }
 }
+
+/** Measures pages of documents. */
+export const lengthOfText = (items: Uint8Array): number => items.length
+
+/** Measures pages of rows. */
+export function lengthOfRows(rows: readonly Row[]): number {
+  const lengthOf = (value: unknown): number => (typeof value === 'string' ? value.length : VALUE)
+  return rows.reduce((sum, row) => sum + Object.values(row).reduce((part: number, each) => part + lengthOf(each), 0), 0)
+}
+
+/** The approximate size of a value other than text, in bytes. */
+const VALUE = 32

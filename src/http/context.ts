@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { StoredResponses, KeyedRequest } from '../db/records/stored-responses.js'
 import type { InternalTransactionOptions, QueueKey, TransactionOptions } from '../db/database.js'
 import type { Store } from '../db/records/store.js'
@@ -6,15 +5,16 @@ import type { JsonBody } from '../json-body.js'
 import type { ModelSpec } from '../config/spec.js'
 import { callerOf, type Profiles } from '../access/profiles.js'
 import type { Bounds } from '../db/statements/bounds.js'
-import type { Identity } from '../resource/identity.js'
 import type { Id, Row, Scopes } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
-import { narrowScope, spellScopes } from '../resource/scope.js'
+import { narrowScope } from '../resource/scope.js'
 import { readBody } from './server/body.js'
 import type { Deadlines } from './server/deadlines.js'
 import { EXCHANGE, type Exchange } from './server/exchange.js'
 import { once } from './middleware/idempotency.js'
 import type { AfterCommit, Task } from './after-commit.js'
+import { EXPORT, exportList, type Exports, type WithExports } from './exports.js'
+import { askedBy, spellOwner } from './key-owner.js'
 import {
   inTransactions,
   isUnknown,
@@ -52,6 +52,8 @@ export interface Records {
   /** @throws Error if no resource has idempotency */
   answers(): StoredResponses
   transaction<T>(work: (records: Records) => Promise<T>, options?: InternalTransactionOptions): Promise<T>
+  /** Undefined in a transaction. */
+  readonly exports?: Exports
   /** Whether a statement that may write was sent; only defined in a transaction. */
   readonly hasWritten?: () => boolean
   /** The same for requests that may read from a replica; undefined without one. */
@@ -151,6 +153,12 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
         run: runQuery(records, way),
       })),
       [SERVICE]: () => around(records, { kind, isService: true }),
+      [EXPORT]: (given, plan, form) => {
+        const [resource, bounds] = limited(given, way)
+        const { exports } = surroundings.records
+        const exporting = { exchange, exports, queueKey: queueKeyOf(exchange.route, params) }
+        return exportList(exporting, { resource, plan, bounds }, form)
+      },
       method: request.method ?? '',
       requestId,
       trace: exchange.trace,
@@ -213,7 +221,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
 }
 
 /** What a context has of its own; the rest is on its prototype. */
-interface Parts extends Omit<Context, keyof QueryMembers>, WithQueries, WithService {
+interface Parts extends Omit<Context, keyof QueryMembers>, WithQueries, WithService, WithExports {
   readonly __proto__: QueryMembers
   readonly [EXCHANGE]: Exchange
 }
@@ -269,18 +277,6 @@ function within(context: Context, { records, owner, tasks, options }: Inside): T
       once(records.answers(), askedBy(owner(), asked), work),
   })
   return transaction
-}
-
-/** The owner of idempotency keys, as text: a scope, a caller, or both. Undefined if all requests share their keys. */
-function spellOwner(scopes: Scopes | undefined, identity: Identity | undefined): string | undefined {
-  if (!identity) return scopes && spellScopes(scopes)
-  return JSON.stringify([identity.method, identity.subject, scopes ? spellScopes(scopes) : null])
-}
-
-/** Each owner has its own keys. The leading space keeps them apart from the keys that clients send. */
-function askedBy(owner: string | undefined, asked: KeyedRequest): KeyedRequest {
-  if (owner === undefined) return asked
-  return { ...asked, key: ` ${hash('sha256', `${owner}\n${asked.key}`, 'base64url')}` }
 }
 
 const PRIMARY = /(?:^|,)\s*read\s*=\s*"?primary"?\s*(?:[;,]|$)/i

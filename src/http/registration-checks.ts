@@ -25,6 +25,12 @@ export function refuseBulk({ spec }: Resource, operation: Operation): void {
   )
 }
 
+/** An export would bypass the replacement for lists. */
+export function refuseExport({ spec }: Resource, operation: Operation): void {
+  if (operation !== 'list' || !spec.exported) return
+  throw new Error(`lists of \`${spec.name}\` are exported, which would bypass the replacement; remove \`export\``)
+}
+
 export function requireComputed({ spec }: Resource, field: string): ComputedSpec {
   const found = spec.computed.find((each) => each.field.name === field)
   if (found) return found

@@ -1,4 +1,5 @@
 import type { Operation } from '../config/spec.js'
+import type { ExportFormat } from '../features/export.js'
 import type { Json } from '../json.js'
 import type { JsonBody } from '../json-body.js'
 import type { Problem, ProblemType } from '../problem.js'
@@ -26,7 +27,7 @@ export interface Reply {
   readonly body?: unknown
   /** JSON text, as a string or UTF-8 bytes. */
   readonly text?: string | Uint8Array
-  /** JSON text in pieces, written as fast as the client reads. */
+  /** Text in pieces, JSON unless `headers` say otherwise, written as fast as the client reads. */
   readonly stream?: AsyncIterable<string>
 }
 
@@ -138,6 +139,8 @@ export interface Generated {
   readonly bulk?: true
   /** Whether it returns partial records on a path of its own. */
   readonly partial?: true
+  /** Set if it returns the records of all pages, in this format. */
+  readonly exports?: ExportFormat
 }
 
 /**

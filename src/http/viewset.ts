@@ -1,4 +1,5 @@
 import { type BulkOperation, isReading, type Operation as OperationName } from '../config/spec.js'
+import { EXPORT_FORMATS, type ExportFormat } from '../features/export.js'
 import { featureParameters } from '../features/index.js'
 import { detailName, recordPath } from '../resource/links.js'
 import { describeResource } from '../resource/description.js'
@@ -8,6 +9,7 @@ import type { Endpoint } from './middleware/endpoint.js'
 import { compileEndpoint } from './middleware/index.js'
 import { rejectAny, rejectSelection, rejectsParameters, rejectsSelection } from './middleware/parameters.js'
 import { createMany } from './operations/create-many.js'
+import { exportOperation } from './operations/export.js'
 import { BULK_FORMS, OPERATIONS } from './operations/index.js'
 import type { Operation } from './operations/operation.js'
 import type { AnyReplacement } from './replacement.js'
@@ -31,10 +33,12 @@ export const NO_ADDITIONS: Additions = { hooks: [], computed: [], replacements: 
 
 /** Creates the routes of a resource: `<name>-list` on its path, `<name>-detail` on the path of one record. */
 export function viewset(resource: Resource, additions = NO_ADDITIONS): readonly Route[] {
-  const { operations, bulk } = resource.spec
+  const { operations, bulk, dialect, exported } = resource.spec
   const route = (form: Form) => generatedRoute(resource, form, additions)
   const isPartial = (name: OperationName) => featureParameters(resource.spec, name).some((each) => each.partial)
+  const isExported = exported && !dialect && operations.includes('list')
   return [
+    ...(isExported ? EXPORT_FORMATS.map((format) => exportRoute(resource, format, additions)) : []),
     ...operations.filter(isPartial).map((name) => partialRoute(route({ name }))),
     ...(bulk.operations.includes('create') ? [createManyRoute(resource, additions)] : []),
     ...operations.map((name) =>
@@ -99,6 +103,21 @@ function partialRoute(whole: Route): Route {
   const generated = whole.generated && { ...whole.generated, partial: true as const }
   const at = { name: `${whole.name}-partial`, path: `${whole.path}partial/` }
   return { ...whole, ...at, ...(generated && { generated }), options: undefined }
+}
+
+/** Returns the records of all pages. */
+function exportRoute(resource: Resource, format: ExportFormat, additions: Additions): Route {
+  const { name, path } = resource.spec
+  const operation = exportOperation(resource, format)
+  const at = { name: `${name}-export-${format}`, path: `${path}export.${format}/` }
+  const endpoint = endpointOf(resource, { form: { name: 'list' }, operation, path: at.path }, additions)
+  return {
+    ...generatedRoute(resource, { name: 'list' }, additions),
+    ...at,
+    ...compileEndpoint(endpoint),
+    generated: { resource, operation: 'list', exports: format },
+    options: undefined,
+  }
 }
 
 interface Placed {

@@ -71,12 +71,12 @@ export function describeApp({ spec, routes }: Described): Part {
     const rendered = routes.problemSchemaAt(route.path)
     const { generated } = route
     if (!generated) return withProblems(describeWritten(route, rendered), route, rendered)
-    const { resource, operation, partial } = generated
+    const { resource, operation, partial, exports } = generated
     const { model } = resource.spec
     const canConflict = operation === 'destroy' ? isHeld(model, spec.models) || isGuarded(model) : canClash(generated)
     const describeIt = generated.bulk ? describeBulk : describeGenerated
     return withProblems(
-      describeIt({ resource, operation, schemas, canConflict, partial }, namesOf(resource)),
+      describeIt({ resource, operation, schemas, canConflict, partial, exports }, namesOf(resource)),
       route,
       rendered,
     )

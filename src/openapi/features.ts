@@ -1,8 +1,9 @@
 import type { FieldSpec, Operation, ResourceSpec } from '../config/spec.js'
 import type { ListDescription } from '../dialects/dialect.js'
+import type { ExportFormat } from '../features/export.js'
 import type { ResponseParts } from '../features/feature.js'
 import { describeFilter } from '../features/filterable.js'
-import { featureParameters, featureResponses } from '../features/index.js'
+import { featureParameters, featureResponses, placesPage } from '../features/index.js'
 import type { ValueDescription } from '../http/operation-description.js'
 import { rejectsParameters, rejectsSelection } from '../http/middleware/parameters.js'
 import { exact } from '../lookups/exact.js'
@@ -27,6 +28,8 @@ export interface Subject {
   readonly partial?: boolean | undefined
   /** Whether it is done to several records at once. */
   readonly bulk?: boolean | undefined
+  /** The format of a list without pages. */
+  readonly exports?: ExportFormat | undefined
 }
 
 /** What a feature adds to the description of an operation. */
@@ -43,11 +46,13 @@ export interface Addition {
 /** Describes what a feature adds to an operation; nothing if the resource does not have it. */
 type Feature = (subject: Subject) => Addition
 
-const featured: Feature = ({ resource: { spec }, operation, partial = false, bulk }) => {
+const featured: Feature = ({ resource: { spec }, operation, partial = false, bulk, exports }) => {
   // If a dialect has all filters in one parameter, features describe theirs as part of it.
   const isApart = !spec.dialect || describeDialect(spec)?.filters !== undefined
   const all = isApart ? featureParameters(spec, operation) : []
-  const parameters = all.filter((each) => partial || !each.partial).map(queryParameter)
+  const parameters = all
+    .filter((each) => (partial || !each.partial) && !(exports && placesPage(each)))
+    .map(queryParameter)
   const parts = featureResponses(spec, { operation, bulk })
   return {
     parameters: [...parameters, ...parts.flatMap(({ requestHeaders = {} }) => headerParameters(requestHeaders))],

@@ -2,6 +2,7 @@ import { isReading, type Operation } from '../config/spec.js'
 import { article } from '../config/words.js'
 import { featureParameters, featureResponses, joinedMembers } from '../features/index.js'
 import type { Generated } from '../http/route.js'
+import { toPascal } from '../resource/names.js'
 import { describeDialect, FEATURES, type Subject } from './features.js'
 import { type Part, reference } from './json-part.js'
 import type { DocumentedMode, SchemaNames } from './resource-schemas.js'
@@ -78,7 +79,7 @@ export function describeGenerated(subject: Subject, names: SchemaNames): Part {
   const additions = FEATURES.map((feature) => feature(subject))
   const parameters = additions.flatMap((addition) => addition.parameters ?? [])
   const refusals = new Set(additions.flatMap((addition) => addition.refusals ?? []))
-  const headers = additions.flatMap((addition) => addition.headers ?? [])
+  const headers = subject.exports ? ['Content-Disposition'] : additions.flatMap((addition) => addition.headers ?? [])
   // Who may not retrieve records gets no body after a write.
   const isUnseen = !isReading(subject.operation) && resource.access?.retrieve.parts.length === 0
   const content = isUnseen ? undefined : answerSchema(subject, names)
@@ -97,7 +98,7 @@ export function describeGenerated(subject: Subject, names: SchemaNames): Part {
       [status]: {
         description: answer,
         headers: headersNamed(...headers.filter((name) => !isUnseen || name !== 'ETag')),
-        ...(content && { content: { [JSON_TYPE]: { schema: content } } }),
+        ...(content && { content: { [subject.exports === 'csv' ? 'text/csv' : JSON_TYPE]: { schema: content } } }),
       },
       ...Object.assign({}, ...additions.map(({ answers }) => answers)),
       ...Object.fromEntries([...refusals].map((each) => [each, refused(each)])),
@@ -107,8 +108,13 @@ export function describeGenerated(subject: Subject, names: SchemaNames): Part {
 }
 
 /** The texts for an operation in its resource's dialect. */
-function sayingOf({ resource, operation, partial }: Subject): Saying {
+function sayingOf({ resource, operation, partial, exports }: Subject): Saying {
   const saying = SAYINGS[operation]
+  if (exports) {
+    const summary = (name: string) => `Download ${name} records as ${exports.toUpperCase()}`
+    const description = `Returns all records that a list with these parameters has on its pages, in the same order, as of one point in time. A response that ends too early was cut off by a failure.`
+    return { ...saying, summary, description, answer: 'All records.' }
+  }
   if (partial) {
     const summary = (name: string) => `${saying.summary(name)}, in part`
     const partials = featureParameters(resource.spec, operation).filter((each) => each.partial)
@@ -125,8 +131,9 @@ function sayingOf({ resource, operation, partial }: Subject): Saying {
   return saying
 }
 
-/** The operation's identifier, and its name in generated clients: `listBook`, `destroyManyBook`, `retrievePartialBook`. */
-export function operationName({ operation, bulk, partial }: Generated, shown: string): string {
+/** The operation's identifier, and its name in generated clients: `listBook`, `destroyManyBook`, `retrievePartialBook`, `exportCsvBook`. */
+export function operationName({ operation, bulk, partial, exports }: Generated, shown: string): string {
+  if (exports) return `export${toPascal(exports)}${shown}`
   return `${SAYINGS[operation].verb}${bulk ? 'Many' : ''}${partial ? 'Partial' : ''}${shown}`
 }
 
@@ -134,13 +141,15 @@ function bodyContent(mediaTypes: readonly string[], schema: Part): Part {
   return Object.fromEntries(mediaTypes.map((type) => [type, { schema }]))
 }
 
-function answerSchema({ resource, operation, partial }: Subject, names: SchemaNames): Part | undefined {
+function answerSchema({ resource, operation, partial, exports }: Subject, names: SchemaNames): Part | undefined {
+  if (exports === 'csv') return { type: 'string' }
   const { spec, selectable } = resource
   const isJoined = selectable && isReading(operation) && Object.keys(joinedMembers(spec)).length > 0
   const item = reference('schemas', partial ? names.partial : isJoined ? names.selected : names.shown)
   if (operation === 'destroy') return spec.dialect?.destroyed === 'record' ? item : undefined
   if (operation !== 'list') return item
   const items = { type: 'array', items: item }
+  if (exports) return items
   if (spec.dialect) return describeDialect(spec)?.frame?.(items) ?? items
   const [wrap] = featureResponses(spec, { operation }).flatMap((parts) => parts.wrap ?? [])
   return wrap?.(items) ?? items

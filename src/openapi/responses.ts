@@ -42,6 +42,11 @@ export const HEADERS: Readonly<Record<string, ValueDescription>> = {
     required: true,
     schema: { type: 'string' },
   },
+  'Content-Disposition': {
+    description: 'The name of the file: `attachment; filename="books.csv"`.',
+    required: true,
+    schema: { type: 'string' },
+  },
   ETag: {
     description: 'The version of the record, for `If-Match` and `If-None-Match` (RFC 9110).',
     required: true,

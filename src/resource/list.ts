@@ -1,5 +1,5 @@
 import { totalOrder } from '../config/indexes/coverage.js'
-import type { ResourceSpec } from '../config/spec.js'
+import type { OrderSpec, ResourceSpec } from '../config/spec.js'
 import type { Listed, Window } from '../dialects/dialect.js'
 import type { LinkReader, ParameterRole, QueryParameter } from '../features/feature.js'
 import { type FeaturePlans, featureParameters, placesPage } from '../features/index.js'
@@ -20,37 +20,14 @@ export interface ListRequest {
 /** Compiles the parser of list queries. It throws Problem `invalid_query`. */
 export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search: string) => ListRequest {
   const { style } = spec.pagination
-  const standard = totalOrder(spec.model, spec.defaultOrder)
   const featured = featureParameters(spec, 'list', readLink)
-  const known: ReadonlySet<string> = new Set(namesInOrder(featured))
   const paging = new Set(featured.filter(placesPage).map(({ name }) => name))
-  const allowed = known.size === 0 ? 'it has none' : `allowed are ${[...known].join(', ')}`
-
-  const isKept = (name: string) => known.has(name) && !paging.has(name)
-  const isIgnored = (name: string) => spec.unknownQuery === 'ignore' && !known.has(name)
-
-  const parameters = new Map(featured.map((parameter) => [parameter.name, parameter]))
-  const isList = (name: string) => parameters.get(name)?.several === true
+  const readParameters = compileParameters(spec, featured, 'this list')
 
   const read = (text: string): ListRequest => {
-    const query = parseQuery(text, isIgnored, isList)
-    if (spec.unknownQuery === 'refuse') {
-      const unknown = [...query.keys()].find((name) => !known.has(name))
-      if (unknown !== undefined) {
-        throw new Problem('invalid_query', `this list has no parameter ${quote(unknown)}; ${allowed}`)
-      }
-    }
-    const asked: FeaturePlans = {}
-    for (const [name, value] of query) {
-      const parameter = parameters.get(name)
-      const other = parameter?.excludes?.find((each) => query.has(each))
-      if (other !== undefined)
-        throw new Problem('invalid_query', `the parameters \`${name}\` and \`${other}\` cannot be combined; give one`)
-      parameter?.read?.(value, asked)
-    }
-    const order = asked.order ?? standard
+    const { query, known, asked, order } = readParameters(text)
     const { start, limit, keyset, links, linkLength } = style.read(query, order, spec.pagination)
-    const kept = spellKept(query, isKept)
+    const kept = spellKept(query, (name) => known.has(name) && !paging.has(name))
     refuseLong(kept, linkLength)
     const plan = Object.freeze({
       ...asked,
@@ -65,6 +42,65 @@ export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search:
   }
 
   return keepRecent(read)
+}
+
+/** Compiles the parser of exports, which have the parameters of lists but those of pages. It throws Problem `invalid_query`. */
+export function compileExport(spec: ResourceSpec, readLink?: LinkReader): (search: string) => ListPlan {
+  const featured = featureParameters(spec, 'list', readLink).filter((parameter) => !placesPage(parameter))
+  const readParameters = compileParameters(spec, featured, 'an export')
+  return (text) => {
+    const { asked, order } = readParameters(text)
+    return {
+      ...asked,
+      where: asked.where ?? [],
+      order,
+      start: { offset: 0 },
+      limit: undefined,
+      keyset: false,
+      total: 'none',
+    }
+  }
+}
+
+/** The parameters of a request, as far as they say nothing of pages. */
+interface AskedRecords {
+  readonly query: Query
+  readonly known: ReadonlySet<string>
+  readonly asked: FeaturePlans
+  /** Total. */
+  readonly order: readonly OrderSpec[]
+}
+
+function compileParameters(
+  spec: ResourceSpec,
+  featured: readonly QueryParameter<FeaturePlans>[],
+  what: string,
+): (text: string) => AskedRecords {
+  const standard = totalOrder(spec.model, spec.defaultOrder)
+  const known: ReadonlySet<string> = new Set(namesInOrder(featured))
+  const allowed = known.size === 0 ? 'it has none' : `allowed are ${[...known].join(', ')}`
+  const isIgnored = (name: string) => spec.unknownQuery === 'ignore' && !known.has(name)
+  const parameters = new Map(featured.map((parameter) => [parameter.name, parameter]))
+  const isList = (name: string) => parameters.get(name)?.several === true
+
+  return (text) => {
+    const query = parseQuery(text, isIgnored, isList)
+    if (spec.unknownQuery === 'refuse') {
+      const unknown = [...query.keys()].find((name) => !known.has(name))
+      if (unknown !== undefined) {
+        throw new Problem('invalid_query', `${what} has no parameter ${quote(unknown)}; ${allowed}`)
+      }
+    }
+    const asked: FeaturePlans = {}
+    for (const [name, value] of query) {
+      const parameter = parameters.get(name)
+      const other = parameter?.excludes?.find((each) => query.has(each))
+      if (other !== undefined)
+        throw new Problem('invalid_query', `the parameters \`${name}\` and \`${other}\` cannot be combined; give one`)
+      parameter?.read?.(value, asked)
+    }
+    return { query, known, asked, order: asked.order ?? standard }
+  }
 }
 
 const RANKS: Readonly<Record<ParameterRole, number>> = { page: 0, size: 0, order: 1, filter: 3 }

@@ -8,9 +8,9 @@ import { type BodyMode, compileBody } from './body.js'
 import { bodyLimit } from './body-limit.js'
 import { compileStored } from './computed.js'
 import { compileDialectList } from './dialect-list.js'
-import { compileList, type ListRequest } from './list.js'
+import { compileExport, compileList, type ListRequest } from './list.js'
 import type { ResourceAccess } from './access.js'
-import type { Id, Selection } from './plan.js'
+import type { Id, ListPlan, Selection } from './plan.js'
 import { type ListParameters, spellQuery } from './query.js'
 import { type RecordKey, recordKey } from './record-key.js'
 import { compileRecordQuery } from './record-query.js'
@@ -42,6 +42,11 @@ export interface Resource<Name extends string = string> {
    * @throws Problem `invalid_query` naming the parameter and what is allowed
    */
   parseList(asked: string | ListParametersOf<Name>): ListRequest
+  /**
+   * Parses the query string of an export.
+   * @throws Problem `invalid_query` naming the parameter and what is allowed
+   */
+  parseExport(search: string): ListPlan
   /**
    * Parses which parts of a record a request selects. If records are always shown whole, the query is ignored.
    * @throws Problem `invalid_query` naming the parameter and what is allowed
@@ -110,6 +115,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     key,
     parseId: key.parse,
     parseList: (asked: string | ListParameters) => readList(typeof asked === 'string' ? asked : spellQuery(asked)),
+    parseExport: compileExport(spec, linked.readLink),
     parseSelection: readSelection ?? (() => undefined),
     storedPart: compileStored(spec.computed),
     selectable: readSelection !== undefined,

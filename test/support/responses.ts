@@ -131,11 +131,12 @@ function createComparer(app: App): Comparer {
           .map((name) => `${name} is not declared`),
       ]
       if (body === undefined) return errors
-      const type = headers.get('content-type') ?? ''
+      const [type = ''] = (headers.get('content-type') ?? '').split(';')
       if (response.content === undefined) return body === '' ? errors : [...errors, 'a body is not declared']
       if (!(type in response.content)) return [...errors, `the media type ${type} is not declared`]
       const validate = validatorAt(`${pointer}/content/${escape(type)}/schema`)
-      return validate(JSON.parse(body)) ? errors : [...errors, ajv.errorsText(validate.errors), body.slice(0, 500)]
+      const value: unknown = type.endsWith('json') ? JSON.parse(body) : body
+      return validate(value) ? errors : [...errors, ajv.errorsText(validate.errors), body.slice(0, 500)]
     },
   }
 }

@@ -43,7 +43,11 @@ interface PooledOptions extends Pick<Database, 'description' | 'whenPending' | '
 }
 
 const MAX_RERUNS = 3
-const BEGIN = { default: 'begin', serializable: 'begin isolation level serializable' } as const
+const BEGIN = {
+  default: 'begin',
+  serializable: 'begin isolation level serializable',
+  snapshot: 'begin isolation level repeatable read, read only',
+} as const
 
 function ignore(): void {}
 
@@ -152,9 +156,10 @@ export function poolDatabase({
 
   async function transaction<T>(
     work: (connection: Connection) => Promise<T>,
-    { isolation, signal, enforce, queueKey }: InternalTransactionOptions = {},
+    { isolation, snapshot, signal, enforce, queueKey }: InternalTransactionOptions = {},
   ): Promise<T> {
-    const parts = { send, begin: BEGIN[isolation ?? 'default'], ends, signal, enforce }
+    const begin = BEGIN[snapshot ? 'snapshot' : (isolation ?? 'default')]
+    const parts = { send, begin, ends, signal, enforce }
     for (let reruns = 0; ; reruns++) {
       // A transaction that was accepted is not rejected after a deadlock.
       const granted = await enter({ ...queueKey, follows: reruns > 0 }, signal)
@@ -162,7 +167,8 @@ export function poolDatabase({
         signal?.throwIfAborted()
         return await runTransaction(await connect(), work, parts)
       } catch (error) {
-        if (reruns === MAX_RERUNS || !isTransient(error)) throw error
+        // What was read of a snapshot may have been passed on.
+        if (snapshot || reruns === MAX_RERUNS || !isTransient(error)) throw error
       } finally {
         queue.leave(granted)
       }

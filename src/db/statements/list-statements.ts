@@ -2,6 +2,7 @@ import { tableAlias, tableSql } from '../../fields/table-name.js'
 import { isCovered } from '../../config/indexes/coverage.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
+import type { Cell } from '../../fields/cell.js'
 import { exact } from '../../lookups/exact.js'
 import { remember } from '../../remember.js'
 import type { ListPlan } from '../../resource/plan.js'
@@ -11,7 +12,8 @@ import { type Projection, listProjection } from './projections.js'
 import { isFar, neededOrder, orderClause, pageRows, reversed } from './page-rows.js'
 import { type Bounds, boundProjection, relatedBounds, showingClause, visibleClause } from './bounds.js'
 import type { Rendered, PreparedStatements } from './prepared-statements.js'
-import { parameters } from './parameters.js'
+import { rowPage } from './page-shape.js'
+import { type Parameters, parameters } from './parameters.js'
 import { keyColumns, type ListLimits, listSource, type ListSource, type ListTable } from './where.js'
 
 /** The statements of lists. */
@@ -39,7 +41,7 @@ const READ: Kind = { retry: true, quick: false }
 /** Compiles the statements of lists; each call of the result returns them within some bounds. */
 export function compileListStatements(given: Omit<Listed, 'table'>): (bounds: Bounds | undefined) => ListStatements {
   const { prepared, partial, model } = given
-  const table: ListTable = { sql: tableSql(model.table), alias: tableAlias(model.table) }
+  const table = tableOf(model)
   const listed = { ...given, table }
   const statementsFor = (plan: ListPlan) => (plan.selection === undefined ? prepared : partial)
   // Requests repeat plans. Bounds belong to one request, so statements with bounds are not cached.
@@ -51,10 +53,7 @@ export function compileListStatements(given: Omit<Listed, 'table'>): (bounds: Bo
   }
   return (bounds) => {
     if (bounds === undefined) return unbounded
-    const limits: ListLimits = {
-      rows: (params) => visibleClause(model, bounds, params, 'list'),
-      shows: (field, params) => showingClause(model, field, bounds, params),
-    }
+    const limits = limitsOf(model, bounds)
     return {
       list: (plan) => statementsFor(plan).serve(renderList(listed, plan, { bounds, limits })),
       count: (plan) => prepared.serve(renderCount(table, plan, limits)),
@@ -63,25 +62,73 @@ export function compileListStatements(given: Omit<Listed, 'table'>): (bounds: Bo
   }
 }
 
+function tableOf({ table }: ModelSpec): ListTable {
+  return { sql: tableSql(table), alias: tableAlias(table) }
+}
+
+function limitsOf(model: ModelSpec, bounds: Bounds): ListLimits {
+  return {
+    rows: (params) => visibleClause(model, bounds, params, 'list'),
+    shows: (field, params) => showingClause(model, field, bounds, params),
+  }
+}
+
 interface Limited {
   readonly bounds: Bounds
   readonly limits: ListLimits
 }
 
-function renderList(
-  { model, table: listed, projection }: Listed,
-  plan: ListPlan,
-  limited: Limited | undefined,
-): Rendered {
-  const params = parameters()
-  const { alias: table } = listed
-  const key = model.key.map(({ column }) => identifier(column))
-  const { page, select, fields } = listProjection(
+/** A statement with a row for each record of a list, and how a record is read from its cells. */
+export interface RowStatement<Item> extends Pick<Rendered, 'text' | 'values'> {
+  readonly read: (cells: readonly Cell[]) => Item
+}
+
+/** Compiles the statement that returns the records of a list as they are, not as a page. */
+export function compileRowStatement<Item>(
+  model: ModelSpec,
+  projection: Projection<Item, unknown>,
+): (plan: ListPlan, bounds: Bounds | undefined) => RowStatement<Item> {
+  const table = tableOf(model)
+  return (plan, bounds) => {
+    const params = parameters()
+    const limited = bounds && { bounds, limits: limitsOf(model, bounds) }
+    const asked = { model, table, plan, limited, params }
+    const projected = projectedFor(projection, asked)
+    const page = rowPage(projected.read)
+    const { text, values } = renderPage({ ...projected, page }, asked)
+    return { text, values, read: projected.read }
+  }
+}
+
+interface Asked extends Pick<Listed, 'model' | 'table'> {
+  readonly plan: ListPlan
+  readonly limited: Limited | undefined
+  readonly params: Parameters
+}
+
+function projectedFor<Item, Items>(
+  projection: Projection<Item, Items>,
+  { plan, limited, params }: Asked,
+): Projection<Item, Items> {
+  return listProjection(
     // Distinct values come from rows that show their field.
     plan.distinct ? projection : boundProjection(projection, limited?.bounds, params),
     plan,
     relatedBounds(limited?.bounds, params),
   )
+}
+
+function renderList({ model, table, projection }: Listed, plan: ListPlan, limited: Limited | undefined): Rendered {
+  const asked = { model, table, plan, limited, params: parameters() }
+  return renderPage(projectedFor(projection, asked), asked)
+}
+
+function renderPage(
+  { page, select, fields }: Projection<unknown, unknown>,
+  { model, table: listed, plan, limited, params }: Asked,
+): Rendered {
+  const { alias: table } = listed
+  const key = model.key.map(({ column }) => identifier(column))
   const stored = columnsOf(model, new Set([...fields, ...plan.order.map(({ field }) => field)]))
   const backwards = 'before' in plan.start
   const source = listSource(plan, listed, params, limited?.limits)

@@ -26,17 +26,25 @@ export async function* readTable(
 ): AsyncIterable<readonly (readonly Cell[])[]> {
   const read =
     model.key.length > 0 ? readByKey(connection, { model, select }) : await readAll(connection, { model, select })
+  yield* readPages(read, TARGET_LENGTH)
+}
+
+/** Reads the next rows, at most `limit`. */
+export type ReadPage = (limit: number) => Promise<readonly (readonly Cell[])[]>
+
+/** Yields pages until one is short. Each is about as long as `targetLength`, in characters, whatever the length of rows. */
+export async function* readPages(
+  read: ReadPage,
+  targetLength: number,
+): AsyncGenerator<readonly (readonly Cell[])[], void> {
   let size = FIRST_PAGE_SIZE
   for (;;) {
     const rows = await read(size)
     if (rows.length > 0) yield rows
     if (rows.length < size) return
-    size = Math.max(1, Math.min(MAX_PAGE_SIZE, 2 * size, Math.floor(TARGET_LENGTH / averageLength(rows))))
+    size = Math.max(1, Math.min(MAX_PAGE_SIZE, 2 * size, Math.floor(targetLength / averageLength(rows))))
   }
 }
-
-/** Reads the next rows, at most `limit`. */
-type ReadPage = (limit: number) => Promise<readonly (readonly Cell[])[]>
 
 function readByKey(connection: Connection, { model: { table, key }, select }: Reading): ReadPage {
   // Qualify the columns: unqualified they would resolve to the `::text` output columns, which sort differently.

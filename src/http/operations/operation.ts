@@ -6,6 +6,8 @@ export interface Operation<Input extends object = object, Result = unknown> {
   readonly name: string
   readonly method: Method
   readonly on: 'collection' | 'item'
+  /** The media type of responses, if it is not JSON. */
+  readonly mediaType?: string
   /** How the body is parsed; undefined if the operation has none. */
   readonly body?: BodyPolicy | undefined
   /** The transaction that `run` and `reply` need; absent if `run` needs none or starts its own. */

@@ -1,0 +1,128 @@
+import type { Bounds } from '../db/statements/bounds.js'
+import type { Database, InternalTransactionOptions, QueueKey } from '../db/database.js'
+import { Problem } from '../problem.js'
+import type { ListPlan } from '../resource/plan.js'
+import type { Resource } from '../resource/resource.js'
+import type { Exchange } from './server/exchange.js'
+import { readAhead } from './read-ahead.js'
+
+/** Lists of any length, each read from one snapshot. */
+export interface Exports {
+  /** How many are read at once; each keeps a connection busy. */
+  readonly limit: number
+  /** How many characters an export may be ahead of its client. Once all are read, the connection is free. */
+  readonly ahead: number
+  /** Those under way. */
+  readonly slots: { running: number }
+  /** Passes the documents of a list to `take`, some at a time. */
+  read(
+    asked: ExportedList,
+    take: (documents: readonly string[]) => Promise<void>,
+    options: Pick<InternalTransactionOptions, 'signal' | 'queueKey'>,
+  ): Promise<void>
+}
+
+/** The list to export, and what limits its records. */
+export interface ExportedList {
+  readonly resource: Resource
+  readonly plan: ListPlan
+  readonly bounds: Bounds | undefined
+}
+
+/** Where contexts keep how to export lists; plugins have no use for it. */
+export const EXPORT = Symbol('export')
+
+export interface WithExports {
+  readonly [EXPORT]: (resource: Resource, plan: ListPlan, form: ExportForm) => AsyncIterable<string>
+}
+
+/** The text of an export: its documents, and what is around them. */
+export interface ExportForm {
+  readonly before: string
+  readonly between: string
+  readonly after: string
+  spell(document: string): string
+}
+
+/** The longest time that an export may take, in ms. */
+export const EXPORT_TIMEOUT_MS = 5 * 60_000
+/** How long a client may read nothing while the database waits for it, in ms. */
+export const EXPORT_STALL_MS = 10_000
+
+/** Exports keep at most a third of the connections. The embedded database has one, so an export of it ends as soon as memory allows. */
+export function exportBounds({
+  concurrent,
+  usage,
+}: Pick<Database, 'concurrent' | 'usage'>): Pick<Exports, 'limit' | 'ahead'> {
+  if (!concurrent) return { limit: 1, ahead: 16 * 2 ** 20 }
+  return { limit: Math.min(MAX_EXPORTS, Math.max(1, Math.floor(usage().max / 3))), ahead: 2 ** 20 }
+}
+
+const MAX_EXPORTS = 4
+
+interface Exporting {
+  readonly exchange: Exchange
+  readonly exports: Exports | undefined
+  readonly queueKey: QueueKey
+}
+
+/**
+ * Returns the text of a list in pieces. The snapshot begins with the first piece that is read and ends with the last one, when the client leaves, or
+ * when time is up.
+ * @throws Problem `unavailable`, from the stream, while too many exports are under way
+ */
+export async function* exportList(
+  { exchange, exports, queueKey }: Exporting,
+  asked: ExportedList,
+  form: ExportForm,
+): AsyncGenerator<string, void> {
+  if (!exports) throw new Error('a list cannot be exported in a transaction')
+  const { slots, limit, ahead } = exports
+  if (slots.running >= limit) throw busy(limit)
+  slots.running += 1
+  const { response } = exchange
+  const ending = new AbortController()
+  const abort = (reason: Problem) => {
+    ending.abort(reason)
+    // Ends waiting for a client that does not read.
+    if (response.headersSent) response.destroy()
+  }
+  const leave = () => abort(new Problem('unavailable', 'the client has left'))
+  const expire = () => abort(new Problem('timeout', `the export took longer than ${EXPORT_TIMEOUT_MS / 1000} seconds`))
+  const timer = setTimeout(expire, EXPORT_TIMEOUT_MS).unref()
+  response.once('close', leave)
+  try {
+    if (response.destroyed) leave()
+    yield* readAhead(
+      async (put) => {
+        let lead = form.before
+        let isEmpty = true
+        const take = (documents: readonly string[]) => {
+          const text = documents.map((document) => form.spell(document)).join(form.between)
+          const piece = lead + text
+          lead = form.between
+          isEmpty = false
+          return put(piece)
+        }
+        try {
+          await exports.read(asked, take, { signal: ending.signal, queueKey })
+        } catch (error) {
+          if (error instanceof Problem) abort(error)
+          throw error
+        }
+        await put(`${isEmpty ? form.before : ''}${form.after}`)
+      },
+      { length: ahead, patience: EXPORT_STALL_MS },
+    )
+  } finally {
+    slots.running -= 1
+    clearTimeout(timer)
+    response.off('close', leave)
+    ending.abort(new Problem('unavailable', 'the export has ended'))
+  }
+}
+
+function busy(limit: number): Problem {
+  const detail = limit === 1 ? 'another export is under way' : `${limit} other exports are under way`
+  return new Problem('unavailable', detail, { headers: { 'Retry-After': '5' } })
+}

@@ -1,0 +1,52 @@
+import { EXPANDED, type FieldSpec } from '../config/spec.js'
+import { type CsvCell, writeCsvRow } from './csv-row.js'
+import { splitDocument } from './document-members.js'
+import type { ListPlan } from './plan.js'
+import type { Resource } from './resource.js'
+
+/** What an export has as CSV. */
+export interface CsvForm {
+  readonly header: string
+  /** The row of a document. Members that the document lacks are empty. */
+  row(document: string): string
+}
+
+/** The columns of an export: the members of its documents. */
+export function csvForm({ spec, members }: Pick<Resource, 'spec' | 'members'>, plan: ListPlan): CsvForm {
+  const names = columnsOf(members, plan)
+  const fields = new Map(
+    [...spec.shown, ...spec.computed.map(({ field }) => field)].map((field) => [field.name, field]),
+  )
+  const writers = names.map((name) => [name, mayBeNumber(fields.get(name))] as const)
+  return {
+    header: writeCsvRow(names),
+    row(document) {
+      const found = splitDocument(document)
+      return writeCsvRow(writers.map(([name, isNumeric]) => cellOf(found.get(name), isNumeric)))
+    },
+  }
+}
+
+function columnsOf(members: readonly string[], { distinct, selection }: ListPlan): readonly string[] {
+  if (distinct) return [distinct.name]
+  const wanted = members.filter((name) => selection?.members?.has(name) ?? true)
+  return selection && selection.expand.length > 0 ? [...wanted, EXPANDED] : wanted
+}
+
+/** Exact numbers are strings in JSON; text that clients choose is compared as text. */
+function mayBeNumber(field: FieldSpec | undefined): boolean {
+  return field !== undefined && !field.type.comparisons.includes('text')
+}
+
+const NUMBER = /^-?\d+(?:\.\d+)?$/
+/** Spreadsheets evaluate cells that start with these as formulas, also in quotes. */
+const FORMULA = /^[=+\-@\t\r]/
+
+/** The cell of a JSON text: strings as they are, null as nothing, all else as JSON. A text that looks like a formula gets an apostrophe before it. */
+function cellOf(json: string | undefined, isNumeric: boolean): CsvCell {
+  if (json === undefined || json === 'null') return null
+  if (!json.startsWith('"')) return json
+  const text = json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1)
+  const isFormula = FORMULA.test(text) && !(isNumeric && NUMBER.test(text))
+  return isFormula ? `'${text}` : text
+}
