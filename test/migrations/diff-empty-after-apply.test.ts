@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import type { Json } from '../../src/json.js'
 import { planMigration, writeMigration } from '../../src/migrations/plan/generate.js'
 import { migrateDown, migrateUp } from '../../src/migrations/run/run.js'
 import { schemaDifferences } from '../../src/migrations/drift/verify.js'
@@ -12,6 +13,15 @@ import { type Fields, type Schema, schemaPairs } from '../support/schema-pairs.j
 const PAIRS = Number(process.env['SNIPPETCTL_PAIRS'] ?? 6)
 
 const id = { type: 'integer', primary_key: true }
+
+const number = { type: 'integer', nullable: true }
+const unique = { fields: { id, gil: number, hal: number }, indexes: [{ fields: ['gil', 'hal'], unique: true }] }
+const placedIn = (model: string): Json => ({
+  table: 'authors',
+  fields: { id, ira: number, joy: number },
+  relations: { place: { model, fields: ['ira', 'joy'], references: ['gil', 'hal'], on_delete: 'restrict' } },
+  indexes: [],
+})
 
 /** One field of a model, before and after. */
 const pairOf = (before: Fields, after: Fields): [readonly [Schema, Schema]] => {
@@ -49,6 +59,19 @@ const relationOfDroppedTable: readonly [Schema, Schema] = [
   },
 ]
 
+/** A relation over two fields refers to another table, and the fields that it referred to are dropped. */
+const relationFromDroppedFields: readonly [Schema, Schema] = [
+  { models: { author: placedIn('shelf'), shelf: { table: 'shelfs', ...unique } }, dropped: [] },
+  {
+    models: {
+      author: placedIn('book'),
+      book: { table: 'books', ...unique },
+      shelf: { table: 'shelfs', fields: { id }, indexes: [], dropped: ['gil', 'hal'] },
+    },
+    dropped: [],
+  },
+]
+
 /** A relation refers to another table, and the one that it referred to is dropped. */
 const relationToAnotherTable: readonly [Schema, Schema] = (
   [['book', []] as const, ['shelf', ['books']] as const] as const
@@ -69,6 +92,7 @@ const relationToAnotherTable: readonly [Schema, Schema] = (
 /** What random pairs have found. */
 const FOUND = [
   [relationToAnotherTable],
+  [relationFromDroppedFields],
   [relationOfDroppedTable] satisfies [readonly [Schema, Schema]],
   pairOf({ ada: { type: 'string', max: 100 } }, { ada: { type: 'text', max: 50 } }),
   pairOf({ ada: { type: 'string', max: 100 } }, { ada: { type: 'choice', choices: ['x', 'y'] } }),

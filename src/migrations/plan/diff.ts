@@ -8,6 +8,7 @@ import {
   isOfOneKind,
   isOurConstraint,
   isOurIndex,
+  losesKey,
   nameless,
   type Pair,
   pairTables,
@@ -147,7 +148,10 @@ function isAside(constraint: CatalogConstraint, pair: Pair, pairs: readonly Pair
   const own = isOn(pair.retyped, constraint)
   if (kind !== 'foreign_key') return own && !isSame(constraint, find(pair.to.constraints, name))
   const other = pairs.find(({ wanted }) => wanted.name === target)
-  const isMoved = !other && isOurConstraint(pair, constraint) && !isSame(constraint, find(pair.to.constraints, name))
+  const isMoved =
+    (!other || losesKey(other, targetColumns)) &&
+    isOurConstraint(pair, constraint) &&
+    !isSame(constraint, find(pair.to.constraints, name))
   return own || isMoved || targetColumns.some((column) => other?.retyped.has(column) === true)
 }
 

@@ -131,3 +131,14 @@ export function both<Part extends Named>(
 export function nameless({ definition }: CatalogIndex): string {
   return definition.replace(/ INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON /, ' INDEX ON ')
 }
+
+/** Whether a table loses the unique constraint on columns to which foreign keys point. */
+export function losesKey({ from, to, dropped }: Pair, columns: readonly string[]): boolean {
+  return (
+    columns.some((column) => dropped.has(column)) ||
+    from.constraints.some(
+      ({ kind, name, columns: own }) =>
+        kind === 'unique' && own.toSorted().join() === columns.toSorted().join() && !has(to.constraints, name),
+    )
+  )
+}
