@@ -2,7 +2,7 @@ import type { AppSpec, FieldSpec, ModelSpec } from '../config/spec.js'
 import { suggest } from '../config/words.js'
 import type { Connection, Database } from '../db/database.js'
 import { deferForeignKeys } from '../db/records/deferral.js'
-import { advanceCounters, compileUpsert } from '../db/statements/upsert.js'
+import { advanceCounters, compileUpsert, readColumnTypes } from '../db/statements/upsert.js'
 import { Problem } from '../problem.js'
 import { type Batch, batchesOf } from './batches.js'
 import { readData } from './file.js'
@@ -137,10 +137,11 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
   }
 
   async function load(connection: Connection, { model, key, resource, records }: Planned): Promise<void> {
+    const types = await readColumnTypes(connection, model.table)
     let counts = resources.get(resource) ?? { created: 0, updated: 0, unchanged: 0 }
     for await (const batch of batchesOf(records(), { model, key, refuse })) {
       const place = state.batches++
-      const work = { connection, model, models: seeding.spec.models, key, batch }
+      const work = { connection, model, models: seeding.spec.models, key, types, batch }
       if (careful !== undefined && place >= careful) {
         if (state.errorCount < MAX_ERRORS) refuse(await errorsOfEach(work))
         if (place === careful && state.errorCount === 0) refuse([conflictError(batch)])
@@ -169,17 +170,18 @@ interface Work {
   readonly model: ModelSpec
   readonly models: readonly ModelSpec[]
   readonly key: readonly FieldSpec[]
+  readonly types: ReadonlyMap<string, string>
   readonly batch: Batch
 }
 
 async function write(
-  { connection, model, models, key, batch }: Work,
+  { connection, model, models, key, types, batch }: Work,
   place: number,
   refuse: (errors: readonly DataError[]) => void,
 ): Promise<SeedCounts> {
   const { rows, fields, lines } = batch
   try {
-    const { created, updated, repeated } = await compileUpsert({ model, models, fields, key })(connection, rows)
+    const { created, updated, repeated } = await compileUpsert({ model, models, fields, key, types })(connection, rows)
     if (repeated !== undefined) refuse([repeatedError(lines[repeated] ?? 0)])
     return { created, updated, unchanged: rows.length - created - updated }
   } catch (error) {
@@ -189,8 +191,8 @@ async function write(
 }
 
 /** Finds the errors of the database for each record of a rejected batch. */
-async function errorsOfEach({ connection, model, models, key, batch }: Work): Promise<readonly DataError[]> {
-  const upsert = compileUpsert({ model, models, fields: batch.fields, key })
+async function errorsOfEach({ connection, model, models, key, types, batch }: Work): Promise<readonly DataError[]> {
+  const upsert = compileUpsert({ model, models, fields: batch.fields, key, types })
   const found: DataError[] = []
   for (const [index, row] of batch.rows.entries()) {
     const line = batch.lines[index] ?? 0

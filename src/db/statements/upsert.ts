@@ -24,6 +24,8 @@ interface Columns {
 }
 
 interface Shape extends Columns {
+  /** The type of each column in the database, as `readColumnTypes` reads it: for an existing one it can be another than the field's own. */
+  readonly types: ReadonlyMap<string, string>
   /** All models of the configuration. */
   readonly models: readonly ModelSpec[]
 }
@@ -55,9 +57,10 @@ export function compileUpsert(shape: Shape): (connection: Connection, rows: read
   }
 }
 
-function upsertText({ model, fields, key }: Columns): string {
+function upsertText({ model, fields, key, types }: Shape): string {
   const table = tableSql(model.table)
-  const cast = (field: FieldSpec, index: number) => `(r ->> ${index})::${field.type.column(field.options)} as c${index}`
+  const cast = ({ column, type, options }: FieldSpec, index: number) =>
+    `(r ->> ${index})::${types.get(column) ?? type.column(options)} as c${index}`
   const own = ({ column }: FieldSpec) => `${table}.${identifier(column)}`
   const same = key.map((field) => `${own(field)} = c${fields.indexOf(field)}`).join(' and ')
   const columns = fields.map(({ column }) => identifier(column)).join(', ')
@@ -86,6 +89,16 @@ function conflictAction({ model, fields, key }: Columns): string {
   ]
   const texts = (of: string) => changing.map(({ column }) => `${of}.${identifier(column)}::text`).join(', ')
   return `update set ${changes.join(', ')} where (${texts(table)}) is distinct from (${texts('excluded')})`
+}
+
+/** Reads the type of each column of a table. */
+export async function readColumnTypes(connection: Connection, table: string): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await connection.query({
+    text: `select attname, format_type(atttypid, atttypmod) from pg_attribute
+      where attrelid = $1::regclass and attnum > 0 and not attisdropped`,
+    values: [tableSql(table)],
+  })
+  return new Map(rows.map(([name, type]) => [name ?? '', type ?? '']))
 }
 
 /** Moves a column's counter past every existing number, so that the next record gets a free one. Does nothing for columns without a counter. */
