@@ -149,9 +149,9 @@ export function arrayOf(types: readonly FieldType[]): FieldType<Items<unknown>, 
 }
 
 /** The items of an array column as a column of their own. */
-function itemOf({ type, collation }: ExistingColumn): ExistingColumn | undefined {
+function itemOf({ type, collation, labels }: ExistingColumn): ExistingColumn | undefined {
   const name = ARRAY.exec(type)?.[1]
-  return name === undefined ? undefined : { type: name, collation, labels: null }
+  return name === undefined ? undefined : { type: name, collation, labels }
 }
 
 /** Others may store null in any array. */

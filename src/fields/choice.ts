@@ -60,6 +60,7 @@ export const choice: FieldType<string, ChoiceOptions> = {
   choices: ({ choices }) => choices,
   column: ({ collation }) => collated('text', collation),
   fromColumn(column) {
+    if (column.type.endsWith('[]')) return undefined
     if (column.labels) return areChoices(column.labels) ? enumForm(column.labels) : undefined
     const text = textColumn(column)
     return text && choiceForm(column, text.room)

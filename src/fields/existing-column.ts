@@ -6,7 +6,7 @@ export interface ExistingColumn {
   readonly type: string
   /** Null if it is the default of the type. */
   readonly collation: string | null
-  /** The values of an enum, in order; null for all other types. */
+  /** The values of an enum, in order, also of the items of an array; null for all other types. */
   readonly labels: readonly string[] | null
 }
 

@@ -1,3 +1,5 @@
+import { canonicalAddress, canonicalNetwork } from './address.js'
+import { canonicalDuration } from './duration.js'
 import { canonicalLocal, utcTimestamp } from './instant.js'
 
 /** An Ajv format over strings. */
@@ -32,5 +34,8 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   'local-date-time': format((text) => canonicalLocal(text) !== undefined),
   base64: format(isBase64),
   decimal: format((text) => DECIMAL.test(text)),
+  address: format((text) => canonicalAddress(text) !== undefined),
+  network: format((text) => canonicalNetwork(text) !== undefined),
+  'signed-duration': format((text) => canonicalDuration(text) !== undefined),
   uuid: format((text) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)),
 }

@@ -9,7 +9,9 @@ import { decimal } from './decimal.js'
 import { email } from './email.js'
 import type { FieldType } from './field-type.js'
 import { float } from './float.js'
+import { cidr, inet } from './inet.js'
 import { integer } from './integer.js'
+import { interval } from './interval.js'
 import { json } from './json.js'
 import { localTimestamp } from './local-timestamp.js'
 import { opaque } from './opaque.js'
@@ -40,6 +42,9 @@ const SCALARS: readonly FieldType[] = [
   char,
   choice,
   binary,
+  interval,
+  inet,
+  cidr,
 ]
 
 /** Every kind of field there is. A new one is a file and a line here. */

@@ -41,7 +41,7 @@ export const textColumn = ({
  * as with choices stored as text.
  */
 export const servesText = (column: ExistingColumn, longest: number | undefined): boolean => {
-  if (column.labels) return true
+  if (column.labels) return !column.type.endsWith('[]')
   const text = textColumn(column)
   return text !== undefined && (text.room === undefined || (longest !== undefined && longest <= text.room))
 }

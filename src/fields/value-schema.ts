@@ -24,7 +24,7 @@ function documented({ type, options }: Typed): JsonSchema {
   return type.documented?.(options) ?? {}
 }
 
-const OWN_FORMATS: ReadonlySet<unknown> = new Set(['storable-text', 'base64'])
+const OWN_FORMATS: ReadonlySet<unknown> = new Set(['storable-text', 'base64', 'address', 'network', 'signed-duration'])
 
 /** Removes what other programs do not understand: our own formats, and bounds that JavaScript rounds, which the number's format implies. */
 function portable(schema: JsonSchema): JsonSchema {

@@ -33,6 +33,38 @@ const CASES: readonly Case[] = [
     shown: '2000-01-01T00:00:00.000000',
     field: '{ type: local_timestamp, default: "2000-01-01T00:00:00.000000" }',
   },
+  { column: 'real', stored: '0.1', shown: 0.1, field: '{ type: float, bits: 32 }' },
+  { column: 'real default 0.1', stored: 'default', shown: 0.1, field: '{ type: float, bits: 32, default: 0.1 }' },
+  { column: 'real', stored: '16777217', shown: 16777216, field: '{ type: float, bits: 32 }' },
+  { column: 'double precision', stored: '0.1', shown: 0.1, field: '{ type: float }' },
+  { column: 'inet', stored: "'10.0.0.1'", shown: '10.0.0.1', field: '{ type: inet }' },
+  { column: 'inet', stored: "'::FFFF:10.0.0.1/100'", shown: '::ffff:10.0.0.1/100', field: '{ type: inet }' },
+  {
+    column: "inet default '10.0.0.1/32'",
+    stored: 'default',
+    shown: '10.0.0.1',
+    field: '{ type: inet, default: "10.0.0.1" }',
+  },
+  { column: 'cidr', stored: "'10.0.0.0/8'", shown: '10.0.0.0/8', field: '{ type: cidr }' },
+  {
+    column: "cidr default '2001:db8::/32'",
+    stored: 'default',
+    shown: '2001:db8::/32',
+    field: '{ type: cidr, default: "2001:db8::/32" }',
+  },
+  {
+    column: 'interval',
+    stored: "'1 year 14 mons -3 days +04:05:06.5'",
+    shown: 'P2Y2M-3DT4H5M6.5S',
+    field: '{ type: interval }',
+  },
+  { column: 'interval', stored: "'-00:00:00.000001'", shown: 'PT-0.000001S', field: '{ type: interval }' },
+  {
+    column: "interval default '1 day -02:03:04.5'",
+    stored: 'default',
+    shown: 'P1DT-2H-3M-4.5S',
+    field: '{ type: interval, default: "P1DT-2H-3M-4.5S" }',
+  },
 ]
 
 const tableOf = (index: number): string => `things_${index}`

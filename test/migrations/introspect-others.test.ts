@@ -205,8 +205,8 @@ describe('fields', () => {
   })
 
   test('by which an index begins can be filtered by', () => {
-    expect(modelOf('films')?.filterable).toEqual(['title'])
-    expect(modelOf('order_details')?.filterable).toEqual(['order_id'])
+    expect(modelOf('films')?.filterable.map(({ field }) => field)).toEqual(['title'])
+    expect(modelOf('order_details')?.filterable.map(({ field }) => field)).toEqual(['order_id'])
   })
 })
 

@@ -37,7 +37,9 @@ const definition: fc.Arbitrary<Definition> = fc.oneof(
     maybe('max', 3),
     maybe('default', []),
   ),
-  typed('float', maybe('maximum', 9), maybe('default', 1.5)),
+  typed('float', maybe('bits', 32), maybe('maximum', 9), maybe('default', 1.5)),
+  typed('interval', maybe('default', 'P1D')),
+  typed('inet', maybe('default', '10.0.0.1')),
   typed('boolean', maybe('default', true, false)),
   typed('date'),
   typed('timestamp', maybe('auto', 'on_create')),
@@ -62,7 +64,10 @@ const model = fc.record({
   indexes: fc.array(fc.tuple(fc.subarray(FIELDS, { minLength: 1, maxLength: 2 }), fc.boolean()), { maxLength: 2 }),
 })
 
-const schema = fc.uniqueArray(fc.tuple(fc.constantFrom(...MODELS), model), { selector: ([name]) => name, maxLength: 3 })
+const schema = fc.uniqueArray(fc.tuple(fc.constantFrom(...MODELS), model), {
+  selector: ([name]) => name,
+  maxLength: 3,
+})
 
 type Drawn = readonly (readonly [
   string,

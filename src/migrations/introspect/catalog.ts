@@ -27,7 +27,7 @@ export interface CatalogColumn {
   readonly generated: string | null
   /** The name of the sequence that the column owns, by an identity or by `serial`. */
   readonly sequence: string | null
-  /** The values of an enum, in order. */
+  /** The values of an enum, in order, also if the column has lists of them. */
   readonly labels: readonly string[] | null
 }
 
@@ -80,7 +80,7 @@ const catalogOf = (which: string): string => `
           order by p.deptype desc, s.relname
           limit 1
         ),
-        'labels', (select jsonb_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = a.atttypid)
+        'labels', (select jsonb_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = case when t.typcategory = 'A' then t.typelem else t.oid end)
       ) order by a.attname), '[]')
       from pg_attribute a
       join pg_type t on t.oid = a.atttypid

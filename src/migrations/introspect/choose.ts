@@ -1,6 +1,7 @@
 import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
 import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../plan/pair.js'
+import { type ChosenFilter, chooseFilters } from './choose-filters.js'
 import { chooseIndexes } from './choose-indexes.js'
 import type { IndexSettings } from './read-index.js'
 import { chooseRelation, type Related, type RelationContext } from './choose-relation.js'
@@ -8,7 +9,6 @@ import { type FieldName, freeName, nameFields, nameOfTable } from './field-names
 import { isOpaque, isRepresentable, isRepresentableName } from './representable.js'
 import { OPERATIONS, type Operation, READS } from '../../config/core-spec.js'
 import { formOf } from '../../fields/columns.js'
-import { reservedParameters } from '../../features/index.js'
 import { readTableName } from '../../fields/table-name.js'
 import { chooseKey } from './choose-key.js'
 import type { SchemaInspection, InspectedTable } from './inspect.js'
@@ -25,7 +25,7 @@ export interface ChosenModel {
   /** The names of the fields of the primary key; none if records can only be listed. */
   readonly key: readonly string[]
   /** The fields that lists can be filtered by with the indexes that are there. */
-  readonly filterable: readonly string[]
+  readonly filterable: readonly ChosenFilter[]
   /** The operations of its resource. */
   readonly operations: readonly Operation[]
   /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
@@ -162,37 +162,6 @@ function reasonAgainstCreate(table: Table, columns: readonly CatalogColumn[]): s
   return `${blocking.name} takes no null and has no default, and no request sets a ${blocking.type}`
 }
 
-/** The parameters of a list with nothing but filters. */
-const RESERVED = reservedParameters({ given: () => undefined })
-
-/**
- * The fields that lists can be filtered by: those of columns that an index without a condition begins with, but for a key of one field, which paths
- * name.
- * @returns also the fields whose names are those of other parameters
- */
-function filterableOf({ live }: Table, fields: readonly ChosenField[], key: readonly string[]) {
-  const parts = [
-    ...live.constraints.filter(({ kind }) => kind === 'primary_key' || kind === 'unique'),
-    ...live.indexes.filter(({ definition }) => / USING btree \((?!.* (?:WHERE|COLLATE) )/.test(definition)),
-  ]
-  const first = new Set(parts.map(({ columns: [column] }) => column))
-  if (key.length === 1) first.delete(key[0])
-  const isCompared = (column: string) => {
-    const found = find(live.columns, column)
-    return found !== undefined && (formOf(found)?.type.comparisons.length ?? 0) > 0
-  }
-  const indexed = fields.filter(({ column }) => first.has(column) && isCompared(column))
-  return {
-    filterable: indexed.map(({ name }) => name).filter((name) => !RESERVED.has(name)),
-    left: indexed
-      .filter(({ name }) => RESERVED.has(name))
-      .map(
-        ({ name, column }) =>
-          `${live.name}.${column}: no filter: lists use the parameter ${name}; rename the field to have one`,
-      ),
-  }
-}
-
 /** The operations of a table's resource, and the reasons against the others. */
 function operationsOf(table: Table, key: readonly string[], columns: readonly CatalogColumn[]) {
   const { inspected } = table
@@ -267,7 +236,7 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
     return { ...field, left: [...renamed, ...left, ...field.left] }
   })
   const byColumn = new Map(chosen.map((field) => [field.column, field.name]))
-  const { filterable, left: leftOfFilters } = filterableOf(table, chosen, key)
+  const { filterable, left: leftOfFilters } = chooseFilters(table.live, chosen, key)
   const { indexes, left: leftOfIndexes } = chooseIndexes(table, new Map(chosen.map((field) => [field.column, field])))
   const { operations, left: leftOfOperations } = operationsOf(table, key, columns)
   return {

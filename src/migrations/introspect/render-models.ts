@@ -1,5 +1,6 @@
 import { spellValue } from '../../config/edit/spell-value.js'
 import { isReading, type Operation, OPERATIONS, READS } from '../../config/core-spec.js'
+import { exact } from '../../lookups/exact.js'
 import type { ChosenModel } from './choose.js'
 import type { Words } from './column-words.js'
 
@@ -25,11 +26,15 @@ export function renderModel(model: ChosenModel): string {
 export function renderResource({ name, operations, filterable }: ChosenModel, readOnly: boolean): string {
   const given = readOnly ? operations.filter(isReading) : operations
   const said = spellOperations(given)
-  const settings = [
-    ...(said === undefined ? [] : [said]),
-    ...(filterable.length === 0 ? [] : [`filterable: [${filterable.map(spellValue).join(', ')}]`]),
-  ]
+  const settings = [...(said === undefined ? [] : [said]), ...spellFilters(filterable)]
   return [`${name}:`, `  model: ${name}`, `  path: /${name}/`, ...settings.map((each) => `  ${each}`), ''].join('\n')
+}
+
+function spellFilters(filters: ChosenModel['filterable']): readonly string[] {
+  if (filters.length === 0) return []
+  if (filters.every(({ lookups }) => lookups.join() === exact.name))
+    return [`filterable: [${filters.map(({ field }) => spellValue(field)).join(', ')}]`]
+  return ['filterable:', ...filters.map(({ field, lookups }) => `  ${spellValue(field)}: [${lookups.join(', ')}]`)]
 }
 
 function spellOperations(operations: readonly Operation[]): string | undefined {

@@ -151,6 +151,7 @@ function goneFields(model: ModelSpec, { columns }: InspectedTable): readonly Edi
 /** Settings that say what the type of the column holds. */
 const OF_COLUMN = [
   'type',
+  'bits',
   'max',
   'length',
   'precision',

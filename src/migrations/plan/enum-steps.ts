@@ -3,7 +3,7 @@ import type { Catalog } from '../introspect/catalog.js'
 import { safe, type Step } from '../files/steps.js'
 import { choicesOf } from './choices.js'
 import { find } from './pair.js'
-import { type EnumColumn, enumColumns, nameOfEnum, replaceEnum } from './replace-enum.js'
+import { type EnumColumn, enumColumns, enumOf, nameOfEnum, replaceEnum } from './replace-enum.js'
 import type { WantedTable } from './sql.js'
 
 /** The existing tables under their wanted names, and the wanted tables. */
@@ -26,9 +26,9 @@ interface EnumChanges {
  */
 export function enumChanges({ wanted, from, to }: Sides): EnumChanges {
   const columns = enumColumns(from)
-  const types = new Map(columns.map(({ column }) => [column.type, column.labels ?? []]))
+  const types = new Map(columns.map(({ column }) => [enumOf(column), column.labels ?? []]))
   const widenings = [...types].flatMap(([type, labels]): readonly Widening[] => {
-    const used = columns.filter(({ column }) => column.type === type)
+    const used = columns.filter(({ column }) => enumOf(column) === type)
     const choices = used.flatMap((each) => wantedChoices(each, wanted, to))
     const [first = []] = choices
     const isAgreed = choices.every((each) => each.length === first.length && each.every((text) => first.includes(text)))
@@ -60,7 +60,7 @@ function wantedChoices(
 ): (readonly string[])[] {
   const asked = find(find(wanted, table.name)?.columns ?? [], column.name)
   const target = find(to, table.name)
-  const choices = target && choicesOf(target, column.name)
+  const choices = asked?.itemChoices ?? (target && choicesOf(target, column.name))
   return asked?.serves(column) && choices ? [choices] : []
 }
 

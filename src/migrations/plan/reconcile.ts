@@ -102,9 +102,10 @@ function reconciledType(now: CatalogColumn, { asked, column, from, to }: Served)
   // A bounded text belongs to another field type, unless its checks already restrict it to choices.
   if (!labels) return type.endsWith(')') && now.type === 'text' && !choicesOf(from, now.name) ? {} : { type }
   // The values of an enum already act as choices.
-  const same = choicesOf(to, now.name)?.toSorted().join('\0') === [...labels].sort().join('\0')
+  const choices = asked.itemChoices ?? choicesOf(to, now.name)
+  const same = choices?.toSorted().join('\0') === [...labels].sort().join('\0')
   if (!same || !has(from.columns, now.name)) return {}
-  return { type, collation, labels, default: now.default?.replace(/::text$/, `::${type}`) ?? null }
+  return { type, collation, labels, default: now.default?.replace(/::text(?:\[\])?$/, `::${type}`) ?? null }
 }
 
 const isKey = ({ constraints }: CatalogTable, column: string): boolean =>

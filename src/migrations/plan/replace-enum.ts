@@ -16,6 +16,11 @@ export function enumColumns(catalog: Catalog): readonly EnumColumn[] {
   )
 }
 
+/** The type of a column of an enum, or of the items of its lists, as PostgreSQL spells it. */
+export function enumOf({ type }: Pick<CatalogColumn, 'type'>): string {
+  return type.replace(/\[\]$/, '')
+}
+
 /** The name of an enum whose type is spelled without a schema. */
 export function nameOfEnum(type: string): string {
   return type.startsWith('"') ? type.slice(1, -1).replaceAll('""', '"') : type
@@ -45,17 +50,21 @@ function retype({ table, column }: EnumColumn, type: string): readonly string[] 
   const name = identifier(column.name)
   const change = (action: string) => alter(table.name, `alter column ${name} ${action}`)
   const { default: value } = column
+  const list = column.type.slice(enumOf(column).length)
   return [
     ...(value === null ? [] : [change('drop default')]),
-    change(`type ${type} using ${name}::text::${type}`),
-    ...(value === null ? [] : [change(`set default ${value.replaceAll(`::${column.type}`, `::${type}`)}`)]),
+    change(`type ${type}${list} using ${name}::text${list}::${type}${list}`),
+    ...(value === null ? [] : [change(`set default ${value.replaceAll(`::${enumOf(column)}`, `::${type}`)}`)]),
   ]
 }
+
+const isOfEnum = (column: CatalogColumn | undefined, type: string): boolean =>
+  column !== undefined && column.labels !== null && enumOf(column) === type
 
 /** The checks and indexes that compare a column with values of the enum, which would stand in the way of another type. */
 function partsThatName(type: string, { table, column }: EnumColumn) {
   const isNaming = (part: CatalogTable['constraints'][number] | CatalogTable['indexes'][number]) =>
-    usesOf(part).find((name) => find(table.columns, name)?.type === type) === column.name &&
+    usesOf(part).find((name) => isOfEnum(find(table.columns, name), type)) === column.name &&
     part.definition.includes(`::${type}`)
   return [
     ...table.constraints.filter(isNaming).map(({ name, definition }) => ({

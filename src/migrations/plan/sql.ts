@@ -33,6 +33,8 @@ export interface WantedColumn {
   readonly nullable: boolean
   /** Whether the server has a value for an insert that leaves it out: a default or a counter. */
   readonly filled: boolean
+  /** The choices of the items, if it has lists of them: no check has these. */
+  readonly itemChoices: readonly string[] | undefined
   /** Whether an existing column of another type can hold the values. */
   readonly serves: (column: ExistingColumn) => boolean
   /** Everything that follows the name of the column. */
@@ -104,9 +106,15 @@ function wantedColumn(field: FieldSpec): WantedColumn {
     default: given,
     nullable: field.nullable,
     filled: (key ?? given) !== undefined,
+    itemChoices: itemChoicesOf(field),
     serves: (column) => field.type.serves?.(column, field.options) ?? false,
     definition: parts.filter(Boolean).join(' '),
   }
+}
+
+function itemChoicesOf({ type, options }: FieldSpec): readonly string[] | undefined {
+  const items = type.items?.(options)
+  return items?.type.choices?.(items.options)
 }
 
 function formerColumns({ renamedFrom, target }: FieldSpec): readonly string[] {

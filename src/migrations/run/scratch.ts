@@ -6,7 +6,7 @@ import { MigrationError } from '../files/error.js'
 import { attempt, inDiscardedTransaction, sqlState } from './session.js'
 import { namesIn, type Ownership } from '../plan/ownership.js'
 import { normaliseSql } from '../plan/normalise-sql.js'
-import { enumColumns, replaceEnum } from '../plan/replace-enum.js'
+import { enumColumns, enumOf, replaceEnum } from '../plan/replace-enum.js'
 
 /** The schemas in a scratch database: that of the files, and that of resources.yaml. */
 export const FROM = 'made_by_files'
@@ -103,7 +103,7 @@ async function settleEnums(session: Connection): Promise<void> {
   const used = enumColumns(await catalogOf(session, FROM))
   const { rows } = await session.query({ text: ENUMS, values: [] })
   for (const [type, labels] of rows) {
-    const columns = used.filter(({ column }) => column.type === type)
+    const columns = used.filter(({ column }) => enumOf(column) === type)
     const statements = replaceEnum(type ?? '', JSON.parse(labels ?? '[]') as string[], columns)
     await attempt(session, () => runAll(session, statements))
   }

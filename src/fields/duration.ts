@@ -1,0 +1,78 @@
+/** A duration as PostgreSQL stores it: months and days of any length beside each other, because neither has a fixed length. */
+interface Duration {
+  readonly months: bigint
+  readonly days: bigint
+  readonly microseconds: bigint
+}
+
+const NUMBER = String.raw`([+-]?\d{1,10})`
+const SECONDS = String.raw`([+-]?\d{1,13})(?:[.,](\d{1,6}))?`
+const DATE = `(?:${NUMBER}Y)?(?:${NUMBER}M)?(?:${NUMBER}W)?(?:${NUMBER}D)?`
+const TIME = `(?:T(?:${NUMBER}H)?(?:${NUMBER}M)?(?:${SECONDS}S)?)?`
+const DURATION = new RegExp(`^P${DATE}${TIME}$`)
+
+const LONGEST_COUNT = 2_147_483_647n
+const SECOND = 1_000_000n
+const HOUR = 3600n * SECOND
+
+/** Each count is stored by itself, and versions of PostgreSQL before 15 read no more hours. */
+const LIMITS: Duration = { months: LONGEST_COUNT, days: LONGEST_COUNT, microseconds: LONGEST_COUNT * HOUR }
+
+/**
+ * The canonical form of an ISO 8601 duration, whose numbers can be negative: whole years, months, days, hours and minutes first,
+ * without zeros. Undefined for any other text, and where PostgreSQL says "out of range".
+ */
+export function canonicalDuration(text: string): string | undefined {
+  const duration = readDuration(text)
+  return duration && isWithin(duration) ? printDuration(duration) : undefined
+}
+
+function readDuration(text: string): Duration | undefined {
+  const parts = DURATION.exec(text)
+  if (!parts || /[PT]$/.test(text)) return undefined
+  const [years, months, weeks, days, hours, minutes, seconds] = parts.slice(1, 8).map((count) => BigInt(count ?? 0))
+  const fraction = BigInt((parts[8] ?? '').padEnd(6, '0'))
+  return {
+    months: 12n * (years ?? 0n) + (months ?? 0n),
+    days: 7n * (weeks ?? 0n) + (days ?? 0n),
+    microseconds:
+      (3600n * (hours ?? 0n) + 60n * (minutes ?? 0n) + (seconds ?? 0n)) * SECOND +
+      (parts[7]?.startsWith('-') ? -fraction : fraction),
+  }
+}
+
+function isWithin({ months, days, microseconds }: Duration): boolean {
+  const isSmall = (value: bigint, limit: bigint) => value <= limit && value >= -limit
+  return isSmall(months, LIMITS.months) && isSmall(days, LIMITS.days) && isSmall(microseconds, LIMITS.microseconds)
+}
+
+function printDuration({ months, days, microseconds }: Duration): string {
+  const part = (count: bigint, unit: string) => (count === 0n ? '' : `${count}${unit}`)
+  const date = part(months / 12n, 'Y') + part(months % 12n, 'M') + part(days, 'D')
+  const rest = microseconds % (60n * SECOND)
+  const time = part(microseconds / HOUR, 'H') + part((microseconds % HOUR) / (60n * SECOND), 'M') + printSeconds(rest)
+  return date === '' && time === '' ? 'PT0S' : `P${date}${time === '' ? '' : `T${time}`}`
+}
+
+function printSeconds(microseconds: bigint): string {
+  if (microseconds === 0n) return ''
+  const size = microseconds < 0n ? -microseconds : microseconds
+  const fraction = String(size % SECOND)
+    .padStart(6, '0')
+    .replace(/0+$/, '')
+  return `${microseconds < 0n ? '-' : ''}${size / SECOND}${fraction === '' ? '' : `.${fraction}`}S`
+}
+
+const PRINTED =
+  /^(?:([+-]?\d+) years? ?)?(?:([+-]?\d+) mons? ?)?(?:([+-]?\d+) days? ?)?(?:([+-]?)(\d+):(\d\d):(\d\d)(?:\.(\d{1,6}))?)?$/
+
+/** The same of a text that PostgreSQL prints in its own style: `1 year 2 days -03:04:05.6`. */
+export function durationOfPrinted(text: string): string | undefined {
+  const parts = PRINTED.exec(text)
+  if (!parts || text === '') return undefined
+  const [years = '0', months = '0', days = '0', sign = '', hours = '0', minutes = '0', seconds = '0', fraction = '0'] =
+    parts.slice(1)
+  return canonicalDuration(
+    `P${years}Y${months}M${days}DT${sign}${hours}H${sign}${minutes}M${sign}${seconds}.${fraction}S`,
+  )
+}

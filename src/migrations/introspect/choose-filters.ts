@@ -1,0 +1,64 @@
+import { reservedParameters } from '../../features/index.js'
+import { formOf } from '../../fields/columns.js'
+import { containsItems } from '../../lookups/contains-items.js'
+import { exact } from '../../lookups/exact.js'
+import { has } from '../../lookups/has.js'
+import { overlaps } from '../../lookups/overlaps.js'
+import { find } from '../plan/pair.js'
+import type { CatalogTable } from './catalog.js'
+import type { ChosenField } from './field-of-column.js'
+
+/** A field that lists can be filtered by, and the lookups that its index helps. */
+export interface ChosenFilter {
+  readonly field: string
+  readonly lookups: readonly string[]
+}
+
+/** The lookups of lists that an inverted index helps. */
+const LOOKUPS_OF_ITEMS = [has.name, containsItems.name, overlaps.name]
+
+/** The parameters of a list with nothing but filters. */
+const RESERVED = reservedParameters({ given: () => undefined })
+
+/**
+ * Chooses the fields that lists can be filtered by: those of columns that an index without a condition begins with, but for a key of one field, which paths
+ * name, and lists in an inverted index.
+ * @returns also the fields whose names are those of other parameters
+ */
+export function chooseFilters(
+  live: CatalogTable,
+  fields: readonly ChosenField[],
+  key: readonly string[],
+): { readonly filterable: readonly ChosenFilter[]; readonly left: readonly string[] } {
+  const parts = [
+    ...live.constraints.filter(({ kind }) => kind === 'primary_key' || kind === 'unique'),
+    ...live.indexes.filter(({ definition }) => / USING btree \((?!.* (?:WHERE|COLLATE) )/.test(definition)),
+  ]
+  const first = new Set(parts.map(({ columns: [column] }) => column))
+  if (key.length === 1) first.delete(key[0])
+  // An inverted index finds rows by the items of each of its columns.
+  const listed = new Set(
+    live.indexes
+      .filter(({ definition }) => / USING gin \((?!.* WHERE )/.test(definition))
+      .flatMap(({ columns }) => columns),
+  )
+  const lookupsFor = (column: string): readonly string[] => {
+    const found = find(live.columns, column)
+    const comparisons = (found && formOf(found)?.type.comparisons) ?? []
+    if (comparisons.includes('items')) return listed.has(column) ? LOOKUPS_OF_ITEMS : []
+    return comparisons.includes('equality') && first.has(column) ? [exact.name] : []
+  }
+  const indexed = fields.flatMap(({ name, column }) => {
+    const lookups = lookupsFor(column)
+    return lookups.length === 0 ? [] : [{ field: name, column, lookups }]
+  })
+  return {
+    filterable: indexed.flatMap(({ field, lookups }) => (RESERVED.has(field) ? [] : [{ field, lookups }])),
+    left: indexed
+      .filter(({ field }) => RESERVED.has(field))
+      .map(
+        ({ field: name, column }) =>
+          `${live.name}.${column}: no filter: lists use the parameter ${name}; rename the field to have one`,
+      ),
+  }
+}
