@@ -31,6 +31,8 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   'access/writes': ['a relation to a hidden record is 409', 'halves of two grants do not combine'],
   'access/other-routes': ['only who is named may request them', 'hide the row'],
   'http/http-protocol': ['are rejected in the format of their path'],
+  'http/export': ['defuses texts that spreadsheets would evaluate'],
+  'http/exports-under-way': ['cuts the response off if it fails', 'ends when the client leaves'],
   'http/json-bodies': ['is RFC 8259', 'agrees with JSON.parse about every value'],
   'fields/body-values': ['does not repeat a rejected value'],
   'config/config-diagnostics': ['reports all of them at once, each with its line and column'],
