@@ -1,6 +1,7 @@
 import type { AppSpec, FieldSpec, ModelSpec } from '../config/spec.js'
 import { suggest } from '../config/words.js'
 import type { Connection, Database } from '../db/database.js'
+import { analyzeTables } from '../db/records/analyze.js'
 import { deferForeignKeys } from '../db/records/deferral.js'
 import { advanceCounters, compileUpsert, readColumnTypes } from '../db/statements/upsert.js'
 import { Problem } from '../problem.js'
@@ -95,7 +96,12 @@ async function attempt(database: Database, seeding: Seeding, way: Way): Promise<
     })
   } catch (error) {
     if (!(error instanceof Undo)) throw error
+    return run.result()
   }
+  await analyzeTables(
+    database,
+    [...run.result().resources.keys()].map((name) => modelOf(seeding.spec, name)),
+  )
   return run.result()
 }
 

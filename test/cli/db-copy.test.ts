@@ -60,6 +60,11 @@ onServer('db copy', () => {
     expect(stderr).toMatch(/copied 4 rows of 2 tables to PostgreSQL at .*, and compared each: all are the same\n/)
     for (const resource of ['author', 'book'])
       expect((await onTarget('dump', resource)).stdout).toBe((await source.run('dump', resource)).stdout)
+    const statistics = `select relname, reltuples::int::text from pg_class where relname in ('authors', 'books') order by 1`
+    expect((await target.query({ text: statistics, values: [] })).rows).toEqual([
+      ['authors', '2'],
+      ['books', '2'],
+    ])
     const added = await target.query({
       text: `insert into authors (name) values ('New') returning id::text`,
       values: [],

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { onProjectDatabase } from '../support/existing.js'
 import { openShelves, type Shelves } from '../support/shelves.js'
 
 let shelves: Shelves
@@ -54,6 +55,17 @@ describe('seed', () => {
       stderr: expect.stringContaining('\ncreated 0, updated 0, unchanged 4\n'),
     })
     expect(await dumped('book')).toBe(before)
+  })
+
+  test('updates the statistics, from which counts are estimated', async () => {
+    const text = `select relname, reltuples::int::text from pg_class where relname in ('authors', 'books') order by 1`
+    const rows = await onProjectDatabase(shelves.project, shelves.database, (database) =>
+      database.query({ text, values: [] }),
+    )
+    expect(rows.rows).toEqual([
+      ['authors', '2'],
+      ['books', '2'],
+    ])
   })
 
   test('updates what differs, keeps omitted fields, and prints JSON', async () => {

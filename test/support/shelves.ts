@@ -1,6 +1,6 @@
 import { makeProject, type Outcome, type Project, runCli } from './cli.js'
 import { ddlOf, specOf } from './config.js'
-import { envOf, openOnlyOnServer } from './database.js'
+import { envOf, openOnlyOnServer, type TestDatabase } from './database.js'
 
 /** A field of every type, relations, custom keys, and server-set and private fields. */
 export const SHELVES = `version: 1
@@ -40,6 +40,8 @@ resources:
 /** A project of SHELVES with its tables, in the kind of database that the tests use. */
 export interface Shelves {
   readonly project: Project
+  /** Undefined for the embedded database of the project. */
+  readonly database: TestDatabase | undefined
   /** Runs the command in the project. */
   run(...args: readonly string[]): Promise<Outcome>
   remove(): Promise<void>
@@ -56,6 +58,7 @@ export async function openShelves({ embedded = false, yaml = SHELVES } = {}): Pr
   if (code !== 0) throw new Error(stderr)
   return {
     project,
+    database,
     run,
     async remove() {
       await database?.close()

@@ -3,6 +3,7 @@ import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Connection, Database } from '../database.js'
+import { analyzeTables } from './analyze.js'
 import { deferForeignKeys } from './deferral.js'
 import { startSnapshot, type Reading, readTable } from '../statements/table-reader.js'
 import { digestRows, type RowDigests, SPELLING } from './row-digests.js'
@@ -39,13 +40,14 @@ interface Column {
  * @param digestMade digests the rows that migrations create; called only if the target has rows
  * @throws CopyRefused if the target has other rows or lacks a column, or if a copied row differs; a Problem if a database fails
  */
-export function copyRecords(
+export async function copyRecords(
   source: Database,
   target: Database,
   spec: AppSpec,
   digestMade: () => Promise<RowDigests>,
 ): Promise<Copied> {
-  return source.transaction(async (from) => {
+  let copied: readonly ModelSpec[] = []
+  const result = await source.transaction(async (from) => {
     await startSnapshot(from)
     const models = await tablesAmong(from, spec.models)
     return target.transaction(async (to) => {
@@ -63,9 +65,12 @@ export function copyRecords(
         await copyCounters(from, to, copying)
       }
       await deferral.settle()
+      copied = models
       return { tables, left: await othersOf(from, models), replaced }
     })
   })
+  await analyzeTables(target, copied)
+  return result
 }
 
 /** The models of tables: views have no rows of their own. */
