@@ -4,6 +4,9 @@ import { mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
 
+/** Part of the name of the kept files; change it with what they contain. */
+const FORM = 'one-database'
+
 /** Creates the files of an empty database in a folder that does not exist yet. */
 export type MakeFiles = (folder: string) => Promise<void>
 
@@ -25,7 +28,7 @@ export async function layOut(folder: string, make: MakeFiles): Promise<void> {
 
 /**
  * Returns the template for the installed PGlite, in `node_modules/.cache`, where tools keep files that they can recreate; it is as trustworthy as the
- * code next to it. Its name includes the version.
+ * code next to it. Its name includes the version and the form.
  * @throws if there is none and none can be written
  */
 async function findTemplate(make: MakeFiles): Promise<string> {
@@ -33,7 +36,7 @@ async function findTemplate(make: MakeFiles): Promise<string> {
   const modules = entry.slice(0, entry.lastIndexOf(`node_modules${sep}`) + 'node_modules'.length)
   const manifest = await readFile(join(modules, '@electric-sql', 'pglite', 'package.json'), 'utf8')
   const { version } = JSON.parse(manifest) as { readonly version: string }
-  const template = join(modules, '.cache', 'snippetctl', `pglite-${version}`)
+  const template = join(modules, '.cache', 'snippetctl', `pglite-${version}-${FORM}`)
   if (existsSync(template)) return template
   const own = `${template}.${randomUUID()}`
   await mkdir(dirname(template), { recursive: true })
