@@ -58,7 +58,8 @@ export interface CliContext extends Lifecycle {
   ask(question: string): Promise<string | undefined>
 }
 
-interface Surroundings {
+/** What a command line finds around it. */
+export interface Surroundings {
   readonly argv: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>

@@ -1,13 +1,10 @@
 import { createRequire } from 'node:module'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { CommanderError } from 'commander'
-import { DatabaseRefused, MigrationError } from '../src/internal.js'
-import { type CliContext, createContext, type Lifecycle, type StopSignal } from './context.js'
-import { type ExitCode, Failure, Finished } from './failure.js'
+import type { Lifecycle, StopSignal } from './context.js'
 import { findParent } from './serve/parent.js'
 import { readEnvFile } from './env-file.js'
-import { createProgram } from './program.js'
+import { runCommandLine } from './run.js'
 
 const STOP_SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 /** A process that is still running this long after its command is done has left something open, and is ended. */
@@ -68,55 +65,11 @@ async function main(): Promise<void> {
   const program = fileURLToPath(import.meta.url)
   // A worker inherits the variables of its parent.
   const envFile = parent ? undefined : readEnvFile(process.cwd(), env)
-  const context = createContext(
-    { argv, cwd: process.cwd(), env, envFile, version, stdin, stdout, stderr, program, parent },
-    lifecycle,
-  )
   stdout.on('error', (error) => whenUnwritable.listener(error))
   // An error of stderr cannot be reported.
   stderr.on('error', () => {})
-  try {
-    await createProgram(context).parseAsync(argv, { from: 'user' })
-  } catch (error) {
-    context.finish(report(context, error))
-  }
-}
-
-/** Prints an error and returns the exit code for it. */
-function report(context: CliContext, error: unknown): ExitCode {
-  if (error instanceof Finished) return error.code
-  // Commander has already printed the message or the help.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  const known = EXPECTED.map((explain) => explain(error)).find((explained) => explained !== undefined)
-  const { messages, help, code } = known ?? unexpected(context, error)
-  const { colors, line } = context.err
-  const stack = known === undefined ? error : error instanceof Error && error.cause
-  if (context.debug && stack instanceof Error) line(colors.dim(stack.stack ?? ''))
-  for (const message of messages) line(`${colors.red('error:')} ${message}`)
-  for (const text of help) line(`  ${colors.cyan('= help:')} ${text}`)
-  return code
-}
-
-interface Explained {
-  readonly messages: readonly string[]
-  readonly help: readonly string[]
-  readonly code: ExitCode
-}
-
-/** Expected errors, each with the way it is printed. */
-const EXPECTED: readonly ((error: unknown) => Explained | undefined)[] = [
-  (error) => (error instanceof Failure ? { messages: [error.message], help: error.help, code: error.code } : undefined),
-  (error) => (error instanceof DatabaseRefused ? { messages: [error.message], help: error.help, code: 2 } : undefined),
-  (error) => (error instanceof MigrationError ? { messages: error.errors, help: error.help, code: 2 } : undefined),
-]
-
-function unexpected({ debug }: CliContext, error: unknown): Explained {
-  const help = debug ? [] : ['run it again with --debug for the stack, and report it']
-  return { messages: [`unexpected: ${oneLine(error)}`], help, code: 2 }
-}
-
-function oneLine(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, ' ')
+  const surroundings = { argv, cwd: process.cwd(), env, envFile, version, stdin, stdout, stderr, program, parent }
+  await runCommandLine(surroundings, lifecycle)
 }
 
 await main()

@@ -9,7 +9,14 @@ import { buildSync, transformSync } from 'esbuild'
 import { compileShape } from './compile-shape.mjs'
 
 /** The files that are imported by path; chunks hold the rest. The command, plugins and tests share one instance of the framework. */
-const ENTRIES = ['cli/main.js', 'src/index.js', 'src/testing.js', 'src/internal.js', 'src/config/schema/editors.js']
+const ENTRIES = [
+  'cli/main.js',
+  'cli/run.js',
+  'src/index.js',
+  'src/testing.js',
+  'src/internal.js',
+  'src/config/schema/editors.js',
+]
 const LOADED_WHEN_NEEDED = ['@electric-sql/pglite', 'esbuild', 'express', 'objection', 'prom-client']
 /** Another driver, which only somebody who installs it has. */
 const OPTIONAL = ['pg-native']

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { TestEnvironment } from 'jest-environment-node'
+import { runCommand } from './command-hosts.mjs'
 
 /** Beyond this many test files, the leftovers of dropped tables make a database slow. */
 const MAX_FILES = 12
@@ -79,6 +80,7 @@ export default class SharedDatabaseEnvironment extends TestEnvironment {
   async setup() {
     await super.setup()
     this.global.embeddedDatabases = embeddedDatabases
+    this.global.runCommand = runCommand
   }
 
   async teardown() {

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { indexDifferences, loadApplication, migrateUp } from '../../src/internal.js'
-import { makeProject, type Project, runCli } from '../support/cli.js'
+import { makeProject, type Project, runInHost } from '../support/cli.js'
 import { envOf, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 const YAML = `version: 1
@@ -53,7 +53,7 @@ afterEach(async () => {
 })
 
 /** On a server when the tests have one, else on the embedded database of the project. */
-const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder, env: envOf(database) })
+const run = (...args: readonly string[]) => runInHost(args, { cwd: project.folder, env: envOf(database) })
 
 /** Applies the migrations, and changes the database behind their back. */
 async function prepare(...statements: readonly string[]): Promise<void> {
@@ -246,7 +246,7 @@ describe('check --database', () => {
   })
 
   test('creates no embedded database', async () => {
-    const { code, stdout, stderr } = await runCli(['check', '--database'], { cwd: project.folder })
+    const { code, stdout, stderr } = await runInHost(['check', '--database'], { cwd: project.folder })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^error: there is no database yet: .*\n {2}= help: make it: snippetctl migrate up\n$/)
     expect(existsSync(join(project.folder, '.snippetctl', 'pg'))).toBe(false)
@@ -254,7 +254,7 @@ describe('check --database', () => {
 
   test('exits with 2 if the database is unreachable', async () => {
     const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nowhere' }
-    const { code, stderr } = await runCli(['check', '--database'], { cwd: project.folder, env })
+    const { code, stderr } = await runInHost(['check', '--database'], { cwd: project.folder, env })
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot reach the database') })
   })
 })

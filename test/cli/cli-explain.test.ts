@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from '../support/cli.js'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runInHost } from '../support/cli.js'
 import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
 
 let project: Project
@@ -26,7 +26,7 @@ async function closeBooks(): Promise<void> {
 }
 
 /** On a server when the tests have one, else on the embedded database of the project. */
-const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder, env: envOf(database) })
+const run = (...args: readonly string[]) => runInHost(args, { cwd: project.folder, env: envOf(database) })
 
 describe('explain, for a table of 5000 rows', () => {
   beforeAll(async () => {
@@ -133,7 +133,7 @@ describe('explain without a database', () => {
     [2, ['some-detail', 'id=5', 'fields=titel'], 'the parameter `fields` names `titel`; known are id, title', ''],
     [2, ['book-list'], 'there is no database yet', 'snippetctl migrate up'],
   ])('exits with %i for %j, and creates no database', async (expected, args, message, help) => {
-    const { code, stdout, stderr } = await runCli(['explain', ...args], { cwd: project.folder })
+    const { code, stdout, stderr } = await runInHost(['explain', ...args], { cwd: project.folder })
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
     expect(stderr).toMatch(/^error: /)
     expect(stderr.split('\n')[0]).toContain(message)
@@ -143,7 +143,7 @@ describe('explain without a database', () => {
 })
 
 describe('explain of a word that is not a route,', () => {
-  const explain = (...args: readonly string[]) => runCli(['explain', ...args])
+  const explain = (...args: readonly string[]) => runInHost(['explain', ...args])
 
   test.each([
     ['SC301', 'SC301: No primary key\n\nA model declares what identifies its records'],

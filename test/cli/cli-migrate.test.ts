@@ -8,7 +8,7 @@ import {
   makeProject,
   type Outcome,
   type Project,
-  runCli,
+  runInHost,
 } from '../support/cli.js'
 import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
 
@@ -31,7 +31,7 @@ afterEach(async () => {
 
 /** On a server when the tests have one, else on the embedded database of the project. */
 function migrate(...args: readonly string[]): Promise<Outcome> {
-  return runCli(['migrate', ...args], {
+  return runInHost(['migrate', ...args], {
     cwd: project.folder,
     env: envOf(database),
   })
@@ -158,7 +158,10 @@ describe('migrate plan', () => {
   })
 
   test('shows the steps without opening a database', async () => {
-    const outcome = await runCli(['migrate', 'plan'], { cwd: project.folder, env: { DATABASE_URL: 'mysql://nowhere' } })
+    const outcome = await runInHost(['migrate', 'plan'], {
+      cwd: project.folder,
+      env: { DATABASE_URL: 'mysql://nowhere' },
+    })
     expect(outcome).toEqual({ code: 0, stdout: '  + add  books  table (id, title)\n\n1 safe, 0 risky\n', stderr: '' })
   })
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { BOOKS, makeProject, type Project, runCli } from '../support/cli.js'
+import { BOOKS, makeProject, type Project, runInHost } from '../support/cli.js'
 
 let project: Project
 
@@ -9,7 +9,7 @@ beforeAll(async () => {
 
 afterAll(() => project.remove())
 
-const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder })
+const run = (...args: readonly string[]) => runInHost(args, { cwd: project.folder })
 
 describe('routes', () => {
   test('lists every route in aligned columns, without a footer in a pipe (promise 09)', async () => {
@@ -55,7 +55,7 @@ describe('routes', () => {
   })
 
   test('lists the routes of a plugin with their source', async () => {
-    const { stdout } = await runCli(['routes', '--grep', 'plugin', '--json'])
+    const { stdout } = await runInHost(['routes', '--grep', 'plugin', '--json'])
     const { routes } = JSON.parse(stdout) as { routes: readonly { source: string }[] }
     expect(routes.length).toBeGreaterThan(0)
     expect(new Set(routes.map((route) => route.source))).toEqual(new Set(['plugin ./src/snippets/plugin.ts']))
@@ -77,8 +77,8 @@ export default plugin
 `
   const shelved = BOOKS.replace('path: /books/', 'path: /books/\n    computed: { shelf: { from: [id], type: string } }')
   const library = await makeProject({ 'resources.yaml': `${shelved}plugins: [./library.ts]\n`, 'library.ts': plugin })
-  const table = await runCli(['routes'], { cwd: library.folder })
-  const json = await runCli(['routes', '--json', '--method', 'DELETE'], { cwd: library.folder })
+  const table = await runInHost(['routes'], { cwd: library.folder })
+  const json = await runInHost(['routes', '--json', '--method', 'DELETE'], { cwd: library.folder })
   await library.remove()
   const lines = table.stdout.split('\n').map((line) => line.replaceAll(/ {2,}/g, '  '))
   expect(lines).toEqual(
@@ -108,7 +108,7 @@ describe('url', () => {
   })
 
   test('prints the path of a hand-written route, too', async () => {
-    const { stdout } = await runCli(['url', 'snippet-detail', 'id=5'])
+    const { stdout } = await runInHost(['url', 'snippet-detail', 'id=5'])
     expect(stdout).toBe('/api/snippets-viewset/5/\n')
   })
 

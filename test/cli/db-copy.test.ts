@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../support/database.js'
-import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from '../support/cli.js'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runInHost } from '../support/cli.js'
 import { onProjectDatabase, runSql } from '../support/existing.js'
 import { openShelves, type Shelves } from '../support/shelves.js'
 
@@ -31,7 +31,7 @@ onServer('db copy', () => {
 
   const copy = (url = target.url ?? '') => source.run('db', 'copy', '--to', url)
   const onTarget = (...args: readonly string[]) =>
-    runCli(args, { cwd: source.project.folder, env: { DATABASE_URL: target.url ?? '' } })
+    runInHost(args, { cwd: source.project.folder, env: { DATABASE_URL: target.url ?? '' } })
 
   test('copies nothing if a row changes during the copy', async () => {
     expect((await onTarget('migrate', 'up')).code).toBe(0)
@@ -135,8 +135,8 @@ onServer('db copy of a project whose migration creates rows', () => {
     await target.close()
   })
 
-  const migrate = (env = {}) => runCli(['migrate', 'up'], { cwd: project.folder, env })
-  const copy = () => runCli(['db', 'copy', '--to', target.url ?? ''], { cwd: project.folder })
+  const migrate = (env = {}) => runInHost(['migrate', 'up'], { cwd: project.folder, env })
+  const copy = () => runInHost(['db', 'copy', '--to', target.url ?? ''], { cwd: project.folder })
   const titles = async () =>
     (await target.query({ text: 'select title from books order by id', values: [] })).rows.flat()
 
@@ -189,14 +189,14 @@ onServer('db copy to a target whose rows a later migration rewrote', () => {
       [BOOKS_MIGRATION_FILE]: STAMPED_MIGRATION,
       'migrations/0002_rows.sql': ROWS_MIGRATION,
     })
-    const migrate = (env = {}) => runCli(['migrate', 'up'], { cwd: folder, env })
+    const migrate = (env = {}) => runInHost(['migrate', 'up'], { cwd: folder, env })
     expect((await migrate({ DATABASE_URL: target.url ?? '' })).code).toBe(0)
     await query(users)
     await write('migrations/0003_again.sql', `-- up\n${again};\n`)
     expect((await migrate({ DATABASE_URL: target.url ?? '' })).code).toBe(0)
     expect((await migrate()).code).toBe(0)
     const before = await query('select * from books order by id')
-    expect(await runCli(['db', 'copy', '--to', target.url ?? ''], { cwd: folder })).toMatchObject({
+    expect(await runInHost(['db', 'copy', '--to', target.url ?? ''], { cwd: folder })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('the target has rows already, in books\n'),
     })

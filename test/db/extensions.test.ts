@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { planMigration } from '../../src/internal.js'
-import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from '../support/cli.js'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runInHost } from '../support/cli.js'
 import { specOf } from '../support/config.js'
 import { envOf, openOnlyOnServer, openTestDatabase, type TestDatabase, testDatabaseKind } from '../support/database.js'
 import { makeFolder } from '../support/migrations.js'
@@ -35,7 +35,7 @@ afterEach(async () => {
 })
 
 const migrate = (...args: readonly string[]) =>
-  runCli(['migrate', ...args], { cwd: project.folder, env: envOf(database) })
+  runInHost(['migrate', ...args], { cwd: project.folder, env: envOf(database) })
 
 const write = (name: string, text: string) => writeFile(join(project.folder, 'migrations', name), text)
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { makeProject, type Outcome, type Project, runCli } from '../support/cli.js'
+import { makeProject, type Outcome, type Project, runInHost } from '../support/cli.js'
 import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
 import {
   existingSchema,
@@ -35,7 +35,7 @@ afterEach(async () => {
 })
 
 const run = (args: readonly string[], { folder } = project, on = database): Promise<Outcome> =>
-  runCli(args, { cwd: folder, env: envOf(on) })
+  runInHost(args, { cwd: folder, env: envOf(on) })
 
 describe.each(['shop', 'clinic', 'forum'])('the existing %s database', (name) => {
   test('is introspected without changes, and its migration creates the same tables elsewhere', async () => {

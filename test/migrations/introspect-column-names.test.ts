@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { makeProject, type Outcome, type Project, runCli } from '../support/cli.js'
+import { makeProject, type Outcome, type Project, runInHost } from '../support/cli.js'
 import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
 import { onProjectDatabase, runSql } from '../support/existing.js'
 
@@ -19,7 +19,7 @@ afterEach(async () => {
 })
 
 const run = (...args: readonly string[]): Promise<Outcome> =>
-  runCli(args, { cwd: project.folder, env: envOf(database) })
+  runInHost(args, { cwd: project.folder, env: envOf(database) })
 
 const SQL = `create table people ("Id" serial primary key, "displayName" varchar(40) not null unique, display_name text,
   "order" integer not null check ("order" > 0), "odd "" name.x" text, "HTTPCode" integer, "1st" boolean,

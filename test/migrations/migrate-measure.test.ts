@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { measureMigration } from '../../src/migrations/run/measure.js'
 import { planMigration } from '../../src/migrations/plan/generate.js'
 import { migrateUp } from '../../src/migrations/run/run.js'
-import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, runCli } from '../support/cli.js'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, runInHost } from '../support/cli.js'
 import { specOf } from '../support/config.js'
 import { openTestDatabase, type TestDatabase } from '../support/database.js'
 import { makeFolder } from '../support/migrations.js'
@@ -62,28 +62,28 @@ test('the command measures on a copy, including pending files', async () => {
   const yaml = BOOKS.replace('max: 100 }', 'max: 200 }')
   const project = await makeProject({ 'resources.yaml': yaml, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
   try {
-    await runCli(['migrate', 'up'], { cwd: project.folder })
+    await runInHost(['migrate', 'up'], { cwd: project.folder })
     await project.write(
       'migrations/0002_note.sql',
       '-- up\nalter table books add constraint positive check (id > 0);\n',
     )
-    const { code, stdout } = await runCli(['migrate', 'plan', '--measure'], { cwd: project.folder })
+    const { code, stdout } = await runInHost(['migrate', 'plan', '--measure'], { cwd: project.folder })
     expect(code).toBe(0)
     expect(stdout).toMatch(
       /measured on a copy of the embedded database, and rolled back:[^]*\n {2}0002_note +\d+ ms +books: AccessExclusiveLock, reads and writes wait +rewrites nothing\n {2}books\.title +\d+ ms +no new lock +rewrites nothing\n$/,
     )
     await project.write('resources.yaml', BOOKS.replace('min: 1,', 'min: 99,'))
     await project.write('migrations/0002_note.sql', "-- up\ninsert into books (title) values ('abc');\n")
-    expect(await runCli(['migrate', 'plan', '--measure'], { cwd: project.folder })).toMatchObject({
+    expect(await runInHost(['migrate', 'plan', '--measure'], { cwd: project.folder })).toMatchObject({
       code: 1,
       stdout: expect.stringContaining('failed: '),
       stderr: expect.stringMatching(/^error: a step failed, so those after it were not measured: .*books_title_length/),
     })
-    const reset = (...args: string[]) => runCli(['db', 'reset', ...args], { cwd: project.folder })
+    const reset = (...args: string[]) => runInHost(['db', 'reset', ...args], { cwd: project.folder })
     expect(await reset()).toMatchObject({ code: 3, stderr: expect.stringContaining('--name .snippetctl/pg') })
     expect(await reset('--name', 'other')).toMatchObject({ code: 3 })
     expect(await reset('--name', '.snippetctl/pg')).toMatchObject({ code: 0 })
-    expect(await runCli(['migrate', 'status'], { cwd: project.folder })).toMatchObject({
+    expect(await runInHost(['migrate', 'status'], { cwd: project.folder })).toMatchObject({
       stdout: expect.stringMatching(/pending +0001_create_books/),
     })
   } finally {

@@ -7,7 +7,7 @@ import {
   BOOKS_MIGRATION_FILE,
   makeProject,
   type Project,
-  runCli,
+  runInHost,
   startServe,
 } from '../support/cli.js'
 import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
@@ -34,7 +34,7 @@ afterEach(async () => {
 
 const options = () => ({ cwd: project.folder, env: envOf(database) })
 
-const run = (...args: readonly string[]) => runCli(args, options())
+const run = (...args: readonly string[]) => runInHost(args, options())
 
 const given = (sql: string) => onProjectDatabase(project, database, (connection) => runSql(connection, sql))
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from '../support/cli.js'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runInHost } from '../support/cli.js'
 import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
 import { onProjectDatabase, type ProjectDatabase } from '../support/existing.js'
 import { describeSchema } from '../support/schema-oracle.js'
@@ -18,7 +18,7 @@ afterEach(async () => {
 })
 
 const migrate = (...args: readonly string[]) =>
-  runCli(['migrate', ...args], {
+  runInHost(['migrate', ...args], {
     cwd: project.folder,
     env: envOf(database),
   })
@@ -56,12 +56,12 @@ test('a database is unchanged to the last row after every kind of plan (promise 
 
 test('a missing database is not created', async () => {
   await project.write('resources.yaml', BOOKS.replace('max: 100', 'max: 60'))
-  const { stdout, stderr } = await runCli(['migrate', 'plan'], { cwd: project.folder })
+  const { stdout, stderr } = await runInHost(['migrate', 'plan'], { cwd: project.folder })
   expect({ stdout, stderr }).toEqual({
     stdout: expect.stringContaining('fails when a value does not fit\n'),
     stderr: '',
   })
-  const { stderr: away } = await runCli(['migrate', 'plan'], {
+  const { stderr: away } = await runInHost(['migrate', 'plan'], {
     cwd: project.folder,
     env: { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
   })

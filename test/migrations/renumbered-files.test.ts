@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from '../support/cli.js'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runInHost } from '../support/cli.js'
 import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
 
 let project: Project
@@ -18,7 +18,7 @@ afterEach(async () => {
 })
 
 const migrate = (...args: readonly string[]) =>
-  runCli(['migrate', ...args], { cwd: project.folder, env: envOf(database) })
+  runInHost(['migrate', ...args], { cwd: project.folder, env: envOf(database) })
 
 const add = (name: string) => project.write(`migrations/${name}.sql`, column(name))
 

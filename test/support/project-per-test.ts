@@ -1,5 +1,5 @@
 import { afterEach, beforeEach } from '@jest/globals'
-import { makeProject, type Outcome, type Project, runCli } from './cli.js'
+import { makeProject, type Outcome, type Project, runInHost } from './cli.js'
 import { envOf, openOnlyOnServer, type TestDatabase } from './database.js'
 import { onProjectDatabase, runSql } from './existing.js'
 
@@ -29,7 +29,7 @@ export function projectPerTest(): TestProject {
       return project.folder
     },
     write: (path, text) => project.write(path, text),
-    run: (...args) => runCli(args, { cwd: project.folder, env: envOf(database) }),
+    run: (...args) => runInHost(args, { cwd: project.folder, env: envOf(database) }),
     sql: (statements) => onProjectDatabase(project, database, (connection) => runSql(connection, statements)),
   }
 }

@@ -1,4 +1,4 @@
-import { makeProject, type Outcome, type Project, runCli } from './cli.js'
+import { makeProject, type Outcome, type Project, runInHost } from './cli.js'
 import { ddlOf, specOf } from './config.js'
 import { envOf, openOnlyOnServer, type TestDatabase } from './database.js'
 
@@ -53,7 +53,7 @@ export async function openShelves({ embedded = false, yaml = SHELVES } = {}): Pr
   const project = await makeProject({ 'resources.yaml': yaml, 'migrations/0001_all.sql': migration })
   const database = embedded ? undefined : await openOnlyOnServer()
   const env = envOf(database)
-  const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder, env })
+  const run = (...args: readonly string[]) => runInHost(args, { cwd: project.folder, env })
   const { code, stderr } = await run('migrate', 'up')
   if (code !== 0) throw new Error(stderr)
   return {
