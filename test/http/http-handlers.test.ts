@@ -263,7 +263,7 @@ describe('the handler timeout', () => {
     ['that never returns', never],
     ['whose stream never starts', () => ({ status: 200, stream: { [Symbol.asyncIterator]: () => ({ next: never }) } })],
   ])('ends a handler %s', async (_what, handle) => {
-    const { url, errors } = await serveHandler(handle, { handlerTimeout: 30 })
+    const { url, errors } = await serveHandler(handle, { handlerTimeout: 30, drainTimeout: 50 })
     const answer = await get(`${url}/api/test/`)
     expect(answer.status).toBe(504)
     expect(JSON.parse(answer.body)).toMatchObject({ type: '/problems/timeout' })

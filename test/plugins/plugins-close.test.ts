@@ -6,6 +6,7 @@ import { createService, loadApplication, type Service } from '../../src/internal
 import type { Limits } from '../../src/http/server/limits.js'
 import { makeProject, PLUGGED, type Project, runCli } from '../support/cli.js'
 import { openTestDatabase, type TestDatabase } from '../support/database.js'
+import { dial } from '../support/wire.js'
 
 const CLOSINGS = `export const events = []
 export default (app) => {
@@ -219,12 +220,11 @@ describe('onClose', () => {
     ['stream', 'stops'],
   ])('waits for the %s of a client that has left, when the service %s', async (route, end) => {
     const { gate, events, plugin } = stubbornPlugin()
-    const { service, url } = await serve(plugin)
-    const leaving = new AbortController()
-    const asked = fetch(`${url}/api/${route}/`, { signal: leaving.signal }).then((answer) => answer.text())
+    const { service, url } = await serve(plugin, { handlerTimeout: 100 })
+    const client = dial(url)
+    client.write(`GET /api/${route}/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`)
     await until(() => events.includes('begun'))
-    leaving.abort()
-    await expect(asked).rejects.toThrow()
+    client.destroy()
     await untilLeft(service)
     if (end === 'stops') void service.drain()
     else service.replace(await load(() => {}))
