@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { BOOKS, BOOKS_MIGRATION, makeProject, type Project, runCli } from '../support/cli.js'
+import { BOOKS, BOOKS_MIGRATION, makeProject, type Project, runCli, runInHost } from '../support/cli.js'
 import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
 import { onProjectDatabase } from '../support/existing.js'
 import { tablesOf } from '../support/migrations.js'
@@ -15,7 +15,7 @@ async function openLibrary(): Promise<void> {
     'migrations/0001_create_books.sql': BOOKS_MIGRATION,
     'migrations/0002_more.sql': "-- up\ncreate table shelves (id int);\ninsert into books (title) values ('a');\n",
   })
-  expect(await runCli(['migrate', 'up'], { cwd: project.folder, env: envOf(database) })).toMatchObject({ code: 0 })
+  expect(await runInHost(['migrate', 'up'], { cwd: project.folder, env: envOf(database) })).toMatchObject({ code: 0 })
   await project.write('migrations/0003_less.sql', '-- up\ndrop table books;\ndrop table shelves;\n')
 }
 
