@@ -141,7 +141,7 @@ export function compileApp(
     const { title, explore } = spec.api
     const shown = explore === 'development' ? development : explore
     return shown
-      ? createExplore({ file: spec.file, title, resources: [...resources.values()], routes }, (handle) => {
+      ? createExplore({ file: spec.file, title, resources: [...resources.values()], routes, profiles }, (handle) => {
           const surrounded = surroundHandler(handle, uses.filter(isGlobal))
           return access ? guardHandler(access, 'explore', surrounded) : surrounded
         })

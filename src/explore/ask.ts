@@ -4,6 +4,7 @@ import { deriveContext } from '../http/queries.js'
 import type { Context, Reply } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
 import { Problem } from '../problem.js'
+import { closeArray } from './cut-json.js'
 
 /** The API's response to a request, as a page shows it. */
 export interface ApiResponse {
@@ -81,7 +82,7 @@ async function readAll({ text, body, stream }: Reply): Promise<{ readonly text: 
   let all = ''
   for await (const piece of stream) {
     all += piece
-    if (all.length > MAX_STREAMED) return { text: all.slice(0, MAX_STREAMED), cut: true }
+    if (all.length > MAX_STREAMED) return { text: closeArray(all.slice(0, MAX_STREAMED)), cut: true }
   }
   return { text: all, cut: false }
 }

@@ -1,5 +1,7 @@
 import type { Context, Reply } from '../http/route.js'
 import { addressOf, editionOf, type KeptFile, keptFile } from './cached-file.js'
+import { LIST_SCRIPT } from './list-script.js'
+import { LIST_STYLE } from './list-style.js'
 import { SCRIPT } from './script.js'
 import { STYLE } from './style.js'
 
@@ -8,11 +10,27 @@ const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect 
 // The assets are modules, so that they are found however the program was compiled or bundled.
 const ASSETS: ReadonlyMap<string, KeptFile> = new Map(
   [
-    ['explore.css', 'text/css', STYLE] as const,
-    ['explore.js', 'text/javascript', SCRIPT] as const,
+    ['explore.css', 'text/css', shrinkStyle(STYLE + LIST_STYLE)] as const,
+    ['explore.js', 'text/javascript', shrinkScript(SCRIPT + LIST_SCRIPT)] as const,
     ['explore.svg', 'image/svg+xml', LOGO] as const,
   ].map(([name, type, text]) => [name, { type: `${type}; charset=utf-8`, text, edition: editionOf(text) }]),
 )
+
+/** Removes indentation and comments. No string of the script has several lines. */
+function shrinkScript(text: string): string {
+  return text
+    .replaceAll(/^ +/gm, '')
+    .replaceAll(/^\/\/.*\n/gm, '')
+    .replaceAll(/\n{2,}/g, '\n')
+}
+
+/** Removes spaces that mean nothing. No string of the style has a colon or a brace. */
+function shrinkStyle(text: string): string {
+  return text
+    .replaceAll(/\s*([{};,>])\s*/g, '$1')
+    .replaceAll(/:\s+/g, ':')
+    .replaceAll(';}', '}')
+}
 
 /** Returns the URL of an asset. */
 export function assetUrl(name: string): string {

@@ -1,98 +1,61 @@
-import type { FieldSpec } from '../config/spec.js'
-import type { Resource } from '../resource/resource.js'
-import { type ApiResponse, totalOf } from './ask.js'
-import { cell } from './cell.js'
-import { type Exact, isList, isMembers, type Members, textOf } from './exact-json.js'
+import { EXPORT_FORMATS } from '../features/export.js'
+import type { ApiResponse } from './ask.js'
+import { bulkBar, bulkOf } from './bulk.js'
+import type { Seen } from './caller.js'
+import type { Exact } from './exact-json.js'
+import { chips, queryForm } from './filter-form.js'
 import { type Html, html } from './html.js'
-import { orderedUrl, orderParameter } from './list-query.js'
-import { type Explored, type Place, ROOT, recordRoute } from './place.js'
+import { unpaged } from './list-query.js'
+import { rowsOf, table } from './list-table.js'
+import { grouped, nothing, pager } from './pager.js'
+import type { Explored, Place } from './place.js'
 
-const MAX_ROWS = 200
-const MAX_COLUMNS = 24
-
-/** Returns the records in a response: a list, or the first list in an object; undefined if there is none. */
-export function rowsOf(value: Exact | undefined): readonly Members[] | undefined {
-  const list = isMembers(value) ? [...value.values()].find(isList) : value
-  return isList(list) && list.every(isMembers) ? list : undefined
+interface ListAnswer {
+  readonly search: string
+  readonly answer: ApiResponse | undefined
+  readonly value: Exact | undefined
+  /** Why the API rejected the request; undefined if it did not. */
+  readonly detail: string | undefined
 }
 
-/** A table of records, with links to them. */
-export function table(
+/** What a list page has above its table: search, filters, and what can be done with all records. */
+export function listTools(seen: Seen, { search, detail, answer }: ListAnswer): Html {
+  const { spec } = seen.resource
+  const asked = { search, detail: answer && answer.status === 400 ? (detail ?? '') : undefined }
+  return html`<div class="tools">${queryForm(spec, asked)}<div class="actions">${columnsMenu()}${downloads(seen, search)}</div></div>
+${chips(spec, asked)}`
+}
+
+/** The records of a list, and where they are in it; undefined for a response without records. */
+export function listBody(
   explored: Explored,
   place: Place,
-  { rows, search }: { rows: readonly Members[]; search: string },
-): Html {
-  const { resource } = place
-  const columns = columnsOf(resource, rows)
-  const record = recordRoute(explored, place)
-  const row = (members: Members): Html => {
-    const path = record && pathOf(explored, place, record, members)
-    const cells = columns.map(({ name, field }) => {
-      const value = members.get(name)
-      if (value === undefined) return html`<td></td>`
-      if (record?.key.includes(name) && path !== undefined)
-        return html`<td><a href="${ROOT + path}">${textOf(value)}</a></td>`
-      return html`<td>${cell(explored, field, value)}</td>`
-    })
-    return html`<tr>${cells}</tr>\n`
-  }
-  if (rows.length === 0) return html`<p class="empty">No records${search === '' ? ' yet' : ' that match'}.</p>`
-  return html`<div class="table" role="region" aria-label="Records" tabindex="0"><table><thead><tr>${columns.map((column) => heading(resource, column, search))}</tr></thead>
-<tbody>
-${rows.slice(0, MAX_ROWS).map(row)}</tbody></table></div>
-${rows.length > MAX_ROWS && html`<p class="dim">The first ${MAX_ROWS} of ${rows.length}; the JSON has all of them.</p>`}`
+  seen: Seen | undefined,
+  asked: ListAnswer,
+): Html | undefined {
+  const { search, answer, value } = asked
+  const rows = rowsOf(value)
+  if (!answer || !rows) return undefined
+  const resource = seen?.resource
+  const page = { answer, search, length: rows.length }
+  const selects = seen !== undefined && resource?.spec.dialect === undefined && bulkOf(seen).length > 0
+  if (rows.length === 0) return html`${nothing(resource?.spec, page)}${pager(resource?.spec, page)}`
+  return html`${selects && bulkBar(seen)}${table(explored, place, { rows, search, resource, selects })}
+${answer.cut && html`<p class="dim">Only the first ${grouped(rows.length)} records: the response is longer than a page reads. The JSON has all of them.</p>`}
+${pager(resource?.spec, page)}`
 }
 
-/** The path of a record in a list; undefined if the list does not show its key. */
-function pathOf(
-  { routes }: Explored,
-  { params }: Place,
-  { route, key }: NonNullable<ReturnType<typeof recordRoute>>,
-  members: Members,
-): string | undefined {
-  const parts = key.map((name) => [name, members.get(name)] as const)
-  if (parts.some(([, value]) => value === undefined)) return undefined
-  const shown = Object.fromEntries(parts.map(([name, value]) => [name, textOf(value ?? null)]))
-  return routes.reverse(route.name, { ...params, ...shown })
+/** Filled by the script. */
+function columnsMenu(): Html {
+  return html`<details class="menu js" data-chooser><summary class="button">Columns</summary><div class="panel"></div></details>`
 }
 
-interface Column {
-  readonly name: string
-  readonly field: FieldSpec | undefined
-}
-
-/** The columns of the rows; empty if there are no rows. */
-function columnsOf(resource: Resource | undefined, rows: readonly Members[]): readonly Column[] {
-  const names = new Set(rows.slice(0, MAX_ROWS).flatMap((row) => [...row.keys()]))
-  const fields = new Map(resource?.shown.map((field) => [field.name, field]))
-  return [...names].slice(0, MAX_COLUMNS).map((name) => ({ name, field: fields.get(name) }))
-}
-
-function heading(resource: Resource | undefined, { name, field }: Column, search: string): Html {
-  const parameter = resource && field && orderParameter(resource)
-  if (!resource || !parameter?.choices?.includes(name)) return html`<th scope="col">${name}</th>`
-  const ordering = new URLSearchParams(search).get(parameter.name)?.split(',')[0]
-  const sort = ordering === name ? 'ascending' : ordering === `-${name}` ? 'descending' : undefined
-  const url = orderedUrl(resource, search, [parameter.name, sort === 'ascending' ? `-${name}` : name])
-  return html`<th scope="col"${sort !== undefined && html` aria-sort="${sort}"`}><a href="${url}">${name}</a></th>`
-}
-
-const LINK = /<(\/[^>]*)>; rel="(first|prev|next|last)"/g
-const WORDS = { first: 'First', prev: 'Previous', next: 'Next', last: 'Last' } as const
-
-/** Links to the neighbours of a page, and the total, as far as the response provides them. */
-export function pager(answer: ApiResponse, rows: readonly Members[]): Html {
-  const links = new Map(
-    [...(answer.headers.get('link') ?? '').matchAll(LINK)].map(([, url = '', rel = '']) => [rel, url]),
-  )
-  const total = totalOf(answer)
-  const count = total === undefined ? `${rows.length} here` : `${total} ${total === '1' ? 'record' : 'records'}`
-  const known = links.has('prev') || links.has('next') ? (['first', 'prev', 'next', 'last'] as const) : []
-  const steps = known.flatMap((rel) => {
-    const url = links.get(rel)
-    return url === undefined
-      ? []
-      : [html`<li><a class="button small" rel="${rel}" href="${ROOT + url}">${WORDS[rel]}</a></li>`]
+function downloads({ resource: { spec }, may }: Seen, search: string): Html | undefined {
+  if (!spec.exported || spec.dialect || !may('list')) return undefined
+  const query = unpaged(spec, search).toString()
+  const links = EXPORT_FORMATS.map((format) => {
+    const url = `${spec.path}export.${format}${query === '' ? '' : `?${query}`}`
+    return html`<a class="button" href="${url}" download>Download ${format.toUpperCase()}</a> `
   })
-  return html`<nav class="pager" aria-label="Pages"><p class="dim">${count}</p><ul>${steps}</ul></nav>`
+  return html`${links}`
 }

@@ -1,14 +1,17 @@
 import { featureResponses } from '../features/index.js'
 import type { Context } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
+import type { Identity } from '../resource/identity.js'
 import { type ApiResponse, ask } from './ask.js'
+import { seenBy } from './caller.js'
 import { type Exact, isMembers, type Members, printJson, readExact } from './exact-json.js'
 import { fieldInputs } from './field-input.js'
 import { bodyDialog, deletion, dialog, opener } from './form.js'
 import { type Html, html } from './html.js'
 import { badge, layout } from './layout.js'
-import { pager, rowsOf, table } from './list-page.js'
-import { queryForm, withoutEmpty } from './list-query.js'
+import { listBody, listTools } from './list-page.js'
+import { withoutEmpty } from './list-query.js'
+import { rowsOf } from './list-table.js'
 import { collectionOf, type Explored, isRecord, type Place, ROOT, recordRoute } from './place.js'
 import { changes, members, recordOf, referring } from './record-page.js'
 import { refusal, requestBar } from './request-bar.js'
@@ -38,7 +41,8 @@ export async function placePage(
   const answer = reads ? await ask(context, explored.routes, { path: place.path, search }) : undefined
   const url = search === '' ? place.path : `${place.path}?${search}`
   const value = answer && readExact(answer.text)
-  const { buttons, above, body, below } = partsOf(explored, place, { search, answer, value })
+  const { identity } = context
+  const { buttons, above, body, below } = partsOf(explored, place, { search, answer, value, identity })
   const title = titleOf(place)
   const main = html`<div class="head"><div>${crumbs(explored, place)}<h1>${title}</h1></div><div class="actions">${buttons}</div></div>
 <p class="facts">${place.methods.map((method) => html`${badge(method)} `)}<span class="dim">${place.template} · ${place.source}</span></p>
@@ -51,14 +55,15 @@ ${body}
   }
 }
 
-interface Seen {
+interface Answered {
   readonly search: string
   readonly answer: ApiResponse | undefined
   readonly value: Exact | undefined
+  readonly identity: Identity | undefined
 }
 
-function partsOf(explored: Explored, place: Place, seen: Seen): Parts {
-  const { search, answer, value } = seen
+function partsOf(explored: Explored, place: Place, seen: Answered): Parts {
+  const { search, answer, value, identity } = seen
   const { resource } = place
   const refused = answer && answer.status >= 400
   if (!resource) return pluginParts(explored, place, seen)
@@ -71,14 +76,14 @@ function partsOf(explored: Explored, place: Place, seen: Seen): Parts {
     const body = html`${members(explored, resource, record)}${referring(explored, resource, record)}`
     return { buttons, body, below: dialogs }
   }
-  const { name, operations } = resource.spec
-  const creates = operations.includes('create')
-  const rows = refused ? undefined : rowsOf(value)
-  const listed =
-    answer && (rows ? html`${table(explored, place, { rows, search })}${pager(answer, rows)}` : raw(answer, value))
+  const caller = seenBy(explored, resource, identity)
+  const { name } = resource.spec
+  const creates = caller.may('create')
+  const asked = { search, answer, value, detail: refused ? detailOf(value) : undefined }
+  const listed = answer && (listBody(explored, place, caller, asked) ?? raw(answer, value))
   return {
     buttons: creates ? opener('create', `New ${name}`, 'primary') : undefined,
-    above: queryForm(resource, search),
+    above: answer && listTools(caller, asked),
     body: refused ? refusal(answer, detailOf(value)) : html`${listed}`,
     below: creates
       ? dialog({
@@ -100,14 +105,16 @@ function takesHeader({ spec }: Resource, name: string): boolean {
 }
 
 /** The shape of a plugin's response is unknown: it is shown as a table or a record if it looks like one. */
-function pluginParts(explored: Explored, place: Place, { search, answer, value }: Seen): Parts {
+function pluginParts(explored: Explored, place: Place, { search, answer, value }: Answered): Parts {
   const writes = place.methods.filter((method) => method === 'POST' || method === 'PUT' || method === 'PATCH')
   const rows = rowsOf(value)
   const record = rows ? undefined : recordOf(value)
   const deletes = place.methods.includes('DELETE')
   const likely = likelyBody(record ?? rows?.[0], recordRoute(explored, place)?.key)
   const refused = answer && answer.status >= 400
-  const shown = rows ? table(explored, place, { rows, search }) : record && members(explored, undefined, record)
+  const shown = rows
+    ? listBody(explored, place, undefined, { search, answer, value, detail: undefined })
+    : record && members(explored, undefined, record)
   return {
     buttons: html`${writes.map((method) => opener(`send-${method.toLowerCase()}`, `${method}…`, 'primary'))}${
       deletes && opener('delete', 'Delete', 'danger')

@@ -1,3 +1,4 @@
+import type { Profiles } from '../access/profiles.js'
 import type { Resource } from '../resource/resource.js'
 import { METHODS, type Method, resourceAt, type Route } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
@@ -9,6 +10,8 @@ export interface Explored {
   readonly title: string
   readonly resources: readonly Resource[]
   readonly routes: RouteTable
+  /** The rights of callers; undefined without `auth`. */
+  readonly profiles: Profiles | undefined
 }
 
 /** The root of Explore: the page of `/api/books/` is `/explore/api/books/`. */
@@ -39,8 +42,9 @@ export function findPlace({ routes }: Explored, path: string): Place | undefined
   const { path: template, source } = first.route
   const methods = found.map(({ route }) => route.method)
   const { generated } = first.route
-  // Bulk and partial routes have no list or record to show.
-  const resource = generated?.bulk || generated?.partial ? undefined : resourceAt(first.route)
+  // Bulk and partial routes have no list or record to show, and exports are files.
+  const isOther = generated?.bulk || generated?.partial || generated?.exports !== undefined
+  const resource = isOther ? undefined : resourceAt(first.route)
   return { path: closed, template, methods, source, params: first.params, resource }
 }
 

@@ -86,11 +86,6 @@ details > summary { cursor: pointer; color: var(--dim); font-size: 13px; width: 
 .refusal h2 { margin: .6rem 0 0; color: var(--red); }
 .refusal p { margin: .2rem 0; }
 
-.query { display: flex; gap: .7rem; flex-wrap: wrap; align-items: flex-end; margin-bottom: 1rem; }
-.query span { display: grid; gap: .2rem; }
-.query span.actions { display: flex; }
-.query label { font: 12px var(--mono); color: var(--dim); }
-.query input, .query select { width: 9.5rem; }
 input, select, textarea {
   font: inherit; color: inherit; background: var(--card); border: 1px solid var(--line); border-color: color-mix(in srgb, var(--dim) 55%, var(--line));
   border-radius: 8px; padding: .4rem .6rem; width: 100%; min-height: 2.3rem;
@@ -99,24 +94,8 @@ textarea { resize: vertical; display: block; }
 ::placeholder { color: var(--dim); opacity: 1; }
 [aria-invalid=true] { border-color: var(--red); box-shadow: 0 0 0 1px var(--red); }
 
-.table { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
-table { border-collapse: collapse; width: 100%; font-size: 14px; }
-th, td { text-align: left; padding: .5rem .85rem; border-bottom: 1px solid var(--line); vertical-align: top; white-space: nowrap; }
-td { max-width: 26rem; overflow: hidden; text-overflow: ellipsis; unicode-bidi: isolate; }
-th { font-size: 13px; font-weight: 600; color: var(--dim); background: var(--sunk); }
-th a { color: inherit; }
-th a::after { content: " \2195"; opacity: .55; }
-th[aria-sort] { color: var(--text); }
-th[aria-sort=ascending] a::after { content: " \2191"; opacity: 1; }
-th[aria-sort=descending] a::after { content: " \2193"; opacity: 1; }
-tbody tr:last-child td { border-bottom: 0; }
-tbody tr:hover { background: color-mix(in srgb, var(--sunk) 55%, transparent); }
 .number { font-variant-numeric: tabular-nums; }
-th.number, td.number { text-align: right; }
 .empty { background: var(--card); border: 1px dashed var(--line); border-radius: 10px; padding: 2.25rem 1rem; text-align: center; color: var(--dim); margin: 0; }
-.pager { display: flex; justify-content: space-between; align-items: center; flex-wrap: wrap; margin-top: .7rem; font-size: 14px; }
-.pager p { margin: 0; }
-.pager ul { display: flex; gap: .35rem; list-style: none; padding: 0; margin: 0; }
 .raw { margin-top: 1rem; }
 
 .record { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
