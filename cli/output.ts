@@ -7,6 +7,8 @@ export type Colors = ReturnType<typeof picocolors.createColors>
 /** stdout or stderr, each with its own decisions about terminal and colours. */
 export interface Output {
   readonly terminal: boolean
+  /** How many columns the terminal has; undefined without one. */
+  readonly width: number | undefined
   readonly colors: Colors
   /** Writes a line, unless the stream is closed. */
   line(text?: string): void
@@ -22,10 +24,14 @@ export interface ColorOptions {
   readonly noColor: boolean
 }
 
-export function createOutput(stream: Writable & { readonly isTTY?: boolean }, options: ColorOptions): Output {
+export function createOutput(
+  stream: Writable & { readonly isTTY?: boolean; readonly columns?: number },
+  options: ColorOptions,
+): Output {
   const terminal = stream.isTTY === true
   return Object.freeze({
     terminal,
+    width: terminal ? stream.columns : undefined,
     colors: picocolors.createColors(isColored(terminal, options)),
     line: (text = '') => {
       if (stream.writable) stream.write(`${text}\n`)

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import { expectBriefWork } from '../src/internal.js'
+import { addAccess } from './commands/access.js'
 import { addAdd } from './commands/add.js'
 import { addCheck } from './commands/check.js'
 import { addCompletion } from './commands/completion.js'
@@ -27,6 +28,7 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   addOpenApi,
   addTypes,
   addCheck,
+  addAccess,
   addExplain,
   addAdd,
   addMigrate,

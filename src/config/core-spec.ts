@@ -275,6 +275,7 @@ export interface UserSpec {
 
 /** One of `auth.sets`. */
 export interface SetSpec {
+  readonly name: string
   readonly model: ModelSpec
   readonly field: FieldSpec
   readonly rows: Rule

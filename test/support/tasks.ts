@@ -94,8 +94,8 @@ mounts:
   - { path: /crud, dialect: crud }
 `
 
-/** Two tenants, three projects; Ann is in the first two, Bob in the third. */
-const ROWS = `
+/** Makes the rows anew: two tenants, three projects; Ann is in the first two, Bob in the third. */
+export const TASK_ROWS: readonly string[] = `
 truncate users, projects, memberships, tasks restart identity cascade;
 insert into users (subject) values ('ann'), ('bob');
 insert into projects (tenant, name) values (7, 'garden'), (8, 'house'), (7, 'shed');
@@ -103,8 +103,8 @@ insert into memberships (user_id, project_id) values (1, 1), (1, 2), (2, 3);
 insert into tasks (project_id, title, status, cost, creator) values
   (1, 'dig', 'open', 5, 'ann'), (1, 'sow', 'done', 6, 'bob'), (2, 'paint', 'open', 7, 'ann'), (3, 'build', 'open', 8, 'bob');
 update tasks set next_id = 4 where id = 1;
-update tasks set next_id = 2 where id = 3;
-`
+update tasks set next_id = 2 where id = 3
+`.split(';')
 
 export interface Tasks {
   readonly api: Api
@@ -159,8 +159,7 @@ export async function startTasks({
       return { status: response.status, headers: response.headers, json: text === '' ? undefined : JSON.parse(text) }
     },
     reset: async () => {
-      for (const text of ROWS.split(';').filter((each) => each.trim() !== ''))
-        await database.query({ text, values: [] })
+      for (const text of TASK_ROWS) await database.query({ text, values: [] })
     },
   }
 }

@@ -59,7 +59,7 @@ export const checkAuthRules = (
       sets: new Map(
         sets.map(({ name, model: named, field, rows }) => {
           const model = need(built.get(named))
-          return [name, { model, field: fieldOf(model, field), rows: buildRule(rows, model, parts) }]
+          return [name, { name, model, field: fieldOf(model, field), rows: buildRule(rows, model, parts) }]
         }),
       ),
     }

@@ -75,16 +75,18 @@ export function recordsOn<Item, Items>({
 
   /**
    * Throws if the request may see the record: then no grant covers the change, or the preconditions were not met.
-   * @param row the change; undefined for a deletion
+   * @param row the change, which reads if it is empty; undefined for a deletion
    */
   const refuseIfThere = async (id: readonly string[], row: Row | undefined, only: unknown): Promise<void> => {
-    if (bounds?.granted) {
+    const isRead = row !== undefined && Object.keys(row).length === 0
+    if (bounds?.granted && !isRead) {
       const [judged] = (await sender.read(follow(statements.judge(id, row)))).rows
       const [covered, ...same] = judged ?? []
       const unnamed = row ? unnamedFields(model, row, bounds.granted).map(({ name }) => name) : []
       const changed = unnamed.filter((_, index) => same[index] === 'false')
       if (changed.length > 0) throw forbiddenFields(model, row ?? {}, changed, 'change')
-      if (covered === 'false') throw notGranted()
+      // A comparison with null is neither true nor false.
+      if (judged && covered !== 'true') throw notGranted()
     }
     if (!only || (await sender.read(follow(statements.retrieve(id)))).rows.length === 0) return
     throw new Problem('precondition_failed', 'the record has changed since the version in If-Match')

@@ -2,7 +2,6 @@ import { tableAlias, tableSql } from '../../fields/table-name.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { arrayLiteral } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
-import { isSent } from '../../resource/access.js'
 import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { boundChecks, type Bounds, boundProjection, visibleClause, writtenSelect } from './bounds.js'
@@ -70,7 +69,7 @@ export function compileBulkStatements(
         Object.hasOwn(row, field.name) ? writtenSql(field, row[field.name], params) : 'default'
       const tuples = rows.map((row) => `(${columns.map(place(row)).join(', ')})`)
       const names = columns.map((field) => identifier(field.column)).join(', ')
-      const sent = fields.filter(({ name }) => given.some((row) => isSent(row, name)))
+      const sent = fields.filter(({ name }) => writes.some((write) => write.sent?.has(name) ?? true))
       const after = granted && coveredAfter(model, commonCoverings(writes), 'create', { ...granted, params })
       const checks = `${boundChecks(model, fields, bounds, { params, sent })}${after === undefined ? '' : demand(after)}`
       const seen = writtenSelect(model, boundProjection(projection, bounds, params), bounds, params)

@@ -1,7 +1,7 @@
 import type { FieldSpec, GrantSpec, ModelSpec } from '../../config/spec.js'
 import { writeCell } from '../../fields/cell.js'
 import { JsonMergePatch } from '../../fields/json-text.js'
-import { identifier, literal } from '../../fields/sql-literal.js'
+import { identifier } from '../../fields/sql-literal.js'
 import { tableAlias } from '../../fields/table-name.js'
 import { type FieldError, Problem } from '../../problem.js'
 import { CallerKey, isSent, presetValue } from '../../resource/access.js'
@@ -9,10 +9,13 @@ import type { Row } from '../../resource/plan.js'
 import type { Granted } from './bounds.js'
 import type { Parameters } from './parameters.js'
 import { type Asking, callerKeySql, ruleSql } from './rules.js'
+import { failUnless } from './scope.js'
 
 /** A row to write, with the values that the server sets, and the grants of which one must cover all of it. */
 export interface GrantedWrite {
   readonly row: Row
+  /** The names of fields whose values are those of the client. */
+  readonly sent: ReadonlySet<string>
   readonly coverings: readonly Covering[]
 }
 
@@ -57,6 +60,7 @@ export function grantedWrite(
   const signature = signatureOf(first.preset)
   return {
     row: { ...given, ...Object.fromEntries(first.preset) },
+    sent: new Set(sent.filter((name) => !first.preset.has(name))),
     coverings: found.filter(({ preset }) => signatureOf(preset) === signature),
   }
 }
@@ -202,7 +206,7 @@ export const DENIED = 'no grant covers the record'
 
 /** An addition to `returning` that makes the statement fail unless a condition holds. */
 export function demand(condition: string): string {
-  return condition === 'true' ? '' : `, (case when ${condition} then '1' else ${literal(DENIED)} end)::int`
+  return condition === 'true' ? '' : failUnless(condition, DENIED)
 }
 
 /** Conditions of which one must hold; `true` if one always does. */

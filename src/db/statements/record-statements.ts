@@ -2,7 +2,6 @@ import { tableAlias, tableSql } from '../../fields/table-name.js'
 import type { ModelRelation, ModelSpec } from '../../config/spec.js'
 import { JsonMergePatch } from '../../fields/json-text.js'
 import { identifier } from '../../fields/sql-literal.js'
-import { isSent } from '../../resource/access.js'
 import type { Precondition, Row, Selection } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import {
@@ -134,12 +133,12 @@ function recordStatements(
   /** A change that one grant must cover: by the record before, and by the record after. */
   const grantedChange = (id: readonly string[], given: Row, only: readonly Precondition[]): Rendered => {
     if (!bounds || !granted) throw new Error('a change without a caller needs no grant')
-    const { row, coverings } = grantedWrite(model, 'change', given, granted)
+    const { row, coverings, sent: own } = grantedWrite(model, 'change', given, granted)
     const params = parameters(...id)
     const asking = { ...granted, params }
     const set = assignments(row, params)
-    const own = fieldsOf(row)
-    const sent = own.filter(({ name }) => isSent(given, name))
+    const written = fieldsOf(row)
+    const sent = written.filter(({ name }) => own.has(name))
     const relations = limitedRelations(model, sent, granted)
     const isPaired =
       relations.length > 0 || (coverings.length > 1 && !coverings.every(({ grant }) => coversAny(grant, 'change')))
@@ -147,7 +146,7 @@ function recordStatements(
     const covered = isPaired ? anyOf(before) : coveredBefore(model, coverings, row, asking)
     const where = `${found(only, params)} and ${covered}`
     const kept = (relation: ModelRelation) => `${BEFORE}.${identifier(`@r${relations.indexOf(relation)}`)}`
-    const checks = boundChecks(model, own, bounds, { params, sent, ...(isPaired && { kept }) })
+    const checks = boundChecks(model, written, bounds, { params, sent, ...(isPaired && { kept }) })
     const returning = `${returnedBy(params)}${checks}`
     if (!isPaired) {
       const after = coveredAfter(model, coverings, 'change', asking)

@@ -55,9 +55,16 @@ export function refersTo(table: string, { target, parts }: ModelRelation, condit
   return `${missing.join('')}exists (select from ${tableSql(target.table)} ${RELATED} where ${there})`
 }
 
-/** Casting the text to a number fails, with the text in the error message. */
 export function insideCheck(name: string, condition: string): string {
-  return `, (case when ${condition} then '1' else ${literal(`${OUTSIDE}${name}`)} end)::int`
+  return failUnless(condition, `${OUTSIDE}${name}`)
+}
+
+/**
+ * An addition to `returning`: casting the text to a number fails, with the text in the error message. PostgreSQL evaluates constants while it plans,
+ * when there may be no row; the result of `concat` is none.
+ */
+export function failUnless(condition: string, message: string): string {
+  return `, (case when ${condition} then '1' else concat(${literal(message)}) end)::int`
 }
 
 /** Fills fields that a row leaves out and its scope fixes to one value. */

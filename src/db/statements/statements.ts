@@ -1,6 +1,5 @@
 import { tableSql } from '../../fields/table-name.js'
 import type { ModelSpec } from '../../config/spec.js'
-import { isSent } from '../../resource/access.js'
 import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { type BulkStatements, compileBulkStatements } from './bulk-statements.js'
@@ -81,13 +80,14 @@ function renderCreation({ model, inserting, writeColumns, bounds }: Created, giv
   const params = parameters()
   const filled = filledByScope(model, given, bounds?.scopes)
   const granted = bounds?.granted
-  const { row, coverings } = granted ? grantedWrite(model, 'create', filled, granted) : { row: filled, coverings: [] }
+  const write = granted && grantedWrite(model, 'create', filled, granted)
+  const { row, coverings } = write ?? { row: filled, coverings: [] }
   const columns = writeColumns.columnsOf(row)
   const names = columns.map(({ column }) => column).join(', ')
   const places = columns.map(({ field }) => writtenSql(field, row[field.name], params)).join(', ')
   const values = columns.length === 0 ? 'default values' : `(${names}) values (${places})`
   const fields = columns.map(({ field }) => field)
-  const sent = fields.filter(({ name }) => isSent(filled, name))
+  const sent = write ? fields.filter(({ name }) => write.sent.has(name)) : fields
   const checks = boundChecks(model, fields, bounds, { params, sent })
   const after = granted && coveredAfter(model, coverings, 'create', { ...granted, params })
   const text = `${inserting(values, params)}${checks}${after === undefined ? '' : demand(after)}`

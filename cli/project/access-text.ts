@@ -1,0 +1,81 @@
+import { accessMatrix, type AppSpec, type ConfigDocument, type MatrixGrant } from '../../src/internal.js'
+import type { Output } from '../output.js'
+
+/** The line of the file where something stands. */
+export type LineOf = (path: readonly (string | number)[]) => number
+
+/** Finds lines in the configuration. */
+export function linesIn(document: ConfigDocument): LineOf {
+  return (path) => document.locate(path, 'value').start.line
+}
+
+/** A route that grants of `auth.routes` name, or that nobody may request. */
+export interface RouteAccess {
+  readonly name: string
+  readonly to: readonly string[]
+  readonly line: number | undefined
+}
+
+/** The matrix as one JSON value: one entry for each resource, caller and operation. */
+export function matrixJson(spec: AppSpec, lineOf: LineOf, routes: readonly RouteAccess[]) {
+  return {
+    schemaVersion: 1,
+    grants: accessMatrix(spec).flatMap(({ name, path: at, grants }) =>
+      grants.flatMap(({ to, may, path, ...limits }) =>
+        may.map((operation) => ({ resource: name, path: at, to, operation, ...limits, line: lineOf(path) })),
+      ),
+    ),
+    denied: accessMatrix(spec).flatMap(({ name, nobody }) =>
+      nobody.map((operation) => ({ resource: name, operation })),
+    ),
+    routes,
+  }
+}
+
+/** Prints the matrix: for each resource its grants, in the order of the file. */
+export function printMatrix(out: Output, spec: AppSpec, lineOf: LineOf, routes: readonly RouteAccess[]): void {
+  const print = (text: string, indent: number) => {
+    for (const line of wrapText(text, indent, out.width)) out.line(line)
+  }
+  for (const { name, path, grants, nobody } of accessMatrix(spec)) {
+    out.line(`${out.colors.bold(name)}  ${path}`)
+    for (const to of new Set(grants.map((grant) => grant.to))) {
+      out.line(`  ${to}`)
+      for (const grant of grants.filter((each) => each.to === to)) {
+        print(`${grant.may.join(', ')}  line ${lineOf(grant.path)}`, 4)
+        for (const limit of limitsOf(grant)) print(limit, 6)
+      }
+    }
+    if (nobody.length > 0) print(`nobody: ${nobody.join(', ')}`, 2)
+  }
+  if (routes.length > 0) out.line(out.colors.bold('other routes'))
+  for (const { name, to, line } of routes)
+    print(`${name}: ${to.join(', ') || 'nobody'}${line === undefined ? '' : `  line ${line}`}`, 2)
+}
+
+/** What limits a grant, in the words of the file. */
+function limitsOf({ rows, becomes, fields, set }: MatrixGrant): readonly string[] {
+  return [
+    ...(rows === undefined ? [] : [`rows     ${rows}`]),
+    ...(becomes === undefined ? [] : [`becomes  ${becomes}`]),
+    ...(fields === 'all' ? [] : [`fields   ${fields}`]),
+    ...(set.length === 0 ? [] : [`set      ${set.join(', ')}`]),
+  ]
+}
+
+/** Breaks a text between words, so that no line is wider than the terminal; a longer word has a line of its own. */
+export function wrapText(text: string, indent: number, width: number | undefined): readonly string[] {
+  const margin = ' '.repeat(indent)
+  if (width === undefined) return [`${margin}${text}`]
+  const lines: string[] = []
+  let line = margin
+  for (const word of text.split(/(?<=\S)(?=\s)/)) {
+    if (line.trim() !== '' && line.length + word.length > width) {
+      lines.push(line)
+      line = `${margin}  ${word.trimStart()}`
+    } else {
+      line += word
+    }
+  }
+  return [...lines, line]
+}

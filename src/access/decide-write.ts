@@ -1,0 +1,247 @@
+import type { FieldSpec, GrantSpec, ModelSpec } from '../config/spec.js'
+import type { Json } from '../json.js'
+import type { StoredText, Verdict } from './compare.js'
+import { type Asked, type Decision, findRecord, grantsOf, showsSome, shownPart, type Situation } from './situation.js'
+import { every, judgeRule, presetText, some, type StoredRecord } from './judge.js'
+
+/** A record after a write; without the values that only the database knows. */
+type After = Readonly<Record<string, StoredText>>
+
+/** A grant that can cover a write, with what it sets. */
+interface Candidate {
+  readonly grant: GrantSpec
+  readonly preset: Readonly<Record<string, StoredText | undefined>>
+  /** The fields that are sent and that it does not name. */
+  readonly outside: readonly string[]
+}
+
+/** Decides a request that writes one record. */
+export function decideWrite(situation: Situation, asked: Asked): Decision {
+  if (asked.operation === 'destroy') return decideDestroy(situation, asked)
+  const { resource, asker } = situation
+  const { model } = resource
+  const kind = asked.operation === 'create' ? 'create' : 'change'
+  const grants = grantsOf(resource, asked.operation, asker)
+  const sent = readBody(situation, asked, grants)
+  if (sent === undefined) return { status: 400 }
+  const before = kind === 'change' ? findRecord(situation, asked.id ?? []) : undefined
+  if (kind === 'change' && Object.keys(sent).length === 0) return decideNoChange(situation, asked, before)
+  const candidates = candidatesFor(situation, kind, grants, sent)
+  const first = candidates.toSorted((one, other) => rankOf(one, sent) - rankOf(other, sent))[0]
+  if (first === undefined) return { status: 403 }
+  const chosen = candidates.filter(({ preset }) => isSame(preset, first.preset))
+  if (kind === 'change') {
+    const shown = before && shownPart(situation, 'retrieve', before)
+    if (shown === 'unknown') return { status: undefined }
+    if (before === undefined || shown === undefined) return { status: 404 }
+    const covered = some(chosen.map((each) => coversBefore(situation, each, before, sent)))
+    if (covered !== true) return { status: covered === false ? 403 : undefined }
+    if (!isUnchanged(asked, shown)) return { status: 412 }
+  }
+  const after = afterWrite(model, before, { ...sent, ...first.preset })
+  const refused = refusal(situation, { kind, before, after, sent, chosen })
+  if (refused !== 'none') return { status: refused }
+  const seen = grantsOf(resource, 'retrieve', asker).length > 0 ? shownPart(situation, 'retrieve', after) : undefined
+  const status = kind === 'create' ? 201 : seen === undefined ? 204 : 200
+  if (seen === 'unknown') return { status: kind === 'create' ? 201 : undefined, stored: after }
+  return { status, stored: after, records: seen ? [seen] : [] }
+}
+
+/** A change that sends nothing reads. */
+function decideNoChange(situation: Situation, asked: Asked, before: StoredRecord | undefined): Decision {
+  const shown = before && shownPart(situation, 'retrieve', before)
+  if (shown === 'unknown') return { status: undefined }
+  if (before === undefined || shown === undefined) return { status: 404 }
+  return isUnchanged(asked, shown) ? { status: 200, stored: before, records: [shown] } : { status: 412 }
+}
+
+function decideDestroy(situation: Situation, asked: Asked): Decision {
+  const { resource, asker, known, spec } = situation
+  const before = findRecord(situation, asked.id ?? [])
+  const shown = before && shownPart(situation, 'retrieve', before)
+  if (shown === 'unknown') return { status: undefined }
+  if (before === undefined || shown === undefined) return { status: 404 }
+  const grants = grantsOf(resource, 'destroy', asker)
+  const covered = some(grants.map(({ rows }) => judgeRule(rows, before, known).holds))
+  if (covered !== true) return { status: covered === false ? 403 : undefined }
+  if (!isUnchanged(asked, shown)) return { status: 412 }
+  const { table } = resource.model
+  const isHeld = spec.models.some((model) =>
+    model.fields.some(
+      ({ name, target }) =>
+        target?.table === table &&
+        target.onDelete === 'restrict' &&
+        (known.records(model.table) ?? []).some((each) => each !== before && each[name] === before[target.field]),
+    ),
+  )
+  return { status: isHeld ? 409 : 204 }
+}
+
+/** Whether a record is still as the caller saw it. */
+function isUnchanged({ seen }: Asked, shown: StoredRecord): boolean {
+  return seen === undefined || JSON.stringify(seen) === JSON.stringify(shown)
+}
+
+/** The fields that a body sets; undefined if it is not valid for this caller. */
+function readBody(situation: Situation, asked: Asked, grants: readonly GrantSpec[]): StoredRecord | undefined {
+  const { body = {}, operation } = asked
+  const { resource } = situation
+  const isPreset = (name: string) => grants.some(({ set }) => set.some(({ field }) => field.name === name))
+  const isGranted = (name: string) => grants.some(({ fields }) => fields.includes(name))
+  const isSeen = (name: string) => showsSome(situation, 'list', name) || showsSome(situation, 'retrieve', name)
+  const isRead = (name: string) => isGranted(name) || isSeen(name)
+  const fieldsByName = new Map(resource.model.fields.map((field) => [field.name, field]))
+  for (const name of Object.keys(body)) if (!isRead(name) && !isPreset(name)) return undefined
+  for (const field of resource.model.fields.filter(({ readOnly }) => !readOnly)) {
+    const { name } = field
+    if (!isGranted(name) || grants.every(({ set }) => set.some((each) => each.field === field))) continue
+    const isOptional = field.nullable || field.default !== undefined
+    const isRequired = operation === 'create' ? !isOptional : operation === 'update' && !field.primaryKey
+    if (isRequired && !(name in body)) return undefined
+  }
+  const written = Object.entries(body).filter(([name]) => {
+    const field = fieldsByName.get(name)
+    return field !== undefined && !field.readOnly && isRead(name) && !(operation !== 'create' && field.primaryKey)
+  })
+  return Object.fromEntries(written)
+}
+
+/** The grants that can cover a write, as far as its fields tell. */
+function candidatesFor(
+  { resource: { model }, known }: Situation,
+  kind: 'create' | 'change',
+  grants: readonly GrantSpec[],
+  sent: StoredRecord,
+): readonly Candidate[] {
+  return grants.flatMap((grant): readonly Candidate[] => {
+    const presets = grant.set.map(({ field, value }) => [field.name, presetText(field, value, known)] as const)
+    if (presets.some(([, text]) => text === 'none')) return []
+    const preset = Object.fromEntries(presets) as Candidate['preset']
+    const outside = Object.keys(sent).filter((name) => !(name in preset) && !grant.fields.includes(name))
+    const isDefault = (name: string) => sent[name] === defaultText(model, name)
+    return kind === 'create' && !outside.every(isDefault) ? [] : [{ grant, preset, outside }]
+  })
+}
+
+/** Of grants that set different values, the one decides that ignores nothing of what is sent; then one for all records; then the first. */
+function rankOf({ preset, grant }: Candidate, sent: StoredRecord): number {
+  return (Object.keys(sent).some((name) => name in preset) ? 2 : 0) + (grant.rows === undefined ? 0 : 1)
+}
+
+function isSame(one: Candidate['preset'], other: Candidate['preset']): boolean {
+  const names = Object.keys(one)
+  return names.length === Object.keys(other).length && names.every((name) => name in other && one[name] === other[name])
+}
+
+function coversBefore(
+  { known }: Situation,
+  { grant, outside, preset }: Candidate,
+  before: StoredRecord,
+  sent: StoredRecord,
+): Verdict {
+  const same = outside.map((name) => name in preset || sent[name] === before[name])
+  return every([judgeRule(grant.rows, before, known).holds, ...same])
+}
+
+interface Write {
+  readonly kind: 'create' | 'change'
+  readonly before: StoredRecord | undefined
+  readonly after: After
+  readonly sent: StoredRecord
+  readonly chosen: readonly Candidate[]
+}
+
+/** The status of a write that is not done; `none` if it is, undefined if that is not known. */
+function refusal(situation: Situation, write: Write): number | 'none' | undefined {
+  const { kind, before, after, sent, chosen } = write
+  const { resource, known } = situation
+  const { model } = resource
+  // No grant may name a field that needs a value.
+  if (model.fields.some(({ name, nullable }) => !nullable && after[name] === null)) return 400
+  if (isTaken(situation, before, after)) return 409
+  const references = model.fields.filter(({ target }) => target !== undefined)
+  const reached = references
+    .filter(({ name }) => name in sent && !(name in (chosen[0]?.preset ?? {})) && before?.[name] !== after[name])
+    .map((field) => isReachable(situation, field, after[field.name]))
+  if (reached.includes(false)) return 409
+  const covers = chosen.map((candidate): Verdict => {
+    const rule = kind === 'create' ? candidate.grant.rows : candidate.grant.becomes
+    const keys = candidate.grant.set.map(
+      ({ field, value }) => !('user' in value) || candidate.preset[field.name] !== null,
+    )
+    const start = before === undefined ? true : coversBefore(situation, candidate, before, sent)
+    return every([start, judgeRule(rule, after, known).holds, ...keys])
+  })
+  const covered = some(covers)
+  if (covered !== true || reached.includes(undefined)) return covered === false ? 403 : undefined
+  const exists = every(references.map((field) => isThere(situation, field, after)))
+  return exists === true ? 'none' : exists === false ? 409 : undefined
+}
+
+/** Whether there is a record that a relation names, if it names one. A new record may name itself, by a key that only the database knows. */
+function isThere({ resource: { model }, known }: Situation, { name, target }: FieldSpec, after: After): Verdict {
+  const reference = after[name]
+  if (reference == null || target === undefined) return true
+  const found = known.records(target.table)?.some((each) => each[target.field] === reference)
+  return found === false && target.table === model.table && after[target.field] === undefined ? undefined : found
+}
+
+/** Whether the caller could retrieve the record that a relation names; true if it may retrieve all, whether there is one or not. */
+function isReachable(
+  { spec, asker, known }: Situation,
+  { target }: FieldSpec,
+  reference: StoredText | undefined,
+): Verdict {
+  if (target === undefined || reference === null) return true
+  if (reference === undefined) return undefined
+  const grants = spec.resources
+    .filter(({ model }) => model.table === target.table)
+    .flatMap((resource) => grantsOf(resource, 'retrieve', asker))
+  if (grants.some(({ rows }) => rows === undefined)) return true
+  const related = known.records(target.table)?.find((each) => each[target.field] === reference)
+  return related === undefined ? false : some(grants.map(({ rows }) => judgeRule(rows, related, known).holds))
+}
+
+/** Whether another record has the values of a unique field or index. */
+function isTaken({ resource: { model }, known }: Situation, before: StoredRecord | undefined, after: After): boolean {
+  const others = (known.records(model.table) ?? []).filter((each) => each !== before)
+  const unique = [
+    ...model.fields.filter((field) => field.unique).map(({ name }) => [name]),
+    ...model.indexes
+      .filter((index) => index.unique && index.where.length === 0)
+      .map(({ columns }) => model.fields.filter(({ column }) => columns.includes(column)).map(({ name }) => name)),
+  ]
+  return unique.some((names) =>
+    others.some((each) => names.every((name) => after[name] != null && after[name] === each[name])),
+  )
+}
+
+function afterWrite(model: ModelSpec, before: StoredRecord | undefined, written: Candidate['preset']): After {
+  const entries = model.fields.flatMap(({ name, default: standard, assigned }) => {
+    const text =
+      name in written
+        ? written[name]
+        : before
+          ? before[name]
+          : assigned
+            ? undefined
+            : defaultText(model, name, standard)
+    return text === undefined ? [] : [[name, text] as const]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** The value that the database gives a field; undefined if only the database knows it. */
+function defaultText(
+  { fields }: ModelSpec,
+  name: string,
+  standard = fields.find((field) => field.name === name)?.default,
+): StoredText | undefined {
+  if (standard === undefined) return null
+  return 'literal' in standard ? textOf(standard.literal) : undefined
+}
+
+/** A value of a body as PostgreSQL prints it, for the types whose text is that of JSON. */
+export function textOf(value: Json): StoredText {
+  return value === null ? null : String(value)
+}

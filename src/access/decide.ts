@@ -1,0 +1,74 @@
+import type { FieldSpec } from '../config/spec.js'
+import { compareStored, compareValue, type StoredText, type Verdict } from './compare.js'
+import { decideWrite } from './decide-write.js'
+import type { StoredRecord } from './judge.js'
+import { type Asked, type Decision, findRecord, grantsOf, showsSome, shownPart, type Situation } from './situation.js'
+
+/**
+ * Decides a request by the grants alone. It shares no code with the statements that the service sends, so that one can be compared with the other:
+ * the records of all tables are in memory, and each rule is judged for each record.
+ */
+export function decide(situation: Situation, asked: Asked): Decision {
+  const { resource, asker } = situation
+  if (grantsOf(resource, asked.operation, asker).length === 0) return { status: asker ? 403 : 401 }
+  if (asked.operation === 'list') return decideList(situation, asked)
+  if (asked.operation !== 'retrieve') return decideWrite(situation, asked)
+  const record = findRecord(situation, asked.id ?? [])
+  const shown = record && shownPart(situation, 'retrieve', record)
+  if (shown === 'unknown') return { status: undefined }
+  return shown ? { status: 200, records: [shown] } : { status: 404 }
+}
+
+function decideList(situation: Situation, asked: Asked): Decision {
+  const { resource, asker, known } = situation
+  const { model } = resource
+  const { filters = [], words = [], order = [], distinct } = asked
+  const named = [...filters.map(({ field }) => field), ...(distinct === undefined ? [] : [distinct])]
+  if (!named.every((name) => showsSome(situation, 'list', name))) return { status: 400 }
+  const readings = [...grantsOf(resource, 'list', asker), ...grantsOf(resource, 'retrieve', asker)]
+  if (!order.every(({ field }) => readings.every(({ fields }) => fields.includes(field)))) return { status: 400 }
+  const searched = resource.search.filter(({ name }) => showsSome(situation, 'list', name))
+  if (words.length > 0 && searched.length === 0) return { status: 400 }
+  const found = (known.records(model.table) ?? []).flatMap((record) => {
+    const shown = shownPart(situation, 'list', record)
+    return shown === undefined || shown === 'unknown' ? [] : [{ record, shown }]
+  })
+  const asks = (shown: StoredRecord, name: string, holds: (stored: StoredText) => Verdict): boolean => {
+    const stored = shown[name]
+    return stored !== undefined && holds(stored) === true
+  }
+  const matching = found.filter(
+    ({ shown }) =>
+      filters.every(({ field, lookup, wanted }) =>
+        asks(shown, field, (stored) => compareValue(fieldOf(model.fields, field), lookup, stored, wanted)),
+      ) &&
+      words.every((word) =>
+        searched.some(({ name }) => asks(shown, name, (stored) => stored?.toLowerCase().includes(word.toLowerCase()))),
+      ),
+  )
+  if (distinct !== undefined) {
+    const values = [...new Set(matching.flatMap(({ shown }) => shown[distinct] ?? (distinct in shown ? [null] : [])))]
+    const field = fieldOf(model.fields, distinct)
+    const sorted = values.sort((one, other) => compareStored(field, one, other))
+    return { status: 200, records: sorted.map((value) => ({ [distinct]: value })) }
+  }
+  const terms =
+    order.length > 0 ? order : resource.defaultOrder.map(({ field, descending }) => ({ field: field.name, descending }))
+  const last = terms.at(-1)?.descending ?? false
+  const whole = [...terms, ...model.key.map(({ name }) => ({ field: name, descending: last }))]
+  const compare = (one: StoredRecord, other: StoredRecord): number => {
+    for (const { field, descending } of whole) {
+      const difference = compareStored(fieldOf(model.fields, field), one[field] ?? null, other[field] ?? null)
+      if (difference !== 0) return descending ? -difference : difference
+    }
+    return 0
+  }
+  const sorted = matching.sort((one, other) => compare(one.record, other.record))
+  return { status: 200, records: sorted.map(({ shown }) => shown) }
+}
+
+function fieldOf(fields: readonly FieldSpec[], name: string): FieldSpec {
+  const field = fields.find((each) => each.name === name)
+  if (field === undefined) throw new Error(`there is no field ${name}`)
+  return field
+}

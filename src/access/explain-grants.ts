@@ -1,0 +1,51 @@
+import type { GrantSpec } from '../config/spec.js'
+import { type JudgedRule, judgeRule, presetText, type StoredRecord } from './judge.js'
+import { type Asked, isTo, type Situation } from './situation.js'
+
+/** A grant of the requested operation, and why it covers the request or does not. */
+export interface JudgedGrant {
+  readonly grant: GrantSpec
+  /** Its place under `access`. */
+  readonly index: number
+  /** Whether it is to the caller. */
+  readonly isToCaller: boolean
+  /** `rows` for the stored record, or for the new one. */
+  readonly rows: JudgedRule
+  /** `becomes` for the record after a change; undefined for other operations. */
+  readonly becomes: JudgedRule | undefined
+  /** Fields of the body that it does not name; in a new record they must have their default, in a change keep their value. */
+  readonly outside: readonly string[]
+  /** Fields that it sets to a value that the caller does not have. */
+  readonly unset: readonly string[]
+}
+
+/** Judges each grant of the requested operation by itself, those to others too. */
+export function explainGrants(
+  situation: Situation,
+  asked: Asked,
+  stored: StoredRecord | undefined,
+): readonly JudgedGrant[] {
+  const { resource, asker, known } = situation
+  const { operation, body = {} } = asked
+  const isChange = operation === 'update' || operation === 'partial_update'
+  return (resource.access ?? []).flatMap((grant, index): readonly JudgedGrant[] => {
+    if (!grant.may.includes(operation)) return []
+    const presets = grant.set.map(({ field, value }) => [field.name, presetText(field, value, known)] as const)
+    const preset = Object.fromEntries(presets.filter(([, text]) => text !== 'none' && text !== undefined))
+    const before = operation === 'create' ? { ...body, ...preset } : stored
+    const after = { ...stored, ...body, ...preset } as StoredRecord
+    return [
+      {
+        grant,
+        index,
+        isToCaller: isTo(grant, asker),
+        rows: judgeRule(grant.rows, before as StoredRecord | undefined, known),
+        becomes: isChange ? judgeRule(grant.becomes, after, known) : undefined,
+        outside: Object.keys(body).filter(
+          (name) => !grant.fields.includes(name) && !presets.some(([set]) => set === name),
+        ),
+        unset: presets.filter(([, text]) => text === 'none').map(([name]) => name),
+      },
+    ]
+  })
+}

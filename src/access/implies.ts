@@ -1,0 +1,117 @@
+import type { Rule, RuleCondition, RuleValue, SetSpec } from '../config/spec.js'
+import type { Json } from '../json.js'
+import { compareStored, compareValue } from './compare.js'
+import { writtenLiteral } from './spell.js'
+
+/** Whether a variable means the same in two configurations. */
+export type SameVariable = (value: Exclude<RuleValue, { literal: unknown }>) => boolean
+
+type Conjunction = readonly RuleCondition[]
+
+/**
+ * Whether every record of one conjunction is also one of the other, as far as that can be proved: each condition of the other must follow from
+ * one of the first. The language has no negation, so nothing else is needed for most rules; what is not proved counts as false.
+ */
+export function implies(one: Conjunction, other: Conjunction, same: SameVariable): boolean {
+  return other.every((wanted) => one.some((given) => conditionImplies(given, wanted, same)))
+}
+
+/** The conjunctions of a rule; one without conditions if it holds for every record. */
+export function conjunctionsOf(rule: Rule | undefined): readonly Conjunction[] {
+  return rule ?? [[]]
+}
+
+/** Whether every record of one rule is also one of the other. */
+export function ruleImplies(one: Rule | undefined, other: Rule | undefined, same: SameVariable): boolean {
+  return conjunctionsOf(one).every((each) => conjunctionsOf(other).some((wanted) => implies(each, wanted, same)))
+}
+
+/** Lookups that hold for records without a value. */
+const HOLD_FOR_NULL = ['ne', 'not_in', 'isnull']
+
+function conditionImplies(given: RuleCondition, wanted: RuleCondition, same: SameVariable): boolean {
+  if (placeOf(given) !== placeOf(wanted)) return false
+  if (!('literal' in given.value)) {
+    if (!same(given.value)) return false
+    if (isNotNull(wanted)) return !HOLD_FOR_NULL.includes(given.lookup.name)
+    return given.lookup === wanted.lookup && isSameValue(given.value, wanted.value)
+  }
+  if (!('literal' in wanted.value)) return false
+  if (isNotNull(wanted) && !HOLD_FOR_NULL.includes(given.lookup.name)) return true
+  if (given.lookup.name === wanted.lookup.name && textsOf(given).join('\0') === textsOf(wanted).join('\0')) return true
+  return given.lookup.name === 'exact' || given.lookup.name === 'in'
+    ? textsOf(given).every((text) => compareValue(wanted.field, wanted.lookup, text, textsOf(wanted)) === true)
+    : isWithin(given, wanted)
+}
+
+/** Where a condition looks: the same text only for the same columns. */
+function placeOf({ relations, field }: RuleCondition): string {
+  const steps = relations.map((each) => [each.field.column, each.target.table, each.target.column])
+  return JSON.stringify([...steps, [field.column, field.type.name]])
+}
+
+function isNotNull({ lookup, value }: RuleCondition): boolean {
+  return lookup.name === 'isnull' && 'literal' in value && value.literal === false
+}
+
+function isSameValue(one: RuleValue, other: RuleValue): boolean {
+  if ('literal' in one || 'literal' in other) return false
+  return nameOf(one) === nameOf(other)
+}
+
+/** The name of a variable. */
+export function nameOf(value: Exclude<RuleValue, { literal: unknown }>): string {
+  if ('subject' in value) return 'sub'
+  if ('claim' in value) return value.claim
+  return 'user' in value ? 'user' : value.set.name
+}
+
+function textsOf({ value, field, lookup }: RuleCondition): readonly string[] {
+  const written = 'literal' in value ? writtenLiteral(value.literal, field, lookup) : null
+  return Array.isArray(written) ? (written as readonly Json[]).map(String) : [String(written)]
+}
+
+type Bound = { readonly text: string; readonly inclusive: boolean } | undefined
+
+/** Whether one range of values lies within another. */
+function isWithin(given: RuleCondition, wanted: RuleCondition): boolean {
+  const inner = rangeOf(given)
+  const outer = rangeOf(wanted)
+  if (inner === undefined || outer === undefined) return false
+  const order = (one: string, other: string) => compareStored(given.field, one, other)
+  const fits = (bound: Bound, limit: Bound, direction: 1 | -1): boolean => {
+    if (limit === undefined) return true
+    if (bound === undefined) return false
+    const difference = order(bound.text, limit.text) * direction
+    return difference > 0 || (difference === 0 && (limit.inclusive || !bound.inclusive))
+  }
+  return fits(inner.low, outer.low, 1) && fits(inner.high, outer.high, -1)
+}
+
+function rangeOf(condition: RuleCondition): { readonly low: Bound; readonly high: Bound } | undefined {
+  const [first = '', last = first] = textsOf(condition)
+  const at = (text: string, inclusive: boolean) => ({ text, inclusive })
+  switch (condition.lookup.name) {
+    case 'gt':
+      return { low: at(first, false), high: undefined }
+    case 'gte':
+      return { low: at(first, true), high: undefined }
+    case 'lt':
+      return { low: undefined, high: at(first, false) }
+    case 'lte':
+      return { low: undefined, high: at(first, true) }
+    case 'range':
+      return { low: at(first, true), high: at(last, true) }
+    default:
+      return undefined
+  }
+}
+
+/** A condition that stands for a set: its own rows must not have become more. */
+export function setNarrower(one: SetSpec, other: SetSpec, same: SameVariable): boolean {
+  return (
+    one.model.table === other.model.table &&
+    one.field.column === other.field.column &&
+    ruleImplies(one.rows, other.rows, same)
+  )
+}

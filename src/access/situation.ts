@@ -1,0 +1,100 @@
+import { ANYONE, type AppSpec, type GrantSpec, type Operation, type ResourceSpec, SIGNED_IN } from '../config/spec.js'
+import type { Json } from '../json.js'
+import type { Lookup } from '../lookups/lookup.js'
+import type { StoredText } from './compare.js'
+import { judgeRule, type Known, type StoredRecord } from './judge.js'
+
+/** The caller of a request. */
+export interface Asker {
+  readonly subject: string
+  readonly roles: readonly string[]
+  readonly claims: Readonly<Record<string, Json>>
+}
+
+/** A request, after parsing. */
+export interface Asked {
+  readonly operation: Operation
+  /** The texts of the key, for an operation on one record. */
+  readonly id?: readonly string[]
+  /** The values of the body; undefined without one. */
+  readonly body?: StoredRecord
+  readonly filters?: readonly Comparison[]
+  readonly words?: readonly string[]
+  readonly order?: readonly { readonly field: string; readonly descending: boolean }[]
+  readonly distinct?: string
+  /** The record as the caller saw it, whose entity tag `If-Match` has. */
+  readonly seen?: StoredRecord
+}
+
+interface Comparison {
+  readonly field: string
+  readonly lookup: Lookup
+  readonly wanted: readonly string[]
+}
+
+/** What the service must answer. */
+export interface Decision {
+  /** Undefined if it depends on something that is not known. */
+  readonly status: number | undefined
+  /** The visible part of one record, or of all records of a list in their order. */
+  readonly records?: readonly StoredRecord[]
+  /** The record as the request leaves it; values that the database assigns are undefined. */
+  readonly stored?: Readonly<Record<string, StoredText | undefined>>
+}
+
+/** Everything that a decision depends on. */
+export interface Situation {
+  readonly spec: AppSpec
+  readonly resource: ResourceSpec
+  /** Undefined for a caller who has not signed in. */
+  readonly asker: Asker | undefined
+  readonly known: Known
+}
+
+/** The caller of rules, with the claims that have their declared types. */
+export function knownBy({ auth }: AppSpec, asker: Asker | undefined, records: Known['records']): Known {
+  const claims = (auth?.claims ?? []).flatMap(({ name, type }): readonly (readonly [string, Json])[] => {
+    const value = asker && Object.hasOwn(asker.claims, name) ? asker.claims[name] : undefined
+    const items = Array.isArray(value) ? (value as readonly Json[]) : [value]
+    return value !== undefined && items.every((item) => typeof item === type) ? [[name, value]] : []
+  })
+  return { subject: asker?.subject, claims: Object.fromEntries(claims), records }
+}
+
+/** Whether a grant is to a caller. */
+export function isTo({ to }: GrantSpec, asker: Asker | undefined): boolean {
+  return to === ANYONE || (asker !== undefined && (to === SIGNED_IN || asker.roles.includes(to)))
+}
+
+/** The grants of a resource that allow an operation to a caller. */
+export function grantsOf({ access }: ResourceSpec, operation: string, asker: Asker | undefined): readonly GrantSpec[] {
+  return (access ?? []).filter((grant) => isTo(grant, asker) && grant.may.includes(operation))
+}
+
+/** The record with a key; undefined if there is none. */
+export function findRecord({ resource: { model }, known }: Situation, id: readonly string[]): StoredRecord | undefined {
+  return known.records(model.table)?.find((each) => model.key.every(({ name }, place) => each[name] === id[place]))
+}
+
+/** Whether some grant of a reading operation shows a field. */
+export function showsSome({ resource, asker }: Situation, operation: Operation, field: string): boolean {
+  return grantsOf(resource, operation, asker).some(({ fields }) => fields.includes(field))
+}
+
+/** The part of a record that the grants of a reading operation show together; undefined if none covers the record. */
+export function shownPart(
+  { resource, asker, known }: Situation,
+  reading: 'list' | 'retrieve',
+  record: StoredRecord,
+): StoredRecord | 'unknown' | undefined {
+  const judged = grantsOf(resource, reading, asker).map((grant) => ({
+    grant,
+    holds: judgeRule(grant.rows, record, known).holds,
+  }))
+  if (judged.some(({ holds }) => holds === undefined)) return 'unknown'
+  const covering = judged.filter(({ holds }) => holds === true)
+  if (covering.length === 0) return undefined
+  const names = new Set(covering.flatMap(({ grant }) => grant.fields))
+  const shown = resource.shown.filter(({ name, joined }) => joined === undefined && names.has(name))
+  return Object.fromEntries(shown.map(({ name }) => [name, record[name] ?? null]))
+}

@@ -1,0 +1,45 @@
+import type { FieldSpec, Rule, RuleCondition, RuleValue } from '../config/spec.js'
+import type { Json } from '../json.js'
+import { parameterOf } from '../lookups/index.js'
+import type { Lookup } from '../lookups/lookup.js'
+import { exact } from '../lookups/exact.js'
+
+/** The name of a condition, as the file has it. */
+export function spellName({ relations, field, lookup }: Omit<RuleCondition, 'value'>): string {
+  return [...relations.map((each) => each.field.name), parameterOf(field.name, lookup)].join('.')
+}
+
+/** The value of a condition, as the file has it. */
+export function spellValue(value: RuleValue, field: FieldSpec, lookup: Lookup = exact): string {
+  if ('literal' in value) return spellJson(writtenLiteral(value.literal, field, lookup))
+  if ('subject' in value) return '$sub'
+  if ('claim' in value) return `$${value.claim}`
+  return 'user' in value ? '$user' : `$${value.set.name}`
+}
+
+/** A literal as JSON has it. */
+export function writtenLiteral(literal: unknown, { type, options }: FieldSpec, lookup: Lookup): Json {
+  return literal == null ? null : lookup.operand.write(literal, (item) => type.write(item, options))
+}
+
+function spellJson(value: Json): string {
+  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(spellJson).join(', ')}]`
+  return String(value)
+}
+
+export function spellCondition(condition: RuleCondition): string {
+  return `${spellName(condition)}: ${spellValue(condition.value, condition.field, condition.lookup)}`
+}
+
+/** A rule in one line. */
+export function spellRule(rule: Rule): string {
+  return rule.map((all) => all.map(spellCondition).join(', ')).join(' or ')
+}
+
+/** The fields of a grant, of all that it could name: `all`, `all but cost`, or their names. */
+export function spellFields(granted: readonly string[], all: readonly string[]): string {
+  const missing = all.filter((name) => !granted.includes(name))
+  if (missing.length === 0) return 'all'
+  const shown = granted.filter((name) => all.includes(name))
+  return missing.length < shown.length ? `all but ${missing.join(', ')}` : shown.join(', ') || 'none'
+}

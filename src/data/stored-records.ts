@@ -1,0 +1,106 @@
+import type { GrantSpec, ModelSpec, Rule } from '../config/spec.js'
+import type { Database } from '../db/database.js'
+import { identifier } from '../fields/sql-literal.js'
+import { tableSql } from '../fields/table-name.js'
+import type { StoredRecord } from '../access/judge.js'
+import { type Asked, grantsOf, type Situation } from '../access/situation.js'
+
+/** The most records of a set that are read for one value. */
+const MAX_MEMBERS = 1000
+
+type Records = Map<string, StoredRecord[]>
+
+/**
+ * Reads the records on which the decision of a request depends: the one that it names, those that its rules lead to, and those of sets that have the
+ * values of either. Nothing else is read, however large the tables are.
+ */
+export async function readForDecision(
+  situation: Omit<Situation, 'known'>,
+  asked: Asked,
+  database: Database,
+): Promise<ReadonlyMap<string, readonly StoredRecord[]>> {
+  const { spec, resource, asker } = situation
+  const { model } = resource
+  const found: Records = new Map(spec.models.map(({ table }) => [table, []]))
+  const reader = readerOf(database, found)
+  const id = asked.id ?? []
+  const [stored] =
+    id.length > 0
+      ? await reader(model, Object.fromEntries(model.key.map(({ name }, at) => [name, id[at] ?? ''])), 1)
+      : []
+  const grants = [asked.operation, 'retrieve', 'list'].flatMap((name) => grantsOf(resource, name, asker))
+  const others = (resource.access ?? []).filter(({ may }) => may.includes(asked.operation))
+  const starts = [stored, { ...stored, ...asked.body, ...literalPresets(grants) }].filter((each) => each !== undefined)
+  for (const start of starts) {
+    for (const rule of [...grants, ...others].flatMap(({ rows, becomes }) => [rows, becomes])) await follow(rule, start)
+    for (const { name, target } of model.fields) {
+      const reference = start[name]
+      const owner = spec.models.find(({ table }) => table === target?.table)
+      if (reference == null || target === undefined || owner === undefined) continue
+      for (const related of await reader(owner, { [target.field]: reference }, 1))
+        for (const each of spec.resources.filter((one) => one.model === owner))
+          for (const { rows } of grantsOf(each, 'retrieve', asker)) await follow(rows, related)
+    }
+  }
+  return found
+
+  /** Reads what a rule needs for one record. */
+  async function follow(rule: Rule | undefined, start: StoredRecord): Promise<void> {
+    for (const { relations, field, value } of rule?.flat() ?? []) {
+      let record: StoredRecord | undefined = start
+      for (const { field: relation, target } of relations) {
+        const reference: string | null | undefined = record?.[relation.name]
+        const owner = spec.models.find(({ table }) => table === target.table)
+        record = reference == null || !owner ? undefined : (await reader(owner, { [target.field]: reference }, 1))[0]
+      }
+      const end = record?.[field.name]
+      if ('user' in value && asker) await reader(value.user.model, { [value.user.match.name]: asker.subject }, 1)
+      if (!('set' in value) || end == null) continue
+      for (const member of await reader(value.set.model, { [value.set.field.name]: end }, MAX_MEMBERS))
+        await follow(value.set.rows, member)
+    }
+  }
+}
+
+function literalPresets(grants: readonly GrantSpec[]): StoredRecord {
+  return Object.fromEntries(
+    grants.flatMap(({ set }) =>
+      set.flatMap(({ field, value }) =>
+        'literal' in value && value.literal != null
+          ? [[field.name, field.type.write(value.literal, field.options)]]
+          : [],
+      ),
+    ),
+  )
+}
+
+/** Reads records by the values of some fields, and keeps each once. */
+function readerOf(database: Database, found: Records) {
+  const asked = new Map<string, Promise<readonly StoredRecord[]>>()
+  return (model: ModelSpec, by: Readonly<Record<string, string>>, most: number): Promise<readonly StoredRecord[]> => {
+    const key = JSON.stringify([model.table, by])
+    const known = asked.get(key) ?? read(model, by, most)
+    asked.set(key, known)
+    return known
+  }
+
+  async function read({ table, fields, key }: ModelSpec, by: Readonly<Record<string, string>>, most: number) {
+    const columns = fields.map(({ column }) => `${identifier(column)}::text`).join(', ')
+    const names = Object.keys(by)
+    const where = names.map((name, at) => {
+      const column = fields.find((field) => field.name === name)?.column ?? name
+      return `${identifier(column)} = $${at + 1}`
+    })
+    const text = `select ${columns} from ${tableSql(table)} where ${where.join(' and ')} limit ${most}`
+    const { rows } = await database.query({ text, values: Object.values(by) })
+    const records = rows.map(
+      (cells): StoredRecord => Object.fromEntries(fields.map(({ name }, at) => [name, cells[at] ?? null])),
+    )
+    const kept = found.get(table) ?? []
+    const identity = (record: StoredRecord) =>
+      JSON.stringify((key.length > 0 ? key : fields).map(({ name }) => record[name]))
+    const old = new Set(kept.map(identity))
+    found.set(table, [...kept, ...records.filter((each) => !old.has(identity(each)))])
+    return records
+  }
+}

@@ -1,0 +1,145 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { openDatabase } from '../../src/db/open.js'
+import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
+import { makeProject, type Project, runCli } from '../support/cli.js'
+import { TASK_ROWS, TASKS_YAML } from '../support/tasks.js'
+
+let project: Project
+let database: TestDatabase | undefined
+beforeAll(async () => {
+  project = await makeProject({ 'resources.yaml': TASKS_YAML })
+  database = await openOnlyOnServer()
+}, 60_000)
+afterAll(async () => {
+  await database?.close()
+  await project.remove()
+})
+
+const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder, env: envOf(database) })
+const lineOf = (text: string) => TASKS_YAML.split('\n').findIndex((line) => line.includes(text)) + 1
+const ANN = '{"sub":"ann","roles":["member"]}'
+
+describe('the matrix', () => {
+  test('has every grant with its rows, fields and line', async () => {
+    const { code, stdout } = await run('access')
+    expect(code).toBe(0)
+    expect(stdout).toContain(`    update, partial_update  line ${lineOf('may: change') - 1}\n`)
+    expect(stdout).toContain('      rows     project__in: $my_projects, status: open')
+    expect(stdout).toContain('      becomes  project__in: $my_projects, status__in: [open, done]')
+    expect(stdout).toContain('      fields   all but cost, creator')
+    expect(stdout).toContain('      set      creator: $sub')
+    expect(stdout).toContain(`  openapi: anyone  line ${lineOf('routes: {')}`)
+  })
+
+  test('is JSON with one entry for each resource, caller and operation', async () => {
+    const { grants, denied, routes } = JSON.parse((await run('access', '--json')).stdout)
+    expect(grants).toContainEqual({
+      resource: 'task',
+      path: '/api/tasks/',
+      to: 'member',
+      operation: 'destroy',
+      rows: 'creator: $sub',
+      fields: 'all',
+      set: [],
+      line: lineOf('may: destroy'),
+    })
+    expect(denied).toEqual([])
+    expect(routes).toContainEqual({ name: 'explore', to: ['anyone'], line: lineOf('routes: {') })
+  })
+})
+
+describe('a request', () => {
+  test.each([
+    ['of a role without a grant', '{"sub":"eve"}', 'GET', '/api/tasks/', 1, 'denied: 403'],
+    ['of nobody', '{}', 'GET', '/api/tasks/', 1, 'denied: 401'],
+    ['for a list', ANN, 'GET', '/api/tasks/', 0, 'allowed for records that a grant covers'],
+    [
+      'with a claim of another type',
+      '{"sub":"x","roles":["admin"],"tenant":"7"}',
+      'GET',
+      '/api/tasks/1/',
+      1,
+      'denied: 404',
+    ],
+  ])('%s', async (_name, as, method, path, code, verdict) => {
+    const outcome = await run('access', '--as', as, method, path)
+    expect(outcome.stdout.split('\n')[1]).toBe(verdict)
+    expect(outcome.code).toBe(code)
+  })
+
+  test('names the condition that fails, with its line', async () => {
+    const { stdout } = await run('access', '--as', '{"sub":"x","roles":["admin"]}', 'GET', '/api/tasks/1/')
+    const line = lineOf('may: all, rows: { project.tenant')
+    expect(stdout).toContain(
+      `  line ${line}  to admin\n    line ${line}  rows  project.tenant: $tenant  fails: the caller has no such value`,
+    )
+    expect(stdout).toContain('to member, which the caller is not')
+  })
+
+  test('is rejected without a route, an identity or JSON', async () => {
+    expect((await run('access', '--as', ANN, 'GET', '/nowhere')).code).toBe(2)
+    expect((await run('access', 'GET', '/api/tasks/')).code).toBe(2)
+    expect((await run('access', '--as', 'ann', 'GET', '/api/tasks/')).code).toBe(2)
+  })
+})
+
+test('an older configuration shows what became wider, and `--allow-wider` allows it', async () => {
+  await project.write('old.yaml', TASKS_YAML.replace('except: [cost, creator]', 'except: [cost, creator, title]'))
+  const { code, stdout } = await run('access', '--diff', 'old.yaml')
+  expect(code).toBe(1)
+  const line = lineOf('except: [cost, creator]')
+  expect(stdout).toContain(
+    `task.list:member widens\n  new  resources.yaml:${line}  to member; rows project__in: $my_projects; `,
+  )
+  expect(stdout).toContain(`\n  old  old.yaml:${line}  to member; rows project__in: $my_projects; `)
+  const names = ['--allow-wider=task.list:member', '--allow-wider=task.retrieve:member']
+  expect(await run('access', '--diff', 'old.yaml', ...names)).toMatchObject({
+    code: 0,
+    stdout: 'access does not widen\n',
+  })
+  expect((await run('access', '--diff', 'old.yaml', '--allow-wider=task.destroy:clerk')).code).toBe(2)
+  const { wider } = JSON.parse((await run('access', '--diff', 'old.yaml', '--json')).stdout)
+  expect(wider).toHaveLength(2)
+  expect(wider[0]).toMatchObject({ what: 'task.list:member', line, before: [{ line }] })
+})
+
+describe('a request for a stored record', () => {
+  beforeAll(async () => {
+    expect((await run('migrate', 'plan', '--write', 'first')).code).toBe(0)
+    expect((await run('migrate', 'up')).code).toBe(0)
+    const directory = join(project.folder, '.snippetctl', 'pg')
+    const opened = database ?? (await openDatabase({ url: undefined, directory }, {}))
+    for (const text of TASK_ROWS) await opened.query({ text, values: [] })
+    if (!database) await opened.close()
+  }, 120_000)
+
+  test.each([
+    ['that is seen', 'GET', '/api/tasks/1/', undefined, 0, 'allowed: 200'],
+    ['that is hidden', 'GET', '/api/tasks/4/', undefined, 1, 'denied: 404'],
+    ['that may change', 'PATCH', '/api/tasks/1/', '{"title":"x"}', 0, 'allowed: 200'],
+    ['that may not change any more', 'PATCH', '/api/tasks/2/', '{"title":"x"}', 1, 'denied: 403'],
+    ['that may not become so', 'PATCH', '/api/tasks/1/', '{"status":"archived"}', 1, 'denied: 403'],
+    ['with a field that no grant names', 'PATCH', '/api/tasks/1/', '{"project":2}', 1, 'denied: 403'],
+  ])('%s', async (_name, method, path, data, code, verdict) => {
+    const outcome = await run('access', '--as', ANN, method, path, '--database', ...(data ? ['--data', data] : []))
+    expect(outcome.stdout.split('\n')[1]).toBe(verdict)
+    expect(outcome.code).toBe(code)
+  })
+
+  test('says what the record has in place of the value of a condition', async () => {
+    const { stdout } = await run(
+      'access',
+      '--as',
+      ANN,
+      'PATCH',
+      '/api/tasks/2/',
+      '--database',
+      '--data',
+      '{"title":"x"}',
+    )
+    const line = lineOf('status: open }')
+    expect(stdout).toContain(`    line ${line}  rows  status: open  fails: the record has done`)
+    expect(stdout).toContain(`    line ${line}  rows  project__in: $my_projects  holds`)
+  })
+})

@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { decide } from '../../src/access/decide.js'
+import type { StoredRecord } from '../../src/access/judge.js'
+import { type Decision, knownBy, type Situation } from '../../src/access/situation.js'
+import type { AppSpec } from '../../src/config/spec.js'
+import type { Json } from '../../src/json.js'
+import { lookupOfType, parameterOf } from '../../src/lookups/index.js'
+import { type Api, startApi } from '../support/api.js'
+import { ddlOf, specOf } from '../support/config.js'
+import { openTestDatabase, type TestDatabase } from '../support/database.js'
+import { FIELDS, type RandomAccess, randomAccess, type RandomRequest, yamlOf } from '../support/random-access.js'
+
+/** `npm run test:access` says 100000. */
+const REQUESTS = Number(process.env['SNIPPETCTL_ACCESS'] ?? 600)
+const REQUESTS_PER_CASE = 40
+
+type World = Readonly<Record<string, readonly StoredRecord[]>>
+
+let database: TestDatabase
+let api: Api
+const counts = new Map<string, number>()
+const EMPTY = yamlOf(Object.fromEntries(Object.keys(FIELDS).map((name) => [name, [{ to: 'anyone', may: 'all' }]])), {})
+const MODELS = specOf(EMPTY).models
+beforeAll(async () => {
+  database = await openTestDatabase(ddlOf(specOf(EMPTY)))
+  api = await startApi(EMPTY, { database, checkResponses: false })
+})
+afterAll(async () => {
+  await api.close()
+})
+
+const quote = (value: Json): string => (value === null ? 'null' : `'${String(value).replaceAll("'", "''")}'`)
+
+const insertsOf = ({ teams, memberships, notes }: RandomAccess['rows']): string => {
+  const rows = { team: teams, membership: memberships, note: notes.map((each) => ({ ...each, next: null })) }
+  const inserts = Object.entries(rows).flatMap(([name, all]) => {
+    const model = MODELS.find((each) => each.name === name)
+    return all.map((row) => {
+      const entries = Object.entries(row)
+      const columns = entries.map(([field]) => model?.fields.find((each) => each.name === field)?.column)
+      return `insert into ${model?.table} (${columns.join(', ')}) values (${entries.map(([, value]) => quote(value)).join(', ')})`
+    })
+  })
+  const links = notes.flatMap(({ next }, place) =>
+    typeof next === 'number' && next <= notes.length
+      ? [`update notes set next_id = ${next} where id = ${place + 1}`]
+      : [],
+  )
+  return [
+    'truncate users, teams, memberships, notes restart identity cascade',
+    "insert into users (subject) values ('ann'), ('bob'), ('zoe')",
+    ...inserts,
+    ...links,
+  ].join(';\n')
+}
+
+const WORLD = `select ${MODELS.map(({ table, fields, key }) => {
+  const columns = fields.map(({ name, column }) => `'${name}', "${column}"::text`)
+  return `(select coalesce(json_agg(json_build_object(${columns.join(', ')}) order by "${key[0]?.column}"), '[]') from ${table})::text`
+}).join(', ')}`
+
+const readWorld = async (): Promise<World> => {
+  const [row = []] = (await database.query({ text: WORLD, values: [] })).rows
+  return Object.fromEntries(MODELS.map(({ table }, place) => [table, JSON.parse(row[place] ?? '[]')]))
+}
+
+const textsOf = (document: object): StoredRecord =>
+  Object.fromEntries(Object.entries(document).map(([name, value]) => [name, value === null ? null : String(value)]))
+
+/** The members of a body from their texts. */
+const jsonOf = (spec: AppSpec, model: string, record: StoredRecord): Record<string, Json> =>
+  Object.fromEntries(
+    Object.entries(record).map(([name, text]) => {
+      const type = spec.models.find((each) => each.name === model)?.fields.find((each) => each.name === name)?.type.name
+      const isNumber = ['integer', 'bigint', 'belongs_to'].includes(type ?? '')
+      return [name, text === null ? null : isNumber ? Number(text) : type === 'boolean' ? text === 'true' : text]
+    }),
+  )
+
+interface Sent {
+  readonly decision: Decision
+  readonly status: number
+  readonly body: unknown
+  readonly total: string | null
+  readonly etag: string | null
+  readonly what: string
+}
+
+const METHODS = {
+  list: 'GET',
+  retrieve: 'GET',
+  create: 'POST',
+  update: 'PUT',
+  partial_update: 'PATCH',
+  destroy: 'DELETE',
+} as const
+
+/** Sends the requests of one case, and compares each response with the decision of the second evaluator. */
+const run = async ({ access, identities, rows, requests }: RandomAccess): Promise<void> => {
+  const yaml = yamlOf(access, identities)
+  const spec = specOf(yaml)
+  await api.replace(yaml)
+  await database.query({ text: insertsOf(rows), values: [] })
+  let world = await readWorld()
+  const tags = new Map<string, { readonly etag: string; readonly seen: StoredRecord }>()
+
+  const situationOf = ({ who, resource: name }: RandomRequest): Situation => {
+    const resource = spec.resources.find((each) => each.name === name)
+    if (resource === undefined) throw new Error(name)
+    const asker = who === undefined ? undefined : { subject: who, roles: [], claims: {}, ...identities[who] }
+    return { spec, resource, asker, known: knownBy(spec, asker, (table) => world[table]) }
+  }
+
+  const send = async (request: RandomRequest): Promise<Sent> => {
+    const { who, resource, operation, id, filter, search, order, distinct, match } = request
+    const situation = situationOf(request)
+    const { fields } = situation.resource.model
+    const isWrite = operation !== 'list' && operation !== 'retrieve'
+    const onRecord = operation !== 'list' && operation !== 'create'
+    const at = { id: [String(id)] }
+    const seen = decide(situation, { operation: 'retrieve', ...at }).records?.[0]
+    const body = {
+      ...(request.whole && operation !== 'create' && seen && jsonOf(spec, resource, seen)),
+      ...request.body,
+    }
+    const place = `${who} ${resource} ${id}`
+    const credential: Record<string, string> = who === undefined ? {} : { authorization: `Dev ${who}` }
+    const headers: Record<string, string> = {
+      ...credential,
+      ...(isWrite && { 'content-type': 'application/json' }),
+    }
+    let matched: StoredRecord | undefined
+    if (isWrite && onRecord && match !== 'none') {
+      if (match === 'current' && seen) {
+        const found = await api.fetch(`/${resource}s/${id}/`, { headers: credential })
+        await found.text()
+        matched = seen
+        headers['if-match'] = found.headers.get('etag') ?? '"none"'
+      }
+      const earlier = tags.get(place)
+      if (match === 'earlier' && earlier) {
+        matched = earlier.seen
+        headers['if-match'] = earlier.etag
+      }
+      if (match === 'wrong') {
+        matched = {}
+        headers['if-match'] = '"0"'
+      }
+    }
+    const query = new URLSearchParams()
+    const isDistinct = operation === 'list' && distinct !== undefined
+    const filterField = fields.find((each) => each.name === filter?.[0])
+    const lookup = filter && filterField && lookupOfType(filterField.type, filter[1])
+    if (operation === 'list') {
+      if (filter && lookup) query.set(parameterOf(filter[0], lookup), filter[2])
+      if (search !== undefined) query.set('search', search)
+      if (order && !isDistinct) query.set('ordering', `${order[1] ? '-' : ''}${order[0]}`)
+      if (isDistinct) query.set('distinct', distinct)
+    }
+    const decision = decide(situation, {
+      operation: operation,
+      ...(onRecord && at),
+      ...(isWrite && operation !== 'destroy' && { body: textsOf(body) }),
+      ...(operation === 'list' && {
+        ...(filter && lookup && { filters: [{ field: filter[0], lookup, wanted: filter[2].split(',') }] }),
+        ...(search !== undefined && { words: [search] }),
+        ...(order && !isDistinct && { order: [{ field: order[0], descending: order[1] }] }),
+        ...(isDistinct && { distinct }),
+      }),
+      ...(matched && { seen: matched }),
+    })
+    const path = `/${resource}s/${onRecord ? `${id}/` : ''}${query.size > 0 ? `?${query}` : ''}`
+    const response = await api.fetch(path, {
+      method: METHODS[operation],
+      headers,
+      ...(isWrite && operation !== 'destroy' && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const etag = response.headers.get('etag')
+    if (operation === 'retrieve' && etag !== null && seen) tags.set(place, { etag, seen })
+    return {
+      decision,
+      status: response.status,
+      body: text === '' ? undefined : JSON.parse(text),
+      total: response.headers.get('x-total-count'),
+      etag,
+      what: `${who ?? 'nobody'}: ${METHODS[operation]} ${path} ${JSON.stringify(body)} ${JSON.stringify(headers)}`,
+    }
+  }
+
+  const compare = ({ decision, status, body, total, what }: Sent): void => {
+    const kind = decision.status === undefined ? 'unknown' : `${what.split(' ')[1]} ${decision.status}`
+    counts.set(kind, (counts.get(kind) ?? 0) + 1)
+    if (decision.status === undefined) return
+    expect({ what, status, body: status === decision.status ? undefined : body }).toEqual({
+      what,
+      status: decision.status,
+      body: undefined,
+    })
+    if (decision.records === undefined || status >= 400) return
+    if (what.includes(': GET') && Array.isArray(body)) {
+      expect({ what, records: (body as readonly object[]).map(textsOf), total }).toEqual({
+        what,
+        records: decision.records,
+        total: String(decision.records.length),
+      })
+      return
+    }
+    const [record] = decision.records
+    if (record === undefined) expect({ what, body }).toEqual({ what, body: undefined })
+    // A new record has an id that only the database knows.
+    else expect({ what, ...textsOf(body as object) }).toMatchObject({ what, ...withoutId(record, status) })
+    if (record) expect(Object.keys(body as object).toSorted()).toEqual(Object.keys(record).toSorted())
+  }
+
+  /** Compares the tables after a write with those before, and with what was to be written. */
+  const compareWorld = (request: RandomRequest, { decision, status, what }: Sent, next: World): void => {
+    const { resource, operation, id } = request
+    const table = MODELS.find(({ name }) => name === resource)?.table ?? ''
+    const before = world[table] ?? []
+    const done = status < 400
+    const isOther = (each: StoredRecord) => each['id'] !== String(id)
+    const expected = { ...world, [table]: done && operation !== 'create' ? before.filter(isOther) : before }
+    const old = new Set(before.map((each) => each['id']))
+    const found = next[table] ?? []
+    const rest =
+      operation === 'create' ? found.filter((each) => old.has(each['id'])) : done ? found.filter(isOther) : found
+    expect({ what, world: { ...next, [table]: rest } }).toEqual({ what, world: expected })
+    if (!done) return
+    const written = found.filter((each) => (operation === 'create' ? !old.has(each['id']) : !isOther(each)))
+    expect({ what, written }).toMatchObject({ what, written: decision.stored ? [decision.stored] : [] })
+  }
+
+  let reads: RandomRequest[] = []
+  const flush = async () => {
+    for (const sent of await Promise.all(reads.map(send))) compare(sent)
+    reads = []
+  }
+  for (const request of requests) {
+    if (request.operation === 'list' || request.operation === 'retrieve') {
+      reads.push(request)
+      continue
+    }
+    await flush()
+    const sent = await send(request)
+    compare(sent)
+    const next = await readWorld()
+    if (sent.decision.status !== undefined) compareWorld(request, sent, next)
+    world = next
+  }
+  await flush()
+}
+
+const withoutId = (record: StoredRecord, status: number): StoredRecord => {
+  const { id: _, ...others } = record
+  return status === 201 ? others : record
+}
+
+test('every response is as a second evaluator of the rules decides', async () => {
+  await fc.assert(fc.asyncProperty(randomAccess(2 * REQUESTS_PER_CASE), run), {
+    numRuns: Math.ceil(REQUESTS / REQUESTS_PER_CASE),
+  })
+  const total = [...counts.values()].reduce((sum, each) => sum + each, 0)
+  if (process.env['SNIPPETCTL_ACCESS']) console.log(Object.fromEntries([...counts].toSorted()))
+  expect((counts.get('unknown') ?? 0) / total).toBeLessThan(0.03)
+}, 36_000_000)

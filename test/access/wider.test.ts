@@ -1,0 +1,197 @@
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { decide } from '../../src/access/decide.js'
+import { judgeRule, type StoredRecord } from '../../src/access/judge.js'
+import { knownBy, type Situation } from '../../src/access/situation.js'
+import { findWidened } from '../../src/access/wider.js'
+import { readConfig } from '../../src/config/yaml/document.js'
+import type { Json } from '../../src/json.js'
+import { specOf } from '../support/config.js'
+import { grantsOf, MODEL_NAMES, yamlOf } from '../support/random-access.js'
+import { TASKS_YAML } from '../support/tasks.js'
+
+const configured = (yaml: string) => {
+  const document = readConfig(Buffer.from(yaml), 'resources.yaml')
+  if (!('locate' in document)) throw new Error('the text is not YAML')
+  return { spec: specOf(yaml), root: document.value }
+}
+const widened = (before: string, after: string) =>
+  findWidened(configured(before), configured(after)).map(({ what }) => what)
+
+describe('a change of the configuration', () => {
+  const change = (from: string, to: string) => {
+    expect(TASKS_YAML).toContain(from)
+    return TASKS_YAML.replace(from, to)
+  }
+  const GRANT = '{ to: member, may: destroy, rows: { creator: $sub } }'
+
+  test.each([
+    ['a condition goes', GRANT, '{ to: member, may: destroy }', ['task.destroy:member']],
+    [
+      'another value',
+      'rows: { tenant: $tenant }',
+      'rows: { tenant: 7 }',
+      ['project.list:admin', 'project.retrieve:admin'],
+    ],
+    ['a field is shown', 'except: [cost, creator]', 'except: [cost]', ['task.list:member', 'task.retrieve:member']],
+    [
+      'a value more',
+      'status__in: [open, done]',
+      'status__in: [open, done, archived]',
+      ['task.update:member', 'task.partial_update:member'],
+    ],
+    ['to more callers', GRANT, GRANT.replace('member', 'signed_in'), ['task.destroy:signed_in']],
+    ['a set with other rows', 'rows: { user: $user }', 'rows: { project: 1 }', ['project.list:member']],
+    ['a role', 'clerk, boss]', 'clerk, boss, chief]', ['auth.roles.chief']],
+    ['a route', 'explore: anyone }', 'explore: anyone, report: [boss] }', ['auth.routes.report']],
+    ['a development identity', 'eve: {}', 'eve: { roles: [boss] }', ['auth.development.eve']],
+    [
+      'a claim from elsewhere',
+      'tenant: { type: integer }',
+      'tenant: { type: integer, from: [org] }',
+      ['project.list:admin'],
+    ],
+    [
+      'a mount',
+      '- { path: /crud, dialect: crud }',
+      '- { path: /crud, dialect: crud }\n  - { path: /more }',
+      ['mounts./more'],
+    ],
+    ['the server sets nothing', '        set: { creator: $sub }\n', '', ['task.create:member']],
+    [
+      'a new field under `except`',
+      '      creator: { type: string',
+      '      secret: { type: integer, nullable: true }\n      creator: { type: string',
+      ['task.list:member', 'task.create:admin'],
+    ],
+  ])('%s widens', (_name, from, to, expected) => {
+    expect(widened(TASKS_YAML, change(from, to))).toEqual(expect.arrayContaining(expected))
+  })
+
+  test.each([
+    ['nothing changes', 'version: 1', 'version: 1'],
+    ['a condition more', GRANT, '{ to: member, may: destroy, rows: { creator: $sub, status: open } }'],
+    ['a value less', 'status__in: [open, done]', 'status__in: [open]'],
+    ['one value of several', 'status__in: [open, done]', 'status: done'],
+    ['a field less', 'except: [cost, creator]', 'except: [cost, creator, next]'],
+    ['an operation less', '{ to: boss, may: read }', '{ to: boss, may: list }'],
+    ['a grant less', `      - ${GRANT}\n`, ''],
+    ['a set with fewer rows', 'rows: { user: $user }', 'rows: { user: $user, project__isnull: false }'],
+  ])('%s does not widen', (_name, from, to) => {
+    expect(widened(TASKS_YAML, change(from, to))).toEqual([])
+  })
+
+  test('without `auth` everything is wider, and with it nothing', () => {
+    const open = `version: 1\nmodels:\n  a:\n    table: a\n    fields: { id: { type: bigint, primary_key: true } }\nresources:\n  a: { model: a, path: /a/ }\n`
+    const closed = open.replace('version: 1', 'version: 1\nauth: {}')
+    expect(widened(closed, open)).toEqual(['auth'])
+    expect(widened(open, closed)).toEqual([])
+  })
+})
+
+const TEAMS = '1 2 3'
+  .split(' ')
+  .map((id) => ({ id, tenant: id === '1' ? '7' : id === '2' ? '8' : null, name: 'ab', owner: id === '3' ? null : id }))
+const WORLD: Readonly<Record<string, readonly StoredRecord[]>> = {
+  users: [
+    { id: '1', subject: 'ann' },
+    { id: '2', subject: 'bob' },
+  ],
+  teams: TEAMS,
+  memberships: [
+    { id: '1', user: '1', team: '1' },
+    { id: '2', user: '2', team: '3' },
+  ],
+  notes: ['open', 'done', 'gone'].flatMap((state, one) =>
+    [null, '2', '5'].flatMap((cost, two) =>
+      [null, 'ann', 'bob'].map((owner, three) => ({
+        id: String(one * 9 + two * 3 + three + 1),
+        team: [null, '1', '2', '3'][(one + two + three) % 4] ?? null,
+        title: ['a', 'ab', 'Ba'][three] ?? null,
+        state,
+        cost,
+        owner,
+        public: String(two === 1),
+        next: three === 0 ? null : '1',
+        code: null,
+      })),
+    ),
+  ),
+}
+const CALLERS = [
+  undefined,
+  { subject: 'ann', roles: [], claims: {} },
+  { subject: 'ann', roles: ['reader'], claims: { tenant: 7, limits: [1, 5] } },
+  { subject: 'bob', roles: ['writer'], claims: { tenant: 8, limits: [2] } },
+  { subject: 'eve', roles: ['reader', 'writer'], claims: {} },
+]
+
+/** Grants, and the same with some parts changed. */
+const pair = fc
+  .tuple(grantsOf('note'), grantsOf('note'), fc.array(fc.nat(6), { minLength: 4, maxLength: 4 }))
+  .map(([before, other, choices]) => {
+    const after = before.map((grant, place): Json => {
+      const choice = choices[place] ?? 0
+      const given = grant as Readonly<Record<string, Json>>
+      const another = (other[place % other.length] ?? grant) as Readonly<Record<string, Json>>
+      const both = [given['rows'] ?? {}, another['rows'] ?? {}].filter((rule) => !Array.isArray(rule))
+      const joined = Object.assign({}, ...both) as Json
+      if (choice === 0) return another
+      if (choice === 1 && both.length === 2 && Object.keys(joined as object).length > 0)
+        return { ...given, rows: joined }
+      if (choice === 2 && another['rows'] !== undefined) return { ...given, rows: another['rows'] }
+      if (choice === 3 && another['fields'] !== undefined) return { ...given, fields: another['fields'] }
+      if (choice === 4) return { ...given, to: another['to'] ?? 'anyone' }
+      return grant
+    })
+    return [before, after] as const
+  })
+
+test('whatever is not reported as wider allows nothing more', () => {
+  let narrower = 0
+  const full = (note: readonly Json[]) =>
+    yamlOf({ ...Object.fromEntries(MODEL_NAMES.map((name) => [name, [{ to: 'anyone', may: 'read' }]])), note }, {})
+  fc.assert(
+    fc.property(pair, ([before, after]) => {
+      const [one, two] = [configured(full(before)), configured(full(after))]
+      const reported = new Set(findWidened(one, two).map(({ what }) => what))
+      const situationOf = ({ spec }: typeof one, caller: (typeof CALLERS)[number]): Situation => {
+        const resource = spec.resources.find(({ name }) => name === 'note')
+        if (!resource) throw new Error('there is no note')
+        return { spec, resource, asker: caller, known: knownBy(spec, caller, (table) => WORLD[table]) }
+      }
+      for (const caller of CALLERS) {
+        const [old, now] = [situationOf(one, caller), situationOf(two, caller)]
+        const isReported = (operation: string) => [...reported].some((what) => what.startsWith(`note.${operation}:`))
+        for (const { id } of WORLD['notes'] ?? []) {
+          const asked = { operation: 'retrieve' as const, id: [id ?? ''] }
+          if (isReported('retrieve')) break
+          const [shown] = decide(now, asked).records ?? []
+          const [shownBefore] = decide(old, asked).records ?? []
+          if (shown === undefined) continue
+          narrower += 1
+          expect(Object.keys(shownBefore ?? {})).toEqual(expect.arrayContaining(Object.keys(shown)))
+        }
+        for (const operation of ['destroy', 'create', 'partial_update'] as const) {
+          if (isReported(operation)) continue
+          for (const record of WORLD['notes'] ?? []) {
+            for (const grant of now.resource.access ?? []) {
+              if (!covers(grant, operation, record, now)) continue
+              expect((old.resource.access ?? []).some((each) => covers(each, operation, record, old))).toBe(true)
+            }
+          }
+        }
+      }
+    }),
+    { numRuns: Number(process.env['SNIPPETCTL_ACCESS'] ?? 0) > 0 ? 2000 : 100 },
+  )
+  expect(narrower).toBeGreaterThan(100)
+})
+
+type Grant = NonNullable<Situation['resource']['access']>[number]
+
+/** Whether a grant allows an operation on a record to the caller. */
+function covers(grant: Grant, operation: string, record: StoredRecord, { asker, known }: Situation): boolean {
+  const isTo = grant.to === 'anyone' || (asker && (grant.to === 'signed_in' || asker.roles.includes(grant.to)))
+  return Boolean(isTo) && grant.may.includes(operation) && judgeRule(grant.rows, record, known).holds === true
+}
