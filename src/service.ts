@@ -276,16 +276,19 @@ function storeFinder<Item, Items>(
 
 /** The documents of a resource, as grants show them. */
 function documentsOf(resource: Resource, { routes, computationsOf }: App, reading: Reading | undefined) {
-  const owner = tableAlias(resource.spec.model.table)
-  return documentProjection(resource, routes, computationsOf(resource), reading && varying(reading, owner))
+  return documentProjection(resource, routes, computationsOf(resource), reading && varying(reading, readOf(resource)))
+}
+
+function readOf({ spec, shown }: Resource) {
+  return { owner: tableAlias(spec.model.table), shown }
 }
 
 function compileStores(resource: Resource, app: App, counts: StatementCounts): Stores {
   const around = { counts, spec: app.spec }
   const { access } = resource
-  const owner = tableAlias(resource.spec.model.table)
   const documents = (reading: Reading | undefined) => documentsOf(resource, app, reading)
-  const rows = (reading: Reading | undefined) => rowProjection(resource, reading && varyingColumns(reading, owner))
+  const rows = (reading: Reading | undefined) =>
+    rowProjection(resource, reading && varyingColumns(reading, readOf(resource)))
   return {
     rows: compileStore(resource, { projection: rows(access?.retrieve), listed: rows(access?.list) }, around),
     documents: compileStore(

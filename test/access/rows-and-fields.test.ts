@@ -77,6 +77,42 @@ describe('reading', () => {
   })
 })
 
+test('lists do not show what only single records show, nor the reverse', async () => {
+  const yaml = `version: 1
+auth: { development: { ann: {} } }
+models:
+  note:
+    table: notes
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, max: 9 }
+      text: { type: string, max: 9 }
+resources:
+  note:
+    model: note
+    path: /notes/
+    access:
+      - { to: anyone, may: list, fields: [id, title] }
+      - { to: anyone, may: retrieve, rows: { title: a }, fields: [text] }
+      - { to: signed_in, may: create }
+`
+  const other = await startTasks({ yaml, checkResponses: false })
+  try {
+    for (const title of ['a', 'b']) {
+      const made = await other.as('ann', 'POST', '/api/notes/', { title, text: 'x' })
+      expect(made).toMatchObject({ status: 201, ...(title === 'a' && { json: { text: 'x' } }) })
+    }
+    expect((await other.as(undefined, 'GET', '/api/notes/')).json).toEqual([
+      { id: 1, title: 'a' },
+      { id: 2, title: 'b' },
+    ])
+    expect((await other.as(undefined, 'GET', '/api/notes/1/')).json).toEqual({ text: 'x' })
+    expect((await other.as(undefined, 'GET', '/api/notes/2/')).status).toBe(404)
+  } finally {
+    await other.api.close()
+  }
+})
+
 describe('what is not seen cannot be asked about', () => {
   test.each([
     'cost=5',

@@ -1,36 +1,54 @@
 import type { FieldSpec } from '../../config/spec.js'
 import { type Reading, type ReadingPart, showingRule } from '../../resource/access.js'
 import { cellColumn } from './columns.js'
-import { type DocumentColumn, documentColumn, type Vary } from './projections.js'
+import { type DocumentColumn, documentColumn, type Member, type Vary } from './projections.js'
 import { type Asking, ruleSql } from './rules.js'
 
-/** Documents that show each record with the fields of all grants that cover it; undefined if all records show the same fields. */
-export function varying({ parts }: Reading, owner: string): Vary | undefined {
-  if (parts.length < 2) return undefined
+/** What a reading is about. */
+interface Read {
+  /** The table in statements. */
+  readonly owner: string
+  /** All fields that the caller sees in some records, by this reading or another. */
+  readonly shown: readonly FieldSpec[]
+}
+
+/** Documents that show each record with the fields of all grants that cover it; undefined if all records show all fields. */
+export function varying({ parts }: Reading, { owner, shown }: Read): Vary | undefined {
+  if (showsAll(parts, shown)) return undefined
+  const names = new Set(shown.map(({ name }) => name))
+  // Members such as `url` belong to every record.
+  const membersWith = (members: readonly Member[], fields: ReadonlySet<string>) =>
+    members.filter(({ name }) => !names.has(name) || fields.has(name))
+  const [only, ...others] = parts
+  if (only && others.length === 0) return () => (members) => documentColumn(membersWith(members, only.fields))
   const cases = casesOf(parts)
   return (asking: Asking): DocumentColumn => {
     const conditions = new Map(parts.map((part) => [part, ruleSql(part.rows, owner, asking)]))
     return (members) => {
       const whens = cases.map(({ fields, needs }) => {
-        const shown = members.filter(({ name }) => !isGranted(parts, name) || fields.has(name))
         const holds = needs.map((some) => some.map((part) => `(${conditions.get(part) ?? 'false'})`).join(' and '))
-        return `when ${holds.map((each) => `(${each})`).join(' or ')} then ${documentColumn(shown)}`
+        const document = documentColumn(membersWith(members, fields))
+        return `when ${holds.map((each) => `(${each})`).join(' or ')} then ${document}`
       })
       return `case ${whens.join(' ')} end`
     }
   }
 }
 
-/** The columns of rows that show each record with the fields of all grants that cover it; undefined if all records show the same fields. */
+/** Columns of rows that show each record with the fields of all grants that cover it; undefined if all records show all fields. */
 export function varyingColumns(
   reading: Reading,
-  owner: string,
+  { owner, shown }: Read,
 ): ((field: FieldSpec, asking: Asking) => string | undefined) | undefined {
-  if (reading.parts.length < 2) return undefined
+  if (showsAll(reading.parts, shown)) return undefined
   return (field, asking) => {
     const rule = showingRule(reading, field.name)
     return rule && `case when ${ruleSql(rule, owner, asking)} then ${cellColumn(field)} end`
   }
+}
+
+function showsAll(parts: readonly ReadingPart[], shown: readonly FieldSpec[]): boolean {
+  return parts.every(({ fields }) => shown.every(({ name }) => fields.has(name)))
 }
 
 interface Case {
@@ -52,9 +70,4 @@ function casesOf(parts: readonly ReadingPart[]): readonly Case[] {
     cases.set(key, known)
   }
   return [...cases.values()].sort((one, other) => other.fields.size - one.fields.size)
-}
-
-/** Members such as `url` belong to every record. */
-function isGranted(parts: readonly ReadingPart[], name: string): boolean {
-  return parts.some(({ fields }) => fields.has(name))
 }
