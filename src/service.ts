@@ -71,7 +71,7 @@ export function createService(
   let own: string | undefined
   const serve = (served: App) => {
     const gate = createDriftGate({ look: () => inspectTables(served.spec, database), log, onAltered })
-    const records = bindRecords(served, database, { gate, statements, budget, largeReads, slots })
+    const records = bindRecords(served, database, { gate, statements, budget, largeReads, slots, times: allLimits })
     const { mounts, pages } = served
     const routes = withBuiltIn(served.routes, openApiRoutes(served))
     const cors = served.spec.api.cors && compileCors(served.spec.api.cors)
@@ -162,6 +162,7 @@ interface Watch {
   readonly largeReads: LargeReads
   /** Exports under way, of all versions. */
   readonly slots: { running: number }
+  readonly times: Exports['times']
 }
 
 interface Stores {
@@ -170,7 +171,7 @@ interface Stores {
 }
 
 /** Creates the stores of resources; statements are compiled on first use and kept. */
-function bindRecords(app: App, database: Database, { gate, statements, budget, largeReads, slots }: Watch): Records {
+function bindRecords(app: App, database: Database, { gate, statements, budget, largeReads, ...watch }: Watch): Records {
   const queries = compileQueries(app.spec)
   const storesOf = remember((resource: Resource): Stores => compileStores(resource, app, statements))
   const { answers } = app.spec
@@ -207,22 +208,23 @@ function bindRecords(app: App, database: Database, { gate, statements, budget, l
     transaction((connection) => work(inside(connection)), options)
   const { reads } = database
   const bound: Bound = (measure) => boundStores(budget, largeReads, measure)
-  const exports = bindExports(app, { database, transaction, gate, slots })
+  const exports = bindExports(app, { ...watch, database, transaction, gate })
   return { ...on(database, outside, bound), exports, reading: reads && on(reads, outside, bound) }
 }
 
-interface ExportParts extends Pick<Watch, 'gate' | 'slots'> {
+interface ExportParts extends Pick<Watch, 'gate' | 'slots' | 'times'> {
   readonly database: Database
   readonly transaction: Database['transaction']
 }
 
-function bindExports(app: App, { database, transaction, gate, slots }: ExportParts): Exports {
+function bindExports(app: App, { database, transaction, gate, slots, times }: ExportParts): Exports {
   const readers = remember((resource: Resource) =>
     compileListReader(resource.spec.model, documentsOf(resource, app, resource.access?.list)),
   )
   return {
     ...exportBounds(database),
     slots,
+    times,
     read: ({ resource, plan, bounds }, take, options) => {
       gate.admit(resource.spec.model)
       const read = (connection: Connection) => readers(resource)(connection, plan, bounds)

@@ -85,6 +85,7 @@ const LIMITS: readonly (readonly [what: string, limit: keyof Limits, unit: (valu
   ['Time to receive the head of a request', 'headersTimeout', seconds],
   ['Time to receive a request with its body', 'requestTimeout', seconds],
   ['Time for a handler, without receiving the body', 'handlerTimeout', seconds],
+  ['Time for an export', 'exportTimeout', seconds],
   ['Time between two requests on one connection', 'keepAliveTimeout', seconds],
   ['Time without a byte in either direction', 'idleTimeout', seconds],
   ['Time for requests in progress at shutdown', 'drainTimeout', seconds],

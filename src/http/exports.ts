@@ -4,6 +4,7 @@ import { Problem } from '../problem.js'
 import type { ListPlan } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { Exchange } from './server/exchange.js'
+import type { Limits } from './server/limits.js'
 import { readAhead } from './read-ahead.js'
 
 /** Lists of any length, each read from one snapshot. */
@@ -12,6 +13,7 @@ export interface Exports {
   readonly limit: number
   /** How many characters an export may be ahead of its client. Once all are read, the connection is free. */
   readonly ahead: number
+  readonly times: Pick<Limits, 'exportTimeout' | 'exportStallTimeout'>
   /** Those under way. */
   readonly slots: { running: number }
   /** Passes the documents of a list to `take`, some at a time. */
@@ -44,11 +46,6 @@ export interface ExportForm {
   spell(document: string): string
 }
 
-/** The longest time that an export may take, in ms. */
-export const EXPORT_TIMEOUT_MS = 5 * 60_000
-/** How long a client may read nothing while the database waits for it, in ms. */
-export const EXPORT_STALL_MS = 10_000
-
 /** Exports keep at most a third of the connections. The embedded database has one, so an export of it ends as soon as memory allows. */
 export function exportBounds({
   concurrent,
@@ -77,7 +74,7 @@ export async function* exportList(
   form: ExportForm,
 ): AsyncGenerator<string, void> {
   if (!exports) throw new Error('a list cannot be exported in a transaction')
-  const { slots, limit, ahead } = exports
+  const { slots, limit, ahead, times } = exports
   if (slots.running >= limit) throw busy(limit)
   slots.running += 1
   const { response } = exchange
@@ -88,8 +85,9 @@ export async function* exportList(
     if (response.headersSent) response.destroy()
   }
   const leave = () => abort(new Problem('unavailable', 'the client has left'))
-  const expire = () => abort(new Problem('timeout', `the export took longer than ${EXPORT_TIMEOUT_MS / 1000} seconds`))
-  const timer = setTimeout(expire, EXPORT_TIMEOUT_MS).unref()
+  const expire = () =>
+    abort(new Problem('timeout', `the export took longer than ${times.exportTimeout / 1000} seconds`))
+  const timer = setTimeout(expire, times.exportTimeout).unref()
   response.once('close', leave)
   try {
     if (response.destroyed) leave()
@@ -112,7 +110,7 @@ export async function* exportList(
         }
         await put(`${isEmpty ? form.before : ''}${form.after}`)
       },
-      { length: ahead, patience: EXPORT_STALL_MS },
+      { length: ahead, patience: times.exportStallTimeout },
     )
   } finally {
     slots.running -= 1

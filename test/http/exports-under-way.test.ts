@@ -1,5 +1,5 @@
 import { type IncomingMessage, request } from 'node:http'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../support/api.js'
 
 const YAML = `version: 1
@@ -17,9 +17,9 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 /** Begins an export and reads its first bytes. */
-const begin = (path = '/rows/export.csv') =>
+const begin = (path = '/rows/export.csv', url = api.url) =>
   new Promise<IncomingMessage>((resolve, reject) => {
-    const asked = request(`${api.url}${path}`, { agent: false }, (response) => {
+    const asked = request(`${url}${path}`, { agent: false }, (response) => {
       response.on('error', () => {})
       response.once('readable', () => resolve(response))
     })
@@ -88,6 +88,24 @@ test('cuts the response off if it fails', async () => {
   await until(() => busy() === 0)
   await api.database.query({ text: 'drop view rows', values: [] })
   await api.database.query({ text: 'alter table kept rename to rows', values: [] })
+})
+
+describe('a client that reads nothing', () => {
+  const LIMITS = [
+    { exportStallTimeout: 200, idleTimeout: 60_000 },
+    { exportTimeout: 300, idleTimeout: 60_000 },
+  ]
+  test.each(LIMITS)('loses its download, and the connection is free: %j', async (limits) => {
+    const strict = await startApi(YAML, { database: api.database, checkResponses: false, limits })
+    const response = await begin('/rows/export.csv', strict.url)
+    const failures = () => strict.logged.filter(({ event }) => event === 'failure')
+    await until(() => failures().length > 0 && busy() === 0)
+    await new Promise((resolve) => response.resume().once('close', resolve))
+    expect(response.complete).toBe(false)
+    expect((await strict.fetch('/rows/?page_size=1')).status).toBe(200)
+    expect(failures()).toEqual([expect.objectContaining({ type: 'timeout', route: 'row-export-csv' })])
+    await strict.close()
+  })
 })
 
 test('mounts with a dialect have none', async () => {

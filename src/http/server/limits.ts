@@ -10,6 +10,9 @@ export interface Limits {
   readonly idleTimeout: number
   /** For a handler to respond, not counting the time that it waits for the body. */
   readonly handlerTimeout: number
+  /** For an export, and for its client to read something while the database waits for it. */
+  readonly exportTimeout: number
+  readonly exportStallTimeout: number
   /** For connections to finish during a drain, before they are closed. */
   readonly drainTimeout: number
   /** For requests to finish on a replaced version of the application, before its plugins are closed. */
@@ -38,6 +41,8 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   keepAliveTimeout: 5_000,
   idleTimeout: 60_000,
   handlerTimeout: 10_000,
+  exportTimeout: 300_000,
+  exportStallTimeout: 10_000,
   drainTimeout: 10_000,
   replacedTimeout: 600_000,
   lingerTimeout: 1_000,
