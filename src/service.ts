@@ -15,7 +15,7 @@ import { compileStore } from './db/records/compile-store.js'
 import type { Store } from './db/records/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
 import type { Records } from './http/context.js'
-import { exportBounds, type Exports } from './http/exports.js'
+import { bindExports, type Exports } from './http/exports.js'
 import { compileCors } from './http/cors.js'
 import { boundStores, lengthOfRows, lengthOfText } from './http/bounded-store.js'
 import { DEFAULT_LIMITS, type Limits } from './http/server/limits.js'
@@ -208,34 +208,10 @@ function bindRecords(app: App, database: Database, { gate, statements, budget, l
     transaction((connection) => work(inside(connection)), options)
   const { reads } = database
   const bound: Bound = (measure) => boundStores(budget, largeReads, measure)
-  const exports = bindExports(app, { ...watch, database, transaction, gate })
+  const reader = (resource: Resource) =>
+    compileListReader(resource.spec.model, documentsOf(resource, app, resource.access?.list))
+  const exports = bindExports(database, { ...watch, transaction, admit: gate.admit, reader })
   return { ...on(database, outside, bound), exports, reading: reads && on(reads, outside, bound) }
-}
-
-interface ExportParts extends Pick<Watch, 'gate' | 'slots' | 'times'> {
-  readonly database: Database
-  readonly transaction: Database['transaction']
-}
-
-function bindExports(app: App, { database, transaction, gate, slots, times }: ExportParts): Exports {
-  const readers = remember((resource: Resource) =>
-    compileListReader(resource.spec.model, documentsOf(resource, app, resource.access?.list)),
-  )
-  return {
-    ...exportBounds(database),
-    slots,
-    times,
-    read: ({ resource, plan, bounds }, take, options) => {
-      gate.admit(resource.spec.model)
-      const read = (connection: Connection) => readers(resource)(connection, plan, bounds)
-      return transaction(
-        async (connection) => {
-          for await (const documents of read(connection)) await take(documents)
-        },
-        { ...options, snapshot: true },
-      )
-    },
-  }
 }
 
 function unknownResource(name: string, names: readonly string[]): never {

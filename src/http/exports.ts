@@ -1,6 +1,9 @@
+import type { ModelSpec } from '../config/spec.js'
+import type { ListReader } from '../db/records/list-reader.js'
 import type { Bounds } from '../db/statements/bounds.js'
 import type { Database, InternalTransactionOptions, QueueKey } from '../db/database.js'
 import { Problem } from '../problem.js'
+import { remember } from '../remember.js'
 import type { ListPlan } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { Exchange } from './server/exchange.js'
@@ -47,15 +50,42 @@ export interface ExportForm {
 }
 
 /** Exports keep at most a third of the connections. The embedded database has one, so an export of it ends as soon as memory allows. */
-export function exportBounds({
-  concurrent,
-  usage,
-}: Pick<Database, 'concurrent' | 'usage'>): Pick<Exports, 'limit' | 'ahead'> {
+function exportBounds({ concurrent, usage }: Pick<Database, 'concurrent' | 'usage'>): Pick<Exports, 'limit' | 'ahead'> {
   if (!concurrent) return { limit: 1, ahead: 16 * 2 ** 20 }
   return { limit: Math.min(MAX_EXPORTS, Math.max(1, Math.floor(usage().max / 3))), ahead: 2 ** 20 }
 }
 
 const MAX_EXPORTS = 4
+
+interface ExportParts extends Pick<Exports, 'slots' | 'times'> {
+  readonly transaction: Database['transaction']
+  /** @throws Problem `unavailable` for a model whose table is another one */
+  admit(model: ModelSpec): void
+  /** Compiles how the lists of a resource are read. */
+  reader(resource: Resource): ListReader<string>
+}
+
+/** Binds exports to a database. */
+export function bindExports(
+  database: Pick<Database, 'concurrent' | 'usage'>,
+  { slots, times, transaction, admit, reader }: ExportParts,
+): Exports {
+  const readers = remember(reader)
+  return {
+    ...exportBounds(database),
+    slots,
+    times,
+    read: ({ resource, plan, bounds }, take, options) => {
+      admit(resource.spec.model)
+      return transaction(
+        async (connection) => {
+          for await (const documents of readers(resource)(connection, plan, bounds)) await take(documents)
+        },
+        { ...options, snapshot: true },
+      )
+    },
+  }
+}
 
 interface Exporting {
   readonly exchange: Exchange

@@ -12,8 +12,9 @@ export interface CsvForm {
 }
 
 /** The columns of an export: the members of its documents. */
-export function csvForm({ spec, members }: Pick<Resource, 'spec' | 'members'>, plan: ListPlan): CsvForm {
-  const names = columnsOf(members, plan)
+export function csvForm(resource: Pick<Resource, 'spec' | 'members' | 'shown' | 'access'>, plan: ListPlan): CsvForm {
+  const { spec } = resource
+  const names = columnsOf(listedMembers(resource), plan)
   const fields = new Map(
     [...spec.shown, ...spec.computed.map(({ field }) => field)].map((field) => [field.name, field]),
   )
@@ -25,6 +26,13 @@ export function csvForm({ spec, members }: Pick<Resource, 'spec' | 'members'>, p
       return writeCsvRow(writers.map(([name, isNumeric]) => cellOf(found.get(name), isNumeric)))
     },
   }
+}
+
+/** The members that some record of a list shows to the caller; others are only in single records. */
+function listedMembers({ members, shown, access }: Pick<Resource, 'members' | 'shown' | 'access'>): readonly string[] {
+  if (!access) return members
+  const stored = new Set(shown.map(({ name }) => name))
+  return members.filter((name) => !stored.has(name) || access.list.parts.some(({ fields }) => fields.has(name)))
 }
 
 function columnsOf(members: readonly string[], { distinct, selection }: ListPlan): readonly string[] {

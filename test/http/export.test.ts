@@ -7,11 +7,12 @@ const YAML = `version: 1
 api: { prefix: "" }
 plugins: [./plugin.mjs]
 auth:
-  roles: { names: [reader, clerk, writer] }
+  roles: { names: [reader, clerk, writer, finder] }
   development:
     ann: { roles: [reader] }
     bob: { roles: [clerk] }
     wil: { roles: [writer] }
+    fay: { roles: [finder] }
 mounts:
   - { path: /v2 }
 models:
@@ -60,6 +61,8 @@ resources:
       - { to: reader, may: [list, retrieve], fields: { except: [secret] } }
       - { to: clerk, may: [list, retrieve], rows: { id__lte: 2 } }
       - { to: writer, may: [create] }
+      - { to: finder, may: [list], fields: [id, title] }
+      - { to: finder, may: [retrieve] }
   tag:
     model: tag
     path: /tags/
@@ -217,6 +220,12 @@ describe('rules', () => {
     const bob = lines((await get('/books/export.csv', { authorization: 'Dev bob' })).text)
     expect(bob.map((line) => line.split(',')[0])).toEqual(['id', '1', '2'])
     expect(bob[0]).toContain('secret')
+  })
+
+  test('a field that only single records show is no column', async () => {
+    const { text } = await get('/books/export.csv?id__lte=1', { authorization: 'Dev fay' })
+    expect(lines(text)[0]?.split(',').slice(0, 2)).toEqual(['id', 'title'])
+    for (const absent of ['price', 'secret', 'tenant']) expect(lines(text)[0]).not.toContain(absent)
   })
 
   test('need the grant of list', async () => {
