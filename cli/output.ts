@@ -1,17 +1,20 @@
 import type { Writable } from 'node:stream'
 import picocolors from 'picocolors'
 import { createLossyWriter, type LossyWriter } from './serve/lossy-writer.js'
+import { wrapText } from './wrap.js'
 
 export type Colors = ReturnType<typeof picocolors.createColors>
 
 /** stdout or stderr, each with its own decisions about terminal and colours. */
 export interface Output {
   readonly terminal: boolean
-  /** How many columns the terminal has; undefined without one. */
-  readonly width: number | undefined
   readonly colors: Colors
-  /** Writes a line, unless the stream is closed. */
+  /** The width that `line` wraps to, in characters. */
+  readonly width: number
+  /** Writes a line for people, wrapped to the width of a terminal, unless the stream is closed. */
   line(text?: string): void
+  /** Writes a line for programs, such as JSON or SQL, as it is, unless the stream is closed. */
+  data(text: string): void
   /** Writes the text and waits for a slow reader. Resolves to false if the stream is closed. */
   write(text: string): Promise<boolean>
   /** For the log of a server, which must not wait for a slow reader. */
@@ -24,21 +27,32 @@ export interface ColorOptions {
   readonly noColor: boolean
 }
 
-export function createOutput(
-  stream: Writable & { readonly isTTY?: boolean; readonly columns?: number },
-  options: ColorOptions,
-): Output {
+type Stream = Writable & { readonly isTTY?: boolean; readonly columns?: number }
+
+export function createOutput(stream: Stream, options: ColorOptions): Output {
   const terminal = stream.isTTY === true
+  const data = (text: string) => {
+    if (stream.writable) stream.write(`${text}\n`)
+  }
   return Object.freeze({
     terminal,
-    width: terminal ? stream.columns : undefined,
     colors: picocolors.createColors(isColored(terminal, options)),
-    line: (text = '') => {
-      if (stream.writable) stream.write(`${text}\n`)
+    get width() {
+      return widthOf(stream, options.env)
     },
+    data,
+    line: (text = '') => data(terminal ? wrapText(text, widthOf(stream, options.env)) : text),
     write: (text: string) => writeTo(stream, text),
     lossy: createLossyWriter(stream),
   })
+}
+
+const [NARROWEST, USUAL, WIDEST] = [40, 80, 200]
+
+/** The width of the terminal, which the user can change at any time; 80 where there is none. */
+function widthOf({ columns }: Stream, env: ColorOptions['env']): number {
+  const width = columns || Number(env['COLUMNS']) || USUAL
+  return Math.min(WIDEST, Math.max(NARROWEST, width))
 }
 
 /** Also resolves when the stream fails; the `error` listener of the stream decides what that means. */

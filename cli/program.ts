@@ -96,7 +96,18 @@ function prepare(command: Command, context: CliContext): void {
     .helpOption('-h, --help', 'print this help')
     .showSuggestionAfterError(true)
     .exitOverride()
+    .configureHelp({
+      styleTitle: (text) => context.out.colors.bold(text),
+      styleCommandText: (text) => context.out.colors.cyan(text),
+      styleSubcommandText: (text) => context.out.colors.cyan(text),
+      styleOptionText: (text) => context.out.colors.cyan(text),
+      styleArgumentText: (text) => context.out.colors.cyan(text),
+    })
     .configureOutput({
+      getOutHelpWidth: () => context.out.width,
+      getErrHelpWidth: () => context.err.width,
+      getOutHasColors: () => context.out.colors.isColorSupported,
+      getErrHasColors: () => context.err.colors.isColorSupported,
       writeOut: (text) => context.out.line(text.trimEnd()),
       writeErr: (text) => line(text.trimEnd()),
       outputError: (text) => line(statement(text).replace(/^error:/, colors.red('error:'))),

@@ -64,7 +64,7 @@ async function showAccess(context: CliContext, { method, path }: Arguments, opti
   }
   if (method !== undefined) throw new Failure(2, 'a method and a path need --as')
   const routes = otherRoutes(loaded, lineOf)
-  if (options.json) context.out.line(JSON.stringify(matrixJson(loaded.spec, lineOf, routes)))
+  if (options.json) context.out.data(JSON.stringify(matrixJson(loaded.spec, lineOf, routes)))
   else printMatrix(context.out, loaded.spec, lineOf, routes)
   return 0
 }

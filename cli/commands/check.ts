@@ -61,9 +61,9 @@ Examples:
 const FORMATS = {
   text: printText,
   json: ({ out }: CliContext, { diagnostics, database }: Verdict) =>
-    out.line(JSON.stringify({ ...toJson(diagnostics), ...(database && { database: { pending: database.pending } }) })),
+    out.data(JSON.stringify({ ...toJson(diagnostics), ...(database && { database: { pending: database.pending } }) })),
   github: ({ out }: CliContext, { diagnostics, summary, database }: Verdict) => {
-    for (const each of diagnostics) out.line(toGithub(each))
+    for (const each of diagnostics) out.data(toGithub(each))
     if (summary !== undefined) out.line(summary)
     if (database) out.line(databaseLine(database))
   },

@@ -19,7 +19,7 @@ export function addCompletion(program: Command, context: CliContext): void {
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SHELLS)))
     .addHelpText('after', EXAMPLES)
     .action((shell: string) => {
-      context.out.line(SHELLS[shell] ?? '')
+      context.out.data(SHELLS[shell] ?? '')
       context.finish(0)
     })
   program
@@ -28,7 +28,7 @@ export function addCompletion(program: Command, context: CliContext): void {
     .allowUnknownOption()
     .action(async (words: readonly string[]) => {
       for (const { value, about } of await complete(context, program, words)) {
-        context.out.line(`${value}\t${about}`)
+        context.out.data(`${value}\t${about}`)
       }
       context.finish(0)
     })

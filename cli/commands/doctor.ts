@@ -30,7 +30,7 @@ async function examine(context: CliContext, options: DoctorOptions): Promise<Exi
   const findings = await checkUp(context, options)
   const failed = findings.filter(({ state }) => state === 'fail').length
   if (options.json) {
-    context.out.line(JSON.stringify({ schemaVersion: 1, ok: failed === 0, checks: findings }))
+    context.out.data(JSON.stringify({ schemaVersion: 1, ok: failed === 0, checks: findings }))
   } else {
     print(context, findings)
     const warned = findings.filter(({ state }) => state === 'warn').length

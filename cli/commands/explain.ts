@@ -81,7 +81,7 @@ interface Printed {
 }
 
 function print({ out }: CliContext, { json }: ExplainOptions, { name, path, model, explanation }: Printed): void {
-  if (json) out.line(JSON.stringify({ schemaVersion: 1, name, method: 'GET', path, ...toJson(explanation, model) }))
+  if (json) out.data(JSON.stringify({ schemaVersion: 1, name, method: 'GET', path, ...toJson(explanation, model) }))
   else printExplanation(out, explanation, { path, model })
 }
 

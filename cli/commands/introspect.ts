@@ -84,14 +84,14 @@ async function run(context: CliContext, options: IntrospectOptions): Promise<Exi
     for (const each of found.left) context.err.line(`${context.err.colors.yellow('left')}  ${each}`)
     for (const each of found.changes) context.err.line(`${context.err.colors.green('changed')}  ${each}`)
     if (print) {
-      context.out.line(found.text.trimEnd())
+      context.out.data(found.text.trimEnd())
       return reportRemaining(context, found, update === true)
     }
     if (found.migration !== undefined) {
       const migration = await writeIntrospected(database, directory, found.migration)
       context.err.line(`wrote ${shownPath(context, migration)} and recorded it as applied: its tables exist already`)
     }
-    if (json) context.out.line(JSON.stringify(reportOf(found, update === true)))
+    if (json) context.out.data(JSON.stringify(reportOf(found, update === true)))
     else printModels(context, found.models)
     if (found.text !== text) {
       await writeFile(file, found.text)

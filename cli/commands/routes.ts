@@ -34,7 +34,7 @@ async function listRoutes(context: CliContext, options: RoutesOptions): Promise<
   const all = [...app.routes]
   const chosen = all.filter((route) => isWanted(route, options))
   if (options.json) {
-    context.out.line(JSON.stringify({ schemaVersion: 1, routes: chosen.map(toJson) }))
+    context.out.data(JSON.stringify({ schemaVersion: 1, routes: chosen.map(toJson) }))
   } else if (chosen.length > 0) {
     printTable(context, chosen)
   }

@@ -109,7 +109,7 @@ function printJson(
 ) {
   const ok = errorCount === 0
   const counts = Object.fromEntries(ok ? resources : [])
-  out.line(
+  out.data(
     JSON.stringify({
       schemaVersion: 1,
       ok,

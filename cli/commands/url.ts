@@ -36,6 +36,6 @@ async function printUrl(
   const given = readPairs(pairs)
   const { app } = await requireApplication(context, options)
   const path = reverse(app, { command: 'url', name, given })
-  context.out.line(options.json ? JSON.stringify({ schemaVersion: 1, name, path }) : path)
+  context.out.data(options.json ? JSON.stringify({ schemaVersion: 1, name, path }) : path)
   return 0
 }

@@ -27,10 +27,6 @@ export function printExplanation(
   const { colors, line } = out
   line(`GET ${path}`)
   line()
-  line(colors.bold('SQL'))
-  line(`  ${sql}`)
-  values.forEach((value, at) => line(`  $${at + 1} = ${value === null ? 'null' : JSON.stringify(value)}`))
-  line()
   line(colors.bold('Plan'))
   for (const text of treeOf(root)) line(`  ${text}`)
   line()
@@ -43,6 +39,10 @@ export function printExplanation(
   ]
   for (const text of alignColumns(lines)) line(text)
   for (const help of helpOf(explanation, model)) line(`  ${colors.cyan('= help:')} ${help}`)
+  line()
+  line(colors.bold('SQL'))
+  line(`  ${sql}`)
+  values.forEach((value, at) => line(`  $${at + 1} = ${value === null ? 'null' : JSON.stringify(value)}`))
 }
 
 function treeOf(step: PlanStep, depth = 0): readonly string[] {

@@ -47,7 +47,7 @@ export async function plan(context: CliContext, options: PlanOptions): Promise<E
     planned: options.concurrently ? planConcurrently(made) : made,
     writes,
   })
-  if (options.json) context.out.line(JSON.stringify({ schemaVersion: 1, ...toJson(planned) }))
+  if (options.json) context.out.data(JSON.stringify({ schemaVersion: 1, ...toJson(planned) }))
   else if (options.sql) printSql(context.out, planned)
   else printPlan(context.out, planned)
   if (newer.length > 0) context.err.line(`note: a later version of the project has applied ${newer.join(', ')}`)
@@ -113,20 +113,28 @@ function toJson({ steps, refusals, notes }: CountedPlan) {
 }
 
 function printSql(out: Output, { steps }: MigrationPlan): void {
-  for (const statement of steps.flatMap(({ up }) => up)) out.line(`${statement};`)
+  for (const statement of steps.flatMap(({ up }) => up)) out.data(`${statement};`)
 }
 
 const SIGNS: Readonly<Record<MigrationStep['change'], string>> = { add: '+', change: '~', rename: '>', drop: '-' }
+const COLORS = { add: 'green', change: 'yellow', rename: 'cyan', drop: 'red' } as const
+
+const shownChange = ({ change }: MigrationStep): string => `${SIGNS[change]} ${change}`
 
 function printPlan(out: Output, planned: CountedPlan): void {
   const { steps, refusals, notes } = planned
-  const rows = steps.map(({ change, subject, detail, risk, count: counted }) => [
-    `${SIGNS[change]} ${change}`,
-    subject,
-    detail,
-    [risk, counted?.says].filter((each) => each !== undefined).join(': '),
-  ])
-  for (const row of alignColumns(rows)) out.line(`  ${row}`)
+  const rows = alignColumns(
+    steps.map((step) => [
+      shownChange(step),
+      step.subject,
+      step.detail,
+      [step.risk, step.count?.says].filter((each) => each !== undefined).join(': '),
+    ]),
+  )
+  steps.forEach((step, at) => {
+    const change = shownChange(step)
+    out.line(`  ${out.colors[COLORS[step.change]](change)}${rows[at]?.slice(change.length)}`)
+  })
   for (const refusal of refusals) out.line(`  ${out.colors.red('! refused')}  ${refusal}`)
   for (const note of notes) out.line(`  ${out.colors.dim(`note     ${note}`)}`)
   if (steps.length + refusals.length + notes.length > 0) out.line()

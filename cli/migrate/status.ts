@@ -34,7 +34,7 @@ export async function status(context: CliContext, options: StatusOptions): Promi
         : []
     const ok = applied && differences.length === 0 && drift.length === 0
     if (options.json)
-      context.out.line(JSON.stringify({ schemaVersion: 1, ok, migrations: migrations.map(toJson), differences, drift }))
+      context.out.data(JSON.stringify({ schemaVersion: 1, ok, migrations: migrations.map(toJson), differences, drift }))
     else printStatus(context, { migrations, differences, drift })
     return ok ? 0 : 1
   })

@@ -12,7 +12,7 @@ import {
 import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { count } from '../output.js'
-import { linesIn, wrapText } from './access-text.js'
+import { linesIn } from './access-text.js'
 
 interface DiffOptions extends CommonOptions {
   /** The file to compare with. */
@@ -41,7 +41,7 @@ export async function compareAccess(context: CliContext, options: DiffOptions): 
     throw new Failure(2, `--allow-wider names what does not widen: ${unused.join(', ')}`, ['remove it'])
   const rest = widened.filter(({ what }) => !allowed.has(what))
   if (options.json)
-    context.out.line(JSON.stringify({ schemaVersion: 1, wider: rest.map((each) => jsonOf(each, before, after)) }))
+    context.out.data(JSON.stringify({ schemaVersion: 1, wider: rest.map((each) => jsonOf(each, before, after)) }))
   else print(context, rest, { before, after })
   return rest.length === 0 ? 0 : 1
 }
@@ -76,7 +76,7 @@ function print(
   widened: readonly Widened[],
   { before, after }: { readonly before: Read; readonly after: Read },
 ): void {
-  const line = (text: string, indent: number) => wrapText(text, indent, out.width).forEach((each) => out.line(each))
+  const line = (text: string, indent: number) => out.line(`${' '.repeat(indent)}${text}`)
   if (widened.length === 0) return out.line('access does not widen')
   for (const { what, now, path, before: old } of widened) {
     line(`${what} widens`, 0)

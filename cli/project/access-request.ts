@@ -17,7 +17,7 @@ import {
 import type { Application, CliContext } from '../context.js'
 import { onExistingDatabase } from '../database/database.js'
 import { type ExitCode, Failure } from '../failure.js'
-import { type LineOf, wrapText } from './access-text.js'
+import type { LineOf } from './access-text.js'
 
 interface Request {
   /** The caller as JSON. */
@@ -58,7 +58,7 @@ export async function explainRequest(context: CliContext, loaded: Application, r
     )
     const status = isAllowed ? undefined : asker ? 403 : 401
     if (request.json)
-      context.out.line(JSON.stringify({ schemaVersion: 1, route: name, allowed: isAllowed, status, to }))
+      context.out.data(JSON.stringify({ schemaVersion: 1, route: name, allowed: isAllowed, status, to }))
     else
       context.out.line(
         `${isAllowed ? 'allowed' : `denied: ${status}`}: the route ${name} is for ${to.join(', ') || 'nobody'}`,
@@ -109,7 +109,7 @@ export async function explainRequest(context: CliContext, loaded: Application, r
   const isDenied = explained.status !== undefined && explained.status >= 400
   const place = (grant: JudgedGrant) =>
     request.lineOf(['resources', resource.mounted ?? resource.name, 'access', grant.index])
-  if (request.json) context.out.line(JSON.stringify(jsonOf(explained, isDenied, place)))
+  if (request.json) context.out.data(JSON.stringify(jsonOf(explained, isDenied, place)))
   else print(context, { explained, isDenied, place, resource: resource.name, head: `${method} ${path}` }, request)
   return isDenied ? 1 : 0
 }
@@ -181,7 +181,7 @@ function print(
   { lineOf }: Request,
 ): void {
   const { operation, status, grants } = explained
-  const line = (text: string, indent: number) => wrapText(text, indent, out.width).forEach((each) => out.line(each))
+  const line = (text: string, indent: number) => out.line(`${' '.repeat(indent)}${text}`)
   line(`${head}  ${operation} of ${resource}`, 0)
   line(verdictOf(status, isDenied), 0)
   if (grants.length === 0) line(`no grant allows ${operation}`, 2)

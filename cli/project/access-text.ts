@@ -34,9 +34,7 @@ export function matrixJson(spec: AppSpec, lineOf: LineOf, routes: readonly Route
 
 /** Prints the matrix: for each resource its grants, in the order of the file. */
 export function printMatrix(out: Output, spec: AppSpec, lineOf: LineOf, routes: readonly RouteAccess[]): void {
-  const print = (text: string, indent: number) => {
-    for (const line of wrapText(text, indent, out.width)) out.line(line)
-  }
+  const print = (text: string, indent: number) => out.line(`${' '.repeat(indent)}${text}`)
   for (const { name, path, grants, nobody } of accessMatrix(spec)) {
     out.line(`${out.colors.bold(name)}  ${path}`)
     for (const to of new Set(grants.map((grant) => grant.to))) {
@@ -61,21 +59,4 @@ function limitsOf({ rows, becomes, fields, set }: MatrixGrant): readonly string[
     ...(fields === 'all' ? [] : [`fields   ${fields}`]),
     ...(set.length === 0 ? [] : [`set      ${set.join(', ')}`]),
   ]
-}
-
-/** Breaks a text between words, so that no line is wider than the terminal; a longer word has a line of its own. */
-export function wrapText(text: string, indent: number, width: number | undefined): readonly string[] {
-  const margin = ' '.repeat(indent)
-  if (width === undefined) return [`${margin}${text}`]
-  const lines: string[] = []
-  let line = margin
-  for (const word of text.split(/(?<=\S)(?=\s)/)) {
-    if (line.trim() !== '' && line.length + word.length > width) {
-      lines.push(line)
-      line = `${margin}  ${word.trimStart()}`
-    } else {
-      line += word
-    }
-  }
-  return [...lines, line]
 }

@@ -142,7 +142,7 @@ interface Report {
 
 function report(context: CliContext, { json, dryRun }: AddOptions, { file, added, next }: Report): void {
   const { out, err } = context
-  if (json) return out.line(JSON.stringify({ schemaVersion: 1, file, written: !dryRun, added }))
+  if (json) return out.data(JSON.stringify({ schemaVersion: 1, file, written: !dryRun, added }))
   const verb = dryRun ? 'would change' : 'changed'
   err.line(`${err.colors.green(verb)}  ${file}   + ${count(added.length, 'line')}, comments and order kept`)
   err.line()

@@ -17,14 +17,14 @@ export function explainWord(context: CliContext, word: string, json: boolean): b
   if (/^SC\d+$/i.test(word)) {
     const code = word.toUpperCase()
     const { title, explanation } = codeOf(code)
-    if (json) out.line(JSON.stringify({ schemaVersion: 1, code, title, explanation }))
+    if (json) out.data(JSON.stringify({ schemaVersion: 1, code, title, explanation }))
     else for (const line of [out.colors.bold(`${code}: ${title}`), '', explanation]) out.line(line)
     return true
   }
   if (!isTopic(word)) return false
   const topic = findTopic(word)
   if (!topic) throw unknownKey(word)
-  if (json) out.line(JSON.stringify({ schemaVersion: 1, ...toJson(topic) }))
+  if (json) out.data(JSON.stringify({ schemaVersion: 1, ...toJson(topic) }))
   else printTopic(out, topic)
   return true
 }

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
-import type { App } from '../../src/internal.js'
-import type { CliContext } from '../context.js'
+import { hasSwaggerUi } from '../../src/internal.js'
+import type { Application, CliContext } from '../context.js'
 import type { Log } from './log.js'
 import { alignColumns, count } from '../output.js'
 import type { Listening } from './parent.js'
@@ -16,15 +16,29 @@ interface Announcement {
 }
 
 /** Summarizes a listening application for the banner and the log. */
-export function describeListening(url: string, { resources, routes, pages }: App): Listening {
+export function describeListening(url: string, { app, spec }: Pick<Application, 'app' | 'spec'>): Listening {
+  const { resources, routes, pages, access } = app
   const all = [...routes]
   const example = all.find(({ method, path }) => method === 'GET' && !path.includes('{'))?.path
-  return { url, resources: resources.length, routes: all.length, example, explore: pages !== undefined }
+  return {
+    url,
+    resources: resources.length,
+    routes: all.length,
+    example,
+    explore: pages !== undefined,
+    swaggerUi: hasSwaggerUi(spec.file),
+    auth: access !== undefined,
+  }
+}
+
+const DOCS = {
+  installed: 'Swagger UI',
+  missing: 'says how to install Swagger UI, which is not installed',
 }
 
 /** Reports where the server listens: as a banner at a terminal, else as one log line. */
 export function announce(context: CliContext, { listening, database, workers, log, banner }: Announcement): void {
-  const { example, explore, ...facts } = listening
+  const { example, explore, swaggerUi, auth, ...facts } = listening
   const { url, resources, routes } = facts
   if (!banner || !context.out.terminal) {
     const { version } = context
@@ -37,13 +51,13 @@ export function announce(context: CliContext, { listening, database, workers, lo
     ...(explore
       ? [
           ['Explore', `${colors.cyan(`${url}/`)}   the API in a browser`],
-          ['Docs', `${colors.cyan(`${url}/docs/`)}   Swagger UI, where swagger-ui-dist is installed`],
+          ['Docs', `${colors.cyan(`${url}/docs/`)}   ${DOCS[swaggerUi ? 'installed' : 'missing']}`],
         ]
       : []),
     ['Database', database],
     ['Serves', `${count(resources, 'resource')}, ${count(routes, 'route')}   (snippetctl routes)`],
     ...(workers === undefined ? [] : [['Workers', String(workers)]]),
-    ['Auth', 'none: every route is public'],
+    ['Auth', auth ? 'what no grant names is denied   (docs/access.md)' : 'none: every route is public'],
     ...(example === undefined ? [] : [['next', `curl -s ${new URL(example, url).href}`]]),
   ]
   line()
@@ -53,9 +67,9 @@ export function announce(context: CliContext, { listening, database, workers, lo
   line()
 }
 
-/** Warns about an address that other machines can reach, because there is no authentication yet. */
-export function warnOfOpenHost(host: string, log: Log): void {
-  if (isLoopback(host)) return
+/** Warns about an address that other machines can reach if callers need no credentials. */
+export function warnOfOpenHost(host: string, { auth }: Listening, log: Log): void {
+  if (auth || isLoopback(host)) return
   log.warn({
     event: 'open_host',
     host,

@@ -27,6 +27,10 @@ export interface Listening {
   readonly example: string | undefined
   /** Whether Explore is served. */
   readonly explore: boolean
+  /** Whether Swagger UI is installed for the page of the API's documentation. */
+  readonly swaggerUi: boolean
+  /** Whether grants decide who may do what. */
+  readonly auth: boolean
 }
 
 /** Messages from a worker to its parent. Messages without the key `snippetctl` come from plugins and are ignored. */

@@ -95,7 +95,7 @@ async function superviseUntilStop(run: Run, pool: WorkerPool, { description, sta
   const { context, options, amount, log, stop } = run
   const listening = await Promise.race([pool.start(), stop.requested])
   if (typeof listening === 'number') return listening
-  warnOfOpenHost(options.host, log)
+  warnOfOpenHost(options.host, listening, log)
   announce(context, {
     listening,
     database: description,

@@ -122,10 +122,10 @@ async function serveRequests(run: Run, state: 'ready' | 'away'): Promise<ExitCod
   }
 }
 
-function reportListening({ context, options, application: { app }, database, log }: Run, url: string): void {
-  const listening = describeListening(url, app)
+function reportListening({ context, options, application, database, log }: Run, url: string): void {
+  const listening = describeListening(url, application)
   if (context.parent) return context.parent.announce(listening)
-  warnOfOpenHost(options.host, log)
+  warnOfOpenHost(options.host, listening, log)
   announce(context, { listening, database: database.description, log, banner: hasBanner(context, options) })
 }
 

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Context, Reply } from '../http/route.js'
 import { Problem } from '../problem.js'
@@ -8,8 +7,8 @@ import { addressOf, editionOf, keptFile } from './cached-file.js'
 import { layout } from './layout.js'
 import { pageHeaders } from './page-headers.js'
 import type { Explored } from './place.js'
+import { findManifest, PACKAGE } from './swagger-ui.js'
 
-const PACKAGE = 'swagger-ui-dist'
 /** Its installation script only reports to its makers. */
 const INSTALL = `npm install --ignore-scripts ${PACKAGE}`
 
@@ -88,8 +87,9 @@ function editionIn({ version }: SwaggerUi, name: string): string {
 
 /** Looked up for each request, so that a new installation is found. */
 async function findSwaggerUi({ file }: Explored): Promise<SwaggerUi | undefined> {
+  const manifest = findManifest(file)
+  if (manifest === undefined) return undefined
   try {
-    const manifest = createRequire(file).resolve(`${PACKAGE}/package.json`)
     const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { readonly version: string }
     return { folder: dirname(manifest), version }
   } catch {

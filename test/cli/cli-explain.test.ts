@@ -37,9 +37,9 @@ describe('explain, for a table of 5000 rows', () => {
   afterAll(closeBooks)
 
   test.each([
-    ['title=x7', /\n {2}= help: add under `models\.book`: `indexes: \[\[title, id\]\]`\n$/],
-    ['title__contains=nothing', /\n {2}= help: no index that the file can declare serves `title__contains`\n$/],
-    ['page_size=2', /pages? read\n$/],
+    ['title=x7', /\n {2}= help: add under `models\.book`: `indexes: \[\[title, id\]\]`\n\nSQL\n/],
+    ['title__contains=nothing', /\n {2}= help: no index that the file can declare serves `title__contains`\n\nSQL\n/],
+    ['page_size=2', /pages? read\n\nSQL\n/],
   ])('advises for %s', async (query, expected) => {
     const { stdout } = await run('explain', 'book-list', query)
     expect(stdout).toMatch(expected)

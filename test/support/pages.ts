@@ -77,7 +77,8 @@ export async function openShell(): Promise<Shell> {
   for (const path of ['node_modules', 'dist']) await symlink(resolve(path), join(folder, path))
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: { start: string } }
 
-  const env = { ...inherited(), NO_COLOR: '1', NODE_OPTIONS: TERMINAL, PORT: '0' }
+  // So wide that nothing is wrapped: where lines end depends on times, which differ from run to run.
+  const env = { ...inherited(), NO_COLOR: '1', COLUMNS: '200', NODE_OPTIONS: TERMINAL, PORT: '0' }
   let server: ReturnType<typeof start> | undefined
   let port = String(PORT)
 

@@ -24,7 +24,7 @@ export interface Terminal {
 }
 
 /** Pipes that claim to be a terminal, because Node cannot create one. */
-const PRETENCE = `data:text/javascript,process.stdin.isTTY = process.stderr.isTTY = true`
+const PRETENCE = `data:text/javascript,process.stdin.isTTY = process.stdout.isTTY = process.stderr.isTTY = true`
 
 const quote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`
 

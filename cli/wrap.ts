@@ -1,0 +1,45 @@
+import { stripVTControlCharacters } from 'node:util'
+
+/** What a continued line must at least have room for beside its indent. */
+const MIN_ROOM = 24
+
+/** A source line in the excerpt of a diagnostic, whose carets count its characters. */
+const EXCERPT = /^\s*\d* *\|/
+
+/**
+ * Wraps each line at spaces, never inside words; what is longer than a line stays whole. Continued lines are indented: under the last column if the line
+ * has columns, else by two more spaces than the line.
+ * @param width in characters
+ */
+export function wrapText(text: string, width: number): string {
+  return text
+    .split('\n')
+    .map((line) => wrapLine(line, width))
+    .join('\n')
+}
+
+function wrapLine(line: string, width: number): string {
+  const plain = stripVTControlCharacters(line)
+  if (plain.length <= width || EXCERPT.test(plain)) return line
+  const indent = ' '.repeat(indentOf(plain, width))
+  const lines: string[] = []
+  let current = ''
+  for (const piece of line.match(/ +|[^ ]+/g) ?? []) {
+    const isTooLong = lengthOf(current + piece) > width
+    if (isTooLong && !piece.startsWith(' ') && current.trim() !== '') {
+      lines.push(current.trimEnd())
+      current = indent
+    }
+    current += piece
+  }
+  return [...lines, current].join('\n')
+}
+
+/** Returns the indent of continued lines. */
+function indentOf(plain: string, width: number): number {
+  const own = plain.length - plain.trimStart().length
+  const columns = [...plain.slice(own).matchAll(/ {2,}/g)].map(({ index, 0: gap }) => own + index + gap.length)
+  return columns.findLast((column) => width - column >= MIN_ROOM) ?? own + 2
+}
+
+const lengthOf = (text: string): number => stripVTControlCharacters(text).length

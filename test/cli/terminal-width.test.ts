@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { wrapText } from '../../cli/wrap.js'
+import { BOOKS, makeProject, type Project, runCli } from '../support/cli.js'
+import { TERMINALS } from '../support/terminal.js'
+
+const [terminal] = TERMINALS
+
+let project: Project
+beforeAll(async () => {
+  project = await makeProject({
+    'resources.yaml': `${BOOKS}plugins: [./plugin.mjs]\n`,
+    'plugin.mjs':
+      "export default (app) => app.route('GET', '/a/rather/long/path/', 'another-long-name', () => ({ status: 204 }))\n",
+  })
+})
+afterAll(() => project.remove())
+
+/** The lines that a command prints at a terminal of a width. */
+async function linesAt(columns: number, ...args: readonly string[]): Promise<readonly string[]> {
+  const command = terminal?.start(args, { cwd: project.folder, env: { COLUMNS: String(columns) } })
+  const { shown = '' } = (await command?.ended) ?? {}
+  return shown.trimEnd().split(/\r?\n/)
+}
+
+const COMMANDS = ['--help', 'migrate --help', 'serve --help', 'routes', 'explain SC301', 'explain resources']
+
+const wordsOf = (text: string): string => text.trim().replaceAll(/\s+/g, ' ')
+
+describe.each([40, 60, 80, 200])('at a terminal of %i columns', (columns) => {
+  test.each(COMMANDS)('`%s` is wrapped between words', async (command) => {
+    const args = command.split(' ')
+    const wrapped = await linesAt(columns, ...args)
+    // One word may be longer than a line.
+    for (const line of wrapped) if (/\S +\S/.test(line)) expect(line.length).toBeLessThanOrEqual(columns)
+    const { stdout } = await runCli(args, { cwd: project.folder })
+    expect(wordsOf(wrapped.join('\n'))).toContain(wordsOf(stdout))
+  })
+})
+
+test('what programs read is never wrapped', async () => {
+  const lines = await linesAt(40, 'routes', '--json')
+  expect(lines).toHaveLength(1)
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ schemaVersion: 1 })
+})
+
+test('a longer or shorter terminal counts as one of 200 or 40 columns', async () => {
+  expect(Math.max(...(await linesAt(10, 'routes')).map(({ length }) => length))).toBeGreaterThan(20)
+  expect(await linesAt(1_000, 'routes')).toEqual(await linesAt(200, 'routes'))
+})
+
+test.each([
+  ['one two three', 8, 'one two\n  three'],
+  ['  a line with an indent', 14, '  a line with\n    an indent'],
+  [
+    'name   text in a column that is long enough to be wrapped',
+    32,
+    'name   text in a column that is\n       long enough to be wrapped',
+  ],
+  ['a-word-that-is-longer-than-a-line and more', 20, 'a-word-that-is-longer-than-a-line\n  and more'],
+  ['\u001b[1mbold words\u001b[22m count as they look', 20, '\u001b[1mbold words\u001b[22m count as\n  they look'],
+  ['12 |   an excerpt of a file stays as it is', 20, '12 |   an excerpt of a file stays as it is'],
+  ['first line\nsecond line', 8, 'first\n  line\nsecond\n  line'],
+])('wraps %j to %i columns', (text, width, wrapped) => {
+  expect(wrapText(text, width)).toBe(wrapped)
+})
