@@ -21,7 +21,14 @@ import {
 } from './http/middleware/use.js'
 import { surroundHandler } from './http/middleware/plugins.js'
 import { createValue } from './http/request-value.js'
-import { checkPath, refuseBulk, refuseExport, requireComputed, requireOffered } from './http/registration-checks.js'
+import {
+  checkPath,
+  refuseBulk,
+  refuseExport,
+  requireComputed,
+  requireOffered,
+  unknownActions,
+} from './http/registration-checks.js'
 import { RouteClash, RouteTable } from './http/route-table.js'
 import { type Additions, NO_ADDITIONS, viewset } from './http/viewset.js'
 import { findBrokenReference } from './openapi/document.js'
@@ -102,6 +109,8 @@ export function compileApp(
   })
   const haveRegistered = refusals.length === before
   refusals.push(...misdescribed(), ...uncomputed(), ...unrouted())
+  // A plugin that failed may not have added all of its actions.
+  if (refusals.length === before) refusals.push(...unknownActions(spec, routes))
   // If there are errors, some routes may be missing.
   for (const [resource, added] of refusals.length > 0 ? [] : additions) {
     for (const route of viewset(resource, added)) routes.replace(route)

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { type App, compileApp } from './application.js'
+import { checkAccessEffects } from './config/parse/access-effects.js'
 import { checkConfig } from './config/parse/check.js'
 import { checkBodyLimits } from './resource/body-limit.js'
 import { checkCoverage } from './config/indexes/check-coverage.js'
@@ -83,7 +84,11 @@ export async function loadApplication({
   }
   const { app } = compiled
   const warnings = (more: readonly Refusal[] = []) =>
-    locate(document, [...checkCoverage(document, spec), ...checkBodyLimits(spec), ...more], 'warning')
+    locate(
+      document,
+      [...checkCoverage(document, spec), ...checkBodyLimits(spec), ...checkAccessEffects(spec), ...more],
+      'warning',
+    )
   return { ok: true, app, spec, source, warnings, close: app.close }
 }
 

@@ -293,6 +293,16 @@ export const DIAGNOSTICS = {
     explanation:
       'Found by `check --database`: several records have the same values in the fields of the primary key, or null. A path would lead to any of them, and a change would change all.',
   },
+  SC411: {
+    title: 'Unique value tells of hidden records',
+    explanation:
+      'A value that is unique among all records is rejected with 409 although the caller does not see the record that has it. Make it unique together with the field by which the grant separates records.',
+  },
+  SC412: {
+    title: 'Deletion reaches further than the grant',
+    explanation:
+      '`on_delete: cascade` deletes the records that refer to a deleted one, also those that the caller may not delete by their own resource.',
+  },
 } as const satisfies Readonly<Record<string, CodeEntry>>
 
 export type DiagnosticCode = keyof typeof DIAGNOSTICS

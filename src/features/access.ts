@@ -1,4 +1,5 @@
-import { ANYONE, type GrantSpec, OPERATIONS, READS, SIGNED_IN } from '../config/core-spec.js'
+import { ANYONE, type CoreSpec, type GrantSpec, OPERATIONS, READS, SIGNED_IN } from '../config/core-spec.js'
+import { totalOrder, uniformStart } from '../config/indexes/coverage.js'
 import { type ModelDraft, typedOf, whyHidden } from '../config/parse/drafts.js'
 import {
   buildRule,
@@ -17,7 +18,10 @@ import { nameOf, show, suggest } from '../config/words.js'
 import { findValue, type Path } from '../config/yaml/located.js'
 import type { Json } from '../json.js'
 import { exact } from '../lookups/exact.js'
-import type { Declared, Feature, Scope } from './feature.js'
+import { isIn } from '../lookups/in.js'
+import type { Lookup } from '../lookups/lookup.js'
+import type { Declared, Feature, IndexUse, Scope } from './feature.js'
+import type { OrderableSpec } from './orderable.js'
 
 export interface AccessSpec {
   /** The grants; other requests are denied. Undefined without `auth`: nothing limits callers. */
@@ -42,7 +46,7 @@ const SHORT: Readonly<Record<string, readonly string[]>> = {
 const ALL = 'all'
 
 /** `access: [{ to: member, may: read, rows: { owner: $sub } }]`: the operations of each role, on some records and fields. */
-export const access: Feature<AccessSpec> = {
+export const access: Feature<AccessSpec, object, Pick<OrderableSpec, 'defaultOrder'>> = {
   keys: {
     access: doc(
       accessSchema(),
@@ -68,6 +72,9 @@ export const access: Feature<AccessSpec> = {
     })
   },
 
+  indexes: ({ access: grants = [], model, defaultOrder }) =>
+    grants.flatMap((grant, place) => ruleIndexes(grant, { model, defaultOrder }, place)),
+
   responses: ({ access: grants }, { operation }) =>
     grants === undefined
       ? {}
@@ -75,6 +82,31 @@ export const access: Feature<AccessSpec> = {
           problems: ['unauthorized', 'forbidden'],
           ...(['update', 'partial_update'].includes(operation) && { answers: CHANGED_UNSEEN }),
         },
+}
+
+const NARROWING: readonly Lookup[] = [exact, isIn]
+
+/** What the rule of a grant narrows lists by: of each combination of conditions, the first that an index serves. */
+function ruleIndexes(
+  { may, rows = [] }: GrantSpec,
+  { model, defaultOrder }: Pick<CoreSpec, 'model'> & Pick<OrderableSpec, 'defaultOrder'>,
+  place: number,
+): readonly IndexUse[] {
+  if (!may.includes('list')) return []
+  const narrowing = rows.flatMap(
+    (all) =>
+      all.find(
+        ({ relations, field, lookup }) =>
+          relations.length === 0 && NARROWING.includes(lookup) && lookup.index(field) === 'needed',
+      ) ?? [],
+  )
+  const order = defaultOrder.length === 0 ? [] : uniformStart(totalOrder(model, defaultOrder))
+  return narrowing.map(({ field }): IndexUse => {
+    const after = (order.length > 0 ? order : totalOrder(model, [])).map((each) => each.field)
+    const cost = `no index serves the rule on ${show(field.name)} in the order of lists: each list reads all records that it allows`
+    const best = [field, ...after.filter((each) => each !== field)]
+    return { field, need: { key: 'access', place, cost, wanted: { equal: [field], order }, best } }
+  })
 }
 
 const CHANGED_UNSEEN = { 204: { description: 'The change is stored; the caller may not see the record.', headers: [] } }

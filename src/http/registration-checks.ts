@@ -1,6 +1,8 @@
-import type { ComputedSpec, Operation } from '../config/spec.js'
+import type { Refusal } from '../config/parse/refusal.js'
+import { type AppSpec, type ComputedSpec, type Operation, OPERATIONS } from '../config/spec.js'
 import { suggest } from '../config/words.js'
 import type { Resource } from '../resource/resource.js'
+import type { Route } from './route.js'
 
 const PATH = /^\/(?:(?:[A-Za-z0-9._~-]+|\{[a-z][a-z0-9_]*\})\/)*$/
 
@@ -40,4 +42,22 @@ export function requireComputed({ spec }: Resource, field: string): ComputedSpec
     'computed field',
   ).join('; ')
   throw new Error(`the resource \`${spec.name}\` declares no computed field \`${field}\`; ${known}`)
+}
+
+/** Grants of actions that no plugin has added. */
+export function unknownActions({ resources }: AppSpec, routes: Iterable<Route>): readonly Refusal[] {
+  const actions = [...routes].flatMap(({ action }) => action ?? [])
+  return resources.flatMap(({ name, operations, access = [] }) => {
+    const own = actions.filter(({ resource }) => resource.spec.name === name).map((action) => action.name)
+    const known: readonly string[] = ['all', ...OPERATIONS, ...own]
+    return access.flatMap(({ may }, index) =>
+      may
+        .filter((each) => !known.includes(each))
+        .map((each): Refusal => {
+          const help = suggest(each, [...operations, ...own, 'read', 'change', 'all'], 'operation or action')
+          const message = `the resource \`${name}\` has no operation or action \`${each}\``
+          return { code: 'SC333', path: ['resources', name, 'access', index, 'may'], part: 'value', message, help }
+        }),
+    )
+  })
 }

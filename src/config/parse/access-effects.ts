@@ -1,0 +1,94 @@
+import { isIn } from '../../lookups/in.js'
+import { exact } from '../../lookups/exact.js'
+import type { Lookup } from '../../lookups/lookup.js'
+import { ANYONE, type AppSpec, type GrantSpec, type ModelSpec, type ResourceSpec, SIGNED_IN } from '../spec.js'
+import { show } from '../words.js'
+import type { Refusal } from './refusal.js'
+
+/** Warnings about what grants let callers learn or destroy beyond their records. */
+export const checkAccessEffects = (spec: AppSpec): readonly Refusal[] =>
+  spec.resources.flatMap((resource) => [
+    ...takenValues(resource),
+    ...(resource.access ?? []).flatMap((grant, place) => reachOf(spec, resource, grant, place)),
+  ])
+
+const NARROWING: readonly Lookup[] = [exact, isIn]
+
+/** The field by which a grant separates records of some callers from others: a comparison with what is known of the caller. */
+const separatingField = ({ may, rows = [] }: GrantSpec) => {
+  if (!['create', 'update', 'partial_update'].some((each) => may.includes(each))) return undefined
+  const [all, ...others] = rows
+  if (all === undefined || others.length > 0) return undefined
+  return all.find(
+    ({ relations, lookup, value }) => relations.length === 0 && NARROWING.includes(lookup) && !('literal' in value),
+  )?.field
+}
+
+/** The answer 409 tells callers that a unique value is taken, also by a record that they do not see. */
+const takenValues = ({ name, model, access = [] }: ResourceSpec): readonly Refusal[] => {
+  const unique = [
+    ...model.fields
+      .filter((field) => field.unique && !field.primaryKey && !field.readOnly)
+      .map(({ column }) => [column]),
+    ...model.indexes.filter((index) => index.unique).map(({ columns }) => [...columns]),
+  ]
+  return access.flatMap((grant, place) => {
+    const field = separatingField(grant)
+    if (field === undefined) return []
+    const named = (columns: readonly string[]) => model.fields.filter(({ column }) => columns.includes(column))
+    const wide = unique.filter(
+      (columns) =>
+        !columns.includes(field.column) &&
+        // Only who may send all values can ask for them.
+        named(columns).every((each) => grant.fields.includes(each.name)),
+    )
+    return wide.map((columns): Refusal => {
+      const names = named(columns)
+        .map((each) => show(each.name))
+        .join(' and ')
+      return {
+        code: 'SC411',
+        path: ['resources', name, 'access', place],
+        part: 'value',
+        message: `${names} must be unique among all records, and this grant separates them by ${show(field.name)}: 409 tells that a hidden record has a value`,
+        help: [
+          `make it unique within ${show(field.name)}: \`indexes: [{ fields: [${[field, ...named(columns)].map((each) => each.name).join(', ')}], unique: true }]\``,
+        ],
+      }
+    })
+  })
+}
+
+/** Whether a grant is to everybody whom another names. */
+const isToAll = (one: string, other: string): boolean =>
+  one === other || one === ANYONE || (one === SIGNED_IN && other !== ANYONE)
+
+/** Deleting a record deletes those that refer to it by `cascade`, whatever their own grants say. */
+const reachOf = (
+  { models, resources }: AppSpec,
+  { name, model }: ResourceSpec,
+  { to, may }: GrantSpec,
+  place: number,
+): readonly Refusal[] => {
+  if (!may.includes('destroy')) return []
+  const mayDestroy = (other: ModelSpec) =>
+    resources.some(
+      (each) =>
+        each.model === other && each.access?.some((grant) => grant.may.includes('destroy') && isToAll(grant.to, to)),
+    )
+  const reached = models.filter(
+    (other) =>
+      other !== model &&
+      other.relations.some(({ target }) => target.table === model.table && target.onDelete === 'cascade') &&
+      !mayDestroy(other),
+  )
+  return reached.map(
+    (other): Refusal => ({
+      code: 'SC412',
+      path: ['resources', name, 'access', place],
+      part: 'value',
+      message: `deleting a ${show(model.name)} record also deletes its ${show(other.name)} records, which ${show(to)} may not delete`,
+      help: [`grant it \`destroy\` there, or write \`on_delete: restrict\` in the model ${show(other.name)}`],
+    }),
+  )
+}

@@ -1,0 +1,80 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from '@jest/globals'
+import { loadApplication } from '../../src/internal.js'
+
+const folders: string[] = []
+afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))))
+
+/** What `check` says about the grants of tasks. */
+const saidOf = async (grant: string, { task = '', indexes = '[]', note = '' } = {}): Promise<readonly string[]> => {
+  const folder = await mkdtemp(join(tmpdir(), 'snippetctl-'))
+  folders.push(folder)
+  const file = join(folder, 'resources.yaml')
+  await writeFile(
+    file,
+    `version: 1
+auth: { roles: { names: [member] }, claims: { tenant: { type: integer } } }
+models:
+  task:
+    table: tasks
+    fields:
+      id: { type: bigint, primary_key: true }
+      tenant: { type: integer }
+      done: { type: boolean, default: false }
+      code: { type: string, max: 9, ${task} }
+      made: { type: timestamp }
+    indexes: ${indexes}
+  note:
+    table: notes
+    fields: { id: { type: bigint, primary_key: true }, task: { type: belongs_to, model: task, on_delete: cascade } }
+resources:
+  task: { model: task, path: /tasks/, default_order: [-made], access: [${grant}] }
+  note: { model: note, path: /notes/, access: [${note}] }
+`,
+  )
+  const loaded = await loadApplication({ file, env: {} })
+  const found = loaded.ok ? loaded.warnings() : loaded.diagnostics
+  return found
+    .filter(({ message }) => !message.includes('default order'))
+    .map(({ code, message, help }) => `${code}: ${message} (${help.join('; ')})`)
+}
+
+const MADE = '[made, id]'
+
+test('a rule on a column needs an index in the order of lists', async () => {
+  const grant = '{ to: member, may: list, rows: { tenant: $tenant } }'
+  expect(await saidOf(grant, { indexes: `[${MADE}]` })).toEqual([
+    'SC401: no index serves the rule on `tenant` in the order of lists: each list reads all records that it allows (write under `models.task`: `indexes: [[made, id], [tenant, made, id]]`)',
+  ])
+  expect(await saidOf(grant, { indexes: `[${MADE}, [tenant, made, id]]` })).toEqual([])
+  // Half of all records are found in any order.
+  expect(await saidOf('{ to: member, may: list, rows: { done: false } }', { indexes: `[${MADE}]` })).toEqual([])
+})
+
+test('a unique value that tells of hidden records is a warning', async () => {
+  const grant = '{ to: member, may: [create, retrieve], rows: { tenant: $tenant } }'
+  expect(await saidOf(grant, { indexes: `[${MADE}]`, task: 'unique: true' })).toEqual([
+    'SC411: `code` must be unique among all records, and this grant separates them by `tenant`: 409 tells that a hidden record has a value (make it unique within `tenant`: `indexes: [{ fields: [tenant, code], unique: true }]`)',
+  ])
+  const within = `[${MADE}, { fields: [tenant, code], unique: true }]`
+  expect(await saidOf(grant, { indexes: within })).toEqual([])
+  expect(
+    await saidOf(grant.replace(' }', ' }, fields: [tenant, made]'), { indexes: `[${MADE}]`, task: 'unique: true' }),
+  ).toEqual([])
+})
+
+test('a deletion that reaches records of other resources is a warning', async () => {
+  const grant = '{ to: member, may: destroy }'
+  expect(await saidOf(grant, { indexes: `[${MADE}]` })).toEqual([
+    'SC412: deleting a `task` record also deletes its `note` records, which `member` may not delete (grant it `destroy` there, or write `on_delete: restrict` in the model `note`)',
+  ])
+  expect(await saidOf(grant, { indexes: `[${MADE}]`, note: '{ to: signed_in, may: destroy }' })).toEqual([])
+})
+
+test('an action that no plugin has is an error with the nearest name', async () => {
+  expect(await saidOf('{ to: member, may: [list, retreive] }')).toEqual([
+    'SC333: the resource `task` has no operation or action `retreive` (an operation or action with a similar name exists: `retrieve`)',
+  ])
+})
