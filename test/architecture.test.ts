@@ -23,6 +23,7 @@ const DECLARED: readonly string[] = [
   'src/config/words.ts',
   'src/config/diagnostic.ts',
   'src/config/diagnostic-codes.ts',
+  'src/config/warning-codes.ts',
   'src/config/indexes/coverage.ts',
   'src/config/yaml/',
   'src/config/schema/access.ts',

@@ -1,0 +1,68 @@
+export interface CodeEntry {
+  readonly title: string
+  readonly explanation: string
+}
+
+/** The codes SC4xx of `DIAGNOSTICS`: the configuration works, and costs more, or allows more, than it has to. */
+export const WARNINGS = {
+  SC401: {
+    title: 'Index missing',
+    explanation:
+      'Without an index, a filter reads the whole table and an order sorts it for every page. Add the line that the help shows, and write the migration.',
+  },
+  SC402: {
+    title: 'Index not needed',
+    explanation:
+      'No list filters or orders by the first field of the index, or another index starts with the same fields. Every write still has to update it.',
+  },
+  SC403: {
+    title: 'Index missing in the database',
+    explanation:
+      'Found by `check --database`: the file declares or implies the index, and the database does not have it. Either no migration makes it yet, or it was dropped by hand.',
+  },
+  SC404: {
+    title: 'Index not valid',
+    explanation:
+      'Found by `check --database`: `create index concurrently` failed or was interrupted. PostgreSQL updates such an index but never reads it. Rebuild or drop it.',
+  },
+  SC405: {
+    title: 'Index of the database not needed',
+    explanation:
+      'Found by `check --database`: the file does not declare the index, and either neither lists nor PostgreSQL have used it, or another index starts with the same columns.',
+  },
+  SC406: {
+    title: 'Records longer than any body',
+    explanation:
+      'The longest record that the rules of the fields allow has more bytes than `api.max_body` allows. Sending such a record gives a 413.',
+  },
+  SC407: {
+    title: 'Index too small for its values',
+    explanation:
+      'PostgreSQL rejects a row that needs more than 2,704 bytes in an index, and a character needs up to four. Such a value gives a 400; a smaller `max` makes the limit explicit.',
+  },
+  SC408: {
+    title: 'Constraint missing in the database',
+    explanation:
+      'Found by `check --database`: a name under `messages` of a model is not the name of a constraint or unique index of its table, or of a foreign key that refers to it. The message is never used.',
+  },
+  SC409: {
+    title: 'Table of others differs',
+    explanation:
+      'Found by `check --database`: a table or view with `managed: false` is not as its model says. It is served as long as the columns are there and hold values of these types.',
+  },
+  SC410: {
+    title: 'Key does not identify records',
+    explanation:
+      'Found by `check --database`: several records have the same values in the fields of the primary key, or null. A path would lead to any of them, and a change would change all.',
+  },
+  SC411: {
+    title: 'Unique value tells of hidden records',
+    explanation:
+      'A value that is unique among all records is rejected with 409 although the caller does not see the record that has it. Make it unique together with the field by which the grant separates records.',
+  },
+  SC412: {
+    title: 'Deletion reaches further than the grant',
+    explanation:
+      '`on_delete: cascade` deletes the records that refer to a deleted one, also those that the caller may not delete by their own resource.',
+  },
+} as const satisfies Readonly<Record<string, CodeEntry>>
