@@ -29,8 +29,8 @@ export const authSchema = (): JsonSchema =>
           jwks: doc(
             {
               type: 'string',
-              pattern: '^https?://',
-              patternErrorMessage: 'an address begins with `https://`',
+              pattern: String.raw`^(https://|http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?(/|$))`,
+              patternErrorMessage: 'keys are fetched by `https://`, or by `http://` from the same machine',
               maxLength: 500,
             },
             'The address of the public keys (RFC 7517), if the discovery document of the issuer does not have it.',
