@@ -15,11 +15,7 @@ const inherited = { ...process.env }
 // Each command adds listeners for the end of its process.
 process.setMaxListeners(0)
 process.on('message', (line) => void run(line).then((outcome) => process.send(outcome)))
-process.on('disconnect', () => {
-  const u = process.cpuUsage()
-  console.error('HOSTCPU', u, process.memoryUsage().rss / 1e6)
-  process.exit()
-})
+process.on('disconnect', () => process.exit())
 
 async function run({ args, cwd, env }) {
   process.chdir(cwd)

@@ -7,6 +7,7 @@ const HOST = fileURLToPath(new URL('command-host.mjs', import.meta.url))
 /** After this many commands a host is replaced, because code of plugins and databases stays in its memory. */
 const MAX_COMMANDS = 50
 
+/** The process and its end; undefined before the first command and after an unexpected end. */
 let host
 let commands = 0
 let last = Promise.resolve()
@@ -21,30 +22,25 @@ export function runCommand(line) {
 async function runNow(line) {
   if (host === undefined || commands === MAX_COMMANDS) replaceHost()
   commands += 1
-  const current = host
-  current.ref()
-  current.channel.ref()
+  const { child, ended } = host
+  // An idle host does not keep Jest from ending.
+  child.ref()
+  child.channel.ref()
   try {
-    const ended = once(current, 'exit').then(([code, signal]) => {
-      host = undefined
-      throw new Error(`the process ended with ${signal ?? code}: snippetctl ${line.args.join(' ')}`)
-    })
-    ended.catch(() => {})
-    current.send(line)
-    const [outcome] = await Promise.race([once(current, 'message'), ended])
-    return outcome
+    child.send(line)
+    const outcome = await Promise.race([once(child, 'message'), ended])
+    if (outcome !== undefined) return outcome[0]
+    host = undefined
+    throw new Error(`the process ended: snippetctl ${line.args.join(' ')}`)
   } finally {
-    current.unref()
-    current.channel?.unref()
+    child.unref()
+    child.channel?.unref()
   }
 }
 
 function replaceHost() {
-  host?.disconnect()
+  host?.child.disconnect()
   commands = 0
-  host = fork(HOST, {
-    env: {},
-    execArgv: ['--cpu-prof', '--cpu-prof-dir=/dev/shm/prof'],
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  })
+  const child = fork(HOST, { env: {}, execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  host = { child, ended: once(child, 'exit').then(() => undefined) }
 }
