@@ -86,7 +86,7 @@ describe('a field for a column that is only in the database', () => {
 
   test.each<[type: string, labels: readonly string[] | null, spelled: string]>([
     ['smallint', null, 'type: integer, minimum: -32768, maximum: 32767'],
-    ['real', null, 'type: float'],
+    ['real', null, 'type: float, bits: 32'],
     ['timestamp(6) with time zone', null, 'type: timestamp'],
     ['mood', ['sad', 'so so'], 'type: choice, choices: [sad, "so so"]'],
   ])('of the type %s is written as by introspection', (type, labels, spelled) => {
