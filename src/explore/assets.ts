@@ -27,8 +27,9 @@ function shrinkScript(text: string): string {
 /** Removes spaces that mean nothing. No string of the style has a colon or a brace. */
 function shrinkStyle(text: string): string {
   return text
-    .replaceAll(/\s*([{};,>])\s*/g, '$1')
-    .replaceAll(/:\s+/g, ':')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/ ?([{};,>]) ?/g, '$1')
+    .replaceAll(': ', ':')
     .replaceAll(';}', '}')
 }
 

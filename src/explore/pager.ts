@@ -18,7 +18,7 @@ export interface Page {
 
 /** A number with separators between thousands. */
 export function grouped(digits: number | string): string {
-  return String(digits).replace(/\B(?=(?:\d{3})+$)/g, ',')
+  return BigInt(digits).toLocaleString('en-US')
 }
 
 /** Where a page is in its list, as far as the request and the response say. */

@@ -57,10 +57,10 @@ function printDuration({ months, days, microseconds }: Duration): string {
 function printSeconds(microseconds: bigint): string {
   if (microseconds === 0n) return ''
   const size = microseconds < 0n ? -microseconds : microseconds
-  const fraction = String(size % SECOND)
-    .padStart(6, '0')
-    .replace(/0+$/, '')
-  return `${microseconds < 0n ? '-' : ''}${size / SECOND}${fraction === '' ? '' : `.${fraction}`}S`
+  const fraction = String(size % SECOND).padStart(6, '0')
+  const places = fraction.length - [...fraction].reverse().findIndex((digit) => digit !== '0')
+  const shown = size % SECOND === 0n ? '' : `.${fraction.slice(0, places)}`
+  return `${microseconds < 0n ? '-' : ''}${size / SECOND}${shown}S`
 }
 
 const PRINTED =
