@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { type App, compileApp } from './application.js'
+import { checkKeyFile } from './auth/key-file.js'
 import { checkAccessEffects } from './config/parse/access-effects.js'
 import { checkConfig } from './config/parse/check.js'
 import { checkBodyLimits } from './resource/body-limit.js'
@@ -75,7 +76,8 @@ export async function loadApplication({
   const read = await readSpec(file)
   if (!('spec' in read)) return { ...read, close: closeOnce([]) }
   const { spec, document, source, refuse } = read
-  const { plugins, refusals } = await loadPlugins(spec, importModule)
+  const { plugins, refusals: unloaded } = await loadPlugins(spec, importModule)
+  const refusals = [...checkKeyFile(spec), ...unloaded]
   if (refusals.length > 0) return { ...refuse(locate(document, refusals)), close: closeOnce([]) }
   const compiled = compileApp(spec, plugins, { env, judgeDefaults })
   if ('refusals' in compiled) {

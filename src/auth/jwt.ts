@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { JSONWebKeySet, JWTPayload } from 'jose'
 import type { AuthSpec, JwtSpec } from '../config/spec.js'
 import { isStorable } from '../fields/formats.js'
@@ -8,6 +7,7 @@ import { remember } from '../remember.js'
 import type { Identity } from '../resource/identity.js'
 import { typedClaims } from './claims.js'
 import { createIdentities } from './identities.js'
+import { readKeyFile } from './key-file.js'
 import { createKeyServer, type KeySource } from './key-server.js'
 import { unauthorized } from './unauthorized.js'
 
@@ -115,9 +115,9 @@ function valueAt(payload: JWTPayload, path: readonly string[]): Json | undefined
 /** Imports the keys of a set once. */
 const keysIn = remember(async (set: JSONWebKeySet) => (await import('jose')).createLocalJWKSet(set))
 
-/** A key set in a file, which is read once. */
+/** The keys in a file, which is read once. */
 function keysOfFile(file: string): KeySource {
-  const keys = JSON.parse(readFileSync(file, 'utf8')) as JSONWebKeySet
+  const keys = readKeyFile(file)
   return {
     current: () => Promise.resolve(keys),
     newer: () => Promise.resolve(undefined),

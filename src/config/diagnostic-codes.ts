@@ -225,6 +225,11 @@ export const DIAGNOSTICS = {
     explanation:
       'The grants of lists may show up to four different sets of fields, and `default_order` may only name fields that all of them show: the order would tell values that a caller does not see.',
   },
+  SC335: {
+    title: 'Keys cannot be read',
+    explanation:
+      'The file that `auth.jwt.keys` names has the public keys of the issuer, as a key set (RFC 7517) or as PEM. It is read when the service starts.',
+  },
   SC351: { title: 'Unknown setting', explanation: 'No plugin reads a setting of this name.' },
   SC352: { title: 'Setting does not fit', explanation: 'The plugin that reads this setting declares other values.' },
   SC353: {

@@ -1,0 +1,65 @@
+import { createPublicKey, type JsonWebKey, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { dirname, relative } from 'node:path'
+import type { JSONWebKeySet, JWK } from 'jose'
+import type { Refusal } from '../config/parse/refusal.js'
+import type { AppSpec } from '../config/spec.js'
+import { show } from '../config/words.js'
+import { findValue } from '../config/yaml/located.js'
+import type { Json } from '../json.js'
+
+/**
+ * Reads public keys: a key set (RFC 7517), or public keys and certificates in PEM (RFC 7468).
+ * @throws Error that says what is wrong with the file, without its name
+ */
+export function readKeyFile(file: string): JSONWebKeySet {
+  const text = readFileSync(file, 'utf8')
+  const keys = text.includes('-----BEGIN ') ? keysInPem(text) : keysInSet(text)
+  if (keys.length === 0) throw new Error('it has no keys')
+  return { keys }
+}
+
+const PEM = /-----BEGIN ([A-Z0-9 ]+)-----[^-]+-----END \1-----/g
+const CERTIFICATE = 'CERTIFICATE'
+
+function keysInPem(text: string): JWK[] {
+  return [...text.matchAll(PEM)].map(([pem, label = '']) => {
+    if (label.includes('PRIVATE')) throw new Error(PRIVATE)
+    const key = label === CERTIFICATE ? new X509Certificate(pem).publicKey : createPublicKey(pem)
+    return key.export({ format: 'jwk' })
+  })
+}
+
+const PRIVATE = 'it has a private key, and whoever reads it can sign tokens; the service needs the public key alone'
+
+function keysInSet(text: string): JWK[] {
+  const keys = findValue(JSON.parse(text) as Json, ['keys'])
+  if (!Array.isArray(keys)) throw new Error('it is neither a key set, `{ "keys": [ … ] }`, nor PEM')
+  for (const key of keys as readonly JsonWebKey[]) {
+    if (key.d !== undefined || key.kty === 'oct') throw new Error(PRIVATE)
+    createPublicKey({ key, format: 'jwk' })
+  }
+  return keys as JWK[]
+}
+
+/** Finds out whether the keys of `auth.jwt.keys` can be read, before the first token needs them. */
+export function checkKeyFile({ file, auth }: AppSpec): readonly Refusal[] {
+  const keys = auth?.jwt?.keys
+  if (keys === undefined) return []
+  try {
+    readKeyFile(keys)
+    return []
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const reason = code === 'ENOENT' ? 'there is no such file' : message
+    return [
+      {
+        code: 'SC335',
+        path: ['auth', 'jwt', 'keys'],
+        part: 'value',
+        message: `the keys in ${show(relative(dirname(file), keys))} cannot be read: ${reason}`,
+        help: ['put the public keys there, as a key set (JSON) or as PEM'],
+      },
+    ]
+  }
+}
