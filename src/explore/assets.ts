@@ -2,6 +2,7 @@ import type { Context, Reply } from '../http/route.js'
 import { addressOf, editionOf, type KeptFile, keptFile } from './cached-file.js'
 import { LIST_SCRIPT } from './list-script.js'
 import { LIST_STYLE } from './list-style.js'
+import { RECORD_SCRIPT } from './record-script.js'
 import { SCRIPT } from './script.js'
 import { STYLE } from './style.js'
 
@@ -11,7 +12,9 @@ const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect 
 const ASSETS: ReadonlyMap<string, KeptFile> = new Map(
   [
     ['explore.css', 'text/css', shrinkStyle(STYLE + LIST_STYLE)] as const,
-    ['explore.js', 'text/javascript', shrinkScript(SCRIPT + LIST_SCRIPT)] as const,
+    ['explore.js', 'text/javascript', shrinkScript(SCRIPT)] as const,
+    ['explore-list.js', 'text/javascript', shrinkScript(LIST_SCRIPT)] as const,
+    ['explore-record.js', 'text/javascript', shrinkScript(RECORD_SCRIPT)] as const,
     ['explore.svg', 'image/svg+xml', LOGO] as const,
   ].map(([name, type, text]) => [name, { type: `${type}; charset=utf-8`, text, edition: editionOf(text) }]),
 )

@@ -7,7 +7,7 @@ import type { Explored } from './place.js'
 export interface Seen {
   readonly resource: Resource
   /** Whether the caller may do this to some record. */
-  may(operation: Operation): boolean
+  readonly may: (operation: Operation) => boolean
 }
 
 /** What pages show and offer of a resource. */

@@ -53,7 +53,7 @@ function control(explored: Explored, { id, field, value }: FieldInput): Html {
   const { kind, choices, long, example } = inputOf(field)
   const text = spell(value, kind === 'json')
   const before = value !== undefined && html` data-json="${printJson(value, 'line')}"`
-  const shared = html`id="${id}" name="${field.name}" data-kind="${kind}" aria-describedby="${id}-hint ${id}-error"${before}`
+  const shared = html`id="${id}" name="${field.name}" data-kind="${kind}" aria-describedby="${id}-hint ${id}-error"${isRequired(field) && html` aria-required="true"`}${before}`
   if (choices) return html`<select ${shared}>${selectOptions(['', ...choices], text, '—')}</select>`
   // An input would remove line breaks. A browser removes the first one of a textarea.
   if (long || /[\r\n]/.test(text)) {
@@ -63,7 +63,8 @@ ${text}</textarea>`
   }
   const proposals = lookup(explored, field, `${id}-list`)
   const listed = proposals && html` list="${id}-list"`
-  const digits = kind === 'number' && html` inputmode="decimal"`
+  // A relation can also be found by its name.
+  const digits = kind === 'number' && !field.target && html` inputmode="decimal"`
   const type = field.type.input !== undefined && html` type="${field.type.input}"`
   return html`<input ${shared}${type} value="${text}" placeholder="${example}" autocomplete="off"${listed}${digits}>${proposals}`
 }
@@ -73,8 +74,13 @@ function spell(value: Exact | undefined, asJson: boolean): string {
   return asJson ? printJson(value, 'lines') : textOf(value)
 }
 
-function remark({ nullable, default: fallback }: FieldSpec): Html | undefined {
-  if (fallback === undefined) return nullable ? undefined : html` <span class="dim">required</span>`
+function isRequired({ nullable, default: fallback }: FieldSpec): boolean {
+  return fallback === undefined && !nullable
+}
+
+function remark(field: FieldSpec): Html | undefined {
+  const { default: fallback } = field
+  if (fallback === undefined) return isRequired(field) ? html` <span class="dim">required</span>` : undefined
   const value = 'call' in fallback ? `${fallback.call}()` : JSON.stringify(fallback.literal)
   return html` <span class="dim">default ${value}</span>`
 }

@@ -15,14 +15,16 @@ interface FormParts {
   readonly action: string
   /** Whether the request has an `Idempotency-Key`, so that retries have no further effect. */
   readonly keyed?: boolean
+  /** The ETag of the record that the page shows, which the request has as `If-Match`. */
+  readonly version?: string | undefined
   readonly fields: Html
 }
 
 /** A dialog with a form that the script sends to the API as JSON, like any client. */
-export function dialog({ id, title, method, path, next, action, fields, keyed = false }: FormParts): Html {
+export function dialog({ id, title, method, path, next, action, fields, keyed = false, version }: FormParts): Html {
   const tone = method === 'DELETE' ? 'danger' : 'primary'
   return html`<dialog id="${id}" aria-labelledby="heading-${id}">
-<form data-method="${method}" data-path="${path}"${next !== undefined && html` data-next="${next}"`}${keyed && html` data-keyed`} novalidate>
+<form data-method="${method}" data-path="${path}"${next !== undefined && html` data-next="${next}"`}${keyed && html` data-keyed`}${version !== undefined && html` data-version="${version}"`} autocomplete="off" novalidate>
 <header><h2 id="heading-${id}">${title}</h2><p class="line">${badge(method)} <code class="url">${path}</code></p></header>
 <div class="fields"><div class="alert" role="alert" hidden></div>
 ${fields}
@@ -36,15 +38,24 @@ export function opener(id: string, words: string, tone: 'primary' | 'danger' | '
   return html`<button type="button" class="js ${tone}" data-open="${id}">${words}</button>`
 }
 
+interface Deletion {
+  readonly path: string
+  /** The path of the list that the record is in. */
+  readonly list: string | undefined
+  readonly what: string
+  readonly version?: string | undefined
+}
+
 /** The dialog that deletes a record. */
-export function deletion(path: string, next: string | undefined, what: string): Html {
+export function deletion({ path, list, what, version }: Deletion): Html {
   return dialog({
     id: 'delete',
     title: `Delete ${what}?`,
     method: 'DELETE',
     path,
-    next: next === undefined ? '/explore/' : ROOT + next,
+    next: list === undefined ? '/explore/' : ROOT + list,
     action: 'Delete',
+    version,
     fields: html`<p>This cannot be undone.</p>`,
   })
 }

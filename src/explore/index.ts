@@ -7,7 +7,7 @@ export interface Pages {
   match(method: string, path: string): Match
 }
 
-const ASSETS = ['explore.css', 'explore.js', 'explore.svg']
+const ASSETS = ['explore.css', 'explore.js', 'explore-list.js', 'explore-record.js', 'explore.svg']
 const DOCS_ASSETS = ['docs.css', 'docs.js', 'favicon-32x32.png', 'swagger-ui-bundle.js', 'swagger-ui.css']
 const READS: readonly Method[] = ['GET']
 

@@ -8,10 +8,12 @@ interface Page {
   /** The API path that the page is about. */
   readonly path?: string
   readonly main: Html
+  /** The script that only this kind of page needs. */
+  readonly script?: 'explore-list.js' | 'explore-record.js'
 }
 
 /** The HTML document around the content of every page. */
-export function layout(explored: Explored, { title, path, main }: Page): string {
+export function layout(explored: Explored, { title, path, main, script }: Page): string {
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -21,7 +23,11 @@ export function layout(explored: Explored, { title, path, main }: Page): string 
 <title>${title === explored.title ? title : `${title} · ${explored.title}`}</title>
 <link rel="icon" href="${assetUrl('explore.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('explore.css')}">
-<script src="${assetUrl('explore.js')}" defer></script>
+<script src="${assetUrl('explore.js')}" defer></script>${
+    script &&
+    html`
+<script src="${assetUrl(script)}" defer></script>`
+  }
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>

@@ -42,8 +42,16 @@ export async function placePage(
   const url = search === '' ? place.path : `${place.path}?${search}`
   const value = answer && readExact(answer.text)
   const { identity } = context
-  const { buttons, above, body, below } = partsOf(explored, place, { search, answer, value, identity })
+  const seen = {
+    search,
+    answer,
+    value,
+    identity,
+    whole: await wholeRecord(explored, place, { context, search, answer }),
+  }
+  const { buttons, above, body, below } = partsOf(explored, place, seen)
   const title = titleOf(place)
+  const script = place.resource && isRecord(place) ? 'explore-record.js' : 'explore-list.js'
   const main = html`<div class="head"><div>${crumbs(explored, place)}<h1>${title}</h1></div><div class="actions">${buttons}</div></div>
 <p class="facts">${place.methods.map((method) => html`${badge(method)} `)}<span class="dim">${place.template} · ${place.source}</span></p>
 ${above}${answer && requestBar({ origin, url, answer })}
@@ -51,11 +59,23 @@ ${body}
 <noscript><p class="dim">Changing records requires JavaScript: the forms send JSON, like any client.</p></noscript>${below}`
   return {
     status: answer && answer.status >= 400 ? answer.status : 200,
-    text: layout(explored, { title, path: place.path, main }),
+    text: layout(explored, { title, path: place.path, main, script }),
   }
 }
 
+/** The response with all of a record, which forms need: this one, unless parameters chose what it has. */
+async function wholeRecord(
+  explored: Explored,
+  place: Place,
+  { context, search, answer }: { context: Context; search: string; answer: ApiResponse | undefined },
+): Promise<ApiResponse | undefined> {
+  if (search === '' || !isRecord(place) || answer?.status !== 200) return answer
+  return ask(context, explored.routes, { path: place.path, search: '' })
+}
+
 interface Answered {
+  /** The response with all of a record, for its forms. */
+  readonly whole?: ApiResponse | undefined
   readonly search: string
   readonly answer: ApiResponse | undefined
   readonly value: Exact | undefined
@@ -63,20 +83,20 @@ interface Answered {
 }
 
 function partsOf(explored: Explored, place: Place, seen: Answered): Parts {
-  const { search, answer, value, identity } = seen
+  const { search, answer, value, identity, whole } = seen
   const { resource } = place
   const refused = answer && answer.status >= 400
   if (!resource) return pluginParts(explored, place, seen)
+  const caller = seenBy(explored, resource, identity)
   if (isRecord(place)) {
     const record = recordOf(value)
     if (refused || !record) return { body: answer ? refusal(answer, detailOf(value)) : html`` }
-    // A form with missing members would clear them.
-    const isWhole = search === '' || resource.members.every((name) => record.has(name))
-    const { buttons, dialogs } = isWhole ? changes(explored, place, { resource, record }) : {}
+    const stored = whole?.status === 200 ? recordOf(readExact(whole.text)) : undefined
+    const version = whole?.headers.get('etag')
+    const { buttons, dialogs } = stored ? changes(explored, place, { caller, record: stored, version }) : {}
     const body = html`${members(explored, resource, record)}${referring(explored, resource, record)}`
     return { buttons, body, below: dialogs }
   }
-  const caller = seenBy(explored, resource, identity)
   const { name } = resource.spec
   const creates = caller.may('create')
   const asked = { search, answer, value, detail: refused ? detailOf(value) : undefined }
@@ -121,7 +141,7 @@ function pluginParts(explored: Explored, place: Place, { search, answer, value }
     }`,
     body: refused ? refusal(answer, detailOf(value)) : html`${shown}${answer && raw(answer, value)}`,
     below: html`${writes.map((method) => bodyDialog(method, place.path, method === 'POST' || record ? likely : '{}'))}${
-      deletes && deletion(place.path, collectionOf(explored, place), place.path)
+      deletes && deletion({ path: place.path, list: collectionOf(explored, place), what: place.path })
     }`,
   }
 }

@@ -1,5 +1,6 @@
 import { exact } from '../lookups/exact.js'
 import type { Resource } from '../resource/resource.js'
+import type { Seen } from './caller.js'
 import { whole } from './cell.js'
 import { type Exact, isMembers, type Members, textOf } from './exact-json.js'
 import { fieldInputs } from './field-input.js'
@@ -41,17 +42,19 @@ export function referring({ resources }: Explored, { spec }: Resource, record: M
   return links.length > 0 ? html`<section><h2>Refers to this</h2><ul class="plain">${links}</ul></section>` : undefined
 }
 
-/** The buttons and dialogs that change and delete a record. */
+/** The buttons and dialogs that change and delete a record, if nobody else changes it first. */
 export function changes(
   explored: Explored,
   place: Place,
-  { resource, record }: { resource: Resource; record: Members },
+  { caller, record, version }: { caller: Seen; record: Members; version: string | undefined },
 ) {
-  const { name, operations } = resource.spec
-  const method = changingMethod(resource)
+  const { resource } = caller
+  const { name } = resource.spec
+  const method = changingMethod(caller)
+  const deletes = caller.may('destroy')
   const buttons = [
     ...(method ? [opener('edit', 'Edit', 'primary')] : []),
-    ...(operations.includes('destroy') ? [opener('delete', 'Delete', 'danger')] : []),
+    ...(deletes ? [opener('delete', 'Delete', 'danger')] : []),
   ]
   const edit =
     method &&
@@ -61,17 +64,24 @@ export function changes(
       method,
       path: place.path,
       action: 'Save',
+      version,
       fields: fieldInputs(explored, resource, { id: 'edit', method, record }),
     })
-  const destroy = operations.includes('destroy') && deletion(place.path, collectionOf(explored, place), `this ${name}`)
+  const destroy =
+    deletes && deletion({ path: place.path, list: collectionOf(explored, place), what: `this ${name}`, version })
   return { buttons: html`${buttons}`, dialogs: html`${edit}${destroy}` }
 }
 
 /** PATCH sends only changes, but it merges objects, so removing a member of an object requires PUT. */
-function changingMethod({ spec: { operations, model } }: Resource): 'PUT' | 'PATCH' | undefined {
+function changingMethod({
+  resource: {
+    spec: { model },
+  },
+  may,
+}: Seen): 'PUT' | 'PATCH' | undefined {
   const merges = model.fields.some((field) => field.type.patch && !field.readOnly && !field.private)
   const hides = model.fields.some((field) => field.writeOnly)
-  const [puts, patches] = [operations.includes('update'), operations.includes('partial_update')]
+  const [puts, patches] = [may('update'), may('partial_update')]
   if (puts && (!patches || (merges && !hides))) return 'PUT'
   return patches ? 'PATCH' : undefined
 }

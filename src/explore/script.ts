@@ -15,11 +15,14 @@ export const SCRIPT = String.raw`'use strict'
     else location.reload()
   }
 
+  const nullOf = (form, { name }) => form.querySelector('[data-null="' + name + '"]') || {}
+  const isChanged = (control, asNull) => control.value !== control.first || asNull.checked !== asNull.first
+
   // The JSON text of what a control holds; undefined when it is left out of the body.
   const encode = (control, method, asNull) => {
-    const { kind, json, name } = control.dataset
+    const { kind, json } = control.dataset
     const value = control.value
-    const changed = value !== control.first || asNull.checked !== asNull.first
+    const changed = isChanged(control, asNull)
     if (method === 'PATCH' && !changed) return undefined
     if (method === 'PUT' && !changed && json !== undefined) return json
     if (asNull.checked) return 'null'
@@ -41,8 +44,7 @@ export const SCRIPT = String.raw`'use strict'
     if (raw) return raw.value
     if (method === 'DELETE') return undefined
     const members = all('[data-kind]', form).flatMap((control) => {
-      const asNull = form.querySelector('[data-null="' + control.name + '"]') || {}
-      const text = encode(control, method, asNull)
+      const text = encode(control, method, nullOf(form, control))
       return text === undefined ? [] : [JSON.stringify(control.name) + ': ' + text]
     })
     return '{' + members.join(', ') + '}'
@@ -60,6 +62,7 @@ export const SCRIPT = String.raw`'use strict'
   }
   const headersOf = (form, body) => ({
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    ...(form.dataset.version === undefined ? {} : { 'If-Match': form.dataset.version }),
     ...('keyed' in form.dataset ? { 'Idempotency-Key': keyOf(form, body) } : {}),
   })
   const curlOf = (form) => {
@@ -101,7 +104,8 @@ export const SCRIPT = String.raw`'use strict'
       mark(control, String(errors.get(control.name)))
       errors.delete(control.name)
     }
-    const lines = wrong.length > 0 && errors.size === 0 ? [] : [problem.detail || problem.error || text.slice(0, 500)]
+    const count = wrong.length === 1 ? '1 field to correct' : wrong.length + ' fields to correct'
+    const lines = wrong.length > 0 && errors.size === 0 ? [count] : [problem.detail || problem.error || text.slice(0, 500)]
     alarm(form, [response.status + ' ' + (problem.title || response.statusText)].concat(lines, [...errors].map(([name, message]) => name + ': ' + message)).join('\n'))
     if (wrong[0]) wrong[0].focus()
   }
@@ -118,37 +122,61 @@ export const SCRIPT = String.raw`'use strict'
     leave(words, next || (location && location.startsWith('/') ? '/explore' + location : ''))
   }
 
-  const send = async (form) => {
-    clear(form)
+  // The script of record pages responds: it shows what somebody else changed.
+  const compare = async (form) => {
+    const detail = { all, alarm, isChanged, nullOf }
+    form.dispatchEvent(new CustomEvent('conflict', { detail }))
+    await detail.done
+  }
+
+  const setBusy = (form, busy) => {
+    form.busy = busy
     const button = form.querySelector('footer button:last-child')
+    if (busy) button.words = button.textContent
+    button.disabled = form.querySelector('[data-close]').disabled = busy
+    button.textContent = busy ? { POST: 'Creating…', DELETE: 'Deleting…' }[form.dataset.method] || 'Saving…' : button.words
+  }
+  const send = async (form) => {
+    if (form.busy) return
+    clear(form)
     const { method, path } = form.dataset
     try {
       const body = bodyOf(form)
       if (method === 'PATCH' && body === '{}') return alarm(form, 'Nothing was changed.')
-      button.disabled = true
+      setBusy(form, true)
       const response = await fetch(path, { method, headers: headersOf(form, body), body })
       form.keyed = undefined
       if (response.ok) await finish(form, response)
+      else if (response.status === 412 && form.dataset.version !== undefined) await compare(form)
       else showRefusal(form, response, await response.text())
     } catch (error) {
       if (!error.control) return alarm(form, 'There was no answer: ' + error.message)
       mark(error.control, error.message)
       error.control.focus()
     } finally {
-      button.disabled = false
+      if (form.busy) setBusy(form, false)
+    }
+  }
+  // Forms begin, and begin again after Cancel, with the values of the page.
+  const begin = (form) => {
+    form.reset()
+    form.keyed = undefined
+    clear(form)
+    for (const box of all('[data-null]', form)) box.first = box.checked
+    for (const control of all('[data-kind]', form)) {
+      control.first = control.value
+      control.touched = false
     }
   }
 
   for (const form of all('form[data-method]')) {
     const preview = form.querySelector('[data-curl]')
     const update = () => { if (preview.parentElement.open) preview.textContent = curlOf(form) }
-    for (const box of all('[data-null]', form)) box.first = box.checked
+    begin(form)
     for (const control of all('[data-kind]', form)) {
-      control.first = control.value
       control.addEventListener('input', () => {
         control.touched = true
-        const box = form.querySelector('[data-null="' + control.name + '"]')
-        if (box) box.checked = false
+        nullOf(form, control).checked = false
       })
     }
     form.addEventListener('input', update)
@@ -159,19 +187,25 @@ export const SCRIPT = String.raw`'use strict'
     })
     form.addEventListener('keydown', (event) => {
       if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit()
+      if (event.key === 'Escape' && form.busy) event.preventDefault()
     })
   }
 
   for (const dialog of all('dialog')) {
-    dialog.addEventListener('close', () => { if (dialog.changed) location.reload() })
+    const form = dialog.querySelector('form[data-method]')
+    dialog.addEventListener('cancel', (event) => { if (form && form.busy) event.preventDefault() })
+    dialog.addEventListener('close', () => {
+      if (dialog.changed) location.reload()
+      else if (form) begin(form)
+    })
     dialog.querySelector('[data-close]').addEventListener('click', () => dialog.close())
   }
   for (const button of all('[data-open]')) {
     button.addEventListener('click', () => {
       const dialog = document.getElementById(button.dataset.open)
       dialog.showModal()
-      const first = dialog.querySelector('[data-kind], [data-body]')
-      if (first) first.focus()
+      const first = dialog.querySelector('[data-kind], [data-body]') || dialog.querySelector('[data-close]')
+      first.focus()
     })
   }
 

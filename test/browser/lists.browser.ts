@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { BrowserContext, Page } from 'playwright-core'
 import { type Api, startApi } from '../support/api.js'
-import { describeInChromium, listenForComplaints, openChromium } from '../support/browser.js'
+import { describeInChromium, findFaults, listenForComplaints, openChromium } from '../support/browser.js'
 
 const FIELDS = Array.from(
   { length: 30 },
@@ -51,15 +50,6 @@ let complaints: readonly string[]
 const open = (path: string) => page.goto(`${api.url}/explore${path}`)
 const run = (text: string) => api.database.query({ text, values: [] })
 const evaluate = <T>(code: string) => page.evaluate<T>(code)
-
-/** What axe-core finds. */
-const findFaults = async (): Promise<readonly string[]> => {
-  await page.evaluate(await readFile(resolve('node_modules/axe-core/axe.min.js'), 'utf8'))
-  const found = await page.evaluate<{
-    readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[]
-  }>('axe.run()')
-  return found.violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`))
-}
 
 describeInChromium('lists in Chromium', () => {
   beforeAll(async () => {
@@ -119,7 +109,7 @@ describeInChromium('lists in Chromium', () => {
     expect(await input.isVisible()).toBe(true)
     expect(await evaluate('document.activeElement.id')).toBe('filter-price__gte')
     expect(await input.getAttribute('aria-invalid')).toBe('true')
-    expect(await findFaults()).toEqual([])
+    expect(await findFaults(page)).toEqual([])
   })
 
   test('go to a page by its number, and change the size of pages', async () => {
@@ -143,7 +133,7 @@ describeInChromium('lists in Chromium', () => {
     expect(await page.getByText('Columns', { exact: true }).count()).toBe(1)
     await open('/wide/')
     await page.getByText('Columns (1 hidden)').click()
-    expect(await findFaults()).toEqual([])
+    expect(await findFaults(page)).toEqual([])
     await page.getByRole('button', { name: 'Show all' }).click()
     expect(await page.getByRole('columnheader', { name: 'field_1', exact: true }).isVisible()).toBe(true)
   })
@@ -167,12 +157,12 @@ describeInChromium('lists in Chromium', () => {
     await page.getByLabel('Select Book 1 (1)').check()
     await page.getByLabel('Select Book 2 (2)').check()
     await page.getByText('2 records selected').waitFor()
-    expect(await findFaults()).toEqual([])
+    expect(await findFaults(page)).toEqual([])
     await page.getByRole('button', { name: 'Edit…' }).click()
     const dialog = page.getByRole('dialog')
     expect(await dialog.getByRole('heading').textContent()).toBe('Edit 2 records')
     expect(await dialog.getByRole('listitem').allTextContents()).toEqual(['Book 1 (1)', 'Book 2 (2)'])
-    expect(await findFaults()).toEqual([])
+    expect(await findFaults(page)).toEqual([])
     await dialog.getByLabel('Set the field').selectOption('copies')
     await dialog.getByLabel('to', { exact: true }).fill('many')
     await dialog.getByRole('button', { name: 'Save' }).click()
@@ -193,7 +183,7 @@ describeInChromium('lists in Chromium', () => {
     expect(await evaluate('document.activeElement.textContent')).toBe('Cancel')
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await dialog.getByRole('alert').filter({ hasText: '409' }).waitFor()
-    expect(await findFaults()).toEqual([])
+    expect(await findFaults(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await page.getByLabel('Select Book 3 (3)').uncheck()
     await page.getByRole('button', { name: 'Delete…' }).click()
@@ -229,10 +219,10 @@ describeInChromium('lists in Chromium', () => {
       await page.setViewportSize({ width, height: 844 })
       for (const path of ['/books/?status=draft', '/books/?page=9999', '/wide/', '/reviews/']) {
         await open(path)
-        expect(await findFaults()).toEqual([])
+        expect(await findFaults(page)).toEqual([])
         const filter = page.getByText('+ Filter')
         if ((await filter.count()) > 0) await filter.click()
-        expect(await findFaults()).toEqual([])
+        expect(await findFaults(page)).toEqual([])
       }
     }
   })

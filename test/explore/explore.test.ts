@@ -192,21 +192,27 @@ describe('Explore', () => {
   })
 
   test('has files of at most 30 kB, named after their contents', async () => {
-    const html = await page('/')
-    const urls = new Set(
-      [...html.matchAll(/(?:src|href)="(\/explore\/explore\.[a-z]+\?v=[^"]+)"/g)].map(([, url = '']) => url),
-    )
-    expect(urls.size).toBe(3)
-    let bytes = 0
-    for (const url of urls) {
-      const response = await api.fetch(url)
-      bytes += (await response.arrayBuffer()).byteLength
-      expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
-      const headers = { 'if-none-match': response.headers.get('etag') ?? '' }
-      expect((await api.fetch(url, { headers })).status).toBe(304)
-      expect((await api.fetch(url.replace(/v=.*/, 'v=old'))).headers.get('cache-control')).toBe('no-cache')
+    for (const [path, count] of [
+      ['/', 3],
+      ['/explore/api/books/', 4],
+      ['/explore/api/books/1/', 4],
+    ] as const) {
+      const html = await page(path)
+      const urls = new Set(
+        [...html.matchAll(/(?:src|href)="(\/explore\/explore[-a-z]*\.[a-z]+\?v=[^"]+)"/g)].map(([, url = '']) => url),
+      )
+      expect(urls.size).toBe(count)
+      let bytes = 0
+      for (const url of urls) {
+        const response = await api.fetch(url)
+        bytes += (await response.arrayBuffer()).byteLength
+        expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+        const headers = { 'if-none-match': response.headers.get('etag') ?? '' }
+        expect((await api.fetch(url, { headers })).status).toBe(304)
+        expect((await api.fetch(url.replace(/v=.*/, 'v=old'))).headers.get('cache-control')).toBe('no-cache')
+      }
+      expect(bytes).toBeLessThanOrEqual(30 * 1024)
     }
-    expect(bytes).toBeLessThanOrEqual(30 * 1024)
   })
 
   test("does not affect the API's paths, whatever `Accept` says", async () => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { describe } from '@jest/globals'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 
@@ -50,4 +50,13 @@ export async function listenForComplaints(
     if (isComplaint && !spares(message.text(), message.location().url)) complaints.push(message.text())
   })
   return complaints
+}
+
+/** What axe-core finds on the page. */
+export async function findFaults(page: Page): Promise<readonly string[]> {
+  await page.evaluate(await readFile(resolve('node_modules/axe-core/axe.min.js'), 'utf8'))
+  const found = await page.evaluate<{
+    readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[]
+  }>('axe.run()')
+  return found.violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`))
 }

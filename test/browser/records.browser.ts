@@ -1,0 +1,188 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import type { BrowserContext, Page } from 'playwright-core'
+import { type Api, startApi } from '../support/api.js'
+import { describeInChromium, findFaults, listenForComplaints, openChromium } from '../support/browser.js'
+
+const YAML = `version: 1
+api: { title: Library, prefix: "", explore: true }
+models:
+  author:
+    table: authors
+    fields: { id: { type: bigint, primary_key: true }, name: { type: string, max: 100 } }
+  book:
+    table: books
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, max: 100 }
+      notes: { type: string, max: 100, nullable: true }
+      extra: { type: json, nullable: true }
+      author: { type: belongs_to, model: author }
+resources:
+  author: { model: author, path: /authors/ }
+  book: { model: book, path: /books/, concurrency: required, expand: [author] }
+`
+
+let api: Api
+let context: BrowserContext
+let page: Page
+let complaints: readonly string[]
+
+const open = (path: string) => page.goto(`${api.url}/explore${path}`)
+const run = (text: string) => api.database.query({ text, values: [] })
+const button = (name: string) => page.getByRole('button', { name, exact: true })
+const input = (name: string) => page.getByLabel(name, { exact: true })
+const said = async (text: string) => expect(await page.getByRole('status').textContent()).toBe(text)
+const stored = async () => (await run('select title, notes, extra::text from books')).rows
+
+describeInChromium('a record in Chromium', () => {
+  beforeAll(async () => {
+    api = await startApi(YAML, { checkResponses: false })
+    context = await openChromium()
+  })
+
+  afterAll(async () => {
+    await context.close()
+    await api.close()
+  })
+
+  beforeEach(async () => {
+    await run('truncate books, authors restart identity cascade')
+    await run(`insert into authors (name) values ('Ursula')`)
+    await run(`insert into books (title, extra, author_id) values ('Always', '{"a": 1, "b": 2}', 1)`)
+    page = await context.newPage()
+    page.setDefaultTimeout(15_000)
+    complaints = await listenForComplaints(page, api.url, (text) => text.startsWith('Failed to load resource'))
+  })
+
+  afterEach(async () => {
+    await page.close()
+    expect(complaints).toEqual([])
+  })
+
+  test('is edited and deleted where changes need its version (D1)', async () => {
+    await open('/books/1/')
+    await button('Edit').click()
+    await input('Title').fill('Home')
+    await button('Save').click()
+    await page.getByText('Home').first().waitFor()
+    await said('Saved')
+    await button('Delete').click()
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Cancel')
+    await page.locator('#delete').getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.waitForURL('**/explore/books/')
+    await said('Deleted')
+  })
+
+  test('is edited from a page that shows some of its fields', async () => {
+    await open('/books/1/?expand=author')
+    await button('Edit').click()
+    expect(await input('Author').inputValue()).toBe('1')
+    await input('Title').fill('Home')
+    await button('Save').click()
+    await page.getByText('Home').first().waitFor()
+    expect(await stored()).toEqual([['Home', null, '{"a": 1, "b": 2}']])
+  })
+
+  test('keeps what somebody else changed meanwhile, and says what it was (D2)', async () => {
+    await open('/books/1/')
+    await button('Edit').click()
+    await input('Title').fill('Mine')
+    await run(`update books set notes = 'theirs', extra = '{"b": 9007199254740993}'`)
+    await button('Save').click()
+    await page.getByText('Meanwhile somebody else changed this record.').waitFor()
+    const table = page.locator('.alert table')
+    expect(await table.getByRole('row').allInnerTexts()).toEqual([
+      'Field\tBefore\tNow\tWith your changes',
+      'notes\tnull\ttheirs\ttheirs',
+      expect.stringMatching(/^extra\t[^\t]+\t[^\t]+9007199254740993[^\t]+\t/),
+    ])
+    expect(await findFaults(page)).toEqual([])
+    expect(await stored()).toEqual([['Always', 'theirs', '{"b": 9007199254740993}']])
+    await button('Overwrite').click()
+    await page.getByText('Mine').first().waitFor()
+    expect(await stored()).toEqual([['Mine', 'theirs', '{"b": 9007199254740993}']])
+  })
+
+  test('shows both values of a field that two people changed, and can be loaded again', async () => {
+    await open('/books/1/')
+    await button('Edit').click()
+    await input('Title').fill('Mine')
+    await run(`update books set title = 'Theirs'`)
+    await button('Save').click()
+    const row = page.locator('.alert table').getByRole('row', { name: 'title' })
+    expect(await row.innerText()).toBe('title\tAlways\tTheirs\tMine')
+    await button('Reload').click()
+    await page.locator('dl.record').getByText('Theirs').waitFor()
+    expect(await page.locator('dialog[open]').count()).toBe(0)
+  })
+
+  test('is not deleted unseen after somebody else changed it', async () => {
+    await open('/books/1/')
+    await button('Delete').click()
+    await run(`update books set title = 'Theirs'`)
+    const dialog = page.locator('#delete')
+    await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
+    await dialog.getByText('Theirs').waitFor()
+    expect(await stored()).toHaveLength(1)
+    await dialog.getByRole('button', { name: 'Delete anyway' }).click()
+    await page.waitForURL('**/explore/books/')
+    expect(await stored()).toEqual([])
+  })
+
+  test('that was deleted meanwhile says so', async () => {
+    await open('/books/1/')
+    await button('Edit').click()
+    await input('Title').fill('Mine')
+    await run('delete from books')
+    await button('Save').click()
+    await page.getByText(/404 Not found/i).waitFor()
+  })
+
+  test('forgets what was typed before Cancel (D6)', async () => {
+    await open('/books/1/')
+    await button('Edit').click()
+    await input('Title').fill('x'.repeat(101))
+    await input('Notes').fill('new')
+    await button('Save').click()
+    await page.getByText('1 field to correct').waitFor()
+    await button('Cancel').click()
+    await button('Edit').click()
+    expect(await input('Title').inputValue()).toBe('Always')
+    expect(await input('Notes is null').isChecked()).toBe(true)
+    expect(await page.locator('[aria-invalid]').count()).toBe(0)
+  })
+
+  test('asks for a relation without a number pad, and says which fields are required (D7)', async () => {
+    await open('/books/')
+    await button('New book').click()
+    expect(await input('Author').getAttribute('inputmode')).toBeNull()
+    expect(await input('Author').getAttribute('aria-required')).toBe('true')
+    expect(await input('Notes').getAttribute('aria-required')).toBeNull()
+  })
+
+  test('stays open while it is saved, and is saved once', async () => {
+    await open('/books/1/')
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let requests = 0
+    await page.route('**/books/1/', async (route) => {
+      if (route.request().method() === 'GET') return route.fallback()
+      requests += 1
+      await held
+      return route.fallback()
+    })
+    await button('Edit').click()
+    await input('Title').fill('Mine')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Enter')
+    await button('Saving…').waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    expect(await page.locator('dialog[open]').count()).toBe(1)
+    release()
+    await page.locator('dl.record').getByText('Mine').waitFor()
+    expect(requests).toBe(1)
+  })
+})

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Api, startApi } from '../support/api.js'
+
+const YAML = `version: 1
+api: { prefix: "", explore: true }
+auth:
+  roles: { names: [reader, editor] }
+  development:
+    ann: { roles: [reader] }
+    eve: { roles: [editor] }
+  routes: { explore: anyone }
+models:
+  book:
+    table: books
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, max: 100 }
+      secret: { type: string, max: 20, nullable: true }
+  part:
+    table: parts
+    primary_key: [shelf, place]
+    fields:
+      shelf: { type: string, max: 10 }
+      place: { type: integer }
+      label: { type: string, max: 20, nullable: true }
+resources:
+  book:
+    model: book
+    path: /books/
+    concurrency: required
+    sparse_fields: true
+    access:
+      - { to: reader, may: read, fields: { except: [secret] } }
+      - { to: editor, may: all }
+  server: { model: book, path: /server/books/, dialect: json-server, concurrency: required, access: [{ to: editor, may: all }] }
+  part: { model: part, path: /parts/, dialect: plain, concurrency: required, access: [{ to: editor, may: all }] }
+`
+
+const EVE = { authorization: 'Dev eve' }
+const ANN = { authorization: 'Dev ann' }
+let api: Api
+beforeAll(async () => {
+  api = await startApi(YAML, { env: { NODE_ENV: 'development' }, checkResponses: false })
+  await api.database.query({ text: `insert into books (title, secret) values ('Always', 'hush')`, values: [] })
+  await api.database.query({ text: `insert into parts values ('a/b', 1, 'one')`, values: [] })
+})
+afterAll(() => api.close())
+
+const page = async (path: string, headers: Readonly<Record<string, string>> = EVE) =>
+  (await api.fetch(`/explore${path}`, { headers })).text()
+const formsOf = (html: string) =>
+  [...html.matchAll(/<form data-method="([A-Z]+)" [^>]*data-version="([^"]+)"/g)].map(
+    ([, method = '', version = '']) => ({
+      method,
+      version: version.replaceAll('&quot;', '"'),
+    }),
+  )
+
+describe('the forms of a record', () => {
+  test.each([
+    ['/books/1/', ''],
+    ['/books/1/', '?fields=title'],
+    ['/server/books/1/', ''],
+    ['/parts/a%2Fb/1/', ''],
+  ])('have the version that the API accepts: %s%s', async (path, query) => {
+    const forms = formsOf(await page(path + query))
+    const { headers } = await api.fetch(path, { headers: EVE })
+    expect(forms).toEqual(['PATCH', 'DELETE'].map((method) => ({ method, version: headers.get('etag') })))
+    const [edit] = forms
+    const change = { method: 'PATCH', body: '{}', headers: { ...EVE, 'content-type': 'application/json' } }
+    const stale = { ...change, headers: { ...change.headers, 'if-match': `"${'A'.repeat(43)}"` } }
+    expect((await api.fetch(path, stale)).status).toBe(412)
+    const fresh = { ...change, headers: { ...change.headers, 'if-match': edit?.version ?? '' } }
+    expect((await api.fetch(path, fresh)).status).toBe(200)
+  })
+
+  test('have the values of the whole record where the page shows a part of it', async () => {
+    const html = await page('/books/1/?fields=title')
+    expect(html).not.toMatch(/<dt>secret/)
+    expect(html).toMatch(/name="secret"[^>]* value="hush"/)
+  })
+
+  test('are only those that the caller may send', async () => {
+    const html = await page('/books/1/', ANN)
+    expect(html).toContain('Always')
+    expect(html).not.toContain('<dialog')
+    expect(html).not.toContain('hush')
+  })
+})
