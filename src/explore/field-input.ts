@@ -90,11 +90,12 @@ function lookup({ resources }: Explored, { target }: FieldSpec, id: string): Htm
   const found =
     target && resources.find(({ spec }) => spec.model.name === target.model && spec.operations.includes('list'))
   const size = found && sizeParameter(found.spec)
-  if (!found || size === undefined) return undefined
+  // Without pages, the list is the proposals. A dialect has parameters of its own.
+  if (!found || (size === undefined && found.spec.dialect)) return undefined
   const { path } = found.spec
   const finding = featureParameters(found.spec, 'list').filter(({ findsText }) => findsText)
   const search = finding.find((each) => !isFilter(each)) ?? finding[0]
-  const url = `${path}?${size}=10`
+  const url = size === undefined ? path : `${path}?${size}=10`
   const isShown = found.shown.some(({ name }) => name === target.field)
   return isShown
     ? html`<datalist id="${id}" data-path="${url}" data-key="${target.field}" data-search="${search?.name}"></datalist>`

@@ -217,7 +217,7 @@ export const SCRIPT = String.raw`'use strict'
   // Relations: a few records that fit what is typed, as the API lists them to this client.
   const propose = async (list, typed) => {
     const { path, key, search } = list.dataset
-    const url = path + (search && typed ? '&' + search + '=' + encodeURIComponent(typed) : '')
+    const url = path + (search && typed ? (path.includes('?') ? '&' : '?') + search + '=' + encodeURIComponent(typed) : '')
     if (list.asked === url) return
     list.asked = url
     const response = await fetch(url)

@@ -17,7 +17,12 @@ models:
       notes: { type: string, max: 100, nullable: true }
       extra: { type: json, nullable: true }
       author: { type: belongs_to, model: author }
+      shelf: { type: belongs_to, model: shelf, nullable: true }
+  shelf:
+    table: shelves
+    fields: { id: { type: bigint, primary_key: true }, name: { type: string, max: 20 } }
 resources:
+  shelf: { model: shelf, path: /shelves/, pagination: { style: none }, search: [name] }
   author: { model: author, path: /authors/ }
   book: { model: book, path: /books/, concurrency: required, expand: [author] }
 `
@@ -46,7 +51,7 @@ describeInChromium('a record in Chromium', () => {
   })
 
   beforeEach(async () => {
-    await run('truncate books, authors restart identity cascade')
+    await run('truncate books, authors, shelves restart identity cascade')
     await run(`insert into authors (name) values ('Ursula')`)
     await run(`insert into books (title, extra, author_id) values ('Always', '{"a": 1, "b": 2}', 1)`)
     page = await context.newPage()
@@ -158,6 +163,20 @@ describeInChromium('a record in Chromium', () => {
     expect(await input('Author').getAttribute('inputmode')).toBeNull()
     expect(await input('Author').getAttribute('aria-required')).toBe('true')
     expect(await input('Notes').getAttribute('aria-required')).toBeNull()
+  })
+
+  test('proposes records of a list without pages (D8)', async () => {
+    await run(`insert into shelves (name) values ('North'), ('South'), ('East')`)
+    await open('/books/')
+    await button('New book').click()
+    const proposals = page.locator('#create-shelf-list option')
+    await input('Shelf').focus()
+    await proposals.nth(2).waitFor({ state: 'attached' })
+    await input('Shelf').fill('sou')
+    await page.locator('#create-shelf-list option:only-child').waitFor({ state: 'attached' })
+    expect(await proposals.getAttribute('value')).toBe('2')
+    expect(await proposals.textContent()).toBe('South')
+    expect(await findFaults(page)).toEqual([])
   })
 
   test('stays open while it is saved, and is saved once', async () => {

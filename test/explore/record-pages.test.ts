@@ -16,6 +16,10 @@ models:
       id: { type: bigint, primary_key: true }
       title: { type: string, max: 100 }
       secret: { type: string, max: 20, nullable: true }
+      shelf: { type: belongs_to, model: shelf, nullable: true }
+  shelf:
+    table: shelves
+    fields: { id: { type: bigint, primary_key: true }, name: { type: string, max: 20 } }
   part:
     table: parts
     primary_key: [shelf, place]
@@ -32,6 +36,7 @@ resources:
     access:
       - { to: reader, may: read, fields: { except: [secret] } }
       - { to: editor, may: all }
+  shelf: { model: shelf, path: /shelves/, pagination: { style: none }, access: [{ to: editor, may: all }] }
   server: { model: book, path: /server/books/, dialect: json-server, concurrency: required, access: [{ to: editor, may: all }] }
   part: { model: part, path: /parts/, dialect: plain, concurrency: required, access: [{ to: editor, may: all }] }
 `
@@ -85,5 +90,11 @@ describe('the forms of a record', () => {
     expect(html).toContain('Always')
     expect(html).not.toContain('<dialog')
     expect(html).not.toContain('hush')
+  })
+
+  test('take the key of a relation as text, with proposals from a list without pages for scripts (D8)', async () => {
+    const html = await page('/books/1/')
+    expect(html).toMatch(/<input id="edit-shelf" name="shelf"[^>]* list="edit-shelf-list"/)
+    expect(html).toContain('<datalist id="edit-shelf-list" data-path="/shelves/" data-key="id"')
   })
 })
