@@ -94,7 +94,7 @@ function partsOf(explored: Explored, place: Place, seen: Answered): Parts {
     const stored = whole?.status === 200 ? recordOf(readExact(whole.text)) : undefined
     const version = whole?.headers.get('etag')
     const { buttons, dialogs } = stored ? changes(explored, place, { caller, record: stored, version }) : {}
-    const body = html`${members(explored, resource, record)}${referring(explored, resource, record)}`
+    const body = html`${members(explored, resource, record)}${referring(explored, resource, { record, identity })}`
     return { buttons, body, below: dialogs }
   }
   const { name } = resource.spec

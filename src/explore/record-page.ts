@@ -1,6 +1,7 @@
 import { exact } from '../lookups/exact.js'
+import type { Identity } from '../resource/identity.js'
 import type { Resource } from '../resource/resource.js'
-import type { Seen } from './caller.js'
+import { type Seen, seenBy } from './caller.js'
 import { whole } from './cell.js'
 import { type Exact, isMembers, type Members, textOf } from './exact-json.js'
 import { fieldInputs } from './field-input.js'
@@ -24,17 +25,27 @@ export function members(explored: Explored, resource: Resource | undefined, reco
   return html`<dl class="record">${rows}</dl>`
 }
 
-/** Links to lists of records that refer to this one, filtered by it. */
-export function referring({ resources }: Explored, { spec }: Resource, record: Members): Html | undefined {
-  const links = resources.flatMap((other) => {
+/** What refers to this record: lists filtered by it, and those that have no filter for it by name. */
+export function referring(
+  explored: Explored,
+  { spec }: Resource,
+  { record, identity }: { readonly record: Members; readonly identity: Identity | undefined },
+): Html | undefined {
+  const links = explored.resources.flatMap((other) => {
+    const { resource: seen, may } = seenBy(explored, other, identity)
+    const shown = may('list') ? seen.shown.map(({ name }) => name) : []
     const filtered = other.spec.filters.flatMap(({ field, lookups }) => (lookups.includes(exact) ? [field.name] : []))
     return other.spec.model.relations.flatMap(({ name, target, parts }) => {
       if (target.model !== spec.model.name) return []
       const query = parts.flatMap(({ field, to }) => {
         const value = record.get(to.name) ?? null
-        return value === null || !filtered.includes(field.name) ? [] : [[field.name, textOf(value)] as const]
+        return value === null ? [] : [[field.name, textOf(value)] as const]
       })
       if (query.length < parts.length) return []
+      if (!parts.every(({ field }) => filtered.includes(field.name)))
+        return parts.every(({ field }) => shown.includes(field.name))
+          ? html`<li>${other.spec.name} <span class="dim">by ${name}, which its list has no filter for</span></li>`
+          : []
       const url = `${other.spec.path}?${new URLSearchParams(Object.fromEntries(query))}`
       return html`<li><a href="${ROOT + url}">${other.spec.name}</a> <span class="dim">by ${name}</span></li>`
     })

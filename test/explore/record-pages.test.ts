@@ -34,9 +34,9 @@ resources:
     concurrency: required
     sparse_fields: true
     access:
-      - { to: reader, may: read, fields: { except: [secret] } }
+      - { to: reader, may: read, fields: { except: [secret, shelf] } }
       - { to: editor, may: all }
-  shelf: { model: shelf, path: /shelves/, pagination: { style: none }, access: [{ to: editor, may: all }] }
+  shelf: { model: shelf, path: /shelves/, pagination: { style: none }, access: [{ to: editor, may: all }, { to: reader, may: read }] }
   server: { model: book, path: /server/books/, dialect: json-server, concurrency: required, access: [{ to: editor, may: all }] }
   part: { model: part, path: /parts/, dialect: plain, concurrency: required, access: [{ to: editor, may: all }] }
 `
@@ -97,4 +97,14 @@ describe('the forms of a record', () => {
     expect(html).toMatch(/<input id="edit-shelf" name="shelf"[^>]* list="edit-shelf-list"/)
     expect(html).toContain('<datalist id="edit-shelf-list" data-path="/shelves/" data-key="id"')
   })
+})
+
+test('a record names what refers to it by a relation without a filter (D12)', async () => {
+  await api.database.query({ text: `insert into shelves (name) values ('North')`, values: [] })
+  const html = await page('/shelves/1/')
+  expect(html).toContain('<h2>Refers to this</h2>')
+  expect(html).toContain('<li>book <span class="dim">by shelf, which its list has no filter for</span></li>')
+  expect(html).not.toContain('/books/?shelf')
+  expect(await page('/shelves/1/', ANN)).toContain('North')
+  expect(await page('/shelves/1/', ANN)).not.toContain('by shelf')
 })
