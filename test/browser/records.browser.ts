@@ -179,6 +179,13 @@ describeInChromium('a record in Chromium', () => {
     expect(await findFaults(page)).toEqual([])
   })
 
+  test('names what refers to it by a relation without a filter (D12)', async () => {
+    await run(`insert into shelves (name) values ('North')`)
+    await open('/shelves/1/')
+    await page.getByText('book by shelf, which its list has no filter for').waitFor()
+    expect(await findFaults(page)).toEqual([])
+  })
+
   test('stays open while it is saved, and is saved once', async () => {
     await open('/books/1/')
     let release = () => {}
