@@ -9,6 +9,7 @@ import { addDoctor } from './commands/doctor.js'
 import { addDump } from './commands/dump.js'
 import { addExplain } from './commands/explain.js'
 import { addIntrospect } from './commands/introspect.js'
+import { addKeys } from './commands/keys.js'
 import { addMigrate } from './commands/migrate.js'
 import { addNew } from './commands/new.js'
 import { addOpenApi } from './commands/openapi.js'
@@ -29,6 +30,7 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   addTypes,
   addCheck,
   addAccess,
+  addKeys,
   addExplain,
   addAdd,
   addMigrate,

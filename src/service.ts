@@ -1,5 +1,6 @@
 import type { App } from './application.js'
 import { compileAuthenticate } from './auth/authenticate.js'
+import { compileStoredKeys } from './db/records/stored-keys.js'
 import { type StoredResponses, compileStoredResponses } from './db/records/stored-responses.js'
 import { suggest } from './config/words.js'
 import type { Connection, Database } from './db/database.js'
@@ -77,7 +78,7 @@ export function createService(
     const cors = served.spec.api.cors && compileCors(served.spec.api.cors)
     const hosts = compileHosts({ ...served.spec.api, development: served.development, own: () => own })
     const publicUrl = compilePublicUrl(served.spec.api)
-    const access = servedAccess(served)
+    const access = servedAccess(served, database, gate)
     return { gate, parts: { routes, mounts, pages, records, access, cors, hosts, publicUrl, onMismatch: gate.suspect } }
   }
   let now = serve(app)
@@ -140,8 +141,16 @@ function createVersions(first: App, replacedTimeout: number, log: Log): Versions
 }
 
 /** Undefined without `auth`. */
-function servedAccess({ access, development }: App): ServerParts['access'] {
-  return access && { ...access, authenticate: compileAuthenticate(access.auth, { development }) }
+function servedAccess({ access, development, spec }: App, database: Database, gate: DriftGate): ServerParts['access'] {
+  const { keys } = spec
+  const stored = keys && compileStoredKeys(keys)(database)
+  const findKey =
+    stored &&
+    (async (id: string) => {
+      gate.admit(keys)
+      return stored.find(id)
+    })
+  return access && { ...access, authenticate: compileAuthenticate(access.auth, { development, findKey }) }
 }
 
 /** The routes of an application; paths that none of them takes go to the built-in routes. */

@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { isLoopback } from '../config/host.js'
 import type { AuthSpec } from '../config/spec.js'
+import type { StoredKeys } from '../db/records/stored-keys.js'
 import { Problem } from '../problem.js'
 import type { Identity } from '../resource/identity.js'
+import { compileKeys, KEY_PREFIX } from './api-keys.js'
 import { typedClaims } from './claims.js'
 import { compileJwt } from './jwt.js'
 import { unauthorized } from './unauthorized.js'
@@ -16,15 +18,17 @@ export type Authenticate = (request: IncomingMessage) => Identity | undefined | 
 interface Surroundings {
   /** Whether `NODE_ENV` is not `production`. */
   readonly development: boolean
+  /** Reads an API key; undefined without `auth.keys`. */
+  readonly findKey: StoredKeys['find'] | undefined
 }
 
 /** One way to sign in, by the scheme of `Authorization`. */
 type Verify = (credential: string, request: IncomingMessage) => Identity | undefined | Promise<Identity | undefined>
 
 /** Compiles the ways to sign in. */
-export function compileAuthenticate(auth: AuthSpec, { development }: Surroundings): Authenticate {
+export function compileAuthenticate(auth: AuthSpec, { development, findKey }: Surroundings): Authenticate {
   const schemes = new Map<string, Verify>()
-  if (auth.jwt) schemes.set('bearer', compileJwt(auth, auth.jwt))
+  schemes.set('bearer', bearer(auth, findKey))
   if (development) schemes.set('dev', developmentIdentities(auth))
   return async (request) => {
     const given = request.headersDistinct['authorization'] ?? []
@@ -38,6 +42,13 @@ export function compileAuthenticate(auth: AuthSpec, { development }: Surrounding
     if (identity === undefined) throw unauthorized(auth, 'the credential is not valid here')
     return identity
   }
+}
+
+/** An API key or a token, by its first characters. */
+function bearer(auth: AuthSpec, findKey: Surroundings['findKey']): Verify {
+  const byKey = findKey && compileKeys(auth, findKey)
+  const byToken = auth.jwt && compileJwt(auth, auth.jwt)
+  return (credential) => (byKey && credential.startsWith(KEY_PREFIX) ? byKey(credential) : byToken?.(credential))
 }
 
 /** `Authorization: Dev ann`, for callers on the same machine. */

@@ -17,8 +17,11 @@ export interface Identities {
 const MAX_IDENTITIES = 10_000
 const MAX_AGE = 5 * 60_000
 
-/** The whole token is the key, so that no two tokens can share an identity; only its hash is kept. */
-export function createIdentities(): Identities {
+/**
+ * The whole token is the key, so that no two tokens can share an identity; only its hash is kept.
+ * @param maxAge for how long an identity is believed at most, in ms
+ */
+export function createIdentities(maxAge = MAX_AGE): Identities {
   let generation = 0
   const known = new Map<string, { readonly identity: Identity; readonly until: number }>()
   const keyOf = (token: string): string => hash('sha256', token, 'base64url')
@@ -34,7 +37,7 @@ export function createIdentities(): Identities {
     keep(token, identity, until, from) {
       if (from !== generation) return
       if (known.size >= MAX_IDENTITIES) known.delete(known.keys().next().value ?? '')
-      known.set(keyOf(token), { identity, until: Math.min(until, Date.now() + MAX_AGE) })
+      known.set(keyOf(token), { identity, until: Math.min(until, Date.now() + maxAge) })
     },
     clear() {
       generation += 1

@@ -17,10 +17,14 @@ export interface AppSpec {
   readonly settings: Readonly<Record<string, Json>>
   /** As written: paths relative to the file. */
   readonly plugins: readonly string[]
-  /** Those of the file, and `answers`. */
+  /** Those of the file, and the internal ones. */
   readonly models: readonly ModelSpec[]
   /** Where answers are kept for requests that are sent again; undefined where no resource keeps any. */
   readonly answers: ModelSpec | undefined
+  /** Where API keys are; undefined where nobody signs in by them. */
+  readonly keys: ModelSpec | undefined
+  /** The models that are not of the file: `answers` and `keys`. */
+  readonly internal: readonly ModelSpec[]
   /** How callers sign in; undefined where nobody has to. */
   readonly auth: AuthSpec | undefined
   /** Tables that no model has any more, and that may go with all their rows. */

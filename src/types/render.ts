@@ -25,8 +25,7 @@ const TAKEN = ['Application', 'Json', 'JsonText', 'Partial', 'Pick', 'Record']
 /** The TypeScript file of an application: a type for whatever it names. The same application gives the same text. */
 export function renderTypes({ spec, resources, routes }: Typed): string {
   const unique = uniqueNames(TAKEN)
-  // The table of stored responses is internal to the server.
-  const named = spec.models.filter((model) => model !== spec.answers)
+  const named = spec.models.filter((model) => !spec.internal.includes(model))
   const names = new Map(named.map((model) => [model, nameModel(model, unique)]))
   const rows = new Map([...names].map(([model, { row }]) => [model.name, row]))
   const models = [...names].flatMap(([model, own]) => [

@@ -27,6 +27,10 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
     'a token that is not valid is 401, on every route',
     '6: nothing that a token names is fetched',
   ],
+  'auth/api-keys': [
+    'is compared by its hash; the table and the log do not have it',
+    'is 401, after ten seconds also where it was believed',
+  ],
   'access/rows-and-fields': ['a hidden row is 404, as a missing one', 'a filter finds only rows that show its field'],
   'access/writes': ['a relation to a hidden record is 409', 'halves of two grants do not combine'],
   'access/other-routes': ['only who is named may request them', 'hide the row'],

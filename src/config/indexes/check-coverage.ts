@@ -19,7 +19,7 @@ interface Missing {
 /** The indexes that the lists of a configuration need and its models do not declare, and those that no list needs. */
 export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly Refusal[] =>
   spec.models.flatMap((model) => {
-    if (model === spec.answers) return []
+    if (spec.internal.includes(model)) return []
     const lists = spec.resources.filter((resource) => resource.model === model)
     const missing = missingIndexes(model, lists.flatMap(needsOf))
     const used = new Set(lists.flatMap(columnsInUse))

@@ -1,11 +1,11 @@
 import { splitParameter } from '../../lookups/index.js'
-import { dirname, resolve } from 'node:path'
 import type { Build, Declared } from '../../features/feature.js'
 import type { FeatureSpecs } from '../../features/index.js'
 import { canonicalTableName } from '../../fields/table-name.js'
 import { dialectOf } from '../../dialects/index.js'
 import { iexact } from '../../lookups/iexact.js'
 import { ANSWERS } from './answers-model.js'
+import { KEYS } from './keys-model.js'
 import { CORS_DEFAULTS } from '../schema/cors.js'
 import {
   columnOf,
@@ -21,6 +21,7 @@ import {
 import { type ApiPlace, buildMount } from './build-mounts.js'
 import type { BuildRuleParts } from './check-auth-rules.js'
 import type { FeatureBuilds } from './check-resources.js'
+import { buildAuth } from './build-auth.js'
 import { buildRelations } from './build-relations.js'
 import { readComparison } from './index-conditions.js'
 import { operationsOf } from './operations.js'
@@ -29,7 +30,6 @@ import { DEFAULTS } from '../schema/schema.js'
 import {
   type ApiSpec,
   type AppSpec,
-  type AuthSpec,
   type CorsSpec,
   type DefaultSpec,
   type FieldSpec,
@@ -41,7 +41,6 @@ import {
 } from '../spec.js'
 import type {
   ApiYaml,
-  AuthYaml,
   ConfigYaml,
   CorsYaml,
   FieldYaml,
@@ -87,6 +86,7 @@ export const buildSpec = (
   const settings = { ...yaml.settings }
   const plugins = [...(yaml.plugins ?? [])]
   const answers = byName.get(ANSWERS)
+  const keys = byName.get(KEYS)
   return freeze({
     file,
     api,
@@ -94,6 +94,8 @@ export const buildSpec = (
     plugins,
     models,
     answers,
+    keys,
+    internal: [answers, keys].filter((model) => model !== undefined),
     auth: yaml.auth && buildAuth(yaml.auth, { title: api.title, file }),
     dropped: (yaml.dropped ?? []).map(spelledName),
     resources,
@@ -121,44 +123,6 @@ const buildCors = ({ origins, credentials, max_age, headers }: Required<CorsYaml
   credentials,
   maxAge: max_age,
   headers: [...headers],
-})
-
-/** The types of claims that are not texts, in JSON. */
-const JSON_TYPES: Readonly<Record<string, 'number' | 'boolean'>> = {
-  integer: 'number',
-  bigint: 'number',
-  boolean: 'boolean',
-}
-
-const buildAuth = (
-  { roles, claims, jwt, routes, development }: AuthYaml,
-  { title, file }: { readonly title: string; readonly file: string },
-): AuthSpec => ({
-  roles: [...(roles?.names ?? [])],
-  rolesFrom: roles?.from && [...roles.from],
-  claims: Object.entries(claims ?? {}).map(([name, { type, from = [name] }]) => ({
-    name,
-    from: [...from],
-    type: JSON_TYPES[type] ?? 'string',
-  })),
-  jwt: jwt && {
-    issuer: jwt.issuer,
-    audience: jwt.audience,
-    algorithms: [...jwt.algorithms],
-    jwks: jwt.jwks,
-    keys: jwt.keys === undefined ? undefined : resolve(dirname(file), jwt.keys),
-    typ: jwt.typ,
-  },
-  realm: title.replaceAll(/["\\]/g, "'"),
-  routes: Object.fromEntries(
-    Object.entries(routes ?? {}).map(([name, who]) => [name, typeof who === 'string' ? [who] : [...who]]),
-  ),
-  development: Object.entries(development ?? {}).map(([subject, { roles: own = [], claims: known = {} }]) => ({
-    subject,
-    roles: [...own],
-    claims: { ...known },
-    method: 'development',
-  })),
 })
 
 const spelledName = (table: string): string => need(canonicalTableName(table))

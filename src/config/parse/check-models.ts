@@ -2,6 +2,7 @@ import { canonicalTableName, readTableName } from '../../fields/table-name.js'
 import type { Json } from '../../json.js'
 import type { Path } from '../yaml/located.js'
 import { ANSWERS } from './answers-model.js'
+import { KEYS } from './keys-model.js'
 import { checkField, createJudge } from './check-fields.js'
 import { checkRelations } from './check-relations.js'
 import { checkIndexes } from './check-indexes.js'
@@ -19,6 +20,7 @@ const LONGEST_NAME = 63
 const OURS: readonly (readonly [name: RegExp, purpose: string])[] = [
   [/^snippetctl_migrations(?:_|$)/, 'the migration journal'],
   [new RegExp(`^${ANSWERS}$`), 'the responses stored for `idempotency`'],
+  [new RegExp(`^${KEYS}$`), 'the API keys of `auth.keys`'],
 ]
 
 /** Reports what is wrong with the models, as far as their shape allows. */

@@ -6,6 +6,7 @@ import { buildSpec } from './build.js'
 import { checkAuthRules } from './check-auth-rules.js'
 import { checkCors } from './check-cors.js'
 import { checkProxies } from './check-proxies.js'
+import { withKeys } from './keys-model.js'
 import { checkMessages } from './check-messages.js'
 import { checkModels } from './check-models.js'
 import { checkResources } from './check-resources.js'
@@ -34,7 +35,7 @@ export const checkConfig = (document: ConfigDocument): AppSpec | Diagnostic[] =>
   const diagnostics = report.diagnostics()
   if (diagnostics.length > 0) return diagnostics
   const given = document.value as unknown as ConfigYaml
-  const value = withAnswers(given)
+  const value = withKeys(withAnswers(given))
   const drafts = value === given ? models : draftModels(value as unknown as Json, report)
   const spec = buildSpec(value, { drafts, features, buildRules }, resolve(document.file))
   checkMessages(spec, report)

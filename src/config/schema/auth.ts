@@ -48,6 +48,11 @@ export const authSchema = (): JsonSchema =>
       'Bearer tokens (JWT): their issuer, signed by a key of its own.',
       'jwt: { issuer: https://id.example, audience: https://api.example, algorithms: [RS256] }',
     ),
+    keys: doc(
+      { type: 'boolean' },
+      'Whether callers sign in by API keys, which `snippetctl keys` creates, lists and revokes.',
+      'keys: true',
+    ),
     roles: doc(
       mapping(
         '`roles`',

@@ -105,6 +105,7 @@ export interface AuthYaml {
     readonly keys?: string
     readonly typ?: string
   }
+  readonly keys?: boolean
   readonly routes?: Readonly<Record<string, string | readonly string[]>>
   readonly development?: Readonly<
     Record<string, { readonly roles?: readonly string[]; readonly claims?: Readonly<Record<string, Json>> }>

@@ -1,5 +1,6 @@
 import type { Connection } from '../../db/database.js'
 import { ANSWERS } from '../../config/parse/answers-model.js'
+import { KEYS } from '../../config/parse/keys-model.js'
 import { spelledTable } from '../../fields/table-name.js'
 import { JOURNAL } from '../files/journal.js'
 import { BUILT_IN_COLLATIONS, collationOfColumn } from './collation.js'
@@ -204,7 +205,7 @@ const TABLES = `
   from pg_class c
   join pg_namespace n on n.oid = c.relnamespace
   where case when $1::text is null then c.relnamespace = ${OWN} else n.nspname in (select json_array_elements_text($1::json)) end
-    and c.relkind in ('r', 'p', 'f', 'v', 'm') and c.relname !~ '^${JOURNAL}' and c.relname <> '${ANSWERS}'
+    and c.relkind in ('r', 'p', 'f', 'v', 'm') and c.relname !~ '^${JOURNAL}' and c.relname not in ('${ANSWERS}', '${KEYS}')
     and not ${extended('pg_class', 'c.oid')}`
 
 const ENUMS = `

@@ -1,0 +1,61 @@
+import { type Command, Option } from 'commander'
+import { type AppSpec, isStorable, type Json, nearestWord, typedClaims } from '../../src/internal.js'
+import { Failure } from '../failure.js'
+
+/** Flags that say who a caller is. */
+export interface CallerOptions {
+  readonly subject: string
+  readonly role?: readonly string[]
+  readonly claim?: readonly string[]
+}
+
+interface Caller {
+  readonly subject: string
+  readonly roles: readonly string[]
+  readonly claims: Readonly<Record<string, Json>>
+}
+
+const MAX_SUBJECT = 255
+
+/** Adds the flags for a caller to a command. */
+export function withCallerOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--subject <text>', 'who the caller is: `$sub` in rules').makeOptionMandatory())
+    .option('--role <name...>', 'the roles of the caller')
+    .option('--claim <name=value...>', 'what else is known of the caller; a list is written as JSON')
+}
+
+/** @throws Failure 2 for an unusable subject, an unknown role or claim, or a value of another type */
+export function readCaller(auth: NonNullable<AppSpec['auth']>, options: CallerOptions): Caller {
+  const { subject, role: roles = [], claim: given = [] } = options
+  if (subject === '' || subject.length > MAX_SUBJECT || !isStorable(subject))
+    throw new Failure(2, `--subject has 1 to ${MAX_SUBJECT} characters that PostgreSQL can store`)
+  for (const role of roles) if (!auth.roles.includes(role)) throw unknown('role', role, auth.roles)
+  const known = new Map(auth.claims.map((claim) => [claim.name, claim]))
+  const claims = given.map((text): readonly [string, Json] => {
+    const at = text.indexOf('=')
+    const [name, value] = at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
+    const claim = known.get(name) ?? unknown('claim', name, [...known.keys()])
+    if (claim instanceof Failure) throw claim
+    return [name, claim.type === 'string' && !value.startsWith('[') ? value : readJson(text, value)]
+  })
+  const typed = typedClaims(auth, ({ name }) => Object.fromEntries(claims)[name])
+  for (const [name] of claims)
+    if (!Object.hasOwn(typed, name))
+      throw new Failure(2, `--claim ${name} is a ${known.get(name)?.type}, or a list of them in JSON`)
+  return { subject, roles: [...roles], claims: typed }
+}
+
+function unknown(kind: 'role' | 'claim', name: string, all: readonly string[]): Failure {
+  const nearest = nearestWord(name, all)
+  const help = nearest === undefined ? [`\`auth.${kind}s\` has ${all.join(', ') || 'none'}`] : [`is it \`${nearest}\`?`]
+  return new Failure(2, `no ${kind} is named \`${name}\``, help)
+}
+
+function readJson(text: string, value: string): Json {
+  try {
+    return JSON.parse(value) as Json
+  } catch (cause) {
+    throw new Failure(2, `--claim ${text} has no value in JSON after \`=\``, [], cause)
+  }
+}

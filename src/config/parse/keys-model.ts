@@ -1,0 +1,26 @@
+import type { ConfigYaml, ModelYaml } from '../schema/yaml-shape.js'
+
+/** The model, and the table, of API keys. No model of a file has this name. */
+export const KEYS = 'snippetctl_keys'
+
+const text = (max: number, more: object = {}) => ({ type: 'string', max, ...more }) as ModelYaml['fields'][string]
+
+/** A key itself is stored nowhere: `digest` is its SHA-256. */
+const MODEL: ModelYaml = {
+  managed: true,
+  fields: {
+    id: { type: 'bigint', primary_key: true },
+    key: text(16, { unique: true }),
+    digest: text(43),
+    subject: text(255),
+    roles: { type: 'json' },
+    claims: { type: 'json' },
+    created_at: { type: 'timestamp' },
+    expires_at: { type: 'timestamp', nullable: true },
+    revoked_at: { type: 'timestamp', nullable: true },
+  },
+}
+
+/** A configuration with the model of API keys, where callers sign in by them. */
+export const withKeys = (yaml: ConfigYaml): ConfigYaml =>
+  yaml.auth?.keys === true ? { ...yaml, models: { ...yaml.models, [KEYS]: MODEL } } : yaml
