@@ -16,6 +16,7 @@ import { addOpenApi } from './commands/openapi.js'
 import { addRoutes } from './commands/routes.js'
 import { addSeed } from './commands/seed.js'
 import { addServe } from './commands/serve.js'
+import { addToken } from './commands/token.js'
 import { addTypes } from './commands/types.js'
 import { addUrl } from './commands/url.js'
 import type { CliContext } from './context.js'
@@ -31,6 +32,7 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   addCheck,
   addAccess,
   addKeys,
+  addToken,
   addExplain,
   addAdd,
   addMigrate,

@@ -2,6 +2,7 @@ import type { AppSpec, AuthSpec } from './config/spec.js'
 import { suggest } from './config/words.js'
 import type { Refusal } from './config/parse/refusal.js'
 import { compileProfiles, type Profiles } from './access/profiles.js'
+import type { Authenticator } from './auth/plugin-identities.js'
 import { createExplore, type Pages } from './explore/index.js'
 import { actionRoute } from './http/action.js'
 import { type Close, type Closing, closeOnce } from './http/server/closing.js'
@@ -22,6 +23,7 @@ import {
 import { surroundHandler } from './http/middleware/plugins.js'
 import { createValue } from './http/request-value.js'
 import {
+  checkAuthenticator,
   checkPath,
   refuseBulk,
   refuseExport,
@@ -51,6 +53,8 @@ export interface App {
   readonly computationsOf: (resource: Resource) => Computations | undefined
   /** The rights of callers; undefined without `auth`. */
   readonly access: AppAccess | undefined
+  /** The ways to sign in of plugins, in the order in which they are asked. */
+  readonly authenticators: readonly Authenticator[]
   /** The HTML pages; undefined if there are none. */
   readonly pages: Pages | undefined
   /** Whether `NODE_ENV` is not `production`. */
@@ -80,6 +84,7 @@ export function compileApp(
   const mounts: Mount[] = []
   const closings: Closing[] = []
   const uses: Use[] = []
+  const authenticators: Authenticator[] = []
   const settings = readSettings(spec.settings, env, judgeDefaults)
   const compile = createCompiler()
   const additions = new Map<Resource, Additions>()
@@ -132,6 +137,7 @@ export function compileApp(
           computationsOf: ({ spec: { name } }: Resource) =>
             computations.get(resources.get(name) ?? unknownResource(name, [])),
           access,
+          authenticators,
           pages: pages(),
           development,
           close: closeOnce(closings),
@@ -271,6 +277,10 @@ export function compileApp(
         const path = typeof target === 'string' ? checkPath(prefix + target) : undefined
         const own = typeof target === 'object' ? exposures(resource(target.resource)) : undefined
         uses.push({ path, resources: own, middleware, problems, source, place })
+      },
+      authenticate(name, find) {
+        checkAuthenticator(name, spec.auth, authenticators)
+        authenticators.push({ name, find })
       },
       value: (name) => createValue(name),
       problems: (path, render, schema) => routes.renderProblems(checkPath(prefix + path), render, schema),

@@ -141,7 +141,11 @@ function createVersions(first: App, replacedTimeout: number, log: Log): Versions
 }
 
 /** Undefined without `auth`. */
-function servedAccess({ access, development, spec }: App, database: Database, gate: DriftGate): ServerParts['access'] {
+function servedAccess(
+  { access, authenticators, development, spec }: App,
+  database: Database,
+  gate: DriftGate,
+): ServerParts['access'] {
   const { keys } = spec
   const stored = keys && compileStoredKeys(keys)(database)
   const findKey =
@@ -150,7 +154,9 @@ function servedAccess({ access, development, spec }: App, database: Database, ga
       gate.admit(keys)
       return stored.find(id)
     })
-  return access && { ...access, authenticate: compileAuthenticate(access.auth, { development, findKey }) }
+  return (
+    access && { ...access, authenticate: compileAuthenticate(access.auth, { development, findKey, authenticators }) }
+  )
 }
 
 /** The routes of an application; paths that none of them takes go to the built-in routes. */

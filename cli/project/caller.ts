@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type AppSpec, isStorable, type Json, nearestWord, typedClaims } from '../../src/internal.js'
+import { type AppSpec, isSubject, type Json, nearestWord, typedClaims } from '../../src/internal.js'
 import { Failure } from '../failure.js'
 
 /** Flags that say who a caller is. */
@@ -15,8 +15,6 @@ interface Caller {
   readonly claims: Readonly<Record<string, Json>>
 }
 
-const MAX_SUBJECT = 255
-
 /** Adds the flags for a caller to a command. */
 export function withCallerOptions(command: Command): Command {
   return command
@@ -28,8 +26,7 @@ export function withCallerOptions(command: Command): Command {
 /** @throws Failure 2 for an unusable subject, an unknown role or claim, or a value of another type */
 export function readCaller(auth: NonNullable<AppSpec['auth']>, options: CallerOptions): Caller {
   const { subject, role: roles = [], claim: given = [] } = options
-  if (subject === '' || subject.length > MAX_SUBJECT || !isStorable(subject))
-    throw new Failure(2, `--subject has 1 to ${MAX_SUBJECT} characters that PostgreSQL can store`)
+  if (!isSubject(subject)) throw new Failure(2, '--subject has 1 to 255 characters that PostgreSQL can store')
   for (const role of roles) if (!auth.roles.includes(role)) throw unknown('role', role, auth.roles)
   const known = new Map(auth.claims.map((claim) => [claim.name, claim]))
   const claims = given.map((text): readonly [string, Json] => {

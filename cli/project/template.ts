@@ -142,6 +142,7 @@ const GITIGNORE = `node_modules/
 .snippetctl/
 *.log
 .env
+*.private.json
 deploy/users
 `
 

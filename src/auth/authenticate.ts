@@ -7,6 +7,8 @@ import type { Identity } from '../resource/identity.js'
 import { compileKeys, KEY_PREFIX } from './api-keys.js'
 import { typedClaims } from './claims.js'
 import { compileJwt } from './jwt.js'
+import { askPlugins, type Authenticator } from './plugin-identities.js'
+import { compileProxy } from './proxy.js'
 import { unauthorized } from './unauthorized.js'
 
 /**
@@ -20,35 +22,67 @@ interface Surroundings {
   readonly development: boolean
   /** Reads an API key; undefined without `auth.keys`. */
   readonly findKey: StoredKeys['find'] | undefined
+  /** The ways to sign in of plugins. */
+  readonly authenticators: readonly Authenticator[]
 }
 
-/** One way to sign in, by the scheme of `Authorization`. */
+/** Verifies one credential; undefined if it has another form. */
 type Verify = (credential: string, request: IncomingMessage) => Identity | undefined | Promise<Identity | undefined>
 
-/** Compiles the ways to sign in. */
-export function compileAuthenticate(auth: AuthSpec, { development, findKey }: Surroundings): Authenticate {
-  const schemes = new Map<string, Verify>()
-  schemes.set('bearer', bearer(auth, findKey))
-  if (development) schemes.set('dev', developmentIdentities(auth))
+/** Compiles the ways to sign in. A plugin is asked about requests that have no credential of the configuration. */
+export function compileAuthenticate(auth: AuthSpec, surroundings: Surroundings): Authenticate {
+  const { header } = auth.jwt ?? {}
+  const byToken = auth.jwt && compileJwt(auth, auth.jwt)
+  const byHeaders = compileAuthorization(auth, header === undefined ? byToken : undefined, surroundings)
+  const byProxy = auth.proxy && compileProxy(auth, auth.proxy)
+  const { authenticators } = surroundings
+  const byPlugin = authenticators.length > 0 ? askPlugins(auth, authenticators) : undefined
   return async (request) => {
-    const given = request.headersDistinct['authorization'] ?? []
-    if (given.length > 1) throw new Problem('malformed_request', 'the request has more than one Authorization header')
-    const [text] = given
-    if (text === undefined) return undefined
-    const at = text.indexOf(' ')
-    const scheme = text.slice(0, at)
-    const credential = text.slice(at + 1).trim()
-    const identity = await schemes.get(scheme.toLowerCase())?.(credential, request)
-    if (identity === undefined) throw unauthorized(auth, 'the credential is not valid here')
+    const authorization = onlyHeader(request, 'authorization')
+    const assertion = header === undefined ? undefined : onlyHeader(request, header)
+    const proxied = byProxy?.(request)
+    if ([authorization, assertion, proxied].filter((each) => each !== undefined).length > 1)
+      throw new Problem('malformed_request', 'the request has more than one credential')
+    if (proxied) return proxied
+    if (assertion !== undefined) return byToken?.(assertion)
+    const identity =
+      (authorization === undefined ? undefined : await byHeaders(authorization, request)) ?? (await byPlugin?.(request))
+    if (identity === undefined && authorization !== undefined)
+      throw unauthorized(auth, 'the credential is not valid here')
     return identity
   }
 }
 
-/** An API key or a token, by its first characters. */
-function bearer(auth: AuthSpec, findKey: Surroundings['findKey']): Verify {
+/** @throws Problem `malformed_request` for two headers of one name */
+function onlyHeader({ headersDistinct }: IncomingMessage, name: string): string | undefined {
+  const [text, another] = headersDistinct[name] ?? []
+  if (another !== undefined)
+    throw new Problem(
+      'malformed_request',
+      `the request has more than one ${name === 'authorization' ? 'Authorization' : name} header`,
+    )
+  return text
+}
+
+/** Compiles the verification of `Authorization`. */
+function compileAuthorization(
+  auth: AuthSpec,
+  byToken: Verify | undefined,
+  { development, findKey, authenticators }: Surroundings,
+): Verify {
   const byKey = findKey && compileKeys(auth, findKey)
-  const byToken = auth.jwt && compileJwt(auth, auth.jwt)
-  return (credential) => (byKey && credential.startsWith(KEY_PREFIX) ? byKey(credential) : byToken?.(credential))
+  // Where plugins know other tokens, only what has the form of a JWT is one.
+  const isToken = (credential: string) => authenticators.length === 0 || credential.split('.').length === 3
+  const schemes = new Map<string, Verify>()
+  schemes.set('bearer', (credential, request) => {
+    if (byKey && credential.startsWith(KEY_PREFIX)) return byKey(credential)
+    return isToken(credential) ? byToken?.(credential, request) : undefined
+  })
+  if (development) schemes.set('dev', developmentIdentities(auth))
+  return (text, request) => {
+    const at = text.indexOf(' ')
+    return schemes.get(text.slice(0, at).toLowerCase())?.(text.slice(at + 1).trim(), request)
+  }
 }
 
 /** `Authorization: Dev ann`, for callers on the same machine. */

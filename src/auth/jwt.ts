@@ -1,6 +1,5 @@
 import type { JSONWebKeySet, JWTPayload } from 'jose'
 import type { AuthSpec, JwtSpec } from '../config/spec.js'
-import { isStorable } from '../fields/formats.js'
 import type { Json } from '../json.js'
 import { Problem } from '../problem.js'
 import { remember } from '../remember.js'
@@ -9,13 +8,13 @@ import { typedClaims } from './claims.js'
 import { createIdentities } from './identities.js'
 import { readKeyFile } from './key-file.js'
 import { createKeyServer, type KeySource } from './key-server.js'
+import { isSubject } from './subject.js'
 import { unauthorized } from './unauthorized.js'
 
 /** The seconds by which clocks may differ. */
 const SKEW = 30
 /** Longer tokens are not looked at. */
 const MAX_LENGTH = 8_192
-const MAX_SUBJECT = 255
 
 /**
  * Compiles the verification of bearer tokens (RFC 7519) from one issuer.
@@ -87,8 +86,7 @@ async function verify(token: string, { auth, jwt, keys }: Verifying): Promise<JW
 
 function identityOf(payload: JWTPayload, auth: AuthSpec): Identity {
   const { sub } = payload
-  if (typeof sub !== 'string' || sub === '' || sub.length > MAX_SUBJECT || !isStorable(sub))
-    throw unauthorized(auth, 'the token has no usable subject')
+  if (!isSubject(sub)) throw unauthorized(auth, 'the token has no usable subject')
   return Object.freeze({
     subject: sub,
     roles: auth.rolesFrom === undefined ? [] : rolesIn(valueAt(payload, auth.rolesFrom), auth.roles),

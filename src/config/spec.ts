@@ -43,6 +43,10 @@ export interface AuthSpec {
   readonly claims: readonly ClaimSpec[]
   /** The issuer of bearer tokens; undefined if there is none. */
   readonly jwt: JwtSpec | undefined
+  /** Whether callers sign in by API keys. */
+  readonly keys: boolean
+  /** The proxy that says who callers are; undefined if there is none. */
+  readonly proxy: ProxySpec | undefined
   /** For `WWW-Authenticate`; without quotes and backslashes. */
   readonly realm: string
   /** Who may request routes of plugins, and what is built in, by name; mounted routers by path. */
@@ -69,6 +73,16 @@ export interface JwtSpec {
   readonly keys: string | undefined
   /** The `typ` that tokens must have, such as `at+jwt` (RFC 9068). */
   readonly typ: string | undefined
+  /** The header that has tokens, in lower case; undefined for `Authorization: Bearer`. */
+  readonly header: string | undefined
+}
+
+/** A proxy that authenticates callers. Names of headers are in lower case. */
+export interface ProxySpec {
+  /** The addresses, and ranges of them, from which it connects. */
+  readonly from: readonly string[]
+  readonly subject: string
+  readonly roles: string | undefined
 }
 
 interface DevelopmentIdentity {

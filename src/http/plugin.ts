@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FindIdentity } from '../auth/plugin-identities.js'
 import type { Operation } from '../config/spec.js'
 import type { Json, JsonSchema } from '../json.js'
 import type { ComputationOf } from '../resource/computed.js'
@@ -75,6 +76,11 @@ export interface PluginApp {
    */
   use(middleware: Middleware, options?: UseOptions): void
   use(target: UseTarget, middleware: Middleware, options?: UseOptions): void
+  /**
+   * Adds a way to sign in, asked after those of `auth` and of earlier calls about requests that have none of their credentials. `find` returns
+   * undefined if the request has no credential of this kind, and throws a Problem `unauthorized` for a wrong one. `name` is the `method` of the identity.
+   */
+  authenticate(name: string, find: FindIdentity): void
   /** Creates a value that middleware sets for a request and its handlers read; `name` appears in messages. */
   value<Type>(name: string): Value<Type>
   /**

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIPv6 } from 'node:net'
+import { compileRanges } from '../config/address-ranges.js'
 import type { ApiSpec } from '../config/spec.js'
 import { isAuthority } from './server/headers.js'
 import { compileNames } from './hosts.js'
@@ -15,24 +15,12 @@ export function compilePublicUrl({
 }: Pick<ApiSpec, 'publicUrl' | 'trustedProxies' | 'hosts'>): PublicUrl {
   const usual = publicUrl ?? ''
   if (trustedProxies.length === 0) return () => usual
-  const trusted = blockList(trustedProxies)
+  const isTrusted = compileRanges(trustedProxies)
   const isListed = hosts.length === 0 ? () => true : compileNames(hosts)
-  return ({ socket: { remoteAddress = '' }, headers }) => {
-    const family = isIPv6(remoteAddress) ? 'ipv6' : 'ipv4'
-    const said = remoteAddress !== '' && trusted.check(remoteAddress, family) ? readForwarded(headers) : ''
+  return ({ socket: { remoteAddress }, headers }) => {
+    const said = isTrusted(remoteAddress) ? readForwarded(headers) : ''
     return said !== '' && isListed(hostOf(said)) ? said : usual
   }
-}
-
-function blockList(entries: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const entry of entries) {
-    const [address = '', bits] = entry.split('/')
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
-    if (bits === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(bits), family)
-  }
-  return list
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Refusal } from '../config/parse/refusal.js'
-import { type AppSpec, type ComputedSpec, type Operation, OPERATIONS } from '../config/spec.js'
+import { type AppSpec, type AuthSpec, type ComputedSpec, type Operation, OPERATIONS } from '../config/spec.js'
 import { suggest } from '../config/words.js'
 import type { Resource } from '../resource/resource.js'
 import type { Route } from './route.js'
@@ -60,4 +60,17 @@ export function unknownActions({ resources }: AppSpec, routes: Iterable<Route>):
         }),
     )
   })
+}
+
+const OWN_METHODS = ['jwt', 'key', 'proxy', 'development']
+
+/** @throws Error if the configuration has no `auth`, or the name means another way to sign in */
+export function checkAuthenticator(
+  name: string,
+  auth: AuthSpec | undefined,
+  others: readonly { readonly name: string }[],
+): void {
+  if (!auth) throw new Error(`authenticate('${name}') needs \`auth\` in the configuration, where grants name callers`)
+  if (!OWN_METHODS.includes(name) && !others.some((other) => other.name === name)) return
+  throw new Error(`there is already a way to sign in named \`${name}\``)
 }

@@ -73,6 +73,12 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
       // What a plugin calls its records is its own affair.
       from(guarded.action).action(resource, name, action as Action<object>)
     },
+    authenticate(name, find) {
+      requireOpen('authenticate')
+      requireName('the name of a way to sign in', name)
+      requireFunction(`what authenticates by \`${name}\``, find)
+      app.authenticate(name, find)
+    },
     replace(resource, operation, replacement) {
       requireOpen('replace')
       requireFunction(`what replaces \`${operation}\` of \`${resource}\``, replacement)

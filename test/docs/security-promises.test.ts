@@ -31,6 +31,7 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
     'is compared by its hash; the table and the log do not have it',
     'is 401, after ten seconds also where it was believed',
   ],
+  'auth/proxy': ['the headers of a proxy from elsewhere are 401, also where anybody may ask'],
   'access/rows-and-fields': ['a hidden row is 404, as a missing one', 'a filter finds only rows that show its field'],
   'access/writes': ['a relation to a hidden record is 409', 'halves of two grants do not combine'],
   'access/other-routes': ['only who is named may request them', 'hide the row'],

@@ -11,7 +11,7 @@ const JSON_TYPES: Readonly<Record<string, 'number' | 'boolean'>> = {
 
 /** What `auth` says, with every default filled in; paths are relative to `file`. */
 export const buildAuth = (
-  { roles, claims, jwt, routes, development }: AuthYaml,
+  { roles, claims, jwt, keys, proxy, routes, development }: AuthYaml,
   { title, file }: { readonly title: string; readonly file: string },
 ): AuthSpec => ({
   roles: [...(roles?.names ?? [])],
@@ -28,6 +28,13 @@ export const buildAuth = (
     jwks: jwt.jwks,
     keys: jwt.keys === undefined ? undefined : resolve(dirname(file), jwt.keys),
     typ: jwt.typ,
+    header: jwt.header?.toLowerCase(),
+  },
+  keys: keys === true,
+  proxy: proxy && {
+    from: [...proxy.from],
+    subject: proxy.subject.toLowerCase(),
+    roles: proxy.roles?.toLowerCase(),
   },
   realm: title.replaceAll(/["\\]/g, "'"),
   routes: Object.fromEntries(

@@ -5,6 +5,13 @@ import { doc, listOf, mapping, NAMED, named } from './parts.js'
 /** Signatures by a key of which the service knows only the public half (RFC 7518, RFC 8037). */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
 
+/** The name of a header (RFC 9110, section 5.1), without those that mean something else. */
+const HEADER: JsonSchema = {
+  type: 'string',
+  pattern: '^(?![Aa]uthorization$|[Cc]ookie$|[Hh]ost$)[A-Za-z0-9-]{1,100}$',
+  patternErrorMessage: 'the name of a header of its own, such as `X-Auth-User`',
+}
+
 /** The types of claims. */
 const CLAIM_TYPES = ['string', 'uuid', 'integer', 'bigint', 'boolean']
 
@@ -42,6 +49,11 @@ export const authSchema = (): JsonSchema =>
             'keys: ./keys.json',
           ),
           typ: doc({ type: 'string', minLength: 1, maxLength: 50 }, 'The `typ` that tokens must have.', 'typ: at+jwt'),
+          header: doc(
+            HEADER,
+            'The header of the token, where a proxy sends it in another one than `Authorization: Bearer`.',
+            'header: Cf-Access-Jwt-Assertion',
+          ),
         },
         ['issuer', 'audience', 'algorithms'],
       ),
@@ -52,6 +64,23 @@ export const authSchema = (): JsonSchema =>
       { type: 'boolean' },
       'Whether callers sign in by API keys, which `snippetctl keys` creates, lists and revokes.',
       'keys: true',
+    ),
+    proxy: doc(
+      mapping(
+        'a proxy that signs callers in',
+        {
+          from: doc(
+            listOf({}, { maxItems: 100 }),
+            'The addresses from which the proxy connects. Its headers from elsewhere are 401.',
+            'from: [10.0.0.0/8]',
+          ),
+          subject: doc(HEADER, 'The header with the subject of the caller.', 'subject: X-Auth-User'),
+          roles: doc(HEADER, 'The header with its roles, between commas or spaces.', 'roles: X-Auth-Roles'),
+        },
+        ['from', 'subject'],
+      ),
+      'A proxy that authenticates callers, and says in headers who they are.',
+      'proxy: { from: [10.0.0.0/8], subject: X-Auth-User, roles: X-Auth-Roles }',
     ),
     roles: doc(
       mapping(

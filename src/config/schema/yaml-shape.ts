@@ -104,8 +104,10 @@ export interface AuthYaml {
     readonly jwks?: string
     readonly keys?: string
     readonly typ?: string
+    readonly header?: string
   }
   readonly keys?: boolean
+  readonly proxy?: { readonly from: readonly string[]; readonly subject: string; readonly roles?: string }
   readonly routes?: Readonly<Record<string, string | readonly string[]>>
   readonly development?: Readonly<
     Record<string, { readonly roles?: readonly string[]; readonly claims?: Readonly<Record<string, Json>> }>

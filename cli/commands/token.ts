@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join, parse } from 'node:path'
+import { type Command, Option } from 'commander'
+import { type AppSpec, keysOf, makeIssuerKey, type SigningKey, signToken } from '../../src/internal.js'
+import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
+import { type ExitCode, Failure } from '../failure.js'
+import { type CallerOptions, readCaller, withCallerOptions } from '../project/caller.js'
+import { readDuration } from '../project/duration.js'
+
+interface TokenOptions extends CommonOptions, CallerOptions {
+  readonly for: string
+}
+
+const EXAMPLES = `
+Examples:
+  $ snippetctl token --subject ann --role admin --for 1h
+  $ curl -H "Authorization: Bearer $(snippetctl token --subject ann)" http://127.0.0.1:8000/api/tasks/
+
+The first call makes a key pair: its public half is the file of \`auth.jwt.keys\`, and its private half is beside it. Whoever
+reads that one can sign tokens; keep it out of version control and of images.`
+
+/** `token`: signs a token as the issuer of `auth.jwt`, for tests and for work without a network. */
+export function addToken(program: Command, context: CliContext): void {
+  withCallerOptions(program.command('token'))
+    .description('sign a token for a caller, where `auth.jwt.keys` is a file of this project')
+    .addOption(new Option('--for <duration>', 'how long it is valid: 30m, 1h, 7d').default('1h'))
+    .addHelpText('after', EXAMPLES)
+    .action(async (options: TokenOptions) => context.finish(await printToken(context, options)))
+}
+
+/** @throws Failure 2 if the keys of the project are not its own, or the flags name what the configuration does not have */
+async function printToken(context: CliContext, options: TokenOptions): Promise<ExitCode> {
+  const { auth } = await requireSpec(context, options)
+  const jwt = auth?.jwt
+  if (!auth || !jwt?.keys)
+    throw new Failure(2, 'tokens of this project come from another issuer, whose private key is not here', [
+      'give `auth.jwt` a file of its own, such as `keys: ./keys.json`; this command creates it',
+      'in development, `auth.development` names callers who need no token',
+    ])
+  const seconds = readDuration(options.for, '--for')
+  const caller = readCaller(auth, options)
+  if (caller.roles.length > 0 && !auth.rolesFrom)
+    throw new Failure(2, 'tokens of this project have no roles: `auth.roles` has no `from`', [
+      'add where tokens have them, such as `from: [roles]`',
+    ])
+  const key = await signingKey(context, jwt.keys, jwt)
+  context.out.data(await signToken(caller, { auth, jwt, key, seconds }))
+  return 0
+}
+
+/** The private key beside the file of public keys; makes both if there is neither. */
+async function signingKey(
+  context: CliContext,
+  file: string,
+  { algorithms }: NonNullable<NonNullable<AppSpec['auth']>['jwt']>,
+): Promise<SigningKey> {
+  const { dir, name } = parse(file)
+  const secret = join(dir, `${name}.private.json`)
+  if (existsSync(secret)) return JSON.parse(await readFile(secret, 'utf8')) as SigningKey
+  if (existsSync(file))
+    throw new Failure(2, `there is no private key for ${shownPath(context, file)}`, [
+      `it would be ${shownPath(context, secret)}; without the public file, this command makes a new pair`,
+    ])
+  const key = await makeIssuerKey(algorithms[0] ?? 'ES256')
+  const write = (path: string, value: unknown, mode: number) =>
+    writeFile(path, `${JSON.stringify(value, undefined, 2)}\n`, { mode, flag: 'wx' })
+  await write(secret, key, 0o600)
+  await write(file, keysOf(key), 0o644)
+  context.err.line(
+    `made ${shownPath(context, file)} and ${shownPath(context, secret)}; keep the second out of version control`,
+  )
+  return key
+}

@@ -1,0 +1,55 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { AuthSpec } from '../config/spec.js'
+import type { Json } from '../json.js'
+import type { Identity } from '../resource/identity.js'
+import { typedClaims } from './claims.js'
+import { isSubject } from './subject.js'
+
+/** The head of a request, by which a plugin finds out who sent it. */
+export interface RequestHead {
+  readonly method: string
+  /** The path and the query, as they were sent. */
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  /** The address that is connected: that of a proxy, if there is one. */
+  readonly remoteAddress: string | undefined
+}
+
+/** Who a plugin says that a caller is. Roles and claims that the configuration does not have are ignored. */
+export interface PluginIdentity {
+  readonly subject: string
+  readonly roles?: readonly string[]
+  readonly claims?: Readonly<Record<string, Json>>
+}
+
+/** Finds out who sent a request; undefined if it has no credential of this kind. */
+export type FindIdentity = (head: RequestHead) => PluginIdentity | undefined | Promise<PluginIdentity | undefined>
+
+/** A way to sign in that a plugin has added. */
+export interface Authenticator {
+  readonly name: string
+  readonly find: FindIdentity
+}
+
+/** Asks plugins in their order, until one knows the caller. @throws what they throw, and a TypeError for a subject that is none */
+export function askPlugins(
+  auth: AuthSpec,
+  authenticators: readonly Authenticator[],
+): (request: IncomingMessage) => Promise<Identity | undefined> {
+  return async ({ method = '', url = '', headers, socket: { remoteAddress } }) => {
+    for (const { name, find } of authenticators) {
+      const found = await find({ method, url, headers, remoteAddress })
+      if (found === undefined) continue
+      const { subject, roles = [], claims = {} } = found
+      if (!isSubject(subject))
+        throw new TypeError(`authenticate('${name}') returned a subject that is not a text of 1 to 255 characters`)
+      return Object.freeze({
+        subject,
+        roles: auth.roles.filter((role) => roles.includes(role)),
+        claims: typedClaims(auth, (claim) => (Object.hasOwn(claims, claim.name) ? claims[claim.name] : undefined)),
+        method: name,
+      })
+    }
+    return undefined
+  }
+}

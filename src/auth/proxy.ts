@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http'
+import { compileRanges } from '../config/address-ranges.js'
+import type { AuthSpec, ProxySpec } from '../config/spec.js'
+import { Problem } from '../problem.js'
+import type { Identity } from '../resource/identity.js'
+import { isSubject } from './subject.js'
+import { unauthorized } from './unauthorized.js'
+
+/**
+ * Compiles the identities that a proxy sends in headers; undefined where it names nobody.
+ * @throws Problem `unauthorized` for its headers from elsewhere, or a subject that is no UTF-8; `malformed_request` for two of them
+ */
+export function compileProxy(auth: AuthSpec, proxy: ProxySpec): (request: IncomingMessage) => Identity | undefined {
+  const isProxy = compileRanges(proxy.from)
+  return ({ headersDistinct, socket }) => {
+    const [subjects = [], roles = []] = [proxy.subject, proxy.roles ?? ''].map((name) => headersDistinct[name])
+    if (subjects.length === 0 && roles.length === 0) return undefined
+    // The peer of the connection decides: whoever sends the request chooses each of its headers.
+    if (!isProxy(socket.remoteAddress)) throw unauthorized(auth, 'only the proxy says who a caller is')
+    if (subjects.length > 1 || roles.length > 1)
+      throw new Problem('malformed_request', 'the request has more than one header that says who the caller is')
+    const subject = readUtf8(subjects[0] ?? '')?.trim()
+    if (subject === '') return undefined
+    if (!isSubject(subject)) throw unauthorized(auth, 'the proxy has sent no usable subject')
+    const named = (roles[0] ?? '').split(/[ ,]/)
+    return Object.freeze({
+      subject,
+      roles: auth.roles.filter((role) => named.includes(role)),
+      claims: {},
+      method: 'proxy',
+    })
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Node reads each byte of a header as a character; proxies send UTF-8. */
+function readUtf8(bytes: string): string | undefined {
+  try {
+    return UTF8.decode(Buffer.from(bytes, 'latin1'))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,20 @@
+import { BlockList, isIP, isIPv6 } from 'node:net'
+
+/** Whether a text is an IP address, or a range of them such as `10.0.0.0/8`. */
+export function isRange(text: string): boolean {
+  const [address = '', bits] = text.split('/')
+  const family = isIP(address)
+  return family !== 0 && (bits === undefined || Number(bits) <= (family === 4 ? 32 : 128))
+}
+
+/** Compiles a test of whether an address of a socket is in one of the ranges; that of a closed socket is in none. */
+export function compileRanges(ranges: readonly string[]): (address: string | undefined) => boolean {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/')
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return (address) => address !== undefined && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+}
