@@ -11,15 +11,7 @@ import type { Mount } from './http/server/fallback.js'
 import type { AnyReplacement } from './http/replacement.js'
 import { type FindPlace, METHODS } from './http/route.js'
 import { guardHandler, guardRoutes, type RoutesFor } from './http/granted-routes.js'
-import {
-  applyUses,
-  isGlobal,
-  type Use,
-  type UseArguments,
-  withoutRoutes,
-  withTarget,
-  withUsesOf,
-} from './http/middleware/use.js'
+import { applyUses, isGlobal, type Use, type UseArguments, withTarget, withUsesOf } from './http/middleware/use.js'
 import { surroundHandler } from './http/middleware/plugins.js'
 import { createValue } from './http/request-value.js'
 import {
@@ -29,7 +21,9 @@ import {
   refuseExport,
   requireComputed,
   requireOffered,
+  uncomputedFields,
   unknownActions,
+  usesWithoutRoutes,
 } from './http/registration-checks.js'
 import { RouteClash, RouteTable } from './http/route-table.js'
 import { type Additions, NO_ADDITIONS, viewset } from './http/viewset.js'
@@ -113,7 +107,13 @@ export function compileApp(
     attempt(['plugins', index], 'value', () => registerPlugin(plugin, spec.file, pluginApp(plugin.path)))
   })
   const haveRegistered = refusals.length === before
-  refusals.push(...misdescribed(), ...uncomputed(), ...unrouted())
+  // A plugin that failed may not have registered all of its functions and routes.
+  const isWhole = refusals.length === 0
+  refusals.push(...misdescribed())
+  if (isWhole) {
+    const computedOf = (name: string) => computations.get(resources.get(name) ?? unknownResource(name, []))
+    refusals.push(...uncomputedFields(spec, computedOf), ...usesWithoutRoutes(routes, uses, plugins))
+  }
   // A plugin that failed may not have added all of its actions.
   if (refusals.length === before) refusals.push(...unknownActions(spec, routes))
   // If there are errors, some routes may be missing.
@@ -156,10 +156,21 @@ export function compileApp(
     const { title, explore } = spec.api
     const shown = explore === 'development' ? development : explore
     return shown
-      ? createExplore({ file: spec.file, title, resources: [...resources.values()], routes, profiles }, (handle) => {
-          const surrounded = surroundHandler(handle, uses.filter(isGlobal))
-          return access ? guardHandler(access, 'explore', surrounded) : surrounded
-        })
+      ? createExplore(
+          {
+            file: spec.file,
+            title,
+            resources: [...resources.values()],
+            routes,
+            profiles,
+            auth: spec.auth,
+            development,
+          },
+          (handle) => {
+            const surrounded = surroundHandler(handle, uses.filter(isGlobal))
+            return access ? guardHandler(access, 'explore', surrounded) : surrounded
+          },
+        )
       : undefined
   }
 
@@ -173,33 +184,6 @@ export function compileApp(
       const index = plugins.findIndex(({ path }) => source === `plugin ${path}`)
       const message = `the ${source}: the description of the route \`${name}\` is wrong: ${broken}`
       return [{ code: 'SC353', path: ['plugins', index], part: 'value', message, help: [] }]
-    })
-  }
-
-  /** Checked only if every plugin could add its routes. */
-  function unrouted(): readonly Refusal[] {
-    if (refusals.length > 0) return []
-    return withoutRoutes(routes, uses).map(({ source, path, resources: [resource] = [] }): Refusal => {
-      const target = path ?? `the resource \`${resource?.spec.name}\``
-      const message = `the plugin \`${source.replace('plugin ', '')}\`: use() has a middleware for ${target}, where no route is`
-      const index = plugins.findIndex((each) => source === `plugin ${each.path}`)
-      return { code: 'SC353', path: ['plugins', index], part: 'value', message, help: [] }
-    })
-  }
-
-  /** Checked only if every plugin could register its computed fields. */
-  function uncomputed(): readonly Refusal[] {
-    if (refusals.length > 0) return []
-    return spec.resources.flatMap(({ name, computed }) => {
-      const known = computations.get(resources.get(name) ?? unknownResource(name, []))
-      return computed
-        .filter(({ field }) => known?.has(field.name) !== true)
-        .map(({ field, from }): Refusal => {
-          const example = `app.compute('${name}', '${field.name}', ({ ${from.map((each) => each.name).join(', ')} }) => …)`
-          const message = `no plugin computes \`${field.name}\` of \`${name}\``
-          const path = ['resources', name, 'computed', field.name]
-          return { code: 'SC355', path, part: 'key', message, help: [`compute it in a plugin with \`${example}\``] }
-        })
     })
   }
 

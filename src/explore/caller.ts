@@ -1,6 +1,7 @@
 import type { Operation } from '../config/spec.js'
 import type { Identity } from '../resource/identity.js'
 import type { Resource } from '../resource/resource.js'
+import { type Route, resourceAt } from '../http/route.js'
 import type { Explored } from './place.js'
 
 /** A resource as the caller of a page sees it. */
@@ -19,4 +20,20 @@ export function seenBy({ profiles }: Explored, given: Resource, identity: Identi
     may: (operation) =>
       given.spec.operations.includes(operation) && (profile === undefined || profile.allows(given, operation)),
   }
+}
+
+/** The application for one caller: without the resources and routes of which it may use nothing. */
+export function exploredBy(explored: Explored, identity: Identity | undefined): Explored {
+  const resources = explored.resources.filter((resource) => {
+    const { may } = seenBy(explored, resource, identity)
+    return resource.spec.operations.some(may)
+  })
+  return { ...explored, resources, caller: identity }
+}
+
+/** The paths of routes that belong to no resource, and that the caller may request. */
+export function pluginPaths({ routes, profiles, auth, caller }: Explored): readonly string[] {
+  const profile = profiles?.(caller)
+  const isGranted = ({ name }: Route) => !auth || !profile || profile.isAmong(auth.routes[name] ?? [])
+  return [...new Set([...routes].filter((route) => !resourceAt(route) && isGranted(route)).map(({ path }) => path))]
 }

@@ -4,7 +4,9 @@ import type { Context, Reply } from '../http/route.js'
 import { Problem } from '../problem.js'
 import { html, markupOf } from './html.js'
 import { addressOf, editionOf, keptFile } from './cached-file.js'
+import { exploredBy } from './caller.js'
 import { layout } from './layout.js'
+import { callerOf, signInScript } from './sign-in.js'
 import { pageHeaders } from './page-headers.js'
 import type { Explored } from './place.js'
 import { findManifest, PACKAGE } from './swagger-ui.js'
@@ -41,14 +43,15 @@ interface SwaggerUi {
 }
 
 /** Shows the OpenAPI document in Swagger UI, or how to install Swagger UI if it is not next to resources.yaml. */
-export async function docsPage(explored: Explored): Promise<Reply> {
+export async function docsPage(all: Explored, context: Context): Promise<Reply> {
+  const explored = exploredBy(all, context.identity)
   const found = await findSwaggerUi(explored)
   if (!found) return { status: 404, headers: HEADERS, text: missing(explored) }
   const url = (name: string) => addressOf(`/docs/${name}`, editionIn(found, name))
   const page = html`<!doctype html>
-<html lang="en">
+<html lang="en"${callerOf(explored)}>
 <head>
-<meta charset="utf-8">
+<meta charset="utf-8">${signInScript(explored)}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Documentation · ${explored.title}</title>
 <link rel="icon" href="${url('favicon-32x32.png')}" type="image/png">

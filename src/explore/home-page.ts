@@ -3,7 +3,8 @@ import type { Context } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
 import { ask, totalOf } from './ask.js'
 import { type Html, html } from './html.js'
-import { badge, layout, pluginPaths } from './layout.js'
+import { pluginPaths, seenBy } from './caller.js'
+import { badge, layout } from './layout.js'
 import { sizeParameter } from './list-query.js'
 import { curlOf, type Explored, findPlace, ROOT } from './place.js'
 
@@ -17,7 +18,7 @@ export async function homePage(explored: Explored, context: Context, origin: str
       index < MAX_COUNTED ? countOf(explored, context, resource) : Promise.resolve(undefined),
     ),
   )
-  const rows = explored.resources.map((resource, index) => resourceRow(resource, counts[index]))
+  const rows = explored.resources.map((resource, index) => resourceRow(explored, resource, counts[index]))
   const paths = pluginPaths(explored)
   const example = explored.resources.find(({ spec }) => spec.operations.includes('list'))?.spec.path ?? paths[0]
   const main = html`<div class="head"><h1>${explored.title}</h1></div>
@@ -49,8 +50,9 @@ async function countOf(explored: Explored, context: Context, { spec }: Resource)
   return totalOf(await ask(context, explored.routes, { path: spec.path, search: `${size}=1` }))
 }
 
-function resourceRow({ spec }: Resource, count: string | undefined): Html {
-  const { name, path, operations } = spec
+function resourceRow(explored: Explored, resource: Resource, count: string | undefined): Html {
+  const { name, path, operations: all } = resource.spec
+  const operations = all.filter(seenBy(explored, resource, explored.caller).may)
   const link =
     operations.includes('list') || operations.includes('create')
       ? html`<a href="${ROOT + path}">${name}</a>`

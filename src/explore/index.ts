@@ -1,5 +1,6 @@
 import type { Handler, Method, Route } from '../http/route.js'
 import type { Match } from '../http/route-table.js'
+import { Problem } from '../problem.js'
 import type { Explored } from './place.js'
 
 /** The HTML pages, for paths that no route of the application takes. */
@@ -7,33 +8,52 @@ export interface Pages {
   match(method: string, path: string): Match
 }
 
-const ASSETS = ['explore.css', 'explore.js', 'explore-list.js', 'explore-record.js', 'explore.svg']
+const ASSETS = [
+  'explore.css',
+  'explore.js',
+  'explore-list.js',
+  'explore-record.js',
+  'explore-sign-in.js',
+  'explore.svg',
+]
 const DOCS_ASSETS = ['docs.css', 'docs.js', 'favicon-32x32.png', 'swagger-ui-bundle.js', 'swagger-ui.css']
 const READS: readonly Method[] = ['GET']
 
 /**
  * The pages of an application: `/`, `/explore` followed by an API path, and `/docs`. They are read-only. Their modules are loaded with the first
- * page. `surround` adds the middleware of plugins to pages, but not to static files.
+ * page. `surround` adds the grants and the middleware of plugins to pages, but not to static files. Who has to sign in is shown how.
  */
 export function createExplore(explored: Explored, surround: (page: Handler) => Handler): Pages {
   const load = () => import('./pages.js')
   const route = (name: string, path: string, handle: Route['handle']): Route =>
     Object.freeze({ name, method: 'GET', path, handle, source: 'explore' })
+  const guarded = (page: Handler): Handler => {
+    const handle = surround(page)
+    if (!explored.auth) return handle
+    return async (context) => {
+      try {
+        return await handle(context)
+      } catch (error) {
+        if (!(error instanceof Problem) || error.type !== 'unauthorized') throw error
+        return (await load()).signInPage(explored, error)
+      }
+    }
+  }
   const home = route(
     'explore-home',
     '/explore/',
-    surround(async (context) => (await load()).home(explored, context)),
+    guarded(async (context) => (await load()).home(explored, context)),
   )
   const page = route(
     'explore-page',
     '/explore/{path}',
-    surround(async (context) => (await load()).page(explored, context)),
+    guarded(async (context) => (await load()).page(explored, context)),
   )
   const file = route('explore-file', '/explore/{file}', async (context) => (await load()).file(context))
   const docs = route(
     'docs',
     '/docs/',
-    surround(async () => (await load()).docsPage(explored)),
+    guarded(async (context) => (await load()).docsPage(explored, context)),
   )
   const docsFile = route('docs-file', '/docs/{file}', async (context) => (await load()).docsFile(explored, context))
 

@@ -1,23 +1,26 @@
-import { resourceAt } from '../http/route.js'
 import { assetUrl } from './assets.js'
+import { pluginPaths, seenBy } from './caller.js'
 import { type Html, html, markupOf } from './html.js'
 import { type Explored, ROOT } from './place.js'
+import { callerOf, signInScript, whoReads } from './sign-in.js'
 
 interface Page {
   readonly title: string
   /** The API path that the page is about. */
   readonly path?: string
   readonly main: Html
+  /** Whether its content is the form to sign in. */
+  readonly asksToSignIn?: true
   /** The script that only this kind of page needs. */
   readonly script?: 'explore-list.js' | 'explore-record.js'
 }
 
 /** The HTML document around the content of every page. */
-export function layout(explored: Explored, { title, path, main, script }: Page): string {
+export function layout(explored: Explored, { title, path, main, script, asksToSignIn }: Page): string {
   const page = html`<!doctype html>
-<html lang="en">
+<html lang="en"${callerOf(explored)}>
 <head>
-<meta charset="utf-8">
+<meta charset="utf-8">${signInScript(explored)}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title === explored.title ? title : `${title} · ${explored.title}`}</title>
@@ -31,7 +34,7 @@ export function layout(explored: Explored, { title, path, main, script }: Page):
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-<header class="top"><a class="home" href="/explore/"><img src="${assetUrl('explore.svg')}" alt="" width="22" height="22"> ${explored.title}</a></header>
+<header class="top"><a class="home" href="/explore/"><img src="${assetUrl('explore.svg')}" alt="" width="22" height="22"> ${explored.title}</a>${!asksToSignIn && whoReads(explored)}</header>
 <nav aria-label="Resources and routes">${navigation(explored, path)}</nav>
 <main id="main" tabindex="-1">${main}</main>
 <p id="status" role="status"></p>
@@ -43,7 +46,7 @@ export function layout(explored: Explored, { title, path, main, script }: Page):
 
 /** Links to the resources, and to routes of plugins without parameters. */
 function navigation(explored: Explored, current: string | undefined): Html {
-  const lists = explored.resources.filter(({ spec }) => spec.operations.includes('list'))
+  const lists = explored.resources.filter((resource) => seenBy(explored, resource, explored.caller).may('list'))
   const others = pluginPaths(explored).filter((path) => !path.includes('{'))
   const items = (entries: readonly (readonly [path: string, name: string])[]) =>
     entries.map(
@@ -56,11 +59,6 @@ ${others.length > 0 && html`<h2>Plugins</h2><ul>${items(others.map((path) => [pa
 
 function isAt(current: string | undefined, path: string): boolean {
   return current === path
-}
-
-/** The paths of routes that belong to no resource. */
-export function pluginPaths({ routes }: Explored): readonly string[] {
-  return [...new Set([...routes].filter((route) => !resourceAt(route)).map(({ path }) => path))]
 }
 
 /** The label for a method. */

@@ -16,7 +16,7 @@ export const LIST_SCRIPT = String.raw`;(() => {
   }
   for (const select of all('[data-auto]')) {
     select.form.lastElementChild.hidden = true
-    select.addEventListener('change', () => select.form.submit())
+    select.addEventListener('change', () => select.form.requestSubmit())
   }
   const wrong = one('.query [aria-invalid]')
   if (wrong) wrong.scrollIntoView({ block: 'center' })

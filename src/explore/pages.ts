@@ -1,25 +1,40 @@
 import type { Context, Reply } from '../http/route.js'
+import type { Problem } from '../problem.js'
 import { assetReply } from './assets.js'
+import { exploredBy } from './caller.js'
 import { homePage } from './home-page.js'
 import { html } from './html.js'
 import { layout } from './layout.js'
 import { pageHeaders } from './page-headers.js'
 import { type Explored, findPlace } from './place.js'
 import { placePage } from './place-page.js'
+import { signInMain } from './sign-in.js'
 
 const HEADERS = pageHeaders()
 
 /** The home page. */
-export async function home(explored: Explored, context: Context): Promise<Reply> {
+export async function home(all: Explored, context: Context): Promise<Reply> {
+  const explored = exploredBy(all, context.identity)
   return { status: 200, headers: HEADERS, text: await homePage(explored, context, originOf(context)) }
 }
 
 /** The page of an API path. */
-export async function page(explored: Explored, context: Context): Promise<Reply> {
+export async function page(all: Explored, context: Context): Promise<Reply> {
+  const explored = exploredBy(all, context.identity)
   const { path = '' } = context.params
   const place = findPlace(explored, path)
   if (!place) return { status: 404, headers: HEADERS, text: nowhere(explored, path) }
   return { headers: HEADERS, ...(await placePage(explored, place, { context, origin: originOf(context) })) }
+}
+
+/** The page for callers who have to sign in first. */
+export function signInPage(explored: Explored, problem: Problem): Reply {
+  const text = layout(exploredBy(explored, undefined), {
+    title: 'Sign in',
+    main: signInMain(explored, problem),
+    asksToSignIn: true,
+  })
+  return { status: 401, headers: { ...problem.headers, ...HEADERS }, text }
 }
 
 export { docsFile, docsPage } from './docs.js'

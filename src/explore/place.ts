@@ -1,4 +1,6 @@
 import type { Profiles } from '../access/profiles.js'
+import type { AuthSpec } from '../config/spec.js'
+import type { Identity } from '../resource/identity.js'
 import type { Resource } from '../resource/resource.js'
 import { METHODS, type Method, resourceAt, type Route } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
@@ -12,6 +14,12 @@ export interface Explored {
   readonly routes: RouteTable
   /** The rights of callers; undefined without `auth`. */
   readonly profiles: Profiles | undefined
+  /** Undefined where nobody has to sign in. */
+  readonly auth: AuthSpec | undefined
+  /** Whether callers can sign in by name, as `auth.development` says. */
+  readonly development: boolean
+  /** Who reads the page; undefined for a caller who has not signed in. */
+  readonly caller?: Identity | undefined
 }
 
 /** The root of Explore: the page of `/api/books/` is `/explore/api/books/`. */

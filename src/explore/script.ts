@@ -204,7 +204,7 @@ export const SCRIPT = String.raw`'use strict'
     button.addEventListener('click', () => {
       const dialog = document.getElementById(button.dataset.open)
       dialog.showModal()
-      const first = dialog.querySelector('[data-kind], [data-body]') || dialog.querySelector('[data-close]')
+      const first = dialog.querySelector('[data-kind], [data-body], [autofocus]') || dialog.querySelector('[data-close]')
       first.focus()
     })
   }

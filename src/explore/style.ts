@@ -36,6 +36,12 @@ h2 { font-size: 1rem; margin: 1.75rem 0 .6rem; }
 .skip:focus { left: 1rem; top: .6rem; z-index: 9; background: var(--card); padding: .3rem .8rem; border-radius: 8px; }
 
 .top { grid-area: top; background: var(--card); border-bottom: 1px solid var(--line); padding: .7rem 1.25rem; }
+.who { float: right; gap: .5rem; align-items: center; }
+.js-block { display: none; }
+.with-js .js-block { display: block; }
+[data-sign-in] { max-width: 34rem; }
+[data-sign-in] label { display: block; font-weight: 550; }
+[data-sign-in] input { width: 100%; }
 .home { display: inline-flex; gap: .6rem; align-items: center; color: var(--text); font-weight: 650; text-decoration: none; }
 body > nav { grid-area: nav; padding: 1.1rem .75rem; border-right: 1px solid var(--line); min-width: 0; }
 body > nav h2 { font-size: .75rem; font-weight: 600; color: var(--dim); margin: 0 .6rem .35rem; }

@@ -2,7 +2,9 @@ import type { Refusal } from '../config/parse/refusal.js'
 import { type AppSpec, type AuthSpec, type ComputedSpec, type Operation, OPERATIONS } from '../config/spec.js'
 import { suggest } from '../config/words.js'
 import type { Resource } from '../resource/resource.js'
+import { type Use, withoutRoutes } from './middleware/use.js'
 import type { Route } from './route.js'
+import type { RouteTable } from './route-table.js'
 
 const PATH = /^\/(?:(?:[A-Za-z0-9._~-]+|\{[a-z][a-z0-9_]*\})\/)*$/
 
@@ -73,4 +75,36 @@ export function checkAuthenticator(
   if (!auth) throw new Error(`authenticate('${name}') needs \`auth\` in the configuration, where grants name callers`)
   if (!OWN_METHODS.includes(name) && !others.some((other) => other.name === name)) return
   throw new Error(`there is already a way to sign in named \`${name}\``)
+}
+
+/** Reports middleware for paths and resources that no route has. */
+export function usesWithoutRoutes(
+  routes: RouteTable,
+  uses: readonly Use[],
+  plugins: readonly { readonly path: string }[],
+): readonly Refusal[] {
+  return withoutRoutes(routes, uses).map(({ source, path, resources: [resource] = [] }): Refusal => {
+    const target = path ?? `the resource \`${resource?.spec.name}\``
+    const message = `the plugin \`${source.replace('plugin ', '')}\`: use() has a middleware for ${target}, where no route is`
+    const index = plugins.findIndex((each) => source === `plugin ${each.path}`)
+    return { code: 'SC353', path: ['plugins', index], part: 'value', message, help: [] }
+  })
+}
+
+/** Reports computed fields that no plugin computes. */
+export function uncomputedFields(
+  { resources }: AppSpec,
+  computedOf: (resource: string) => ReadonlyMap<string, unknown> | undefined,
+): readonly Refusal[] {
+  return resources.flatMap(({ name, computed }) => {
+    const known = computedOf(name)
+    return computed
+      .filter(({ field }) => known?.has(field.name) !== true)
+      .map(({ field, from }): Refusal => {
+        const example = `app.compute('${name}', '${field.name}', ({ ${from.map((each) => each.name).join(', ')} }) => …)`
+        const message = `no plugin computes \`${field.name}\` of \`${name}\``
+        const path = ['resources', name, 'computed', field.name]
+        return { code: 'SC355', path, part: 'key', message, help: [`compute it in a plugin with \`${example}\``] }
+      })
+  })
 }

@@ -1,0 +1,126 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import type { BrowserContext, Page } from 'playwright-core'
+import { type Api, startApi } from '../support/api.js'
+import { describeInChromium, findFaults, listenForComplaints, openChromium } from '../support/browser.js'
+
+const YAML = `version: 1
+api: { title: Notes, explore: true }
+auth:
+  roles: { names: [member] }
+  routes: { explore: signed_in }
+  development: { ann: { roles: [member] }, bob: { roles: [member] }, eve: {} }
+models:
+  note:
+    table: notes
+    fields: { id: { type: bigint, primary_key: true }, text: { type: string, max: 50 }, owner: { type: string, max: 50 } }
+resources:
+  note:
+    model: note
+    path: /notes/
+    export: true
+    access: [{ to: member, may: all, rows: { owner: $sub }, set: { owner: $sub } }]
+`
+
+let api: Api
+let context: BrowserContext
+let page: Page
+let complaints: readonly string[]
+const button = (name: string) => page.getByRole('button', { name, exact: true })
+const actAs = (name: string) => page.locator(`main [data-act-as=${name}]`).click()
+const credential = () => page.evaluate(() => sessionStorage.getItem('explore-credential'))
+
+describeInChromium('signing in to Explore', () => {
+  beforeAll(async () => {
+    api = await startApi(YAML, { checkResponses: false })
+    context = await openChromium()
+  })
+  afterAll(async () => {
+    await context.close()
+    await api.close()
+  })
+  beforeEach(async () => {
+    await api.database.query({ text: `truncate notes restart identity`, values: [] })
+    await api.database.query({
+      text: `insert into notes (text, owner) values ('of ann', 'ann'), ('of bob', 'bob')`,
+      values: [],
+    })
+    page = await context.newPage()
+    page.setDefaultTimeout(15_000)
+    complaints = await listenForComplaints(page, api.url, (text) => text.startsWith('Failed to load resource'))
+    await page.goto(`${api.url}/explore/api/notes/`)
+  })
+  afterEach(async () => {
+    expect(complaints).toEqual([])
+    await page.close()
+  })
+
+  test('shows the page of the caller, which stays signed in from page to page', async () => {
+    expect(await findFaults(page)).toEqual([])
+    await actAs('ann')
+    await page.getByText('of ann').waitFor()
+    expect(await page.getByText('of bob').count()).toBe(0)
+    expect(await findFaults(page)).toEqual([])
+    await page.getByRole('link', { name: '1', exact: true }).click()
+    await page.getByRole('heading', { level: 1 }).getByText('1').waitFor()
+    await page.locator('html[data-caller=ann]').waitFor()
+    await page.reload()
+    await page.locator('html[data-caller=ann]').waitFor()
+    expect(await page.context().cookies()).toEqual([])
+  })
+
+  test('writes with the rights of the caller', async () => {
+    await actAs('ann')
+    await button('New note').click()
+    await page.locator('dialog [name=text]').fill('another')
+    await button('Create').click()
+    await page.locator('dd').getByText('another').first().waitFor()
+    const { rows } = await api.database.query({ text: `select owner from notes where text = 'another'`, values: [] })
+    expect(rows).toEqual([['ann']])
+  })
+
+  test('changes to another caller, who sees nothing of the first', async () => {
+    await actAs('ann')
+    await page.getByText('of ann').waitFor()
+    await button('Act as…').click()
+    await page.locator('dialog [data-act-as=bob]').click()
+    await page.getByText('of bob').waitFor()
+    expect(await page.getByText('of ann').count()).toBe(0)
+  })
+
+  test('says why a credential is rejected, and forgets it', async () => {
+    await page.getByLabel('Token or API key').fill('wrong')
+    await button('Sign in').click()
+    await page.getByText('401 the credential is not valid here').waitFor()
+    expect(await credential()).toBe(null)
+  })
+
+  test('says that a caller has no grant', async () => {
+    await actAs('eve')
+    await page.getByText('Nothing').or(page.getByText('403')).first().waitFor()
+    expect(await page.getByText('of ann').count()).toBe(0)
+  })
+
+  test('downloads files with the credential', async () => {
+    await actAs('ann')
+    const download = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Download CSV' }).click()
+    const file = await (await download).createReadStream()
+    let text = ''
+    for await (const piece of file) text += piece
+    expect(text).toContain('of ann')
+    expect(text).not.toContain('of bob')
+  })
+
+  test('53: signing out leaves nothing, also not behind the back button', async () => {
+    await actAs('ann')
+    await page.getByText('of ann').waitFor()
+    await page.getByRole('link', { name: '1', exact: true }).click()
+    await page.locator('html[data-caller=ann]').waitFor()
+    await button('Sign out').click()
+    await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
+    expect(await credential()).toBe(null)
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
+    expect(await page.getByText('of ann').count()).toBe(0)
+  })
+})

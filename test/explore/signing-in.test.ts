@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Api, startApi } from '../support/api.js'
+
+const YAML = `version: 1
+api: { title: Notes, explore: true }
+auth:
+  roles: { names: [member] }
+  routes: { explore: signed_in, ping: [member] }
+  development: { ann: { roles: [member] }, bob: {} }
+plugins: [./plugin.mjs]
+models:
+  note: { table: notes, fields: { id: { type: bigint, primary_key: true }, text: { type: string, max: 50 } } }
+  secret: { table: secrets, fields: { id: { type: bigint, primary_key: true } } }
+resources:
+  note: { model: note, path: /notes/, access: [{ to: signed_in, may: read }, { to: member, may: create }] }
+  secret: { model: secret, path: /secrets/, access: [{ to: member, may: read }] }
+`
+
+const open: Api[] = []
+const start = async (yaml: string, env = {}): Promise<Api> => {
+  const api = await startApi(yaml, {
+    env,
+    checkResponses: false,
+    plugin: (app) => app.route('GET', '/ping/', 'ping', () => ({ status: 200, body: 'pong' })),
+  })
+  open.push(api)
+  return api
+}
+afterAll(async () => {
+  for (const api of open) await api.close()
+})
+
+let api: Api
+beforeAll(async () => {
+  api = await start(YAML)
+})
+const page = (path: string, authorization?: string) =>
+  api.fetch(path, { headers: { accept: 'text/html', ...(authorization && { authorization }) } })
+
+describe('a page that needs a caller', () => {
+  test.each(['/', '/explore/', '/explore/api/notes/', '/explore/nowhere/', '/docs'])(
+    '%s asks an unknown one to sign in, with 401 and no more than anybody may see',
+    async (path) => {
+      const response = await page(path)
+      expect(response.status).toBe(401)
+      expect(response.headers.get('www-authenticate')).toBe('Bearer realm="Notes"')
+      expect(response.headers.get('cache-control')).toBe('no-store')
+      const text = await response.text()
+      expect(text).toContain('<h1>Sign in</h1>')
+      expect(text).toContain('data-act-as="ann"')
+      expect(text).not.toMatch(/secrets|notes|ping|data-caller/)
+    },
+  )
+
+  test('has the name of the caller, and links to what it may use', async () => {
+    const seen = async (name: string) => (await page('/explore/', `Dev ${name}`)).text()
+    const [ann, bob] = [await seen('ann'), await seen('bob')]
+    expect(ann).toContain('<html lang="en" data-caller="ann">')
+    for (const path of ['notes', 'secrets', 'ping']) expect(ann).toContain(`href="/explore/api/${path}/"`)
+    expect(ann).toContain('list, create, retrieve')
+    expect(bob).toContain('href="/explore/api/notes/"')
+    expect(bob).toContain('list, retrieve')
+    expect(bob).not.toMatch(/secret|ping/)
+  })
+
+  test('53: is stored nowhere', async () => {
+    for (const path of ['/explore/', '/explore/api/notes/'])
+      expect((await page(path, 'Dev ann')).headers.get('cache-control')).toBe('no-store')
+  })
+
+  test('rejects a wrong credential as the API does', async () => {
+    const response = await page('/explore/', 'Bearer wrong')
+    expect([response.status, (await response.json()).type]).toEqual([401, '/problems/unauthorized'])
+  })
+
+  test('offers no names in production', async () => {
+    const live = await start(YAML, { NODE_ENV: 'production' })
+    const text = await (await live.fetch('/explore/')).text()
+    expect(text).toContain('data-sign-in')
+    expect(text).not.toContain('data-act-as')
+  })
+})
+
+test('without `auth`, pages know nothing of signing in', async () => {
+  const bare = YAML.replace(/auth:[^]*?plugins/, 'plugins').replaceAll(/, access: .*/g, ' }')
+  const text = await (await (await start(bare)).fetch('/explore/')).text()
+  expect(text).toContain('/explore/api/notes/')
+  expect(text).not.toContain('sign-in')
+})
