@@ -1,6 +1,7 @@
 import type { App } from './application.js'
 import { compileAuthenticate } from './auth/authenticate.js'
 import { compileStoredKeys } from './db/records/stored-keys.js'
+import { credentialHeaders } from './auth/protected-resource.js'
 import { type StoredResponses, compileStoredResponses } from './db/records/stored-responses.js'
 import { suggest } from './config/words.js'
 import type { Connection, Database } from './db/database.js'
@@ -25,6 +26,7 @@ import type { Log } from './http/log.js'
 import type { Route } from './http/route.js'
 import { createLargeReads, type LargeReads } from './http/server/large-reads.js'
 import { createSendBudget, type SendBudget } from './http/server/send-budget.js'
+import { protectedResourceRoutes } from './http/protected-resource-route.js'
 import { compilePublicUrl } from './http/public-url.js'
 import { endsWithin } from './http/server/ends-within.js'
 import { createServer, type HttpServer, type ServerParts } from './http/server/server.js'
@@ -74,7 +76,7 @@ export function createService(
     const gate = createDriftGate({ look: () => inspectTables(served.spec, database), log, onAltered })
     const records = bindRecords(served, database, { gate, statements, budget, largeReads, slots, times: allLimits })
     const { mounts, pages } = served
-    const routes = withBuiltIn(served.routes, openApiRoutes(served))
+    const routes = withBuiltIn(served.routes, [...openApiRoutes(served), ...protectedResourceRoutes(served.spec.auth)])
     const cors = served.spec.api.cors && compileCors(served.spec.api.cors)
     const hosts = compileHosts({ ...served.spec.api, development: served.development, own: () => own })
     const publicUrl = compilePublicUrl(served.spec.api)
@@ -155,7 +157,11 @@ function servedAccess(
       return stored.find(id)
     })
   return (
-    access && { ...access, authenticate: compileAuthenticate(access.auth, { development, findKey, authenticators }) }
+    access && {
+      ...access,
+      vary: credentialHeaders(access.auth),
+      authenticate: compileAuthenticate(access.auth, { development, findKey, authenticators }),
+    }
   )
 }
 

@@ -1,9 +1,15 @@
 import type { AuthSpec } from '../config/spec.js'
 import { Problem } from '../problem.js'
+import { protectedResource } from './protected-resource.js'
 
-/** The problem of a request without a credential; with `reason`, of a credential that is not valid (RFC 6750, section 3). */
-export function unauthorized({ realm }: AuthSpec, reason?: string): Problem {
+/**
+ * The problem of a request without a credential; with `reason`, of a credential that is not valid (RFC 6750, section 3). Names the metadata of the
+ * service (RFC 9728, section 5.1).
+ */
+export function unauthorized(auth: AuthSpec, reason?: string): Problem {
   const error = reason === undefined ? '' : ', error="invalid_token"'
-  const headers = { 'WWW-Authenticate': `Bearer realm="${realm}"${error}` }
+  const found = protectedResource(auth)
+  const metadata = found ? `, resource_metadata="${found.url}"` : ''
+  const headers = { 'WWW-Authenticate': `Bearer realm="${auth.realm}"${error}${metadata}` }
   return new Problem('unauthorized', reason ?? 'sign in to do this', { headers })
 }

@@ -47,6 +47,8 @@ export interface AuthSpec {
   readonly keys: boolean
   /** The proxy that says who callers are; undefined if there is none. */
   readonly proxy: ProxySpec | undefined
+  /** The URL of the service for RFC 9728, without a slash at its end; undefined if nothing is published there. */
+  readonly url: string | undefined
   /** For `WWW-Authenticate`; without quotes and backslashes. */
   readonly realm: string
   /** Who may request routes of plugins, and what is built in, by name; mounted routers by path. */

@@ -118,6 +118,14 @@ export async function createMetrics(sources: Sources): Promise<() => Promise<Met
       return get()
     }
   }
+  const access = new Counter({
+    name: 'snippetctl_access_total',
+    help: 'Requests that have ended, by route and whether the caller could make them.',
+    labelNames: ['route', 'outcome'],
+    registers,
+  })
+  const describedAccess = await access.get()
+  access.get = async () => ({ ...describedAccess, values: [...sources.traffic.routes()].flatMap(outcomesOf) })
   const durations = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Requests that have ended, by route, method and class of status, and how long they took.',
@@ -162,6 +170,12 @@ async function load() {
 function durationsOf({ route, tallies }: RouteTraffic): MetricValueWithName<string>[] {
   const labels = { method: route?.method ?? 'any', route: route?.name ?? 'none' }
   return tallies.flatMap((tally) => (tally ? valuesOf(tally, labels) : []))
+}
+
+function outcomesOf({ route, access }: RouteTraffic): MetricValue<string>[] {
+  return Object.entries(access).flatMap(([outcome, value]) =>
+    value === 0 ? [] : [{ labels: { route: route?.name ?? 'none', outcome }, value }],
+  )
 }
 
 /** Buckets are cumulative, as Prometheus requires. */

@@ -42,6 +42,12 @@ export default (app) => {
 }
 `
 
+const AUTH = `auth:
+  roles: { names: [member] }
+  development: { ann: { roles: [member] }, eve: {} }
+models:`
+const GRANTS = '    access: [{ to: member, may: all }]\n'
+
 let project: Project
 let database: TestDatabase | undefined
 let started: Started | undefined
@@ -49,6 +55,7 @@ let started: Started | undefined
 beforeAll(async () => {
   project = await makeProject({
     'resources.yaml': PLUGGED,
+    'auth.yaml': PLUGGED.replace('models:', AUTH).replace(/path: .*books.*\n/, (path) => `${path}${GRANTS}`),
     'plugin.mjs': PLUGIN,
     [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
     'migrations/0002_forbid.sql': FORBIDDING,
@@ -189,6 +196,19 @@ describe('/metrics', () => {
     expect(bucket('+Inf')).toBe(3)
     expect(bucket('0.001')).toBeLessThanOrEqual(bucket('10') ?? 0)
     expect(metrics.get('http_requests_in_progress')).toBe(0)
+  })
+
+  test('counts what callers could and could not request', async () => {
+    const { url, admin } = await serve('--config', 'auth.yaml')
+    for (const name of ['ann', 'eve', 'nobody'])
+      await fetch(`${url}/api/books/`, { headers: { authorization: `Dev ${name}` } })
+    await fetch(`${url}/api/books/`, { headers: { authorization: 'Dev ann' } })
+    const counted = [...(await scrape(admin))].filter(([name]) => name.startsWith('snippetctl_access_total'))
+    expect(counted.map(([name, value]) => [name.slice('snippetctl_access_total'.length), value])).toEqual([
+      ['{route="book-list",outcome="allowed"}', 2],
+      ['{route="book-list",outcome="unauthenticated"}', 1],
+      ['{route="book-list",outcome="forbidden"}', 1],
+    ])
   })
 
   test('reports connections, the event loop, statements, and validator gaps', async () => {

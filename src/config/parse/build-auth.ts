@@ -11,7 +11,7 @@ const JSON_TYPES: Readonly<Record<string, 'number' | 'boolean'>> = {
 
 /** What `auth` says, with every default filled in; paths are relative to `file`. */
 export const buildAuth = (
-  { roles, claims, jwt, keys, proxy, routes, development }: AuthYaml,
+  { url, roles, claims, jwt, keys, proxy, routes, development }: AuthYaml,
   { title, file }: { readonly title: string; readonly file: string },
 ): AuthSpec => ({
   roles: [...(roles?.names ?? [])],
@@ -36,6 +36,7 @@ export const buildAuth = (
     subject: proxy.subject.toLowerCase(),
     roles: proxy.roles?.toLowerCase(),
   },
+  url,
   realm: title.replaceAll(/["\\]/g, "'"),
   routes: Object.fromEntries(
     Object.entries(routes ?? {}).map(([name, who]) => [name, typeof who === 'string' ? [who] : [...who]]),

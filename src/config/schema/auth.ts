@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../../json.js'
 import { setsSchema, userSchema } from './access.js'
+import { PUBLIC_URL, PUBLIC_URL_HINT } from './public-url.js'
 import { doc, listOf, mapping, NAMED, named } from './parts.js'
 
 /** Signatures by a key of which the service knows only the public half (RFC 7518, RFC 8037). */
@@ -18,6 +19,11 @@ const CLAIM_TYPES = ['string', 'uuid', 'integer', 'bigint', 'boolean']
 /** The schema of `auth`. */
 export const authSchema = (): JsonSchema =>
   mapping('`auth`', {
+    url: doc(
+      { type: 'string', pattern: PUBLIC_URL, patternErrorMessage: PUBLIC_URL_HINT, maxLength: 200 },
+      'The URL of the service as its issuer knows it. Clients find there how to sign in (RFC 9728).',
+      'url: https://api.example',
+    ),
     jwt: doc(
       mapping(
         'the issuer of tokens',

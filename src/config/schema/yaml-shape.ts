@@ -95,6 +95,7 @@ export interface CorsYaml {
 }
 
 export interface AuthYaml {
+  readonly url?: string
   readonly roles?: { readonly names: readonly string[]; readonly from?: readonly string[] }
   readonly claims?: Readonly<Record<string, { readonly type: string; readonly from?: readonly string[] }>>
   readonly jwt?: {

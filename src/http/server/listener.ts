@@ -252,6 +252,7 @@ export function createListener(parts: ListenerParts): {
     const before = new Set(response.getHeaderNames())
     setDefaultHeaders(response, requestId, parts.draining() || exchange.awaitsContinue || exchange.mustClose)
     if (parts.cors) setHeaders(response, parts.cors.headersFor(request))
+    if (parts.access) response.appendHeader('Vary', parts.access.vary)
     request.url = search === '' ? path : `${path}?${search}`
     deadlines.start(exchange)
     const proceed: Next = (error) => {

@@ -21,6 +21,8 @@ export interface Situation {
   readonly budget: SendBudget
   /** Where scripts of other origins may read responses. */
   readonly cors?: Cors | undefined
+  /** With `auth`, the headers by which callers sign in. */
+  readonly access?: { readonly vary: string } | undefined
 }
 
 /**
@@ -89,6 +91,7 @@ function writeHead(exchange: Exchange, reply: Reply, length: number | undefined,
   const { request, requestId, response, connection } = exchange
   const close = endsConnection(exchange, situation)
   const headers = headersOf(requestId, reply, length, close)
+  if (situation.access) headers.push('Vary', situation.access.vary)
   if (situation.cors) allowOrigin(headers, situation.cors.headersFor(request))
   if (length === undefined && reply.stream === undefined && !BODYLESS.has(reply.status))
     headers.push('Content-Length', '0')

@@ -27,5 +27,7 @@ export function describe(exchange: Exchange, ended: number) {
     ms: Math.round((ended - started) * 1000) / 1000,
     aborted: response.writableFinished ? undefined : true,
     trace_id: exchange.trace?.traceId,
+    subject: exchange.identity?.subject,
+    signed_in_by: exchange.identity?.method,
   }
 }

@@ -10,6 +10,8 @@ import type { Method, RouteOptions } from '../route.js'
 /** Who callers are, and what they may do. */
 export interface ServedAccess {
   readonly auth: AuthSpec
+  /** The headers on which responses depend, for `Vary`. */
+  readonly vary: string
   readonly authenticate: Authenticate
   readonly profiles: Profiles
   readonly routesFor: RoutesFor

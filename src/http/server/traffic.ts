@@ -15,10 +15,15 @@ export interface Tally {
   time: number
 }
 
+/** What a route did with a caller: 401 is `unauthenticated`, 403 `forbidden`, any other status `allowed`. */
+type AccessOutcome = 'allowed' | 'unauthenticated' | 'forbidden'
+
 /** The requests of one route; undefined for requests without a route. */
 export interface RouteTraffic {
   readonly route: Route | undefined
   readonly tallies: readonly (Tally | undefined)[]
+  /** Requests by what became of the caller's right to make them. */
+  readonly access: Readonly<Record<AccessOutcome, number>>
   /** Counts a finished request. `status` is undefined if no response was begun. */
   count(status: number | undefined, milliseconds: number): void
 }
@@ -52,10 +57,13 @@ export function createTraffic(): Traffic {
 
 function routeTraffic(route: Route | undefined): RouteTraffic {
   const tallies: (Tally | undefined)[] = [undefined, undefined, undefined, undefined, undefined, undefined]
+  const access = { allowed: 0, unauthenticated: 0, forbidden: 0 }
   return {
     route,
     tallies,
+    access,
     count(status, milliseconds) {
+      access[outcomeOf(status)] += 1
       const family = status === undefined ? 0 : Math.trunc(status / 100)
       const tally = (tallies[family] ??= newTally(family))
       let at = 0
@@ -64,6 +72,11 @@ function routeTraffic(route: Route | undefined): RouteTraffic {
       tally.time += milliseconds
     },
   }
+}
+
+function outcomeOf(status: number | undefined): AccessOutcome {
+  if (status === 401) return 'unauthenticated'
+  return status === 403 ? 'forbidden' : 'allowed'
 }
 
 function newTally(family: number): Tally {

@@ -1,0 +1,32 @@
+import type { AuthSpec } from '../config/spec.js'
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource'
+
+/** What clients read to find out how to sign in (RFC 9728). */
+export interface ProtectedResource {
+  readonly url: string
+  readonly path: string
+  readonly document: Readonly<Record<string, unknown>>
+}
+
+/** The metadata of the service; undefined without `auth.url`. Its path is that of the URL after the well-known one (section 3.1). */
+export function protectedResource({ url, jwt, realm }: AuthSpec): ProtectedResource | undefined {
+  if (url === undefined) return undefined
+  const { origin, pathname } = new URL(url)
+  const path = WELL_KNOWN + (pathname === '/' ? '' : pathname)
+  return {
+    url: origin + path,
+    path,
+    document: {
+      resource: url,
+      ...(jwt && { authorization_servers: [jwt.issuer] }),
+      bearer_methods_supported: ['header'],
+      resource_name: realm,
+    },
+  }
+}
+
+/** The headers on which responses depend, for `Vary`. */
+export function credentialHeaders({ jwt, proxy }: AuthSpec): string {
+  return ['authorization', jwt?.header, proxy?.subject, proxy?.roles].filter((name) => name !== undefined).join(', ')
+}

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import express from 'express'
+import { type Api, startApi } from '../support/api.js'
+
+const YAML = `version: 1
+api: { title: Notes, cors: { origins: ["https://app.example"] } }
+auth:
+  url: https://api.example/notes
+  jwt: { issuer: https://id.example, audience: a, algorithms: [RS256], jwks: http://127.0.0.1:9/keys, header: X-Assertion }
+  proxy: { from: [10.0.0.0/8], subject: X-Auth-User }
+  roles: { names: [member] }
+  routes: { openapi: anyone, /files/: anyone }
+  development: { ann: { roles: [member] }, eve: {} }
+plugins: [./plugin.mjs]
+models:
+  note: { table: notes, fields: { id: { type: bigint, primary_key: true } } }
+resources:
+  note: { model: note, path: /notes/, access: [{ to: member, may: read }] }
+`
+
+let api: Api
+beforeAll(async () => {
+  const files = express.Router()
+  files.get('/', (_request, response) => void response.vary('Accept').json({ file: 1 }))
+  api = await startApi(YAML, { checkResponses: false, plugin: (app) => app.mount('/files/', files) })
+})
+afterAll(() => api.close())
+const get = (path: string, headers: Readonly<Record<string, string>> = {}) => api.fetch(path, { headers })
+const METADATA = 'https://api.example/.well-known/oauth-protected-resource/notes'
+
+test('responses vary by every header that signs a caller in', async () => {
+  const varied = 'authorization, x-assertion, x-auth-user'
+  for (const headers of [{}, { authorization: 'Dev ann' }, { authorization: 'Dev nobody' }])
+    expect((await get('/api/notes/', headers)).headers.get('vary')).toBe(`${varied}, Origin`)
+  expect((await get('/openapi.json')).headers.get('vary')).toBe(`${varied}, Origin`)
+  expect((await get('/files/')).headers.get('vary')).toBe(`Origin, ${varied}, Accept`)
+})
+
+describe('the metadata of RFC 9728', () => {
+  test('are named by each 401, and say who issues tokens', async () => {
+    const [missing, wrong] = [await get('/api/notes/'), await get('/api/notes/', { authorization: 'Dev nobody' })]
+    expect(missing.headers.get('www-authenticate')).toBe(`Bearer realm="Notes", resource_metadata="${METADATA}"`)
+    expect(wrong.headers.get('www-authenticate')).toContain(`error="invalid_token", resource_metadata="${METADATA}"`)
+    const response = await get(new URL(METADATA).pathname)
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({
+      resource: 'https://api.example/notes',
+      authorization_servers: ['https://id.example'],
+      bearer_methods_supported: ['header'],
+      resource_name: 'Notes',
+    })
+  })
+
+  test('do not depend on the Host that a client sends', async () => {
+    const sent = { 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' }
+    const { status, headers } = await get('/api/notes/', sent)
+    expect([status, headers.get('www-authenticate')]).toEqual([401, expect.not.stringContaining('evil')])
+  })
+})
+
+test('the log has the subject and the way it signed in, and no credential', async () => {
+  await (await get('/api/notes/', { authorization: 'Dev ann' })).text()
+  await (await get('/api/notes/')).text()
+  await (await get('/api/notes/', { authorization: 'Bearer hush' })).text()
+  const entries = api.logged.filter((entry) => 'path' in entry && entry.path === '/api/notes/')
+  expect(entries.slice(-3)).toMatchObject([
+    { subject: 'ann', signed_in_by: 'development', status: 200 },
+    { subject: undefined, signed_in_by: undefined, status: 401 },
+    { subject: undefined, status: 401 },
+  ])
+  expect(JSON.stringify(api.logged)).not.toContain('hush')
+})
