@@ -94,7 +94,7 @@ export function createService(
       now.gate.close()
     }
   }
-  const server = createServer({ ...now.parts, log, traffic, spans, limits, budget })
+  const server = createServer({ ...now.parts, log, traffic, spans, limits, budget, largeReads })
   return {
     ...server,
     listen: (address) => {

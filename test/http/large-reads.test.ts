@@ -38,17 +38,17 @@ describe('reads of large lists', () => {
     expect(await Promise.all(results)).toEqual([0, 1, 2])
   })
 
-  test('wait 20 ms at most for one that is slow', async () => {
+  test('wait 100 ms at most for one that is slow', async () => {
     const reads = createLargeReads()
     for (const at of [0, 1, 2]) void reads.run(LARGE, read(at))
-    await jest.advanceTimersByTimeAsync(19)
+    await jest.advanceTimersByTimeAsync(99)
     expect(begun).toEqual([0])
     await jest.advanceTimersByTimeAsync(1)
     expect(begun).toEqual([0, 1])
-    await jest.advanceTimersByTimeAsync(20)
+    await jest.advanceTimersByTimeAsync(100)
     expect(begun).toEqual([0, 1, 2])
-    // None has waited for it, and the last began 20 ms ago.
-    await jest.advanceTimersByTimeAsync(20)
+    // None has waited for it, and the last began 100 ms ago.
+    await jest.advanceTimersByTimeAsync(100)
     void reads.run(LARGE, read(3))
     expect(begun).toEqual([0, 1, 2, 3])
   })
@@ -70,5 +70,56 @@ describe('reads of large lists', () => {
     void reads.run(LARGE, read(1))
     void reads.run(1_000, read(2))
     expect(begun).toEqual([0, 2])
+  })
+
+  /** Two reads; the first takes 10 ms, and before it ends, a response of so many bytes is sent. Returns ms from its end until the second begins. */
+  async function pauseBetween(bytes: number, answered: number | undefined): Promise<number> {
+    const reads = createLargeReads()
+    void reads.run(bytes, read(0))
+    void reads.run(bytes, read(1))
+    await jest.advanceTimersByTimeAsync(10)
+    if (answered !== undefined) reads.answered(answered)
+    ends[0]?.()
+    let pause = 0
+    await jest.advanceTimersByTimeAsync(0)
+    while (begun.length < 2) {
+      pause += 1
+      await jest.advanceTimersByTimeAsync(1)
+    }
+    return pause
+  }
+
+  test.each([
+    ['no other request was answered', LARGE, undefined, 0],
+    ['the other response was a large list', LARGE, LARGE, 0],
+    ['another request was answered, and the list is at the limit', 128 * 1024, 500, 0],
+    ['another request was answered, and the list is twice as long', 2 * 128 * 1024, 500, 10],
+    ['another request was answered, and the list is very long', 100 * LARGE, 500, 70],
+  ])('pause in proportion to the size of the list: %s', async (_, bytes, answered, pause) => {
+    expect(await pauseBetween(bytes, answered)).toBe(pause)
+  })
+
+  test('pause at most 250 ms', async () => {
+    const reads = createLargeReads()
+    void reads.run(100 * LARGE, read(0))
+    await jest.advanceTimersByTimeAsync(90)
+    void reads.run(100 * LARGE, read(1))
+    reads.answered(500)
+    ends[0]?.()
+    await jest.advanceTimersByTimeAsync(249)
+    expect(begun).toEqual([0])
+    await jest.advanceTimersByTimeAsync(1)
+    expect(begun).toEqual([0, 1])
+  })
+
+  test('do not pause when no other one waits', async () => {
+    const reads = createLargeReads()
+    const first = reads.run(LARGE, read(0))
+    await jest.advanceTimersByTimeAsync(10)
+    reads.answered(500)
+    ends[0]?.()
+    await first
+    void reads.run(LARGE, read(1))
+    expect(begun).toEqual([0, 1])
   })
 })

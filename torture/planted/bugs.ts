@@ -172,6 +172,13 @@ export const BUGS: readonly PlantedBug[] = [
     caughtBy: { file: 'test/http/large-reads', test: 'one after another', database: 'local' },
   },
   {
+    name: 'large lists do not give way to other requests',
+    file: 'src/http/server/large-reads.ts',
+    search: `else beginNextIn(pauseAfter(bytes, performance.now() - began))`,
+    replace: `else beginNextIn(0 * pauseAfter(bytes, performance.now() - began))`,
+    caughtBy: { file: 'test/http/large-reads', test: 'in proportion to the size', database: 'local' },
+  },
+  {
     name: 'changes of one locked row take every connection',
     file: 'src/db/pool/fair-queue.ts',
     search: `    if (parent && queue.held > 0) return false

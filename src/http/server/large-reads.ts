@@ -1,21 +1,27 @@
 /**
- * Lets reads of large lists begin one after another. Each takes some milliseconds of processor time in this process, and often more in the
- * database; many at once would keep all other requests waiting.
+ * Lets reads of large lists begin one after another, because each takes some milliseconds of processor time in this process, and often more in the
+ * database. While other requests are answered, a list also waits for the processor time that the one before it took from them.
  */
 export interface LargeReads {
   /** Runs a read that is expected to give so many bytes: at once if it is not large. */
   run<T>(bytes: number, read: () => Promise<T>): Promise<T>
+  /** Counts a successful response of so many bytes; small ones are the requests that large reads give way to. */
+  answered(bytes: number): void
 }
 
 const LARGE_BYTES = 128 * 1024
 /** A slow read keeps the next one waiting for so many ms at most. */
-const MAX_WAIT_MS = 20
+const MAX_WAIT_MS = 100
+/** The longest pause after a read: a multiple of its time, and ms. */
+const MAX_PAUSE_RATIO = 7
+const MAX_PAUSE_MS = 250
 
 export function createLargeReads(): LargeReads {
   const waiting: (() => void)[] = []
   let reading = 0
   let lastBegan = 0
   let timer: NodeJS.Timeout | undefined
+  let othersAnswered = 0
 
   function begin(): void {
     reading += 1
@@ -29,7 +35,12 @@ export function createLargeReads(): LargeReads {
     if (!next) return
     begin()
     next()
-    if (waiting.length > 0) timer = setTimeout(beginNext, MAX_WAIT_MS)
+    if (waiting.length > 0) beginNextIn(MAX_WAIT_MS)
+  }
+
+  function beginNextIn(milliseconds: number): void {
+    clearTimeout(timer)
+    timer = setTimeout(beginNext, milliseconds)
   }
 
   /** Resolves when it has begun. */
@@ -40,17 +51,32 @@ export function createLargeReads(): LargeReads {
     })
   }
 
-  async function runLarge<T>(read: () => Promise<T>): Promise<T> {
+  async function runLarge<T>(bytes: number, read: () => Promise<T>): Promise<T> {
     const mayBegin = waiting.length === 0 && (reading === 0 || performance.now() - lastBegan >= MAX_WAIT_MS)
     if (mayBegin) begin()
     else await wait()
+    const began = performance.now()
+    const answeredBefore = othersAnswered
     try {
       return await read()
     } finally {
       reading -= 1
-      if (reading === 0) beginNext()
+      if (reading > 0 || waiting.length === 0) {
+        // The next one begins when the others end, or when it comes.
+      } else if (othersAnswered === answeredBefore) beginNext()
+      else beginNextIn(pauseAfter(bytes, performance.now() - began))
     }
   }
 
-  return { run: (bytes, read) => (bytes < LARGE_BYTES ? read() : runLarge(read)) }
+  return {
+    run: (bytes, read) => (bytes < LARGE_BYTES ? read() : runLarge(bytes, read)),
+    answered(bytes) {
+      if (bytes < LARGE_BYTES) othersAnswered += 1
+    },
+  }
+}
+
+/** Grows from nothing with the size of the list, so that no list is much slower than a slightly smaller one. */
+function pauseAfter(bytes: number, took: number): number {
+  return Math.min(MAX_PAUSE_MS, took * Math.min(MAX_PAUSE_RATIO, bytes / LARGE_BYTES - 1))
 }

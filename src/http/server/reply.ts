@@ -6,6 +6,7 @@ import { SECURITY_HEADERS, setHeader } from './headers.js'
 import { toJsonText } from '../../fields/exact-json.js'
 import type { Limits } from './limits.js'
 import type { Reply } from '../route.js'
+import type { LargeReads } from './large-reads.js'
 import type { SendBudget } from './send-budget.js'
 
 /** Headers that delimit responses; a handler that sets them could desynchronise the connection. */
@@ -19,6 +20,7 @@ export interface Situation {
   readonly limits: Limits
   readonly draining: () => boolean
   readonly budget: SendBudget
+  readonly largeReads: LargeReads
   /** Where scripts of other origins may read responses. */
   readonly cors?: Cors | undefined
   /** With `auth`, the headers by which callers sign in. */
@@ -67,6 +69,7 @@ function sendText(exchange: Exchange, reply: Reply, text: string | Uint8Array | 
   const length = text === undefined ? undefined : Buffer.byteLength(text)
   const close = writeHead(exchange, reply, length, situation)
   if (length !== undefined) holdUntilRead(exchange, length, situation.budget)
+  if (reply.status < 400) situation.largeReads.answered(length ?? 0)
   if (close && !request.complete && !waits) linger(exchange, text ?? '', situation.limits)
   else response.end(text)
 }

@@ -20,6 +20,7 @@ import type { Log } from '../log.js'
 import { createPipeline } from './pipeline.js'
 import type { PublicUrl } from '../public-url.js'
 import type { RouteTable } from '../route-table.js'
+import { createLargeReads, type LargeReads } from './large-reads.js'
 import { createSendBudget, type SendBudget } from './send-budget.js'
 import type { Spans } from './spans.js'
 import { splitTarget } from './target.js'
@@ -55,6 +56,8 @@ export interface ServerParts extends Served {
   readonly spans?: Spans | undefined
   /** The send budget, if it is shared with the lists. */
   readonly budget?: SendBudget
+  /** The order of large lists, likewise. */
+  readonly largeReads?: LargeReads
 }
 
 export interface HttpServer {
@@ -92,6 +95,7 @@ export function createServer(parts: ServerParts): HttpServer {
   const connections = new WeakMap<Socket, Connection>()
   const sockets = new Set<Socket>()
   const budget = parts.budget ?? createSendBudget(limits)
+  const largeReads = parts.largeReads ?? createLargeReads()
   const pipeline = createPipeline(limits)
   let draining: Promise<void> | undefined
   const server = createHttpServer(serverOptions(limits))
@@ -119,6 +123,7 @@ export function createServer(parts: ServerParts): HttpServer {
       onMismatch,
       draining: () => draining !== undefined,
       budget,
+      largeReads,
       pipeline,
       connectionOf: (socket) => connections.get(socket),
     })
