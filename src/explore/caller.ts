@@ -9,6 +9,8 @@ export interface Seen {
   readonly resource: Resource
   /** Whether the caller may do this to some record. */
   readonly may: (operation: Operation) => boolean
+  /** Whether the caller may run this action on some record. */
+  readonly runs: (action: string) => boolean
 }
 
 /** What pages show and offer of a resource. */
@@ -19,6 +21,7 @@ export function seenBy({ profiles }: Explored, given: Resource, identity: Identi
     resource,
     may: (operation) =>
       given.spec.operations.includes(operation) && (profile === undefined || profile.allows(given, operation)),
+    runs: (action) => profile === undefined || profile.allows(given, action),
   }
 }
 

@@ -1,7 +1,6 @@
 import type { FieldSpec } from '../config/spec.js'
 import { featureParameters, isFilter } from '../features/index.js'
 import type { Method } from '../http/route.js'
-import type { Resource } from '../resource/resource.js'
 import { type Exact, type Members, printJson, textOf } from './exact-json.js'
 import { type Html, html } from './html.js'
 import { inputOf } from './input.js'
@@ -17,11 +16,11 @@ interface Inputs {
   readonly record?: Members
 }
 
-/** The inputs of a resource's writable fields, each with its rules and a place for its error. */
-export function fieldInputs(explored: Explored, { spec }: Resource, { id, method, record }: Inputs): Html {
+/** The inputs of the fields that clients may write, each with its rules and a place for its error. */
+export function fieldInputs(explored: Explored, fields: readonly FieldSpec[], { id, method, record }: Inputs): Html {
   // The key of a record cannot change.
   const isSet = (field: FieldSpec) => method === 'POST' || !field.primaryKey
-  const writable = spec.model.fields.filter((field) => !field.readOnly && !field.private && isSet(field))
+  const writable = fields.filter((field) => !field.readOnly && !field.private && isSet(field))
   const inputs = writable.map((field) =>
     fieldInput(explored, { id: `${id}-${field.name}`, method, field, value: record?.get(field.name) }),
   )

@@ -17,14 +17,27 @@ interface FormParts {
   readonly keyed?: boolean
   /** The ETag of the record that the page shows, which the request has as `If-Match`. */
   readonly version?: string | undefined
+  /** The action that the form runs, and whether its response is shown rather than the page again. */
+  readonly runs?: { readonly summary: string; readonly hasResult: boolean }
   readonly fields: Html
 }
 
 /** A dialog with a form that the script sends to the API as JSON, like any client. */
-export function dialog({ id, title, method, path, next, action, fields, keyed = false, version }: FormParts): Html {
-  const tone = method === 'DELETE' ? 'danger' : 'primary'
+export function dialog({
+  id,
+  title,
+  method,
+  path,
+  next,
+  action,
+  fields,
+  keyed = false,
+  version,
+  runs,
+}: FormParts): Html {
+  const tone = method === 'DELETE' && !runs ? 'danger' : 'primary'
   return html`<dialog id="${id}" aria-labelledby="heading-${id}">
-<form data-method="${method}" data-path="${path}"${next !== undefined && html` data-next="${next}"`}${keyed && html` data-keyed`}${version !== undefined && html` data-version="${version}"`} autocomplete="off" novalidate>
+<form data-method="${method}" data-path="${path}"${next !== undefined && html` data-next="${next}"`}${keyed && html` data-keyed`}${version !== undefined && html` data-version="${version}"`}${runs && html` data-runs="${runs.summary}"`}${runs?.hasResult && html` data-result`} autocomplete="off" novalidate>
 <header><h2 id="heading-${id}">${title}</h2><p class="line">${badge(method)} <code class="url">${path}</code></p></header>
 <div class="fields"><div class="alert" role="alert" hidden></div>
 ${fields}

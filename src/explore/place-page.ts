@@ -2,6 +2,7 @@ import { featureResponses } from '../features/index.js'
 import type { Context } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
 import type { Identity } from '../resource/identity.js'
+import { actionsAt, actionsOf } from './actions.js'
 import { type ApiResponse, ask } from './ask.js'
 import { seenBy } from './caller.js'
 import { type Exact, isMembers, type Members, printJson, readExact } from './exact-json.js'
@@ -15,6 +16,7 @@ import { rowsOf } from './list-table.js'
 import { collectionOf, type Explored, isRecord, type Place, ROOT, recordRoute } from './place.js'
 import { changes, members, recordOf, referring } from './record-page.js'
 import { refusal, requestBar } from './request-bar.js'
+import { hasSwaggerUi } from './swagger-ui.js'
 
 /** A page and the status of the response that it shows. */
 interface Shown {
@@ -53,7 +55,7 @@ export async function placePage(
   const title = titleOf(place)
   const script = place.resource && isRecord(place) ? 'explore-record.js' : 'explore-list.js'
   const main = html`<div class="head"><div>${crumbs(explored, place)}<h1>${title}</h1></div><div class="actions">${buttons}</div></div>
-<p class="facts">${place.methods.map((method) => html`${badge(method)} `)}<span class="dim">${place.template} · ${place.source}</span></p>
+<p class="facts">${place.methods.map((method) => html`${badge(method)} `)}<span class="dim">${place.template} · ${place.source}</span>${docsLink(explored, place)}</p>
 ${above}${answer && requestBar({ origin, url, answer })}
 ${body}
 <noscript><p class="dim">Changing records requires JavaScript: the forms send JSON, like any client.</p></noscript>${below}`
@@ -61,6 +63,14 @@ ${body}
     status: answer && answer.status >= 400 ? answer.status : 200,
     text: layout(explored, { title, path: place.path, main, script }),
   }
+}
+
+/** The operations of the resource in Swagger UI, if it is installed. */
+function docsLink({ file }: Explored, { resource, actions }: Place): Html | undefined {
+  const name = (resource ?? actions[0]?.action.resource)?.spec.name
+  return name !== undefined && hasSwaggerUi(file)
+    ? html` · <a href="/docs/#/${encodeURIComponent(name)}">Documentation</a>`
+    : undefined
 }
 
 /** The response with all of a record, which forms need: this one, unless parameters chose what it has. */
@@ -93,29 +103,32 @@ function partsOf(explored: Explored, place: Place, seen: Answered): Parts {
     if (refused || !record) return { body: answer ? refusal(answer, detailOf(value)) : html`` }
     const stored = whole?.status === 200 ? recordOf(readExact(whole.text)) : undefined
     const version = whole?.headers.get('etag')
-    const { buttons, dialogs } = stored ? changes(explored, place, { caller, record: stored, version }) : {}
+    const actions = actionsOf(explored, place, identity)
+    const { buttons, dialogs } = stored ? changes(explored, place, { caller, record: stored, version, actions }) : {}
     const body = html`${members(explored, resource, record)}${referring(explored, resource, { record, identity })}`
     return { buttons, body, below: dialogs }
   }
   const { name } = resource.spec
   const creates = caller.may('create')
+  const actions = actionsOf(explored, place, identity)
   const asked = { search, answer, value, detail: refused ? detailOf(value) : undefined }
   const listed = answer && (listBody(explored, place, caller, asked) ?? raw(answer, value))
   return {
-    buttons: creates ? opener('create', `New ${name}`, 'primary') : undefined,
+    buttons: html`${creates && opener('create', `New ${name}`, 'primary')}${actions.buttons}`,
     above: answer && listTools(caller, asked),
     body: refused ? refusal(answer, detailOf(value)) : html`${listed}`,
-    below: creates
-      ? dialog({
-          id: 'create',
-          title: `New ${name}`,
-          method: 'POST',
-          path: place.path,
-          action: 'Create',
-          keyed: takesHeader(resource, 'Idempotency-Key'),
-          fields: fieldInputs(explored, resource, { id: 'create', method: 'POST' }),
-        })
-      : undefined,
+    below: html`${
+      creates &&
+      dialog({
+        id: 'create',
+        title: `New ${name}`,
+        method: 'POST',
+        path: place.path,
+        action: 'Create',
+        keyed: takesHeader(resource, 'Idempotency-Key'),
+        fields: fieldInputs(explored, resource.spec.model.fields, { id: 'create', method: 'POST' }),
+      })
+    }${actions.dialogs}`,
   }
 }
 
@@ -125,22 +138,24 @@ function takesHeader({ spec }: Resource, name: string): boolean {
 }
 
 /** The shape of a plugin's response is unknown: it is shown as a table or a record if it looks like one. */
-function pluginParts(explored: Explored, place: Place, { search, answer, value }: Answered): Parts {
-  const writes = place.methods.filter((method) => method === 'POST' || method === 'PUT' || method === 'PATCH')
+function pluginParts(explored: Explored, place: Place, { search, answer, value, identity }: Answered): Parts {
+  const others = place.methods.filter((method) => !place.actions.some((each) => each.method === method))
+  const writes = others.filter((method) => method === 'POST' || method === 'PUT' || method === 'PATCH')
   const rows = rowsOf(value)
   const record = rows ? undefined : recordOf(value)
-  const deletes = place.methods.includes('DELETE')
+  const deletes = others.includes('DELETE')
+  const actions = actionsAt(explored, place, { identity, search })
   const likely = likelyBody(record ?? rows?.[0], recordRoute(explored, place)?.key)
   const refused = answer && answer.status >= 400
   const shown = rows
     ? listBody(explored, place, undefined, { search, answer, value, detail: undefined })
     : record && members(explored, undefined, record)
   return {
-    buttons: html`${writes.map((method) => opener(`send-${method.toLowerCase()}`, `${method}…`, 'primary'))}${
+    buttons: html`${actions.buttons}${writes.map((method) => opener(`send-${method.toLowerCase()}`, `${method}…`, 'primary'))}${
       deletes && opener('delete', 'Delete', 'danger')
     }`,
     body: refused ? refusal(answer, detailOf(value)) : html`${shown}${answer && raw(answer, value)}`,
-    below: html`${writes.map((method) => bodyDialog(method, place.path, method === 'POST' || record ? likely : '{}'))}${
+    below: html`${actions.dialogs}${writes.map((method) => bodyDialog(method, place.path, method === 'POST' || record ? likely : '{}'))}${
       deletes && deletion({ path: place.path, list: collectionOf(explored, place), what: place.path })
     }`,
   }
@@ -164,7 +179,7 @@ function detailOf(value: Exact | undefined): string | undefined {
 function titleOf(place: Place): string {
   const [last = '/'] = place.path.split('/').filter(Boolean).slice(-1)
   const { resource } = place
-  if (!resource) return place.path
+  if (!resource) return place.actions[0]?.action.summary ?? place.path
   return isRecord(place) ? `${resource.spec.name} ${decode(last)}` : resource.spec.name
 }
 

@@ -2,6 +2,7 @@ import type { Profiles } from '../access/profiles.js'
 import type { AuthSpec } from '../config/spec.js'
 import type { Identity } from '../resource/identity.js'
 import type { Resource } from '../resource/resource.js'
+import type { ActionDescription } from '../http/action-description.js'
 import { METHODS, type Method, resourceAt, type Route } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
 
@@ -36,6 +37,8 @@ export interface Place {
   readonly params: Readonly<Record<string, string>>
   /** The resource whose list or record is at the path; undefined for routes of plugins. */
   readonly resource: Resource | undefined
+  /** The actions that have this path. */
+  readonly actions: readonly { readonly method: Method; readonly action: ActionDescription }[]
 }
 
 /** Finds the place at an API path; undefined if it has no route. */
@@ -53,7 +56,8 @@ export function findPlace({ routes }: Explored, path: string): Place | undefined
   // Bulk and partial routes have no list or record to show, and exports are files.
   const isOther = generated?.bulk || generated?.partial || generated?.exports !== undefined
   const resource = isOther ? undefined : resourceAt(first.route)
-  return { path: closed, template, methods, source, params: first.params, resource }
+  const actions = found.flatMap(({ route: { method, action } }) => (action ? [{ method, action }] : []))
+  return { path: closed, template, methods, source, params: first.params, resource, actions }
 }
 
 /** Whether the place is a record rather than a collection: its path ends with a parameter. */

@@ -1,6 +1,7 @@
 import { exact } from '../lookups/exact.js'
 import type { Identity } from '../resource/identity.js'
 import type { Resource } from '../resource/resource.js'
+import type { Offered } from './actions.js'
 import { type Seen, seenBy } from './caller.js'
 import { whole } from './cell.js'
 import { type Exact, isMembers, type Members, textOf } from './exact-json.js'
@@ -53,18 +54,23 @@ export function referring(
   return links.length > 0 ? html`<section><h2>Refers to this</h2><ul class="plain">${links}</ul></section>` : undefined
 }
 
-/** The buttons and dialogs that change and delete a record, if nobody else changes it first. */
-export function changes(
-  explored: Explored,
-  place: Place,
-  { caller, record, version }: { caller: Seen; record: Members; version: string | undefined },
-) {
+interface Changed {
+  readonly caller: Seen
+  readonly record: Members
+  /** The version that changes are of. */
+  readonly version: string | undefined
+  readonly actions: Offered
+}
+
+/** The buttons and dialogs that run actions on a record, and that change and delete it if nobody else changes it first. */
+export function changes(explored: Explored, place: Place, { caller, record, version, actions }: Changed) {
   const { resource } = caller
   const { name } = resource.spec
   const method = changingMethod(caller)
   const deletes = caller.may('destroy')
   const buttons = [
     ...(method ? [opener('edit', 'Edit', 'primary')] : []),
+    ...actions.buttons,
     ...(deletes ? [opener('delete', 'Delete', 'danger')] : []),
   ]
   const edit =
@@ -76,11 +82,11 @@ export function changes(
       path: place.path,
       action: 'Save',
       version,
-      fields: fieldInputs(explored, resource, { id: 'edit', method, record }),
+      fields: fieldInputs(explored, resource.spec.model.fields, { id: 'edit', method, record }),
     })
   const destroy =
     deletes && deletion({ path: place.path, list: collectionOf(explored, place), what: `this ${name}`, version })
-  return { buttons: html`${buttons}`, dialogs: html`${edit}${destroy}` }
+  return { buttons: html`${buttons}`, dialogs: html`${edit}${actions.dialogs}${destroy}` }
 }
 
 /** PATCH sends only changes, but it merges objects, so removing a member of an object requires PUT. */

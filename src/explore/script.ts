@@ -39,12 +39,13 @@ export const SCRIPT = String.raw`'use strict'
   }
 
   const bodyOf = (form) => {
-    const { method } = form.dataset
+    const { runs, method } = form.dataset
     const raw = form.querySelector('[data-body]')
     if (raw) return raw.value
-    if (method === 'DELETE') return undefined
-    const members = all('[data-kind]', form).flatMap((control) => {
-      const text = encode(control, method, nullOf(form, control))
+    const controls = all('[data-kind]', form)
+    if (method === 'DELETE' && !controls.length) return undefined
+    const members = controls.flatMap((control) => {
+      const text = encode(control, runs ? 'POST' : method, nullOf(form, control))
       return text === undefined ? [] : [JSON.stringify(control.name) + ': ' + text]
     })
     return '{' + members.join(', ') + '}'
@@ -111,13 +112,14 @@ export const SCRIPT = String.raw`'use strict'
   }
 
   const finish = async (form, response) => {
-    const { method, next } = form.dataset
+    const { method, next, runs, result } = form.dataset
     const location = response.headers.get('Location')
-    if (form.querySelector('[data-body]')) {
+    if (result !== undefined || form.querySelector('[data-body]')) {
       const text = await response.text()
       form.closest('dialog').changed = true
       return alarm(form, response.status + ' ' + response.statusText + (text && '\n' + text), true)
     }
+    if (runs) return leave(runs + ': done')
     const words = { POST: 'Created', DELETE: 'Deleted' }[method] || 'Saved'
     leave(words, next || (location && location.startsWith('/') ? '/explore' + location : ''))
   }
@@ -134,15 +136,15 @@ export const SCRIPT = String.raw`'use strict'
     const button = form.querySelector('footer button:last-child')
     if (busy) button.words = button.textContent
     button.disabled = form.querySelector('[data-close]').disabled = busy
-    button.textContent = busy ? { POST: 'Creating…', DELETE: 'Deleting…' }[form.dataset.method] || 'Saving…' : button.words
+    button.textContent = busy ? form.dataset.runs ? 'Running…' : { POST: 'Creating…', DELETE: 'Deleting…' }[form.dataset.method] || 'Saving…' : button.words
   }
   const send = async (form) => {
     if (form.busy) return
     clear(form)
-    const { method, path } = form.dataset
+    const { runs, method, path } = form.dataset
     try {
       const body = bodyOf(form)
-      if (method === 'PATCH' && body === '{}') return alarm(form, 'Nothing was changed.')
+      if (method === 'PATCH' && !runs && body === '{}') return alarm(form, 'Nothing was changed.')
       setBusy(form, true)
       const response = await fetch(path, { method, headers: headersOf(form, body), body })
       form.keyed = undefined

@@ -1,0 +1,83 @@
+import type { ActionDescription } from '../http/action-description.js'
+import type { Method } from '../http/route.js'
+import type { Identity } from '../resource/identity.js'
+import { seenBy } from './caller.js'
+import type { Members } from './exact-json.js'
+import { fieldInputs } from './field-input.js'
+import { dialog, opener } from './form.js'
+import { featureResponses } from '../features/index.js'
+import { type Html, html } from './html.js'
+import { badge } from './layout.js'
+import { type Explored, isRecord, type Place, ROOT } from './place.js'
+
+const OMITTED = { literal: null }
+
+/** An action at an API path. */
+interface PlacedAction {
+  readonly action: ActionDescription
+  readonly method: Method
+  readonly path: string
+}
+
+/** The buttons of actions, and the dialogs with their input. */
+export interface Offered {
+  readonly buttons: readonly Html[]
+  readonly dialogs: readonly Html[]
+}
+
+/** The actions of the record or list of a page that its caller may run. */
+export function actionsOf(explored: Explored, place: Place, identity: Identity | undefined): Offered {
+  const { resource, path, template } = place
+  const on = isRecord(place) ? 'record' : 'collection'
+  const offered = [...explored.routes].flatMap(({ action, method, path: other }) => {
+    if (!resource || action?.resource.spec.name !== resource.spec.name || action.on !== on) return []
+    return seenBy(explored, action.resource, identity).runs(action.name)
+      ? [offer(explored, { action, method, path: path + other.slice(template.length) }, undefined)]
+      : []
+  })
+  return { buttons: offered.map(({ button }) => button), dialogs: offered.flatMap(({ form }) => form ?? []) }
+}
+
+/** The same on the page of an action's own path; `given` is the query of the request. */
+export function actionsAt(explored: Explored, place: Place, given: { identity: Identity | undefined; search: string }) {
+  const asked: Members = new Map(new URLSearchParams(given.search))
+  const offered = place.actions.flatMap(({ action, method }) =>
+    seenBy(explored, action.resource, given.identity).runs(action.name)
+      ? [offer(explored, { action, method, path: place.path }, asked)]
+      : [],
+  )
+  return { buttons: offered.map(({ button }) => button), dialogs: offered.flatMap(({ form }) => form ?? []) }
+}
+
+function offer(
+  explored: Explored,
+  placed: PlacedAction,
+  asked: Members | undefined,
+): { readonly button: Html; readonly form: Html | undefined } {
+  const { action, method, path } = placed
+  const { name, summary, input = [], output, resource } = action
+  const id = `action-${name}`
+  if (method !== 'GET') {
+    const done = featureResponses(resource.spec, { operation: 'action' })
+    const form = dialog({
+      id,
+      title: summary,
+      method,
+      path,
+      action: 'Run',
+      keyed: method === 'POST' && done.some(({ requestHeaders = {} }) => 'Idempotency-Key' in requestHeaders),
+      runs: { summary, hasResult: typeof output === 'object' },
+      fields: html`${fieldInputs(explored, input, { id, method: 'POST' })}${input.length === 0 && html`<p>This action takes no input.</p>`}`,
+    })
+    return { button: opener(id, summary, 'plain'), form }
+  }
+  if (input.length === 0)
+    return { button: html`<a class="button" href="${ROOT + path}">${summary}</a>`, form: undefined }
+  // A parameter that is left out is null.
+  const fields = input.map((field) => (field.nullable ? { ...field, nullable: false, default: OMITTED } : field))
+  const form = html`<dialog id="${id}" aria-labelledby="heading-${id}"><form method="get" action="${ROOT + path}" autocomplete="off">
+<header><h2 id="heading-${id}">${summary}</h2><p class="line">${badge(method)} <code class="url">${path}</code></p></header>
+<div class="fields">${fieldInputs(explored, fields, { id, method: 'POST', ...(asked && { record: asked }) })}</div>
+<footer><button type="button" class="plain" data-close>Cancel</button> <button class="primary">Run</button></footer></form></dialog>`
+  return { button: opener(id, summary, 'plain'), form }
+}
