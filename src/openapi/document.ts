@@ -24,6 +24,7 @@ import {
 import { resolveReferences } from './references.js'
 import { anyOther, anyProblem, HEADERS, PROBLEM_SCHEMA, refusal, refusalName, renderedProblem } from './responses.js'
 import { describeWritten, mapSchemas } from './hand-written.js'
+import { requirements, securitySchemes } from './security.js'
 
 /** The compiled application to describe. */
 export interface Described {
@@ -48,16 +49,16 @@ export function describeApp({ spec, routes }: Described): Part {
     const path = pathOf(route)
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation }
   }
+  const schemes = securitySchemes(spec.auth)
   const components = { schemas: shared, responses: refusals(), headers: HEADERS }
   return {
     openapi: '3.1.0',
     info: infoOf(spec),
     servers: [{ url: '/' }],
-    // Which operations need a credential depends on the grants; a wrong one is always rejected.
-    security: spec.auth ? [{ bearer: [] }, {}] : [],
+    security: requirements(schemes),
     tags: [...tags].map(([name, description]) => ({ name, description })),
     paths,
-    components: { ...onlyUsed(paths, components), ...(spec.auth && { securitySchemes: SECURITY_SCHEMES }) },
+    components: { ...onlyUsed(paths, components), ...(schemes && { securitySchemes: schemes }) },
   }
 
   function withOperation(route: Route): Route {
@@ -201,8 +202,6 @@ function componentSchemas(names: ReadonlyMap<Resource, SchemaNames>, schemas: Fi
   ])
   return { ...Object.fromEntries(entries), Problem: PROBLEM_SCHEMA }
 }
-
-const SECURITY_SCHEMES: Part = { bearer: { type: 'http', scheme: 'bearer' } }
 
 const REFUSALS = [400, 401, 403, 404, 406, 409, 412, 413, 415, 422, 428, 503]
 

@@ -211,6 +211,12 @@ describe('/metrics', () => {
     ])
   })
 
+  test('counts no callers without `auth`', async () => {
+    const { url, admin } = await serve()
+    await fetch(`${url}/api/books/`)
+    expect([...(await scrape(admin)).keys()].filter((name) => name.startsWith('snippetctl_access'))).toEqual([])
+  })
+
   test('reports connections, the event loop, statements, and validator gaps', async () => {
     const { url, admin, logged } = await serve()
     expect((await create(url, 'Dune')).status).toBe(400)

@@ -166,7 +166,9 @@ export function createListener(parts: ListenerParts): {
       exchange.span?.end(statusOf(exchange))
       if (traffic) {
         traffic.open -= 1
-        traffic.of(exchange.route).count(statusOf(exchange), ended - exchange.started)
+        const counted = traffic.of(exchange.route)
+        counted.count(statusOf(exchange), ended - exchange.started)
+        if (parts.access) counted.countAccess(statusOf(exchange))
       }
       if (!connection) return
       release(connection, exchange)

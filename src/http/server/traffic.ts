@@ -22,10 +22,12 @@ type AccessOutcome = 'allowed' | 'unauthenticated' | 'forbidden'
 export interface RouteTraffic {
   readonly route: Route | undefined
   readonly tallies: readonly (Tally | undefined)[]
-  /** Requests by what became of the caller's right to make them. */
+  /** Requests by what became of the caller's right to make them; zeros without `auth`. */
   readonly access: Readonly<Record<AccessOutcome, number>>
   /** Counts a finished request. `status` is undefined if no response was begun. */
   count(status: number | undefined, milliseconds: number): void
+  /** Counts it by what became of the caller's right to make it. */
+  countAccess(status: number | undefined): void
 }
 
 /** Request statistics. Counting only increments numbers; names are resolved when metrics are read. */
@@ -62,8 +64,8 @@ function routeTraffic(route: Route | undefined): RouteTraffic {
     route,
     tallies,
     access,
+    countAccess: (status) => void (access[outcomeOf(status)] += 1),
     count(status, milliseconds) {
-      access[outcomeOf(status)] += 1
       const family = status === undefined ? 0 : Math.trunc(status / 100)
       const tally = (tallies[family] ??= newTally(family))
       let at = 0
