@@ -62,6 +62,7 @@ export { type CountedPlan, countRows, wantsRows } from './migrations/plan/row-co
 export { planAdditions, wantSameTables } from './migrations/plan/additions.js'
 export { type Plan as MigrationPlan, planMigration, writeMigration } from './migrations/plan/generate.js'
 export { digestMadeRows } from './migrations/run/made-rows.js'
+export { type Diagnosis, diagnoseJournal, type Resolution, resolveJournal } from './migrations/run/resolve.js'
 export { renumber } from './migrations/run/renumber.js'
 export { lockMeaning, measureMigration } from './migrations/run/measure.js'
 export { planConcurrently } from './migrations/plan/plan-concurrently.js'

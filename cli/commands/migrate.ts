@@ -8,6 +8,7 @@ import type { ExitCode } from '../failure.js'
 import { count } from '../output.js'
 import { plan, type PlanOptions } from '../migrate/plan.js'
 import { renumber, type RenumberOptions } from '../migrate/renumber.js'
+import { resolve, type ResolveOptions } from '../migrate/resolve.js'
 import { scratchOption } from '../migrate/scratch.js'
 import { status, type StatusOptions } from '../migrate/status.js'
 
@@ -30,6 +31,7 @@ export function addMigrate(program: Command, context: CliContext): void {
   addStatus(migrate, context)
   addAdopt(migrate, context)
   addRenumber(migrate, context)
+  addResolve(migrate, context)
 }
 
 function addPlan(migrate: Command, context: CliContext): void {
@@ -114,6 +116,24 @@ function addRenumber(migrate: Command, context: CliContext): void {
     .action(async (files: readonly string[], options: RenumberOptions) =>
       context.finish(await renumber(context, files, options)),
     )
+}
+
+function addResolve(migrate: Command, context: CliContext): void {
+  migrate
+    .command('resolve')
+    .description(
+      'correct the journal of applied migrations after comparing it with the database; without options, show how',
+    )
+    .option('--applied [files...]', 'record these files, or all pending ones, as applied without running them')
+    .option('--not-applied <migrations...>', 'remove these migrations from the journal')
+    .option('--edited <files...>', 'accept these applied files as they are now')
+    .option('--yes', 'also where the schema cannot confirm it, or differs in a way that `migrate adopt` can settle')
+    .addOption(scratchOption())
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ snippetctl migrate resolve\n  $ snippetctl migrate resolve --edited 0002_add_stars',
+    )
+    .action(async (options: ResolveOptions) => context.finish(await resolve(context, options)))
 }
 
 function parseSteps(text: string): number {

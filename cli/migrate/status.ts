@@ -63,7 +63,14 @@ function printStatus({ out, err }: CliContext, { migrations, differences, drift 
     )
   }
   for (const difference of differences) out.line(`${out.colors.red('lacks')}    ${difference}`)
-  if (differences.length > 0) err.line('  = help: see what is missing: snippetctl migrate plan')
+  if (migrations.some(({ state }) => state === 'changed' || state === 'missing'))
+    err.line('  = help: put the files back, or correct the journal: snippetctl migrate resolve')
+  if (migrations.some(({ state }) => state === 'pending'))
+    err.line('  = help: apply what is pending: snippetctl migrate up')
+  if (differences.length > 0)
+    err.line(
+      `  = help: ${drift.length > 0 ? 'settle the drift first; then ' : ''}see what is missing: snippetctl migrate plan`,
+    )
 }
 
 /** Descriptions of the states of a migration. */

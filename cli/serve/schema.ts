@@ -156,5 +156,6 @@ function laterFailure(newer: readonly string[], misfits: readonly string[]): Fai
 function differenceFailure(differences: readonly string[]): Failure {
   return new Failure(2, `the database does not have the schema of the configuration: ${differences.join('; ')}`, [
     'write the missing migration: snippetctl migrate plan --write NAME',
+    'or, if nothing is to be migrated, see how the database differs from the files: snippetctl migrate status',
   ])
 }

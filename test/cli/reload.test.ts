@@ -159,7 +159,10 @@ export default () => {}
     if (database) {
       const { help } = await server.logged('not_reloaded')
       await closed('once ')
-      expect(help).toEqual(['write the missing migration: snippetctl migrate plan --write NAME'])
+      expect(help).toEqual([
+        'write the missing migration: snippetctl migrate plan --write NAME',
+        'or, if nothing is to be migrated, see how the database differs from the files: snippetctl migrate status',
+      ])
       expect(await readdir(join(project.folder, 'migrations'))).toEqual(['0001_create_books.sql'])
     } else {
       const { changes } = await server.logged('reloaded')

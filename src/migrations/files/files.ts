@@ -172,6 +172,9 @@ function namedIn(heading: readonly string[], word: 'adopted' | 'known'): readonl
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
+/** The name of a migration, from its name or path with or without extension. */
+export const nameIn = (path: string): string => stemOf(basename(path))
+
 const stemOf = (name: string): string => name.replace(EXTENSION, '')
 
 /** Normalises line ends as git does, so that a checkout on another system is the same migration. */

@@ -16,7 +16,8 @@ export interface MigrationStatus {
   readonly file: string | undefined
 }
 
-interface Entry {
+/** A line of the journal. */
+export interface Entry {
   readonly name: string
   readonly checksum: string | null
   readonly appliedAt: string
@@ -65,7 +66,8 @@ function statusOf({ name, file, checksum }: Migration, entry: Entry | undefined)
   return { name, state: entry.checksum === checksum ? 'applied' : 'changed', appliedAt: entry.appliedAt, file }
 }
 
-async function readEntries(connection: Connection): Promise<ReadonlyMap<string, Entry>> {
+/** Returns the lines of the journal by name; none without a journal. */
+export async function readEntries(connection: Connection): Promise<ReadonlyMap<string, Entry>> {
   if (!(await hasJournal(connection))) return new Map()
   const { rows } = await connection.query({ text: ENTRIES, values: [] })
   return new Map(
@@ -94,6 +96,7 @@ export function refuseDisagreement(statuses: readonly MigrationStatus[]): void {
     [
       ...(changed.length > 0 ? ['Put the applied text back, and make the change in a new migration'] : []),
       ...(missing.length > 0 ? ['Put the file back, or run the version of the project that has it'] : []),
+      'Or see whether the journal can be corrected: snippetctl migrate resolve',
     ],
   )
 }

@@ -2,7 +2,7 @@ import { rename } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 import type { Database } from '../../db/database.js'
 import { MigrationError } from '../files/error.js'
-import { type Migration, type MigrationFolder, numberOf, readUnnumbered, renumbered } from '../files/files.js'
+import { type Migration, type MigrationFolder, nameIn, numberOf, readUnnumbered, renumbered } from '../files/files.js'
 import { compareJournal, JOURNAL, type MigrationStatus } from '../files/journal.js'
 import { asOnlyMigrator } from './lock.js'
 import { onReplayed } from './scratch.js'
@@ -66,7 +66,7 @@ const pendingAll = (files: readonly Migration[]): readonly Pick<MigrationStatus,
 
 /** Finds files by their names, with or without folder and extension. */
 function named(files: readonly Migration[], names: readonly string[]): readonly Migration[] {
-  const wanted = names.map((name) => basename(name).replace(/\.(?:sql|ts)$/, ''))
+  const wanted = names.map(nameIn)
   const unknown = wanted.filter((name) => !files.some((file) => file.name === name))
   if (unknown.length > 0) {
     throw new MigrationError(

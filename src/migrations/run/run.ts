@@ -24,6 +24,7 @@ import {
 } from '../files/journal.js'
 import { asOnlyMigrator, type MigratingSession } from './lock.js'
 import { loadExtensionsOf } from './scratch.js'
+import { sqlState } from './session.js'
 
 /** A migration that this run applied or reverted. */
 export interface CompletedMigration {
@@ -228,7 +229,14 @@ function knexConfig(
   }
 }
 
+/** The errors of PostgreSQL for a table, a column or another object that exists already. */
+const EXISTS: ReadonlySet<string | undefined> = new Set(['42P07', '42701', '42710'])
+
 async function runOne(session: MigratingSession, migration: Migration, direction: Direction): Promise<void> {
-  await runPart(session, migration, direction)
+  await runPart(session, migration, direction).catch((error: unknown) => {
+    if (direction === 'down' || !(error instanceof MigrationError) || !EXISTS.has(sqlState(error))) throw error
+    const help = 'If the database has what the migration makes, record it as applied: snippetctl migrate resolve'
+    throw new MigrationError(error.errors, [...error.help, help], error.cause)
+  })
   await session.restoreSettings()
 }
