@@ -13,6 +13,7 @@ import { readTableName } from '../../fields/table-name.js'
 import { chooseKey } from './choose-key.js'
 import type { SchemaInspection, InspectedTable } from './inspect.js'
 import { reasonAgainstManaging } from './record.js'
+import { fillsNewRows, notesOnWrites, triggerOn } from './trigger-columns.js'
 
 /** A model for an existing table or view. */
 export interface ChosenModel {
@@ -158,7 +159,7 @@ function reasonAgainstCreate(table: Table, columns: readonly CatalogColumn[]): s
     nullable || value !== null || identity !== null || generated
   const blocking = columns.find((column) => !isSet(column) && !isFilled(column))
   // No field of a managed table says that a trigger fills its column.
-  if (!blocking || (table.inspected.fills && !table.managed)) return undefined
+  if (!blocking || (fillsNewRows(table.inspected) && !table.managed)) return undefined
   return `${blocking.name} takes no null and has no default, and no request sets a ${blocking.type}`
 }
 
@@ -188,7 +189,7 @@ interface Sorted {
 
 function sortColumns(table: Table): Sorted {
   const { inspected, live, managed } = table
-  const chosenKey = chooseKey(live)
+  const chosenKey = chooseKey(live, managed)
   const columns = inspected.columns.flatMap(({ name }) => find(live.columns, name) ?? [])
   const fieldless = columns.filter(
     (column) =>
@@ -231,7 +232,13 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
     const part = key.includes(column.name) ? (key.length === 1 ? 'whole' : 'part') : undefined
     const references = found?.to && context.fields.get(found.to.table)?.get(found.to.column)?.name
     const relation = found && { ...found, references }
-    const field = chooseField(live, column, { name, key: part, relation, managed, triggers: inspected.fills })
+    const field = chooseField(live, column, {
+      name,
+      key: part,
+      relation,
+      managed,
+      trigger: triggerOn(column, inspected),
+    })
     const renamed = clash === undefined ? [] : [`${live.name}.${column.name}: the field is ${name}: ${clash} is taken`]
     return { ...field, left: [...renamed, ...left, ...field.left] }
   })
@@ -255,6 +262,7 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
       ...(unmanageable === undefined ? [] : [`${live.name}: migrations do not make it: ${unmanageable}`]),
       ...(inspected.view ? [] : leftOfKey),
       ...leftOfOperations,
+      ...(managed ? [] : notesOnWrites(inspected, columns)),
       ...fieldless.map((column) => `${live.name}.${column.name}: no field: ${reasonOf(column)}`),
       ...chosen.flatMap(({ left }) => left),
       ...leftOfFilters,

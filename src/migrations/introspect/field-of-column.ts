@@ -27,15 +27,15 @@ interface Role {
     | undefined
   /** Whether migrations of this project make the table. */
   readonly managed: boolean
-  /** Whether a trigger runs before each insert, and may fill columns. */
-  readonly triggers: boolean
+  /** Whether a trigger sets the column on each change, or may fill it on each insert. */
+  readonly trigger: 'sets' | 'may fill' | undefined
 }
 
 /** Chooses the field for a column that a field can stand for. */
 export function chooseField(
   table: CatalogTable,
   column: CatalogColumn,
-  { name, key, relation, managed, triggers }: Role,
+  { name, key, relation, managed, trigger }: Role,
 ): ChosenField {
   const place = `${table.name}.${column.name}`
   const checks = table.constraints.filter((each) => each.kind === 'check' && isOnly(each.columns, column.name))
@@ -47,7 +47,7 @@ export function chooseField(
     ? { words: [], left: [] }
     : managed
       ? defaultWords(column, said.words)
-      : { words: usedDefault(column, said.words, triggers), left: [] }
+      : { words: usedDefault(column, said.words, key ? undefined : trigger), left: [] }
   return {
     name,
     column: column.name,
@@ -118,9 +118,9 @@ function relationWords({ model, references, onDelete }: NonNullable<Role['relati
 }
 
 /** The words for a column of somebody else's table that the database fills: by computing it, a counter, a default or a trigger. */
-function usedDefault(column: CatalogColumn, words: Words, triggers: boolean): Words {
-  const isFilled = isOpaque(column) && !column.nullable && (column.default !== null || triggers)
-  if (column.generated || column.identity === 'always' || isFilled) return [['generated', true]]
+function usedDefault(column: CatalogColumn, words: Words, trigger: Role['trigger']): Words {
+  const isFilled = isOpaque(column) && !column.nullable && (column.default !== null || trigger !== undefined)
+  if (column.generated || column.identity === 'always' || isFilled || trigger === 'sets') return [['generated', true]]
   const ofDatabase: Words = [['default', { function: 'database' }]]
   if (column.identity !== null) return ofDatabase
   if (column.default === null || isOpaque(column)) return []

@@ -25,8 +25,9 @@ export interface InspectedTable {
   readonly partition: boolean
   /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
   readonly rows: number | null
-  /** Whether a trigger runs before each insert, and may fill columns. */
-  readonly fills: boolean
+  readonly triggers: readonly WritingTrigger[]
+  /** Whether policies decide which rows a role sees. */
+  readonly rowSecurity: boolean
   /** Whether rows can be inserted, updated and deleted, as far as PostgreSQL says without rules and rights. */
   readonly writable: boolean
   readonly comment: string | null
@@ -56,6 +57,18 @@ export interface InspectedColumn {
   /** The options of an identity's sequence, if they are not the defaults. */
   readonly counter: string | null
   readonly comment: string | null
+}
+
+/** A trigger that runs before each row is written, and may change it. */
+export interface WritingTrigger {
+  readonly name: string
+  readonly onInsert: boolean
+  readonly onUpdate: boolean
+  /** Whether it runs for some rows or columns only. */
+  readonly conditional: boolean
+  readonly language: string
+  /** The body of its function. */
+  readonly source: string
 }
 
 /** A constraint or an index. */
@@ -180,13 +193,27 @@ const ATTACHED = `
     union all select 'row-level security' where c.relrowsecurity
   ) a(w)`
 
+/** The bits of `tgtype`: 1 for each row, 2 before, 4 on insert, 16 on update. */
+const TRIGGERS = `
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'name', t.tgname,
+    'onInsert', t.tgtype & 4 = 4,
+    'onUpdate', t.tgtype & 16 = 16,
+    'conditional', t.tgqual is not null or t.tgattr <> '' or t.tgenabled not in ('O', 'A'),
+    'language', l.lanname,
+    'source', f.prosrc
+  ) order by t.tgname), '[]')
+  from pg_trigger t join pg_proc f on f.oid = t.tgfoid join pg_language l on l.oid = f.prolang
+  where t.tgrelid = c.oid and not t.tgisinternal and t.tgtype & 3 = 3 and t.tgtype & 20 > 0 and t.tgenabled <> 'D'`
+
 const TABLES = `
   select coalesce(jsonb_agg(jsonb_build_object(
     'name', ${spelledTable('c', 'n')},
     'partition', c.relispartition,
     'rows', case when c.relkind not in ('v', 'f') and c.reltuples >= 0 then c.reltuples::bigint end,
     'writable', pg_relation_is_updatable(c.oid, false) & 28 = 28,
-    'fills', exists (select from pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal and t.tgtype & 7 = 7),
+    'triggers', (${TRIGGERS}),
+    'rowSecurity', c.relrowsecurity,
     'special', case
       when c.relkind = 'v' then 'it is a view'
       when c.relkind = 'm' then 'it is a materialized view'
