@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs'
 import {
   type AppSpec,
   type Database,
+  type HeldLock,
+  isBlocking,
   lockMeaning,
   measureMigration,
   type MigrationPlan,
@@ -29,14 +31,15 @@ export async function measure(context: CliContext, { spec, planned, on }: Measur
   const { migrations, embedded } = projectFolders(spec.file)
   const database = await openForMeasuring(context, embedded, on)
   try {
+    if (on !== undefined) warn(context, planned, database.description)
     const measured = await measureMigration(database, migrations, planned)
     const rows = measured
       .filter(({ outside }) => !outside)
-      .map(({ subject, milliseconds, locks, rewritten, failure }) => [
+      .map(({ subject, milliseconds, locks, scanned, indexed, rewritten, failure }) => [
         subject,
         `${milliseconds} ms`,
-        locks.map(({ table, mode }) => `${table}: ${mode}, ${lockMeaning(mode)}`).join('; ') || 'no new lock',
-        rewritten.length > 0 ? `rewrites ${rewritten.join(', ')}` : 'rewrites nothing',
+        locks.map((lock) => shownLock(subject, lock)).join('; ') || 'no lock',
+        shownWork({ scanned, indexed, rewritten }),
         failure === undefined ? '' : `failed: ${failure}`,
       ])
     context.out.line()
@@ -52,6 +55,37 @@ export async function measure(context: CliContext, { spec, planned, on }: Measur
   } finally {
     await database.close()
   }
+}
+
+/** Requests of a database that others use wait for the locks of the measurement. */
+function warn({ err }: CliContext, { steps }: MigrationPlan, description: string): void {
+  const locks = steps.flatMap((step) => step.locks?.locks ?? []).filter(({ mode }) => isBlocking(mode))
+  const tables = [...new Set(locks.map(({ table }) => table))].toSorted()
+  if (tables.length === 0) return
+  const exclusive = tables.filter((table) =>
+    locks.some((lock) => lock.table === table && lockMeaning(lock.mode).startsWith('reads')),
+  )
+  const writes = tables.filter((table) => !exclusive.includes(table))
+  const waiting = [
+    ...(exclusive.length > 0 ? [`reads and writes of ${exclusive.join(' and ')}`] : []),
+    ...(writes.length > 0 ? [`writes of ${writes.join(' and ')}`] : []),
+  ]
+  err.line(`warning: until it is measured, ${waiting.join(', and ')} wait in ${description}`)
+}
+
+const shownLock = (subject: string, { table, mode, since }: HeldLock): string =>
+  `${table}: ${mode}${since === subject ? '' : ` since ${since}`}, ${lockMeaning(mode)}`
+
+function shownWork(work: Readonly<Record<'scanned' | 'indexed' | 'rewritten', readonly string[]>>): string {
+  const { rewritten } = work
+  const indexed = work.indexed.filter((table) => !rewritten.includes(table))
+  const scanned = work.scanned.filter((table) => !(rewritten.includes(table) || indexed.includes(table)))
+  const parts = [
+    ...rewritten.map((table) => `rewrites ${table}`),
+    ...indexed.map((table) => `builds an index of ${table}`),
+    ...scanned.map((table) => `reads ${table}`),
+  ]
+  return parts.join(', ') || 'reads no table'
 }
 
 function openForMeasuring({ env }: CliContext, embedded: string, on: string | undefined): Promise<Database> {

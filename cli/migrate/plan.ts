@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import {
   type AppSpec,
   type CountedPlan,
+  type CountedStep,
   countRows,
   DatabaseRefused,
   declareRename,
@@ -13,6 +14,7 @@ import {
   newerIn,
   planConcurrently,
   planMigration,
+  sumOfWaits,
   wantsRows,
   writeMigration,
 } from '../../src/internal.js'
@@ -100,12 +102,15 @@ async function writeRename(context: CliContext, config: string, rename: string):
 const isEmpty = ({ steps, refusals }: MigrationPlan): boolean => steps.length === 0 && refusals.length === 0
 
 function toJson({ steps, refusals, notes }: CountedPlan) {
-  const shown = steps.map(({ change, subject, detail, safety, risk, count: rows, up }) => ({
+  const shown = steps.map(({ change, subject, detail, safety, risk, waits, locks, count: rows, up }) => ({
     change,
     subject,
     detail,
     safety,
     risk,
+    waits,
+    locks: locks?.locks ?? [],
+    works: locks?.works ?? [],
     rows: rows && { count: rows.rows ?? null, of: rows.of ?? null, says: rows.says },
     sql: up,
   }))
@@ -123,22 +128,24 @@ const shownChange = ({ change }: MigrationStep): string => `${SIGNS[change]} ${c
 
 function printPlan(out: Output, planned: CountedPlan): void {
   const { steps, refusals, notes } = planned
-  const rows = alignColumns(
-    steps.map((step) => [
-      shownChange(step),
-      step.subject,
-      step.detail,
-      [step.risk, step.count?.says].filter((each) => each !== undefined).join(': '),
-    ]),
-  )
+  const rows = alignColumns(steps.map((step) => [shownChange(step), step.subject, step.detail, riskOf(step)]))
   steps.forEach((step, at) => {
     const change = shownChange(step)
     out.line(`  ${out.colors[COLORS[step.change]](change)}${rows[at]?.slice(change.length)}`)
   })
+  const sum = sumOfWaits(steps)
+  if (sum !== undefined) out.line(`  ${out.colors.yellow('locks')}    ${sum}`)
   for (const refusal of refusals) out.line(`  ${out.colors.red('! refused')}  ${refusal}`)
   for (const note of notes) out.line(`  ${out.colors.dim(`note     ${note}`)}`)
   if (steps.length + refusals.length + notes.length > 0) out.line()
   out.line(isEmpty(planned) ? 'nothing to migrate: the files make the schema of the configuration' : summary(planned))
+}
+
+function riskOf({ risk, waits, count: counted }: CountedStep): string {
+  const parts = (given: readonly (string | undefined)[], separator: string) =>
+    given.filter((each) => each !== undefined && each !== '').join(separator)
+  if (risk === undefined) return parts([waits, counted?.says], ': ')
+  return parts([parts([risk, counted?.says], ': '), waits], '; ')
 }
 
 function summary({ steps, refusals }: MigrationPlan): string {

@@ -70,7 +70,7 @@ test('the command measures on a copy, including pending files', async () => {
     const { code, stdout } = await runInHost(['migrate', 'plan', '--measure'], { cwd: project.folder })
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /measured on a copy of the embedded database, and rolled back:[^]*\n {2}0002_note +\d+ ms +books: AccessExclusiveLock, reads and writes wait +rewrites nothing\n {2}books\.title +\d+ ms +no new lock +rewrites nothing\n$/,
+      /measured on a copy of the embedded database, and rolled back:[^]*\n {2}0002_note +\d+ ms +books: AccessExclusiveLock, reads and writes wait +reads books\n {2}books\.title +\d+ ms +books: AccessExclusiveLock since 0002_note, reads and writes wait +reads books\n$/,
     )
     await project.write('resources.yaml', BOOKS.replace('min: 1,', 'min: 99,'))
     await project.write('migrations/0002_note.sql', "-- up\ninsert into books (title) values ('abc');\n")

@@ -250,7 +250,7 @@ drop table "authors";
       },
       [
         'safe add books.author_id: bigint',
-        'safe add books.books_author_id_fkey: foreign key ("author_id") references "authors" ("id") on delete set null',
+        'risky add books.books_author_id_fkey: foreign key ("author_id") references "authors" ("id") on delete set null',
         'risky add books.books_author_id_idx: index (author_id)',
       ],
     ],

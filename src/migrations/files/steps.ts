@@ -1,4 +1,5 @@
 import { tableSql } from '../../fields/table-name.js'
+import type { StepLocks } from '../locks/modes.js'
 import type { RowQuery } from '../plan/row-query.js'
 
 /** One change of a plan: its description for `migrate plan`, and the SQL in both directions. */
@@ -21,6 +22,10 @@ export interface Step {
   readonly loss?: string
   /** The constraints and indexes that it makes for resources.yaml. */
   readonly owns?: readonly string[]
+  /** The locks that it holds on existing tables. */
+  readonly locks?: StepLocks
+  /** Which requests wait, and for what: `writes wait while the index is built`. */
+  readonly waits?: string
   /** Whether it runs outside a transaction, and so belongs in a separate file. */
   readonly outside?: true
   /** Counts the rows that are affected by the risk. */
@@ -36,6 +41,9 @@ export const safe = { safety: 'safe' } as const
 export function risky(risk: string) {
   return { safety: 'risky', risk } as const
 }
+
+/** A step whose locks block others while it works. */
+export const blocking = { safety: 'risky' } as const
 
 /** @param loss a description of the lost data */
 export function destructive(loss: string) {

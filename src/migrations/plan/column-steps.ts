@@ -6,7 +6,7 @@ import { collationSql } from '../introspect/collation.js'
 import { block, type Conversion, convert } from './conversions.js'
 import { type RowQuery, rowsOf } from './row-query.js'
 import type { WantedColumn } from './sql.js'
-import { alter, destructive, risky, safe, type Step } from '../files/steps.js'
+import { alter, blocking, destructive, risky, safe, type Step } from '../files/steps.js'
 
 export function renameColumn(table: string, from: string, to: string): Step {
   const rename = (one: string, other: string) =>
@@ -165,12 +165,12 @@ function riskOf(conversion: Conversion, relation: string, reindexes: boolean) {
   const { misfits, rewrites } = conversion
   if (misfits) return { ...risky('fails when a value does not fit'), rows: misfits(relation) }
   if (rewrites) return rewriting(relation)
-  return reindexes ? risky('builds its indexes anew; the table is locked meanwhile') : safe
+  return reindexes ? blocking : safe
 }
 
 function rewriting(relation: string) {
-  const rows: RowQuery = { ...rowsOf(relation, 'true'), says: (count) => `writes ${count} rows anew` }
-  return { ...risky('rewrites the table, which is locked meanwhile'), rows }
+  const rows: RowQuery = { ...rowsOf(relation, 'true'), says: (count) => `${count} rows` }
+  return { ...blocking, rows }
 }
 
 interface Retyping {

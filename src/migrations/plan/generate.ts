@@ -6,6 +6,7 @@ import { openScratch } from '../../db/open.js'
 import type { Catalog } from '../introspect/catalog.js'
 import { compareSchemas, type Difference } from './diff.js'
 import { MigrationError } from '../files/error.js'
+import { withLocks, withWaits } from '../locks/locks.js'
 import { digitsOf, type Migration, type MigrationFolder, pathOf, readMigrations } from '../files/files.js'
 import { type Proof, proveRoundTrip, refusalByRows } from './prove.js'
 import { findRenames } from './renames.js'
@@ -56,7 +57,8 @@ export async function planMigration(spec: AppSpec, directory: MigrationFolder, s
 
 function compare(spec: AppSpec, files: readonly Migration[], scratch: Database): Promise<Plan> {
   return onBothSides(spec, files, scratch, async (session, compared) => {
-    const difference = await differ(session, compared)
+    const { steps: found, ...rest } = await differ(session, compared)
+    const difference = { ...rest, steps: found.map(withWaits) }
     return prove(session, difference, {
       from: compared.from,
       files: files.length,
@@ -229,7 +231,11 @@ async function compareSettled(session: Connection, compared: Compared): Promise<
   const target = reconcile({ wanted, from, to, former, owns, dropped })
   const { steps, refusals, notes } = compareSchemas({ ...target, dropped, from, former, owns })
   const { first, last } = viewSteps({ ...views, from: fromViews, owned: owns.recorded }, [...before, ...steps])
-  const all = [...first, ...before, ...steps, ...last]
+  const all = withLocks(
+    [...first, ...before, ...steps, ...last],
+    from,
+    fromViews.map(({ name }) => name),
+  )
   const allRefusals = [...renames.refusals, ...enums.refusals, ...refusals, ...knownAlready(all, known)]
   return { steps: all, refusals: allRefusals, notes, to: target.to, former }
 }

@@ -5,7 +5,7 @@ import { isPlainIndex } from '../introspect/plain-parts.js'
 import { type RowQuery, rowsOf } from './row-query.js'
 import { addConstraint as addConstraintSql, type WantedConstraint, type WantedTable } from './sql.js'
 import { createIndex, indexDefinition, type WantedIndex } from './wanted-indexes.js'
-import { alter, risky, safe, type Step } from '../files/steps.js'
+import { alter, blocking, risky, safe, type Step } from '../files/steps.js'
 
 /** The tables before the plan, under the names of after, for counting. */
 interface Relations {
@@ -55,7 +55,7 @@ export function addConstraint(
   }
 }
 
-const BREAKS = 'fails when a row that is there breaks it; writes wait while the rows are read'
+const BREAKS = 'fails when a row that is there breaks it'
 
 /** The rows that agree with another in some SQL expressions, none of which is null. */
 function twins(keys: readonly string[], relation: string, condition = 'true'): RowQuery {
@@ -135,9 +135,7 @@ export function addIndex(table: WantedTable, index: WantedIndex, relation: strin
     detail: index.isPlain
       ? `index (${index.columns.join(', ')})`
       : `${index.unique ? 'unique ' : ''}index ${indexDefinition(index)}`,
-    ...(index.unique
-      ? { ...risky(BREAKS), rows: twins(index.keys, relation, index.condition) }
-      : risky('writes wait while the index is built')),
+    ...(index.unique ? { ...risky(BREAKS), rows: twins(index.keys, relation, index.condition) } : blocking),
     owns: [index.name],
     up: [createIndex(table, index)],
     down: [`drop index ${identifier(index.name)}`],

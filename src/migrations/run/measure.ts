@@ -1,3 +1,4 @@
+import { spelledTable } from '../../fields/table-name.js'
 import type { Database } from '../../db/database.js'
 import { runPart } from '../files/code.js'
 import { isOutside } from '../files/concurrent.js'
@@ -5,6 +6,7 @@ import { type Migration, type MigrationFolder, readMigrations } from '../files/f
 import type { Plan } from '../plan/generate.js'
 import { compareJournal } from '../files/journal.js'
 import { loadExtensionsOf } from './scratch.js'
+import { isLockMode, type LockMode, strength, type TableLock } from '../locks/modes.js'
 import { attempt, inDiscardedTransaction, runStatements, type Session } from './session.js'
 
 /** The measurement of one step. */
@@ -14,37 +16,23 @@ export interface Measured {
   readonly milliseconds: number
   /** Whether it was skipped, because it cannot run in a transaction and be rolled back. */
   readonly outside: boolean
-  /** The new locks of this step, the strongest for each table. */
-  readonly locks: readonly TableLock[]
+  /** The locks at the end of this step, the strongest for each table. */
+  readonly locks: readonly HeldLock[]
+  /** The tables that were read as a whole. */
+  readonly scanned: readonly string[]
+  /** The tables with a new or rebuilt index. */
+  readonly indexed: readonly string[]
   /** The tables that were rewritten. */
   readonly rewritten: readonly string[]
   /** The error, after which no later step was tried. */
   readonly failure: string | undefined
 }
 
-export interface TableLock {
-  readonly table: string
-  readonly mode: string
+/** A lock that the transaction really holds. */
+export interface HeldLock extends TableLock {
+  /** The step or file that took it: a lock is held until the end of its transaction. */
+  readonly since: string
 }
-
-/** The lock modes of PostgreSQL from the weakest to the strongest, with their effect on other sessions. */
-const LOCKS: readonly (readonly [mode: string, means: string])[] = [
-  ['AccessShareLock', 'nobody waits'],
-  ['RowShareLock', 'nobody waits'],
-  ['RowExclusiveLock', 'nobody waits'],
-  ['ShareUpdateExclusiveLock', 'nobody waits'],
-  ['ShareLock', 'writes wait'],
-  ['ShareRowExclusiveLock', 'writes wait'],
-  ['ExclusiveLock', 'writes wait'],
-  ['AccessExclusiveLock', 'reads and writes wait'],
-]
-
-/** Describes the effect of a lock: `writes wait`. */
-export function lockMeaning(mode: string): string {
-  return LOCKS.find(([name]) => name === mode)?.[1] ?? mode
-}
-
-const strength = (mode: string): number => LOCKS.findIndex(([name]) => name === mode)
 
 interface Work {
   readonly subject: string
@@ -100,61 +88,92 @@ function measureSteps(
     ])
       await session.query({ text: `set local ${setting}`, values: [] })
     const measured: Measured[] = []
+    const start = await readState(session)
+    const since = new Map<string, HeldLock>()
     for (const work of works) {
-      measured.push(await measure(session, work))
+      measured.push(await measure(session, work, { start, since }))
       if (measured.at(-1)?.failure !== undefined) break
     }
     return measured
   })
 }
 
-async function measure(session: Session, { subject, outside, run }: Work): Promise<Measured> {
-  const nothing = { subject, milliseconds: 0, outside, locks: [], rewritten: [], failure: undefined }
-  if (outside) return nothing
-  const [held, files] = [await readLocks(session), await readFiles(session)]
-  const start = performance.now()
+interface Course {
+  /** The database before the first step. */
+  readonly start: State
+  /** The strongest lock of each table so far, with the step that took it. */
+  readonly since: Map<string, HeldLock>
+}
+
+async function measure(session: Session, { subject, outside, run }: Work, { start, since }: Course): Promise<Measured> {
+  const nothing = { locks: [], scanned: [], indexed: [], rewritten: [], failure: undefined }
+  const measured = { ...nothing, subject, milliseconds: 0, outside }
+  if (outside) return measured
+  const before = await readState(session)
+  const began = performance.now()
   // A failed statement would end the transaction before its locks can be read.
   const failure = (await attempt(session, () => run(session)))?.message
-  const milliseconds = Math.round(performance.now() - start)
-  if (failure !== undefined) return { ...nothing, milliseconds, failure }
-  const now = await readFiles(session)
-  const locks = [...(await readLocks(session))].filter(
-    ([table, mode]) => strength(mode) > strength(held.get(table) ?? ''),
+  const milliseconds = Math.round(performance.now() - began)
+  if (failure !== undefined) return { ...measured, milliseconds, failure }
+  const after = await readState(session)
+  const tables = [...start].flatMap(([id, former]): readonly (readonly [string, Relation])[] =>
+    // Others wait for what the transaction has dropped until it commits.
+    former.owner === undefined ? [[id, after.get(id) ?? { ...former, mode: 'AccessExclusiveLock' }]] : [],
   )
+  const locks = tables.flatMap(([id, { name: table, mode }]) => {
+    if (mode === undefined) return []
+    const held = since.get(id)
+    if (held && strength(held.mode) >= strength(mode)) return [{ ...held, table }]
+    since.set(id, { table, mode, since: subject })
+    return [{ table, mode, since: subject }]
+  })
+  const files = new Set([...before.values()].map(({ file }) => file))
+  // An index that is made again may keep its file.
+  const isNew = ([, { file }]: readonly [string, Relation]) => file !== null && !files.has(file)
+  const rewritten = new Set(tables.filter(isNew).map(([id]) => id))
+  const built = new Set([...after].filter(isNew).flatMap(([, { owner }]) => owner ?? []))
+  const named = (isMeant: (id: string, table: Relation) => boolean) =>
+    tables.filter(([id, table]) => isMeant(id, table)).map(([, { name }]) => name)
   return {
-    ...nothing,
+    ...measured,
     milliseconds,
-    locks: locks.map(([table, mode]) => ({ table, mode })),
-    rewritten: [...now].flatMap(([id, { table, file }]) => {
-      const before = files.get(id)
-      return before !== undefined && before.file !== file ? [table] : []
+    locks,
+    scanned: named((id, { scans }) => scans > (before.get(id)?.scans ?? 0)),
+    indexed: named((id) => built.has(id) && !rewritten.has(id)),
+    rewritten: named((id) => rewritten.has(id)),
+  }
+}
+
+/** A table, a view or an index at one moment of the transaction. */
+interface Relation {
+  readonly name: string
+  /** The table of an index. */
+  readonly owner: string | undefined
+  /** Its file, which is another one after a rewrite. */
+  readonly file: string | null
+  /** How often the transaction has read it as a whole. */
+  readonly scans: number
+  /** The strongest lock that the transaction holds on it. */
+  readonly mode: LockMode | undefined
+}
+
+type State = ReadonlyMap<string, Relation>
+
+const STATE = `
+  select c.oid::text, ${spelledTable('c', 'n')}, i.indrelid::text, pg_relation_filenode(c.oid)::text, pg_stat_get_xact_numscans(c.oid)::text,
+    (select string_agg(distinct l.mode, ',') from pg_locks l
+     where l.pid = pg_backend_pid() and l.granted and l.relation = c.oid
+       and l.database = (select oid from pg_database where datname = current_database()))
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_index i on i.indexrelid = c.oid
+  where c.relkind in ('r', 'p', 'v', 'm', 'i') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`
+
+async function readState(session: Session): Promise<State> {
+  const { rows } = await session.query({ text: STATE, values: [] })
+  return new Map(
+    rows.map(([id, name, owner, file, scans, modes]) => {
+      const held = (modes ?? '').split(',').filter(isLockMode)
+      const mode = held.toSorted((one, other) => strength(other) - strength(one))[0]
+      return [id ?? '', { name: name ?? '', owner: owner ?? undefined, file: file ?? null, scans: Number(scans), mode }]
     }),
-  }
-}
-
-const LOCKED = `
-  select c.relname, l.mode from pg_locks l join pg_class c on c.oid = l.relation
-  join pg_namespace n on n.oid = c.relnamespace
-  where l.pid = pg_backend_pid() and l.granted and c.relkind in ('r', 'p') and n.nspname !~ '^pg_'`
-
-async function readLocks(session: Session): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await session.query({ text: LOCKED, values: [] })
-  const strongest = new Map<string, string>()
-  for (const [table, mode] of rows) {
-    if (typeof table !== 'string' || typeof mode !== 'string') continue
-    if (strength(mode) > strength(strongest.get(table) ?? '')) strongest.set(table, mode)
-  }
-  return strongest
-}
-
-const FILES = `
-  select c.oid::text, c.relname, pg_relation_filenode(c.oid)::text from pg_class c
-  join pg_namespace n on n.oid = c.relnamespace
-  where c.relkind = 'r' and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`
-
-async function readFiles(
-  session: Session,
-): Promise<ReadonlyMap<string, { readonly table: string; readonly file: string | null }>> {
-  const { rows } = await session.query({ text: FILES, values: [] })
-  return new Map(rows.map(([id, table, file]) => [id ?? '', { table: table ?? '', file: file ?? null }]))
+  )
 }
