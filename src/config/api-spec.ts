@@ -1,28 +1,28 @@
 export interface ApiSpec {
   readonly prefix: string
   readonly title: string
-  /** Of the resources that name none. */
+  /** The dialect of resources that name none. */
   readonly dialect: string
-  /** Whether there are pages for people; `development` is everywhere but in production. */
+  /** Whether the HTML pages are served; `development` means unless `NODE_ENV` is `production`. */
   readonly explore: boolean | 'development'
-  /** The hosts that are answered for; any if empty. */
+  /** The hosts that requests may name; any if empty. */
   readonly hosts: readonly string[]
-  /** The most bytes that any body may have. */
+  /** The maximum size of any body, in bytes. */
   readonly maxBody: number
-  /** Under which clients reach the service, without a slash at the end. */
+  /** The URL by which clients reach the service, without a slash at the end. */
   readonly publicUrl: string | undefined
-  /** Addresses, and ranges of them, of proxies that may say it for a request. */
+  /** Addresses of proxies, and ranges of addresses, that may set the public URL of a request. */
   readonly trustedProxies: readonly string[]
-  /** undefined: scripts of other origins read nothing. */
+  /** Undefined if scripts of other origins may read nothing. */
   readonly cors: CorsSpec | undefined
 }
 
 export interface CorsSpec {
-  /** As browsers send them; `*` is all of them, and stands alone. */
+  /** As browsers send them. `*` stands for all, and has no others beside it. */
   readonly origins: readonly string[]
   readonly credentials: boolean
-  /** Seconds. */
+  /** In seconds. */
   readonly maxAge: number
-  /** Request headers that are allowed besides the service's own. */
+  /** Request headers that are allowed in addition to those of the service. */
   readonly headers: readonly string[]
 }

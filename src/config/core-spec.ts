@@ -6,28 +6,28 @@ import type { Ordered } from '../pagination/paginator.js'
 
 export interface ModelSpec {
   readonly name: string
-  /** As `readTableName` reads it; in canonical spelling. */
+  /** In the canonical spelling, as `readTableName` reads it. */
   readonly table: string
-  /** Whether migrations make the table. That of others, or a view, is only used. */
+  /** Whether migrations make the table. Tables of others, and views, are only used. */
   readonly managed: boolean
   /** The query of a view that migrations make. */
   readonly view: string | undefined
-  /** What the table was called before. */
+  /** The former name of the table. */
   readonly renamedFrom: string | undefined
-  /** Fields that the model had, and whose values may go. */
+  /** Former fields whose values may be deleted. */
   readonly dropped: readonly string[]
   /** In YAML order. */
   readonly fields: readonly FieldSpec[]
-  /** The fields of the primary key, in its order; empty if records have none. */
+  /** The fields of the primary key, in its order; empty if records have no key. */
   readonly key: readonly FieldSpec[]
-  /** Those of its fields, and those over several fields. */
+  /** Relations of one field and relations over several fields. */
   readonly relations: readonly ModelRelation[]
   readonly indexes: readonly IndexSpec[]
-  /** What clients read when a constraint refuses a change, by its name in the database. */
+  /** Messages for violated constraints, by the name of the constraint. */
   readonly messages: Readonly<Record<string, string>>
 }
 
-/** The field that is the whole primary key of a model; undefined if several are, or none is. */
+/** The field that is the whole primary key of a model; undefined if the key has several fields or none. */
 export function loneKey({ key: [first, ...others] }: Pick<ModelSpec, 'key'>): FieldSpec | undefined {
   return others.length === 0 ? first : undefined
 }
@@ -37,42 +37,42 @@ export type DefaultSpec = { readonly literal: Json } | { readonly call: 'now' | 
 
 export interface FieldSpec {
   readonly name: string
-  /** By default the field's name, but `<name>_id` for a relation. */
+  /** By default the name of the field; `<name>_id` for a relation. */
   readonly column: string
-  /** What the field was called before. */
+  /** The former name of the field. */
   readonly renamedFrom: string | undefined
   readonly label: string
   readonly type: FieldType
-  /** Only the options that the type declares. For belongs_to the target is in `target`. */
+  /** Only the options that the type declares. The target of a belongs_to is in `target`. */
   readonly options: object
   /** Whether it is the primary key, or a part of it. */
   readonly primaryKey: boolean
-  /** Whether the server assigns the value, as that of most primary keys. */
+  /** Whether the server assigns the value, as for most primary keys. */
   readonly assigned: boolean
   readonly nullable: boolean
   readonly unique: boolean
   readonly default: DefaultSpec | undefined
   readonly auto: 'on_create' | 'on_update' | undefined
-  /** In answers, never taken from a body. True for primary keys that the server assigns and for `auto`. */
+  /** In responses, never read from a body. True for primary keys that the server assigns and for `auto`. */
   readonly readOnly: boolean
-  /** Taken from a body, never in answers. */
+  /** Read from a body, never in responses. */
   readonly writeOnly: boolean
-  /** Whether the database fills the column, in a way that migrations know nothing of: by a trigger, or as a generated column. */
+  /** Whether a trigger fills the column, or PostgreSQL generates it; migrations know nothing of either. */
   readonly generated: boolean
-  /** Neither: storage only. */
+  /** Neither in requests nor in responses. */
   readonly private: boolean
-  /** Replaces the message of every broken rule. */
+  /** Replaces the messages of all rules of the field. */
   readonly message: string | undefined
-  /** Of a relation. */
+  /** Set for relations. */
   readonly target: RelationSpec | undefined
-  /** Of the member of records that a relation over several fields is. It has no column of its own. */
+  /** Set for the member that has the values of a relation over several fields. It has no column of its own. */
   readonly joined?: Pick<ModelRelation, 'target' | 'parts'>
 }
 
-/** Whether answers show the field. */
+/** Whether responses include the field. */
 export const isShown = (field: FieldSpec): boolean => !field.private && !field.writeOnly
 
-/** Whether texts of a key's field may need escaping in a path. */
+/** Whether values of a key field may need escaping in a path. */
 export function isEscaped({ type, options }: Pick<FieldSpec, 'type' | 'options'>): boolean {
   return type.escapes?.(options) ?? false
 }
@@ -81,7 +81,7 @@ export function isEscaped({ type, options }: Pick<FieldSpec, 'type' | 'options'>
 export interface TargetSpec {
   readonly model: string
   readonly table: string
-  /** Whether the relation has the primary key of the other model, so that its value leads to the record. */
+  /** Whether the relation refers to the primary key of the other model, so that its value leads to the record. */
   readonly isKey: boolean
   /** Whether migrations make the other table, so that a foreign key can refer to it. */
   readonly managed: boolean
@@ -90,7 +90,7 @@ export interface TargetSpec {
 
 /** The target of a relation of one field. */
 export interface RelationSpec extends TargetSpec {
-  /** The field of the other model whose values the relation has. */
+  /** The field of the other model that the relation refers to. */
   readonly field: string
   /** The column of that field. */
   readonly column: string
@@ -101,17 +101,17 @@ export interface ModelRelation {
   readonly name: string
   readonly target: TargetSpec
   readonly parts: readonly RelationPart[]
-  /** Over several fields: the member of records that has their values; undefined if responses do not include one of them. */
+  /** For a relation over several fields: the member of responses that has its values; undefined if a field of it is hidden. */
   readonly member: FieldSpec | undefined
 }
 
-/** A field of a relation, and what it refers to in the other model. */
+/** A field of a relation, and the field of the other model that it refers to. */
 export interface RelationPart {
   readonly field: FieldSpec
   readonly to: { readonly name: string; readonly column: string }
 }
 
-/** Whether a record may refer to none. */
+/** Whether a record may have no related record. */
 export const isOptional = ({ parts }: Pick<ModelRelation, 'parts'>): boolean =>
   parts.some(({ field }) => field.nullable)
 
@@ -128,16 +128,16 @@ export const shownFields = ({ fields, relations }: Pick<ModelSpec, 'fields' | 'r
 export interface IndexSpec {
   readonly columns: readonly string[]
   readonly unique: boolean
-  /** What clients read when the values are taken, in place of the usual words. */
+  /** Replaces the default message for values that are taken. */
   readonly message?: string | undefined
   readonly method: IndexMethod
-  /** The columns of texts that it compares without case. */
+  /** The text columns that the index compares without case. */
   readonly ignoreCase: readonly string[]
-  /** The conditions of the rows that it has; none if it has all rows. */
+  /** The conditions of the rows in the index; empty if it has all rows. */
   readonly where: readonly IndexCondition[]
 }
 
-/** A condition of a partial index, as a filter makes it. */
+/** A condition of a partial index, with the same meaning as a filter. */
 export interface IndexCondition {
   readonly field: FieldSpec
   readonly lookup: Lookup
@@ -155,13 +155,13 @@ export const isPlain = ({ method, ignoreCase, where }: IndexSpec): boolean =>
 export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'partial_update', 'destroy'] as const
 export type Operation = (typeof OPERATIONS)[number]
 
-/** What answers records as they are, and changes nothing. */
+/** The operations that return records and change nothing. */
 export const READS = ['list', 'retrieve'] as const satisfies readonly Operation[]
 
-/** Whether an operation answers records as they are, and changes nothing. */
+/** Whether an operation returns records and changes nothing. */
 export const isReading = (operation: Operation): boolean => (READS as readonly Operation[]).includes(operation)
 
-/** The operations that can be done to several records with one request. */
+/** The operations that one request can apply to several records. */
 export const BULK_OPERATIONS = ['create', 'partial_update', 'destroy'] as const satisfies readonly Operation[]
 export type BulkOperation = (typeof BULK_OPERATIONS)[number]
 
@@ -169,52 +169,52 @@ export interface OrderSpec extends Ordered {
   readonly field: FieldSpec
 }
 
-/** The member of answers that holds related records. */
+/** The member of responses that holds related records. */
 export const EXPANDED = 'expanded'
 
-/** A related record that an answer can hold, and those that this one can hold. */
+/** A related record that a response can include, with the related records of its own. */
 export interface ExpansionSpec {
-  /** As clients name it: the fields that lead to it, between dots. */
+  /** The name for clients: the relations that lead to the record, joined by dots. */
   readonly path: string
-  /** The last of them, of the model that refers to the record. */
+  /** The last of these relations, which belongs to the model that refers to the record. */
   readonly relation: ModelRelation
-  /** As what the record is shown. */
+  /** The resource whose form the record has. */
   readonly resource: string
   readonly model: ModelSpec
-  /** What is shown of it, in order. */
+  /** The fields in the response, in order. */
   readonly fields: readonly FieldSpec[]
   /** The records that the caller may see; undefined for all. */
   readonly rows?: Rule | undefined
-  /** Whether what is shown depends on the caller. */
+  /** Whether the fields depend on the caller. */
   readonly varies: boolean
-  /** As of the resource. */
+  /** As in the resource. */
   readonly url: boolean
   readonly links: Readonly<Record<string, string>>
   readonly expand: readonly ExpansionSpec[]
 }
 
-/** A field of answers that is stored nowhere. */
+/** A response field that is not stored. */
 export interface ComputedSpec {
   readonly field: FieldSpec
-  /** The stored fields that it is made of, hidden ones perhaps. */
+  /** The stored fields that it is computed from; some may be hidden. */
   readonly from: readonly FieldSpec[]
 }
 
-/** What every resource says of itself; the features add what they make of their keys. */
+/** The settings that every resource has; features add the settings of their keys. */
 export interface CoreSpec {
   readonly name: string
-  /** The name of the resource that this one is at a mount; undefined for one of the file. */
+  /** At a mount: the name of the original resource. Undefined outside of mounts. */
   readonly mounted: string | undefined
   readonly model: ModelSpec
-  /** The stored fields of answers, in order. */
+  /** The stored fields of responses, in order. */
   readonly shown: readonly FieldSpec[]
-  /** The most bytes that a body may have. */
+  /** The maximum size of a body, in bytes. */
   readonly maxBody: number
   /** With the API prefix; starts and ends with a slash. */
   readonly path: string
   readonly operations: readonly Operation[]
   readonly unknownQuery: 'refuse' | 'ignore'
-  /** undefined: lists are what `pagination` says. */
+  /** Undefined if lists have the form that `pagination` sets. */
   readonly dialect: Dialect | undefined
   /** Whether each object starts with its own `url`. */
   readonly url: boolean
@@ -222,7 +222,7 @@ export interface CoreSpec {
   readonly links: Readonly<Record<string, string>>
 }
 
-/** A grant to everybody, and one to whoever has signed in. All others are to roles. */
+/** Grants to everybody, and to every caller who has signed in. All other grants are to roles. */
 export const ANYONE = 'anyone'
 export const SIGNED_IN = 'signed_in'
 
@@ -232,17 +232,17 @@ export interface GrantSpec {
   readonly to: string
   /** Names of operations and actions. */
   readonly may: readonly string[]
-  /** The records, as they are stored; of those to create, the new ones. Undefined for all. */
+  /** The condition on the stored record, or on the new record of a creation. Undefined for all records. */
   readonly rows: Rule | undefined
-  /** What a changed record may become. */
+  /** The condition on a changed record. */
   readonly becomes: Rule | undefined
-  /** The names of fields that it shows, or that may be sent. */
+  /** The names of the fields that responses show, or that requests may send. */
   readonly fields: readonly string[]
-  /** Values that the server sets, in place of what clients send. */
+  /** Values that the server sets instead of those that clients send. */
   readonly set: readonly { readonly field: FieldSpec; readonly value: RuleValue }[]
 }
 
-/** Conditions on a record: at least one list of them holds as a whole. */
+/** Conditions on a record: all conditions of at least one list must hold. */
 export type Rule = readonly (readonly RuleCondition[])[]
 
 export interface RuleCondition {
@@ -262,7 +262,7 @@ export type RuleValue =
   | { readonly claim: string }
   /** The key of the record that stands for the caller. */
   | { readonly user: UserSpec }
-  /** Values of a field, in the records that belong to the caller. */
+  /** The values of a field in the records that belong to the caller. */
   | { readonly set: SetSpec }
 
 /** `auth.user`: the record that stands for the caller. */

@@ -1,6 +1,6 @@
 import type { FieldSpec } from './core-spec.js'
 
-/** A member of responses that is made of stored fields, and that no request sets. */
+/** A member of responses that is computed from stored fields, and that no request sets. */
 export function derivedField(
   own: Pick<FieldSpec, 'name' | 'label' | 'type' | 'options' | 'nullable' | 'joined'>,
 ): FieldSpec {

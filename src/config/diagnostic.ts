@@ -15,7 +15,7 @@ export interface Range {
   readonly end: Position
 }
 
-/** One mistake in a configuration, and where it is. `label` stands beside the caret, `help` below the frame. */
+/** One mistake in a configuration, and its place. `label` is printed next to the caret, `help` below the frame. */
 export interface Diagnostic {
   readonly code: DiagnosticCode
   readonly severity: 'error' | 'warning'
@@ -39,7 +39,7 @@ const visible = (text: string): string =>
     .replace(/[\u0000-\u001f]/g, (control) => String.fromCodePoint(0x2400 + (control.codePointAt(0) ?? 0)))
     .replace(/[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, '�')
 
-/** The frame's window on a line: a long line is cut around the caret. */
+/** The visible part of a line: long lines are cut around the caret. */
 const excerpt = (line: string, from: number): { text: string; shift: number } => {
   const characters = [...line]
   if (characters.length <= FRAME_WIDTH) return { text: visible(line), shift: 0 }
@@ -88,9 +88,9 @@ export const renderDiagnostic = (diagnostic: Diagnostic, lines: readonly string[
 
 interface RenderOptions {
   readonly style?: Style
-  /** How many are shown; the rest is counted. */
+  /** The maximum number of printed diagnostics; the others are counted. */
   readonly limit?: number
-  /** The last line, in place of one that counts them. */
+  /** Replaces the last line, which counts the diagnostics. */
   readonly summary?: string
 }
 

@@ -11,7 +11,7 @@ const IPV4 = `${OCTET}(?:\\.${OCTET}){3}`
 
 const GROUP = '[0-9A-Fa-f]{1,4}'
 const LAST_GROUPS = `(?:${GROUP}:${GROUP}|${IPV4})`
-/** By the grammar of RFC 3986: with so many groups at most before `::`, and these behind it. */
+/** By the grammar of RFC 3986: at most this many groups before `::`, and these after it. */
 const IPV6 = [
   `(?:${GROUP}:){6}${LAST_GROUPS}`,
   ...[5, 4, 3, 2, 1, 0].map((behind, before) => `${upTo(before)}::(?:${GROUP}:){${behind}}${LAST_GROUPS}`),
@@ -30,7 +30,7 @@ export const HOST = `(?:${NAME}|${ADDRESS})`
 export const HOST_PATTERN = `(?:(?:\\*\\.)?${NAME}|${ADDRESS})`
 export const PORT = '(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])'
 
-/** Whether the address of a socket is one of this machine alone. */
+/** Whether the address of a socket is a loopback address. */
 export function isLoopback(address = ''): boolean {
   return address.startsWith('127.') || address === '::1' || address.startsWith('::ffff:127.')
 }

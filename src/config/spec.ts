@@ -8,26 +8,26 @@ export * from './core-spec.js'
 
 /**
  * The checked content of resources.yaml. Every default is filled in and every reference resolved, so that
- * nothing downstream asks "is it there?". Frozen.
+ * later code never checks for missing values. Frozen.
  */
 export interface AppSpec {
   /** Absolute path of resources.yaml. */
   readonly file: string
   readonly api: ApiSpec
   readonly settings: Readonly<Record<string, Json>>
-  /** As written: paths relative to the file. */
+  /** As written, relative to the file. */
   readonly plugins: readonly string[]
-  /** Those of the file, and the internal ones. */
+  /** The models of the file, and the internal ones. */
   readonly models: readonly ModelSpec[]
-  /** Where answers are kept for requests that are sent again; undefined where no resource keeps any. */
+  /** The model of the stored responses for idempotency keys; undefined if no resource stores any. */
   readonly answers: ModelSpec | undefined
-  /** Where API keys are; undefined where nobody signs in by them. */
+  /** The model of the API keys; undefined if the service has none. */
   readonly keys: ModelSpec | undefined
-  /** The models that are not of the file: `answers` and `keys`. */
+  /** The models that the file does not declare: `answers` and `keys`. */
   readonly internal: readonly ModelSpec[]
-  /** How callers sign in; undefined where nobody has to. */
+  /** How callers sign in; undefined if the service needs no credentials. */
   readonly auth: AuthSpec | undefined
-  /** Tables that no model has any more, and that may go with all their rows. */
+  /** Former tables that migrations may drop with all their rows. */
   readonly dropped: readonly string[]
   readonly resources: readonly ResourceSpec[]
   readonly mounts: readonly MountSpec[]
@@ -37,30 +37,30 @@ export interface AppSpec {
 export interface AuthSpec {
   /** The names of all roles. */
   readonly roles: readonly string[]
-  /** Where tokens have the roles of their callers; undefined if they have none. */
+  /** The member of tokens that has the roles of the caller; undefined if tokens have no roles. */
   readonly rolesFrom: readonly string[] | undefined
-  /** The claims that rules use, and where tokens have them. */
+  /** The claims that rules use, and their places in tokens. */
   readonly claims: readonly ClaimSpec[]
   /** The issuer of bearer tokens; undefined if there is none. */
   readonly jwt: JwtSpec | undefined
   /** Whether callers sign in by API keys. */
   readonly keys: boolean
-  /** The proxy that says who callers are; undefined if there is none. */
+  /** The proxy that authenticates callers; undefined if there is none. */
   readonly proxy: ProxySpec | undefined
-  /** The URL of the service for RFC 9728, without a slash at its end; undefined if nothing is published there. */
+  /** The URL of the service for RFC 9728, without a slash at the end; undefined if no metadata is published. */
   readonly url: string | undefined
   /** For `WWW-Authenticate`; without quotes and backslashes. */
   readonly realm: string
-  /** Who may request routes of plugins, and what is built in, by name; mounted routers by path. */
+  /** The callers who may request routes of plugins and built-in routes, by name; mounted routers are named by path. */
   readonly routes: Readonly<Record<string, readonly string[]>>
-  /** Callers that sign in by their name alone, in development. */
+  /** Callers that sign in with their name alone, in development. */
   readonly development: readonly DevelopmentIdentity[]
 }
 
 interface ClaimSpec {
   readonly name: string
   readonly from: readonly string[]
-  /** The type of its values, or of the items of a list, in JSON. Other values are those of no claim. */
+  /** The JSON type of the values, or of the items of a list. Values of another type are ignored. */
   readonly type: 'string' | 'number' | 'boolean'
 }
 
@@ -81,7 +81,7 @@ export interface JwtSpec {
 
 /** A proxy that authenticates callers. Names of headers are in lower case. */
 export interface ProxySpec {
-  /** The addresses, and ranges of them, from which it connects. */
+  /** The addresses, and ranges of addresses, from which it connects. */
   readonly from: readonly string[]
   readonly subject: string
   readonly roles: string | undefined
@@ -94,13 +94,13 @@ interface DevelopmentIdentity {
   readonly method: 'development'
 }
 
-/** All resources once more, at another place. */
+/** All resources again, under another path. */
 export interface MountSpec {
-  /** What stands in place of the API prefix. */
+  /** Replaces the API prefix. */
   readonly path: string
-  /** As in `resources`, but for their names, paths and dialects. */
+  /** As in `resources`, except for their names, paths and dialects. */
   readonly resources: readonly ResourceSpec[]
 }
 
-/** A resource: what all of them have, and what each feature makes of its keys. */
+/** A resource: the settings that all resources have, and the settings of each feature. */
 export interface ResourceSpec extends CoreSpec, FeatureSpecs {}

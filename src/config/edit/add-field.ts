@@ -7,13 +7,13 @@ import { membersOf } from '../schema/yaml-shape.js'
 interface UndeclaredField {
   readonly table: string
   readonly name: string
-  /** What follows the name, in braces. */
+  /** The settings of the field, in braces after its name. */
   readonly settings: readonly string[]
 }
 
 /**
  * Writes a field at the end of the model of a table, and leaves every other character as it is.
- * @returns undefined when the file has no model for the table, or the model has a field of this name
+ * @returns undefined if the file has no model for the table, or the model has a field of this name
  */
 export const addField = (text: string, file: string, { table, name, settings }: UndeclaredField): string | undefined =>
   editConfig({ text, file }, (body, document) => {
@@ -25,7 +25,7 @@ export const addField = (text: string, file: string, { table, name, settings }: 
   })
 
 interface Field {
-  /** Where it goes. */
+  /** The place of the insertion. */
   readonly fields: Path
   readonly key: string
   readonly spelled: string

@@ -5,13 +5,13 @@ import { show, suggest } from '../words.js'
 import { membersOf } from '../schema/yaml-shape.js'
 import { spellValue } from './spell-value.js'
 
-/** A rename that cannot be written into a configuration: why, and what would be right. */
+/** A rename that cannot be written into a configuration: the reason, and what would be right. */
 export interface RenameRefusal {
   readonly message: string
   readonly help: readonly string[]
 }
 
-/** What a rename comes to: the place of its mapping, and the key beside which it is written. */
+/** The place of a rename: the mapping, and the key next to which it is written. */
 interface Place {
   readonly mapping: Path
   readonly anchor: string
@@ -22,7 +22,7 @@ const RENAME = /^([a-z][a-z0-9_]*)(?:\.(.{1,63}))?:([a-z][a-z0-9_]*)$/
 
 /**
  * Writes a rename into the text of a configuration as `renamed_from`, and leaves every other character as it is.
- * @param rename `books.size:pages` for a field that is called `pages` now, `books:volumes` for a table
+ * @param rename `books.size:pages` if the field is now called `pages`, `books:volumes` for a table
  */
 export const declareRename = (text: string, file: string, rename: string): string | RenameRefusal =>
   editConfig({ text, file }, (body, document) => declare(body, document, rename)) ?? {

@@ -8,7 +8,7 @@ export interface UndeclaredResource {
   readonly table: string
   /** Below the prefix. */
   readonly path: string
-  /** The fields besides the primary key, each as it is written in YAML. */
+  /** The fields without the primary key, each as it is written in YAML. */
   readonly fields: readonly { readonly name: string; readonly spelled: string }[]
 }
 
@@ -24,7 +24,7 @@ export const spellResource = ({ name, table, path, fields }: UndeclaredResource)
 
 /**
  * Writes a model and its resource at the ends of `models` and of `resources`, and leaves every other character as it is.
- * @returns undefined when the file is none, has one of that name, or writes a mapping on one line
+ * @returns undefined if the file is not a configuration, has a resource of that name, or writes a mapping on one line
  */
 export const declareResource = (text: string, file: string, resource: UndeclaredResource): string | undefined => {
   const document = readConfig(new TextEncoder().encode(text), file)

@@ -5,7 +5,7 @@ import { membersOf } from '../schema/yaml-shape.js'
 /**
  * Writes members at the end of a mapping at the top of a configuration, and leaves every other character as it is.
  * @param members one block each: the key at the start of the first line, indented by two spaces below
- * @returns undefined when the file is none, or writes the mapping on one line
+ * @returns undefined if the file is not a configuration, or writes the mapping on one line
  */
 export const appendMembers = (
   text: string,

@@ -3,9 +3,9 @@ import { findValue } from '../yaml/located.js'
 import { membersOf } from '../schema/yaml-shape.js'
 
 /**
- * Hands the text of a configuration over to be edited, with what it says. The mark at the start of a file, if any, is no part of the
+ * Passes the text of a configuration and its parsed content to an editing function. A byte order mark at the start of the file is not part of the
  * text, and stays.
- * @returns what `edit` returns; undefined when the configuration cannot be read
+ * @returns the result of `edit`; undefined if the configuration cannot be read
  */
 export const editConfig = <Edited>(
   { text, file }: { readonly text: string; readonly file: string },
@@ -18,7 +18,7 @@ export const editConfig = <Edited>(
   return typeof edited === 'string' ? text.slice(0, start) + edited : edited
 }
 
-/** The models of a configuration that need not be right, with their tables. */
+/** The models of a configuration, which may have errors, by table. */
 export const modelTables = ({ value }: ConfigDocument): readonly { readonly model: string; readonly table: string }[] =>
   membersOf(findValue(value, ['models'])).map(([model, settings]) => {
     const table = findValue(settings, ['table'])

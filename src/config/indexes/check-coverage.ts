@@ -16,7 +16,7 @@ interface Missing {
   readonly fields: readonly string[]
 }
 
-/** The indexes that the lists of a configuration need and its models do not declare, and those that no list needs. */
+/** The indexes that the lists of a configuration need and its models do not declare, and the declared indexes that no list needs. */
 export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly Refusal[] =>
   spec.models.flatMap((model) => {
     if (spec.internal.includes(model)) return []
@@ -26,7 +26,7 @@ export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly
     return [
       // A view has no indexes.
       ...(model.view === undefined ? missing.map((each) => missingRefusal(document, each, missing)) : []),
-      // Those of others are not for this project to change.
+      // Tables of others are not for this project to change.
       ...(model.managed
         ? [
             ...model.indexes.flatMap((index, place) => unusedRefusal(model, index, { place, used }) ?? []),
@@ -39,7 +39,7 @@ export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly
 /** Orders by one field, then longer ones, then filters. */
 const rankOf = ({ place, wanted }: Need): number => (wanted.order.length === 0 ? 2 : place === undefined ? 1 : 0)
 
-/** As few as serve all: what an order needs comes first, because it mostly serves a filter on the same field too. */
+/** Chooses as few indexes as serve all needs. Needs of orders come first, because their indexes often serve a filter on the same field too. */
 const missingIndexes = (model: ModelSpec, needs: readonly Need[]): readonly Missing[] => {
   const known: TableIndex[] = [...indexesOf(model)]
   const missing: Missing[] = []
@@ -67,7 +67,7 @@ const placeOf = (document: ConfigDocument, { resource, key, place, field }: Need
 
 const flow = (fields: readonly string[]): string => `[${fields.join(', ')}]`
 
-/** The line to write, as the model writes its indexes: one below the other, or all in one line. */
+/** The line to add, in the style in which the model writes its indexes: block or flow. */
 const additionHelp = (
   document: ConfigDocument,
   model: ModelSpec,
@@ -94,14 +94,14 @@ const sizeHelp = (fields: readonly FieldSpec[]): readonly string[] =>
     ({ name }) => `give ${show(name)} a \`max\` of at most 600 first: an index entry cannot have more than 2.7 kB`,
   )
 
-/** The indexes, and the unique fields, with rows that PostgreSQL cannot put into them. */
+/** The indexes and unique fields that PostgreSQL rejects some rows for, because a row is too large. */
 const sizeRefusals = (model: ModelSpec): readonly Refusal[] => {
   const path: Path = ['models', model.name]
   const unique = model.fields.filter((field) => field.unique)
   return [
     ...unique.flatMap((field) => sizeRefusal([field], [...path, 'fields', field.name, 'unique'], 'key')),
     ...model.indexes.flatMap(({ columns, method }, place) => {
-      // The entries of the others are bounded, or parts of a value.
+      // Entries of the other kinds are bounded, or hold only parts of a value.
       if (method !== 'btree') return []
       const fields = columns.flatMap((column) => model.fields.filter((field) => field.column === column))
       return sizeRefusal(fields, [...path, 'indexes', place], 'value')
@@ -136,7 +136,7 @@ const unusedRefusal = (
   index: IndexSpec,
   { place, used }: { readonly place: number; readonly used: ReadonlySet<string> },
 ): Refusal | undefined => {
-  // Only the program that declares another kind of index knows what reads it.
+  // Only the program that declares another kind of index knows which queries use it.
   if (index.unique || !isPlain(index)) return undefined
   const names = namesOf(model, index)
   const shown = show(flow(names))

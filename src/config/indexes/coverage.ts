@@ -2,30 +2,30 @@ import { comparisonText } from '../../lookups/index.js'
 import type { NullsPlace } from '../../pagination/paginator.js'
 import { columnsOf, type FieldSpec, type IndexSpec, isPlain, type ModelSpec, type OrderSpec } from '../core-spec.js'
 
-/** What a list asks of an index: fields compared for equality, and then an order. */
+/** What a list needs of an index: fields compared for equality, followed by an order. */
 export interface IndexNeeds {
   readonly equal: readonly FieldSpec[]
   readonly order: readonly OrderSpec[]
 }
 
-/** An index as far as lists are concerned: all columns ascending, none left out of it. */
+/** An index as far as lists are concerned: all columns ascending, all rows included. */
 export interface TableIndex {
   readonly columns: readonly string[]
   readonly unique: boolean
 }
 
-/** Whether an index of a model serves a list from its first row on, so that a page costs the same in a table of any size. */
+/** Whether an index of a model serves a list from its first row on, so that the cost of a page does not depend on the size of the table. */
 export function isCovered(model: ModelSpec, wanted: IndexNeeds): boolean {
   return indexesOf(model).some((index) => serves(index, wanted))
 }
 
-/** A condition that every row of a list meets. */
+/** A condition that every row of a list satisfies. */
 type Condition = IndexSpec['where'][number]
 
 /**
- * The partial indexes with all records that a list shows: the list has every condition of the index.
+ * The partial indexes that contain all records of a list: the list has every condition of the index.
  * @param conditions all conditions of the list
- * @returns each with the conditions that it leaves to its columns
+ * @returns each index with the conditions that it does not imply
  */
 export function partialIndexes(model: ModelSpec, conditions: readonly Condition[]) {
   const has = (all: readonly Condition[], needed: Condition) =>
@@ -39,7 +39,7 @@ export function partialIndexes(model: ModelSpec, conditions: readonly Condition[
     }))
 }
 
-/** Whether an index that ignores case begins with a field, and has all rows. */
+/** Whether an index that ignores case begins with a field, and contains all rows. */
 export function servesIgnoringCase({ indexes }: ModelSpec, field: FieldSpec): boolean {
   return indexes.some(
     ({ columns: [first], ignoreCase, where }) =>
@@ -48,9 +48,9 @@ export function servesIgnoringCase({ indexes }: ModelSpec, field: FieldSpec): bo
 }
 
 /**
- * Whether an index starts with the compared columns, in any order, and goes on with those of the list's order, all in one
- * direction. What follows columns that no two rows agree in decides nothing any more. Nulls may have any place in the first
- * field of the order, of which an index is read in two parts.
+ * Whether an index starts with the compared columns, in any order, and continues with the columns of the list's order, all in one
+ * direction. Columns after a unique combination no longer matter. Nulls may have any place in the first field of the order, because
+ * an index is read in two parts for it.
  */
 export function serves({ columns, unique }: TableIndex, { equal, order }: IndexNeeds): boolean {
   const [first] = order
@@ -61,16 +61,16 @@ export function serves({ columns, unique }: TableIndex, { equal, order }: IndexN
   const head = columns.slice(0, compared.size)
   if (head.length < compared.size || !head.every((column) => compared.has(column))) return false
   const tail = columns.slice(compared.size)
-  // What is equal in all rows does not take part in their order.
+  // Columns with equal values in all rows do not affect the order.
   const ordered = order.filter(({ field }) => !compared.has(field.column))
   if (!ordered.slice(0, tail.length).every(({ field }, place) => field.column === tail[place])) return false
-  // Of nulls, a unique index holds any number.
+  // A unique index can contain any number of nulls.
   return (
     tail.length >= ordered.length || (unique && ordered.slice(0, tail.length).every(({ field }) => !field.nullable))
   )
 }
 
-/** Every index that the model's table has: of its keys, its relations, and those that it declares. */
+/** Every index of the model's table: of its keys, of its relations, and the declared ones. */
 export function indexesOf({ key, fields, relations, indexes }: ModelSpec): readonly TableIndex[] {
   return [
     ...(key.length > 0 ? [{ columns: key.map(({ column }) => column), unique: true }] : []),
@@ -78,12 +78,12 @@ export function indexesOf({ key, fields, relations, indexes }: ModelSpec): reado
     ...relations
       .filter(({ parts: [first, ...others] }) => others.length > 0 || first?.field.unique !== true)
       .map((relation) => ({ columns: columnsOf(relation), unique: false })),
-    // Any other index has too few rows, other values or no order.
+    // Other indexes lack rows, have other values, or have no order.
     ...indexes.filter(isPlain),
   ]
 }
 
-/** One part of an order. `place` says where its nulls come, which matters only where PostgreSQL would put them elsewhere. */
+/** One part of an order. `place` is the place of nulls, and is kept only where it differs from PostgreSQL's default. */
 export function orderBy(field: FieldSpec, descending: boolean, place: NullsPlace | undefined): OrderSpec {
   const usual = descending ? 'first' : 'last'
   return place === undefined || place === usual || !field.nullable
@@ -92,8 +92,8 @@ export function orderBy(field: FieldSpec, descending: boolean, place: NullsPlace
 }
 
 /**
- * An order with the primary key at its end, in the direction of the field before it, so that pages never overlap. Records without a key are ordered
- * by all their fields, those that have an order first: records that agree in all of them are as good as one another.
+ * Appends the primary key to an order, in the direction of the field before it, so that pages never overlap. Records without a key are ordered by
+ * all their fields, orderable fields first: records that are equal in all of them are interchangeable.
  */
 export function totalOrder({ key, fields }: ModelSpec, order: readonly OrderSpec[]): readonly OrderSpec[] {
   const named = new Set(order.map(({ field }) => field))
@@ -103,7 +103,7 @@ export function totalOrder({ key, fields }: ModelSpec, order: readonly OrderSpec
   return [...order, ...rest.filter((field) => !named.has(field)).map((field) => ({ field, descending }))]
 }
 
-/** The part of an order that runs in one direction, with nulls where an index has them: an index that is declared here serves no more of it. */
+/** The start of an order that runs in one direction, with nulls in the default place: a declared index serves no more of it. */
 export function uniformStart(order: readonly OrderSpec[]): readonly OrderSpec[] {
   const turn = order.findIndex(
     ({ descending, nulls }, place) => descending !== order[0]?.descending || (place > 0 && nulls !== undefined),

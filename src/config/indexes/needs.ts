@@ -2,18 +2,18 @@ import type { IndexNeed } from '../../features/feature.js'
 import { indexUses } from '../../features/index.js'
 import type { FieldSpec, ResourceSpec } from '../spec.js'
 
-/** One way in which a resource lets clients read its table, and the index that keeps the table from being read whole. */
+/** A way in which a resource lets clients read its table, and the index without which it reads the whole table. */
 export interface Need extends IndexNeed {
   readonly resource: ResourceSpec
   readonly field: FieldSpec
 }
 
-/** Everything that the lists of a resource need. */
+/** All needs of the lists of a resource. */
 export function needsOf(resource: ResourceSpec): readonly Need[] {
   return indexUses(resource).flatMap(({ field, need }) => (need === undefined ? [] : [{ ...need, resource, field }]))
 }
 
-/** The columns by which the lists of a resource find or order rows: an index that starts with another serves none of them. */
+/** The columns by which the lists of a resource find or order rows: an index that starts with another column serves no list. */
 export function columnsInUse(resource: ResourceSpec): readonly string[] {
   return indexUses(resource).map(({ field }) => field.column)
 }

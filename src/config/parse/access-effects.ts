@@ -14,7 +14,7 @@ export const checkAccessEffects = (spec: AppSpec): readonly Refusal[] =>
 
 const NARROWING: readonly Lookup[] = [exact, isIn]
 
-/** The field by which a grant separates records of some callers from others: a comparison with what is known of the caller. */
+/** The field by which a grant separates records of some callers from others: it is compared with a claim or the subject of the caller. */
 const separatingField = ({ may, rows = [] }: GrantSpec) => {
   if (!['create', 'update', 'partial_update'].some((each) => may.includes(each))) return undefined
   const [all, ...others] = rows
@@ -24,7 +24,7 @@ const separatingField = ({ may, rows = [] }: GrantSpec) => {
   )?.field
 }
 
-/** The answer 409 tells callers that a unique value is taken, also by a record that they do not see. */
+/** A 409 tells callers that a unique value is taken, even by a record that they cannot see. */
 const takenValues = ({ name, model, access = [] }: ResourceSpec): readonly Refusal[] => {
   const unique = [
     ...model.fields
@@ -39,7 +39,7 @@ const takenValues = ({ name, model, access = [] }: ResourceSpec): readonly Refus
     const wide = unique.filter(
       (columns) =>
         !columns.includes(field.column) &&
-        // Only who may send all values can ask for them.
+        // Only callers who may send all the values can probe for them.
         named(columns).every((each) => grant.fields.includes(each.name)),
     )
     return wide.map((columns): Refusal => {
@@ -59,7 +59,7 @@ const takenValues = ({ name, model, access = [] }: ResourceSpec): readonly Refus
   })
 }
 
-/** Whether a grant is to everybody whom another names. */
+/** Whether a grant applies to everybody that another applies to. */
 const isToAll = (one: string, other: string): boolean =>
   one === other || one === ANYONE || (one === SIGNED_IN && other !== ANYONE)
 

@@ -14,7 +14,7 @@ import { type Drafts, isRelation, type FieldDraft, type ModelDraft, typedOf } fr
 import { checkFieldName } from './field-names.js'
 import type { Report } from './report.js'
 
-/** What conditions may refer to, and where mistakes are reported. */
+/** What conditions may refer to, and the report for mistakes. */
 export interface RuleScope {
   readonly models: Drafts
   readonly auth: AuthDraft
@@ -36,7 +36,7 @@ interface ConditionDraft {
 /** The right side of a condition: a literal, or a variable by name. */
 export type ValueDraft = { readonly literal: unknown } | { readonly variable: string }
 
-/** What a rule is built of. */
+/** The parts that rules are built from. */
 export interface RuleParts {
   readonly models: ReadonlyMap<string, ModelSpec>
   readonly user: UserSpec | undefined
@@ -107,7 +107,7 @@ interface ValuePlace {
   readonly path: Path
 }
 
-/** Reads the value of a comparison: a variable such as `$sub`, or a literal; a text that begins with `$` is written with two of them. */
+/** Reads the value of a comparison: a variable such as `$sub`, or a literal; a literal text that begins with `$` is written with `$$`. */
 export const readValue = (given: Json, place: ValuePlace, scope: RuleScope): ValueDraft | undefined => {
   if (typeof given === 'string' && given.startsWith('$') && !given.startsWith('$$'))
     return readVariable(given.slice(1), place, scope)
@@ -138,7 +138,7 @@ const plain = (given: Json): Json => {
   return typeof given === 'string' && given.startsWith('$$') ? given.slice(1) : given
 }
 
-/** The type of a field's values in TypeScript: what a variable is compared by. */
+/** The TypeScript type of a field's values, by which variables are compared with it. */
 const kindOf = ({ type, options }: Typed): string => {
   const items = type.items?.(options)
   return items ? kindOf(items) : (type.typescriptOf?.(options) ?? type.typescript)

@@ -1,9 +1,9 @@
 import type { ConfigYaml, ModelYaml } from '../schema/yaml-shape.js'
 
-/** The model, and the table, of answers that are kept for requests with an `Idempotency-Key`. No model of a file has this name. */
+/** The model and the table of stored responses for idempotency keys. No model of a file has this name. */
 export const ANSWERS = 'snippetctl_answers'
 
-/** An answer is stored in the transaction of what it tells; until then its row has the key alone. */
+/** A response is stored in the transaction that it reports; until then its row has only the key. */
 const MODEL: ModelYaml = {
   managed: true,
   fields: {
@@ -18,7 +18,7 @@ const MODEL: ModelYaml = {
   indexes: [['expires_at']],
 }
 
-/** A configuration with the model of kept answers, where a resource keeps any. */
+/** Adds the model of stored responses to a configuration if a resource stores any. */
 export const withAnswers = (yaml: ConfigYaml): ConfigYaml =>
   Object.values(yaml.resources ?? {}).some(({ idempotency = 'none' }) => idempotency !== 'none')
     ? { ...yaml, models: { ...yaml.models, [ANSWERS]: MODEL } }

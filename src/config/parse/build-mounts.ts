@@ -4,14 +4,14 @@ import { mountName } from './mount-name.js'
 import type { MountSpec, ResourceSpec } from '../spec.js'
 import type { MountYaml } from '../schema/yaml-shape.js'
 
-/** Where resources are, and how clients speak to them, when they do not say. */
+/** The default place and dialect of resources. */
 export interface ApiPlace {
   readonly prefix: string
   readonly dialect: string
   readonly maxBody: number
 }
 
-/** All resources once more: records show and take the links of their own mount. */
+/** All resources again: records show and accept the links of their own mount. */
 export const buildMount = (yaml: MountYaml, resources: readonly ResourceSpec[], { prefix }: ApiPlace): MountSpec => {
   const within = (name: string) => `${mountName(yaml.path)}:${name}`
   const details = new Set(resources.map(({ name }) => `${name}-detail`))

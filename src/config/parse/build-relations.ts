@@ -10,7 +10,7 @@ interface Context {
   readonly tables: ReadonlyMap<string, Pick<ModelSpec, 'table' | 'managed'>>
 }
 
-/** The relations of a model: those of its fields, and those over several fields. */
+/** The relations of a model: of one field, and over several fields. */
 export const buildRelations = (
   draft: ModelDraft,
   fields: readonly FieldSpec[],
@@ -64,7 +64,7 @@ const buildJoined = (
   }
 }
 
-/** For what the checks have made sure of. */
+/** Asserts that a part exists; the checks guarantee it. */
 const need = <Value>(value: Value | undefined): Value => {
   if (value === undefined) throw new Error('the configuration passed its checks, yet a part of it is missing')
   return value

@@ -50,7 +50,7 @@ import type {
   ResourceYaml,
 } from '../schema/yaml-shape.js'
 
-/** The spec that a configuration without mistakes is. */
+/** Builds the spec of a configuration without mistakes. */
 export const buildSpec = (
   yaml: ConfigYaml,
   {
@@ -127,7 +127,7 @@ const buildCors = ({ origins, credentials, max_age, headers }: Required<CorsYaml
 
 const spelledName = (table: string): string => need(canonicalTableName(table))
 
-/** For what the checks have made sure of. */
+/** Asserts that a part exists; the checks guarantee it. */
 const need = <Value>(value: Value | undefined): Value => {
   if (value === undefined) throw new Error('the configuration passed its checks, yet a part of it is missing')
   return value
@@ -252,7 +252,7 @@ const buildResource = (
   }
 }
 
-/** Freezes a value and all in it but field types, pagination styles and dialects, which are not the configuration's own. */
+/** Freezes a value and all its parts, except field types, pagination styles and dialects, which the configuration does not own. */
 const freeze = <Value extends object>(value: Value): Value => {
   for (const part of Object.values(value) as unknown[]) {
     if (typeof part === 'object' && part !== null && !('summary' in part) && !Object.isFrozen(part)) freeze(part)

@@ -5,7 +5,7 @@ import { itemsOf } from '../schema/yaml-shape.js'
 
 const PATH = ['api', 'cors']
 
-/** Reports origins that would open more than anybody means, or nothing. */
+/** Reports origins that allow more than intended, or nothing. */
 export const checkCors = (root: Json, report: Report): void => {
   const at = [...PATH, 'origins']
   const origins = itemsOf(findValue(root, at))

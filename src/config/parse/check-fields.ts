@@ -43,7 +43,7 @@ interface FieldContext {
   readonly judge: Judge
 }
 
-/** Reports what is wrong with one field by itself, and with what it points to. */
+/** Reports mistakes within one field, and in what it refers to. */
 export const checkField = (field: FieldDraft, role: FieldRole, { drafts, report, judge }: FieldContext): void => {
   checkPairs(field, report)
   checkKey(field, role, report)
@@ -96,7 +96,7 @@ const checkPairs = (field: FieldDraft, report: Report): void => {
   }
 }
 
-/** Options that bound each other; the one that stands later is to blame. */
+/** Options that bound each other; the mistake is reported at the later one. */
 const COUNTERPARTS: Readonly<Record<string, string>> = {
   min: 'max',
   max: 'min',

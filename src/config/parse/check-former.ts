@@ -11,7 +11,7 @@ interface Claim {
   readonly path: Path
 }
 
-/** Reports tables that are said to be renamed or dropped and are there all the same, or are claimed twice. */
+/** Reports tables that still exist although they are declared as renamed or dropped, or that are declared so twice. */
 export const checkFormerTables = (root: Json, owners: ReadonlyMap<string, string>, report: Report): void => {
   const claims = [
     ...[...owners.values()].flatMap((model) => renamed(root, ['models', model], report)),
@@ -27,7 +27,7 @@ export const checkFormerFields = (root: Json, model: ModelDraft, report: Report)
     ...fields.flatMap((field) => renamed(root, [...model.path, 'fields', field], report)),
     ...dropped(root, model.path, report),
   ]
-  // A field that becomes a relation, or ceases to be one, keeps its name and changes its column.
+  // A field that becomes a relation, or stops being one, keeps its name and changes its column.
   const columns = new Set([...model.fields.values()].flatMap((field) => (field ? [columnOf(field)] : [])))
   checkClaims(claims, { noun: 'field', isThere: (name) => columns.has(name) }, report)
 }

@@ -18,7 +18,7 @@ interface IndexContext {
   readonly judge: Judge
 }
 
-/** Reports what is wrong with the indexes of a model. */
+/** Reports mistakes in the indexes of a model. */
 export const checkIndexes = (root: Json, model: ModelDraft, context: IndexContext): void => {
   const { report } = context
   const seen = new Set<string>()
@@ -40,7 +40,7 @@ export const checkIndexes = (root: Json, model: ModelDraft, context: IndexContex
   }
 }
 
-/** What tells indexes on the same fields apart. */
+/** What distinguishes indexes on the same fields. */
 const settingsOf = ({ ignore_case, where, using = 'btree' }: IndexMapping): readonly Json[] => {
   const conditions = Object.entries(where ?? {}).sort(([one], [other]) => (one < other ? -1 : 1))
   return ignore_case === true || using !== 'btree' || where !== undefined
@@ -94,7 +94,7 @@ const checkMapping = (model: ModelDraft, index: IndexMapping, { at, ...context }
 
 const isCompared = ({ type }: Typed): boolean => type.comparisons.includes('equality')
 
-/** Whether an index of a kind can have a field. PostgreSQL knows more of columns that are shown only as text. */
+/** Whether an index of a kind can have a field. For columns that are shown only as text, PostgreSQL decides. */
 const MADE_FOR: Readonly<Record<IndexMethod, (field: Typed) => boolean>> = {
   btree: () => true,
   hash: isCompared,

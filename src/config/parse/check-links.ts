@@ -16,7 +16,7 @@ import { offers, type ResourceDraft } from './resource-drafts.js'
 import { show, suggest } from '../words.js'
 import { membersOf } from '../schema/yaml-shape.js'
 
-/** Reports an own address that could not be answered. */
+/** Reports `url: true` where records can have no URL. */
 export const checkUrl = (resource: ResourceDraft, model: ModelDraft, report: Report): void => {
   const { path, yaml, has } = resource
   if (!has('url') || yaml.url !== true) return
@@ -31,7 +31,7 @@ export const checkUrl = (resource: ResourceDraft, model: ModelDraft, report: Rep
   })
 }
 
-/** What there is to refer to. */
+/** The models and routes that links can refer to. */
 export interface LinkContext {
   readonly resources: readonly ResourceDraft[]
   readonly models: Drafts
@@ -76,7 +76,7 @@ export const checkLinks = (
   }
 }
 
-/** The model that a link leads to, and why there can be none. */
+/** The model that a link leads to, or the reason why it leads nowhere. */
 const linkedBy = (
   model: ModelDraft,
   name: string,

@@ -3,7 +3,7 @@ import type { Report } from './report.js'
 import type { AppSpec, ModelSpec } from '../spec.js'
 import { show } from '../words.js'
 
-/** Reports messages by the names of constraints that have a `message` where they are declared. */
+/** Reports messages for constraints whose declaration has a `message` of its own. */
 export const checkMessages = ({ models }: AppSpec, report: Report): void => {
   for (const model of models) {
     const names = Object.keys(model.messages)
@@ -23,7 +23,7 @@ export const checkMessages = ({ models }: AppSpec, report: Report): void => {
   }
 }
 
-/** Where a model declares constraints that have a message of their own there, by their names. */
+/** The declarations of a model that have a message of their own, by the name of the constraint. */
 const declaredPlaces = (model: ModelSpec): ReadonlyMap<string, string> => {
   const rules = [...constraintFields(model)].filter(([, { kind }]) => kind === 'check')
   return new Map([

@@ -16,14 +16,14 @@ import { itemsOf, membersOf } from '../schema/yaml-shape.js'
 
 const LONGEST_NAME = 63
 
-/** Tables of our own, and what they are for. The journal's index and sequence have names that begin like its own. */
+/** Reserved tables, and their purposes. The index and the sequence of the journal have names that begin with its name. */
 const OURS: readonly (readonly [name: RegExp, purpose: string])[] = [
   [/^snippetctl_migrations(?:_|$)/, 'the migration journal'],
   [new RegExp(`^${ANSWERS}$`), 'the responses stored for `idempotency`'],
   [new RegExp(`^${KEYS}$`), 'the API keys of `auth.keys`'],
 ]
 
-/** Reports what is wrong with the models, as far as their shape allows. */
+/** Reports mistakes in the models, as far as their shape allows. */
 export const checkModels = (root: Json, drafts: Drafts, report: Report): void => {
   const owners = checkTables(root, drafts, report)
   checkFormerTables(root, owners, report)
@@ -47,7 +47,7 @@ export const checkModels = (root: Json, drafts: Drafts, report: Report): void =>
   }
 }
 
-/** Reports tables that two models have; answers which model has each. */
+/** Reports tables that two models share; returns the model of each table. */
 const checkTables = (root: Json, drafts: Drafts, report: Report): ReadonlyMap<string, string> => {
   const owners = new Map<string, string>()
   for (const name of drafts.keys()) {
@@ -76,7 +76,7 @@ const checkTables = (root: Json, drafts: Drafts, report: Report): ReadonlyMap<st
   return owners
 }
 
-/** Reports names that PostgreSQL would cut, and schemas of tables that migrations make: they make those of one schema. */
+/** Reports names that PostgreSQL would truncate, and schemas in the names of managed tables: migrations make tables in one schema. */
 const checkSchema = (table: string, model: ModelDraft | undefined, path: Path, report: Report): void => {
   const parts = readTableName(table)
   if (!parts) return
@@ -95,10 +95,10 @@ const checkSchema = (table: string, model: ModelDraft | undefined, path: Path, r
   report.add({ code: 'SC304', path, message, help })
 }
 
-/** Keys for tables only. */
+/** Keys that only tables can have. */
 const NOT_FOR_VIEWS = ['indexes', 'renamed_from', 'dropped'] as const
 
-/** Reports what a view cannot have. */
+/** Reports keys that a view cannot have. */
 const checkView = (root: Json, { name, path, isView, isOurs }: ModelDraft, report: Report): void => {
   if (!isView) return
   for (const key of NOT_FOR_VIEWS.filter((each) => findValue(root, [...path, each]) !== undefined)) {
@@ -149,7 +149,7 @@ const checkPrimaryKey = (root: Json, model: ModelDraft, report: Report): void =>
   })
 }
 
-/** Reports names of a key that are unknown or stand there twice. */
+/** Reports names of a key that are unknown or repeated. */
 const checkNamedKey = (model: ModelDraft, named: Json, report: Report): void => {
   const path = [...model.path, 'primary_key']
   if (report.isSpoiled(path)) return
@@ -195,7 +195,7 @@ const checkColumns = (model: ModelDraft, report: Report): void => {
   }
 }
 
-/** Reports messages that have no words. */
+/** Reports empty messages. */
 const checkMessageTexts = (root: Json, model: ModelDraft, report: Report): void => {
   const path = [...model.path, 'messages']
   for (const [name, text] of membersOf(findValue(root, path))) {

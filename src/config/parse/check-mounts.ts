@@ -9,7 +9,7 @@ import { API_DEFAULTS } from '../schema/defaults.js'
 import { nameOf, show } from '../words.js'
 import { itemsOf } from '../schema/yaml-shape.js'
 
-/** Reports mounts at one place, or at places whose routes would have the same names. */
+/** Reports mounts that share a path, or whose routes would have the same names. */
 export const checkMounts = (root: Json, report: Report): void => {
   const prefix = findValue(root, ['api', 'prefix']) ?? API_DEFAULTS.prefix
   const owners = new Map<string, string>([[nameOf(prefix), 'the prefix of the API']])
@@ -26,7 +26,7 @@ export const checkMounts = (root: Json, report: Report): void => {
   }
 }
 
-/** Reports what a resource says of its lists and its dialect says otherwise. */
+/** Reports settings of a resource's lists that its dialect overrides. */
 export const checkDialect = (root: Json, resource: ResourceDraft, report: Report): void => {
   const { path, given, dialect } = resource
   checkLoneKey(root, resource, report)
@@ -38,7 +38,7 @@ export const checkDialect = (root: Json, resource: ResourceDraft, report: Report
   }
 }
 
-/** Reports a dialect, whose clients know a record by one value, for records that have no key of one field. */
+/** Reports dialects whose clients identify a record by one value, if records have no key of one field. */
 const checkLoneKey = (root: Json, { name, path, model, has, yaml }: ResourceDraft, report: Report): void => {
   if (model === undefined || model.keyNames.size === 1) return
   const mounts = itemsOf(findValue(root, ['mounts'])).map(

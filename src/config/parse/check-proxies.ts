@@ -10,7 +10,7 @@ const PLACES: readonly Path[] = [
   ['auth', 'proxy', 'from'],
 ]
 
-/** Reports proxies that are no addresses. */
+/** Reports proxies that are not addresses. */
 export const checkProxies = (root: Json, report: Report): void => {
   for (const place of PLACES) checkRanges(root, place, report)
 }

@@ -13,7 +13,7 @@ import { canBeKey } from '../../fields/field-type.js'
 import { checkFieldName } from './field-names.js'
 import type { Report } from './report.js'
 
-/** Reports what is wrong with the model and the field that a relation refers to. */
+/** Reports mistakes in the model and the field that a relation refers to. */
 export const checkRelation = (field: FieldDraft, drafts: Drafts, report: Report): void => {
   const { model = '', on_delete, nullable = false } = field.yaml
   if (!drafts.has(model)) {
@@ -28,7 +28,7 @@ export const checkRelation = (field: FieldDraft, drafts: Drafts, report: Report)
   }
 }
 
-/** Reports a relation whose value would identify no record. */
+/** Reports a relation whose value would not identify a record. */
 const checkReferred = (
   field: FieldDraft,
   target: ModelDraft,
@@ -51,13 +51,13 @@ const checkReferred = (
   report.add({ code: 'SC311', path, message, help })
 }
 
-/** Why a relation cannot have the values of a model's key; undefined if it can, or if the key is wrong itself. */
+/** Returns why a relation cannot refer to a model's key; undefined if it can, or if the key itself is wrong. */
 const whyNoLoneKey = ({ isKeyless, key }: ModelDraft): string | undefined => {
   if (isKeyless) return 'its records have no primary key'
   return key.length > 1 ? 'its primary key has several fields' : undefined
 }
 
-/** Why a relation cannot have the values of a field; undefined if it can. */
+/** Returns why a relation cannot refer to a field; undefined if it can. */
 const whyNotReferred = (field: FieldDraft, target: ModelDraft): string | undefined => {
   const isWhole = isWholeKey(target, field)
   if (field.yaml.unique !== true && !isWhole) return 'it is not unique'

@@ -5,7 +5,7 @@ import { checkFieldName } from './field-names.js'
 import type { Typed } from '../../fields/field-type.js'
 import type { Report } from './report.js'
 
-/** Reports what is wrong with the relations of a model over several fields. */
+/** Reports mistakes in the relations of a model over several fields. */
 export const checkRelations = (model: ModelDraft, drafts: Drafts, report: Report): void => {
   for (const relation of model.relations.values()) {
     if (relation === undefined) continue
@@ -51,7 +51,7 @@ interface Referring {
   readonly target: ModelDraft
 }
 
-/** Reports a relation whose values would identify no record, and one of other types than what it refers to. */
+/** Reports a relation whose values would not identify a record, or whose types differ from those of its target. */
 const checkTarget = ({ model, relation, target }: Referring, drafts: Drafts, report: Report): void => {
   const { name, path, yaml } = relation
   const { references } = yaml
@@ -92,7 +92,7 @@ const count = (fields: number): string => (fields === 1 ? 'one field' : `${field
 const isCombination = ({ combinations }: ModelDraft, names: readonly string[]): boolean =>
   combinations.some((fields) => fields.length === names.length && fields.every((name) => names.includes(name)))
 
-/** The type of a field; of a relation, the type of what it refers to. */
+/** The type of a field; for a relation, the type of its target. */
 const leafOf = (model: ModelDraft, name: string, drafts: Drafts): Typed | undefined => {
   const field = model.fields.get(name)
   let typed = field && typedOf(field, drafts)

@@ -11,12 +11,12 @@ import type { Report } from './report.js'
 import { draftResources, offers, type ResourceDraft } from './resource-drafts.js'
 import { show, suggest } from '../words.js'
 
-/** How the features of each resource are built, by its name. */
+/** The functions that build the features of each resource, by its name. */
 export type FeatureBuilds = ReadonlyMap<string, readonly Build<object>[]>
 
 /**
- * Reports what is wrong with the resources, as far as their shape and that of the models allow.
- * @returns how their features are built, for a configuration without mistakes
+ * Reports mistakes in the resources, as far as their shape and the shape of the models allow.
+ * @returns the functions that build their features, for a configuration without mistakes
  */
 export const checkResources = (
   root: Json,
@@ -78,7 +78,7 @@ const checkKeyed = (resource: ResourceDraft, report: Report): void => {
   })
 }
 
-/** Reports a resource of a view that does not say what it does with records: PostgreSQL takes changes of the simplest views only. */
+/** Reports a resource of a view without `operations`: PostgreSQL accepts changes only of the simplest views. */
 const checkReadOnly = ({ name, model, path, yaml }: ResourceDraft, report: Report): void => {
   if (model?.isView !== true || yaml.operations !== undefined || yaml.read_only !== undefined) return
   const message = `${show(model.name)} is a view, so the resource ${show(name)} must say which operations it has`
@@ -127,7 +127,7 @@ const checkOperations = ({ path, yaml, has }: ResourceDraft, report: Report): vo
   })
 }
 
-/** A field that nobody can give a value makes every creation fail. */
+/** Reports fields that clients cannot set but that need a value, because then every creation fails. */
 const checkWritable = (resources: readonly ResourceDraft[], report: Report): void => {
   const seen = new Set<FieldDraft>()
   for (const resource of resources) {

@@ -19,8 +19,8 @@ import type { AppSpec } from '../spec.js'
 import type { ConfigYaml } from '../schema/yaml-shape.js'
 
 /**
- * The checked configuration, with every default filled in, frozen; or everything that is wrong with it, in file order.
- * What has the wrong shape is left out of the later checks, so that no error is only the consequence of another.
+ * Returns the checked configuration, with every default filled in, frozen; or all mistakes, in file order.
+ * Values of the wrong shape are left out of the later checks, so that no error is only the consequence of another.
  */
 export const checkConfig = (document: ConfigDocument): AppSpec | Diagnostic[] => {
   const report = createReport(document)

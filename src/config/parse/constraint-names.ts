@@ -5,14 +5,14 @@ import { isnull } from '../../lookups/isnull.js'
 import { isPlain } from '../core-spec.js'
 import { columnsOf, type FieldSpec, type IndexSpec, type ModelSpec } from '../spec.js'
 
-/** PostgreSQL cuts longer names silently, so that two of them could become one. */
+/** PostgreSQL truncates longer names silently, so that two of them could become the same. */
 const LONGEST = 63
 
-/** What a constraint guards: the declared fields, by their names in the model, and how. */
+/** The fields that a constraint guards, by their names in the model, and its kind. */
 export interface ConstrainedFields {
   readonly fields: readonly string[]
   readonly kind: 'unique' | 'foreign_key' | 'check'
-  /** What the configuration says that clients read. */
+  /** The message from the configuration. */
   readonly message?: string | undefined
 }
 
@@ -30,7 +30,7 @@ export const foreignKeyName = (table: string, columns: readonly string[]): strin
 export const indexName = (table: string, columns: readonly string[]): string =>
   shorten(`${bareName(table)}_${columns.join('_')}_idx`)
 
-/** The name of a declared index, or of the constraint that a plain unique index is. */
+/** The name of a declared index, or of its constraint if it is a plain unique index. */
 export const declaredIndexName = (table: string, index: IndexSpec): string => {
   const { columns, unique, method, ignoreCase, where } = index
   if (isPlain(index)) return unique ? uniqueName(table, columns) : indexName(table, columns)
@@ -53,7 +53,7 @@ const nameOfCondition = ({ field, lookup, value }: IndexSpec['where'][number]): 
   return words.replaceAll(/[^\p{L}\p{N}]+/gu, '_').replace(/_$/, '')
 }
 
-/** The constraints of a model's table by name, so that an error of the database can blame fields. */
+/** The constraints of a model's table by name, so that a database error can be reported for its fields. */
 export function constraintFields(model: ModelSpec): ReadonlyMap<string, ConstrainedFields> {
   const { table, fields } = model
   const namesOf = (columns: readonly string[]) => fieldsOf(model, columns).map(({ name }) => name)
@@ -78,12 +78,12 @@ export function constraintFields(model: ModelSpec): ReadonlyMap<string, Constrai
   ])
 }
 
-/** The fields of some columns, in the order of the columns. */
+/** The fields of these columns, in the order of the columns. */
 export function fieldsOf({ fields }: Pick<ModelSpec, 'fields'>, columns: readonly string[]): readonly FieldSpec[] {
   return columns.flatMap((column) => fields.filter((field) => field.column === column))
 }
 
-/** A name that fits, the same one every time: its beginning, and a hash of all of it. */
+/** Shortens a name deterministically: its beginning, and a hash of the whole name. */
 function shorten(name: string): string {
   if (Buffer.byteLength(name) <= LONGEST) return name
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 8)

@@ -6,7 +6,7 @@ import { findValue, type Path } from '../yaml/located.js'
 import type { Report } from './report.js'
 import { type FieldYaml, itemsOf, membersOf, type RelationYaml } from '../schema/yaml-shape.js'
 
-/** A field that is declared, of the right shape, and may still be wrong in other ways. */
+/** A declared field of the right shape; it may have other mistakes. */
 export interface FieldDraft {
   readonly name: string
   readonly path: Path
@@ -21,18 +21,18 @@ export interface RelationDraft {
   readonly yaml: RelationYaml
 }
 
-/** A model as far as it is known. A field that is declared in a wrong shape is `undefined`. */
+/** A model as far as it can be read. A field of the wrong shape is `undefined`. */
 export interface ModelDraft {
   readonly name: string
   readonly path: Path
   readonly fields: ReadonlyMap<string, FieldDraft | undefined>
   /** The relations over several fields; `undefined` for a wrong shape. */
   readonly relations: ReadonlyMap<string, RelationDraft | undefined>
-  /** The combinations of fields that each record has for itself: those of unique indexes that have every record. */
+  /** The combinations of fields that are unique among all records, by a unique index without conditions. */
   readonly combinations: readonly (readonly string[])[]
-  /** The names that the file gives for the fields of the primary key, right or wrong. */
+  /** The names of the fields of the primary key as written, right or wrong. */
   readonly keyNames: ReadonlySet<string>
-  /** The fields of the primary key, in its order; empty without a key, and for one that is declared wrongly. */
+  /** The fields of the primary key, in its order; empty without a key, and for a wrong one. */
   readonly key: readonly FieldDraft[]
   /** Whether migrations make the table or the view. */
   readonly isOurs: boolean
@@ -84,7 +84,7 @@ const relationsOf = (model: Json, path: Path, report: Report): ModelDraft['relat
     }),
   )
 
-/** The key as the model names its fields, or as one field says that it is the key. */
+/** The key that the model names, or the field that declares itself the key. */
 const keyOf = (fields: ModelDraft['fields'], named: Json | undefined): Pick<ModelDraft, 'key' | 'keyNames'> => {
   const marked = [...fields.values()].flatMap((field) => (field?.yaml.primary_key === true ? [field.name] : []))
   const names = named === undefined ? marked : itemsOf(named).map(String)
@@ -98,7 +98,7 @@ const keyOf = (fields: ModelDraft['fields'], named: Json | undefined): Pick<Mode
 }
 
 /**
- * The source of the values of a key's field: what `key` says; by default the server, if the field is the whole key and its type has a way.
+ * The source of a key field's values: as `key` says; by default the server, if the field is the whole key and its type can generate values.
  * @param isWhole whether the key has no other field
  */
 export const keySourceOf = ({ type, yaml }: FieldDraft, isWhole: boolean): KeySource =>
@@ -115,7 +115,7 @@ export const isRelation = ({ type }: Pick<FieldDraft, 'type'>): boolean => type 
 
 const HIDDEN = ['private', 'write_only'] as const
 
-/** Why answers do not show a field; undefined when they do. */
+/** Returns why responses do not show a field; undefined if they do. */
 export const whyHidden = ({ yaml }: Pick<FieldDraft, 'yaml'>): string | undefined => {
   const hidden = HIDDEN.find((key) => yaml[key] === true)
   return hidden && `responses do not include it (\`${hidden}\`)`
@@ -129,11 +129,11 @@ export const columnOf = (field: FieldDraft): string =>
 export const referredFields = ({ yaml }: RelationDraft, target: ModelDraft): readonly string[] =>
   yaml.references ?? target.key.map(({ name }) => name)
 
-/** Whether some fields are the primary key of a model, in any order. */
+/** Whether these fields are the primary key of a model, in any order. */
 export const areWholeKey = ({ key }: ModelDraft, names: readonly string[]): boolean =>
   key.length === names.length && key.every(({ name }) => names.includes(name))
 
-/** Why responses do not show a relation over several fields; undefined when they do. */
+/** Returns why responses do not show a relation over several fields; undefined if they do. */
 export const whyPartHidden = ({ yaml }: RelationDraft, model: ModelDraft): string | undefined => {
   for (const name of yaml.fields) {
     const field = model.fields.get(name)
@@ -151,7 +151,7 @@ export const hasMember = ({ fields, relations }: ModelDraft, name: string): bool
 export const isWholeKey = ({ key: [first, ...others] }: ModelDraft, field: FieldDraft | undefined): boolean =>
   field !== undefined && first === field && others.length === 0
 
-/** The field of the other model whose values a relation has: the one in `references`, or the only field of the primary key. */
+/** The field of the other model that a relation refers to: the one in `references`, or the only field of the primary key. */
 export const referredField = ({ yaml }: FieldDraft, drafts: Drafts): FieldDraft | undefined => {
   const target = drafts.get(yaml.model ?? '')
   if (yaml.references !== undefined) return target?.fields.get(yaml.references)
@@ -159,7 +159,7 @@ export const referredField = ({ yaml }: FieldDraft, drafts: Drafts): FieldDraft 
   return others.length === 0 ? field : undefined
 }
 
-/** The type of a field and its options, those of a relation completed; undefined for a relation that refers to no known field, or in a circle. */
+/** A field's type and options, resolved for relations; undefined if a relation refers to no known field, or in a circle. */
 export const typedOf = (field: FieldDraft, drafts: Drafts, seen: readonly FieldDraft[] = []): Typed | undefined => {
   if (seen.includes(field)) return undefined
   const { type, yaml } = field

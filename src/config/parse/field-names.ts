@@ -3,13 +3,13 @@ import { show, suggest } from '../words.js'
 import { type FieldDraft, type ModelDraft, whyHidden } from './drafts.js'
 import type { Report } from './report.js'
 
-/** Where a configuration names a field. */
+/** The place in a configuration that names a field. */
 export interface NamePlace {
   readonly path: Path
   readonly part?: 'key'
 }
 
-/** Reports a field that the model does not have; whether it has it. */
+/** Reports a field that the model does not have. Returns whether it has the field. */
 export const checkFieldName = (model: ModelDraft, name: string, place: NamePlace, report: Report): boolean => {
   if (model.fields.has(name)) return true
   const message = `the model ${show(model.name)} has no field ${show(name)}`
@@ -26,12 +26,12 @@ export const checkFieldName = (model: ModelDraft, name: string, place: NamePlace
 export interface FieldUse {
   /** In messages: `lists cannot be filtered by`. */
   readonly used: string
-  /** Why the type of a field rules it out; undefined when it does not. */
+  /** Returns why the type of a field prevents this use; undefined if it does not. */
   whyNot(field: FieldDraft): string | undefined
   readonly help?: string
 }
 
-/** Reports a field that lists must not use so. @returns the field, if they may */
+/** Reports a field that lists must not use in this way. @returns the field, if they may */
 export const checkUsable = (
   model: ModelDraft,
   name: string,

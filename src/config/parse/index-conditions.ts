@@ -6,7 +6,7 @@ import { lookupOfType } from '../../lookups/index.js'
 import { isnull } from '../../lookups/isnull.js'
 import type { Lookup } from '../../lookups/lookup.js'
 
-/** A value that does not fit its comparison. */
+/** Thrown for a value that does not fit its comparison. */
 export class UnfitValue extends Error {}
 
 /** A condition on a field: `deleted_at: null` means that the field is null. */
@@ -17,7 +17,7 @@ export interface Comparison {
 
 /**
  * Reads a condition.
- * @param brokenRule the message of the first rule of the field that a value breaks
+ * @param brokenRule returns the message of the first rule of the field that a value breaks
  * @returns undefined if the type of the field has no such lookup
  * @throws UnfitValue for a wrong value
  */

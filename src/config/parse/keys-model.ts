@@ -5,7 +5,7 @@ export const KEYS = 'snippetctl_keys'
 
 const text = (max: number, more: object = {}) => ({ type: 'string', max, ...more }) as ModelYaml['fields'][string]
 
-/** A key itself is stored nowhere: `digest` is its SHA-256. */
+/** A key itself is not stored: `digest` is its SHA-256. */
 const MODEL: ModelYaml = {
   managed: true,
   fields: {
@@ -21,6 +21,6 @@ const MODEL: ModelYaml = {
   },
 }
 
-/** A configuration with the model of API keys, where callers sign in by them. */
+/** Adds the model of API keys to a configuration if callers sign in with them. */
 export const withKeys = (yaml: ConfigYaml): ConfigYaml =>
   yaml.auth?.keys === true ? { ...yaml, models: { ...yaml.models, [KEYS]: MODEL } } : yaml

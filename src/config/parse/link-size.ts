@@ -4,7 +4,7 @@ import { type Drafts, type FieldDraft, typedOf } from './drafts.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
 
-/** Tells whether the links of a resource's lists, which may hold a value of each field of the order, could become too long. */
+/** Finds out whether the pagination links of a resource, which may contain a value of each field of the order, could become too long. */
 export const linkMeasure = ({ path, given }: ResourceDraft, models: Drafts, report: Report) => {
   const { style: name } = Object.fromEntries(membersOf(given('pagination')))
   const style = report.isSpoiled([...path, 'pagination']) ? undefined : paginationStyle(String(name))
@@ -17,7 +17,7 @@ export const linkMeasure = ({ path, given }: ResourceDraft, models: Drafts, repo
   }
 }
 
-/** The mistake that such a field is. */
+/** The mistake to report for such a field. */
 export const OUTGROWN = {
   code: 'SC311',
   help: ['give it a `max` (at most 500 in total for all text fields of an order), or choose another style'],

@@ -3,20 +3,20 @@ import { checkConfig } from './check.js'
 import { readConfig } from '../yaml/document.js'
 import type { FieldSpec } from '../spec.js'
 
-/** Fields as resources.yaml declares those of a model, by name: `{ title: { type: 'string', max: 100 } }`. */
+/** Fields by name, declared as the fields of a model in resources.yaml: `{ title: { type: 'string', max: 100 } }`. */
 export type FieldDeclarations = Readonly<Record<string, { readonly type: string; readonly [option: string]: Json }>>
 
-/** What belongs to a table, and means nothing without one. */
+/** Options that have no meaning outside of a table. */
 const OF_TABLES = ['unique', 'auto', 'private', 'writeOnly', 'readOnly'] as const
 
 /**
- * The fields that are declared outside of any model. `what` says in messages whose they are.
- * @throws Error with everything that is wrong with them
+ * Builds fields that are declared outside of any model. `what` names their owner in messages.
+ * @throws Error that lists all their mistakes
  */
 export const readFields = (declared: unknown, what: string): readonly FieldSpec[] => {
   const key = keyBeside(Object.keys(declared ?? {}))
   const fields = { [key]: { type: 'bigint', primary_key: true }, ...(declared as FieldDeclarations) }
-  // What is no JSON is left out by the writer, and missed by the checks.
+  // The writer omits values that are not JSON, and the checks would miss them.
   const document = readConfig(Buffer.from(JSON.stringify({ version: 1, models: { fields: { fields } } })), what)
   const spec = Array.isArray(document) ? document : checkConfig(document)
   if (Array.isArray(spec)) {

@@ -1,7 +1,7 @@
 import type { DiagnosticCode } from '../diagnostic-codes.js'
 import type { Path } from '../yaml/located.js'
 
-/** Something wrong that shows only after the configuration was checked; it knows the path in the document, not the line. */
+/** A mistake that is found only after the configuration was checked; it knows the path in the document, not the line. */
 export interface Refusal {
   readonly code: DiagnosticCode
   readonly path: Path

@@ -3,7 +3,7 @@ import type { ConfigDocument } from '../yaml/document.js'
 import type { Path } from '../yaml/located.js'
 import type { Refusal } from './refusal.js'
 
-/** The diagnostic that a refusal is, with its place in the file. Later stages point into the document with it. */
+/** The diagnostic for a mistake, with its place in the file. Later stages use it to point into the document. */
 export const diagnosticAt = (
   document: ConfigDocument,
   { code, path, part, message, help }: Refusal,
@@ -17,20 +17,20 @@ export const diagnosticAt = (
   help,
 })
 
-/** A refusal whose place is the value unless it says otherwise. */
+/** A mistake is located at the value by default. */
 type Mistake = Pick<Refusal, 'code' | 'path' | 'message'> & Partial<Refusal>
 
-/** Collects what is wrong with one document, and remembers which parts of it nothing can be concluded from. */
+/** Collects the mistakes of a document, and marks the parts that cannot be checked further. */
 export interface Report {
   add(mistake: Mistake): void
-  /** Marks a value, and all that it is part of, as of the wrong shape. */
+  /** Marks a value, and every mapping or list that contains it, as having the wrong shape. */
   spoil(path: Path): void
-  /** Whether the value at a path, or anything in it, has the wrong shape. */
+  /** Whether the value at a path, or a part of it, has the wrong shape. */
   isSpoiled(path: Path): boolean
-  /** Marks a mapping as holding a key that is not known, so that a key missing there may be that one. */
+  /** Marks a mapping that has an unknown key, because a key that is missing there may be that one. */
   doubt(path: Path): void
   isDoubtful(path: Path): boolean
-  /** Where a key starts, to tell which of two stands later. */
+  /** The offset of a key, to tell which of two keys comes later. */
   offset(path: Path): number
   /** In file order. */
   diagnostics(): Diagnostic[]

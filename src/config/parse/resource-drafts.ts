@@ -7,18 +7,18 @@ import type { Report } from './report.js'
 import type { Operation } from '../core-spec.js'
 import { itemsOf, membersOf, type ResourceYaml } from '../schema/yaml-shape.js'
 
-/** A resource as far as it is known. */
+/** A resource as far as it can be read. */
 export interface ResourceDraft {
   readonly name: string
   readonly path: Path
-  /** Each member only where `has` says that its shape is right. */
+  /** Each member is reliable only if `has` returns true for it. */
   readonly yaml: ResourceYaml
-  /** undefined when it is not declared, or cannot be read. */
+  /** Undefined if it is not declared, or cannot be read. */
   readonly model: ModelDraft | undefined
-  /** The dialect in which it is spoken to everywhere; `plain` where any place of it is. */
+  /** The dialect of the resource at every path; `plain` if it is plain at one of them. */
   readonly dialect: string
   has(key: string): boolean
-  /** What stands under a key of a feature; undefined when nothing does. */
+  /** The value of a feature's key; undefined if the key is absent. */
   given(key: string): Json | undefined
 }
 
@@ -52,7 +52,7 @@ const dialectOf = (root: Json, own: Json | undefined): string => {
   return typeof dialect !== 'string' || mounts.includes(PLAIN) ? PLAIN : dialect
 }
 
-/** Whether a resource offers an operation; undefined when what it says of operations has the wrong shape. */
+/** Whether a resource has an operation; undefined if its operations have the wrong shape. */
 export const offers = (
   { path, yaml, has }: ResourceDraft,
   operation: Operation,

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../json.js'
 import { doc, flag, listOf, mapping } from './parts.js'
 
-/** The values that stand where `api.cors` says nothing. */
+/** The defaults of `api.cors`. */
 export const CORS_DEFAULTS = { credentials: false, max_age: 600, headers: [] } as const
 
 const ORIGIN_HINT =

@@ -5,7 +5,7 @@ import { hostsSchema } from './hosts.js'
 import { publicSchemas } from './public-url.js'
 import { doc, mapping } from './parts.js'
 
-/** What `api` says where resources.yaml does not. */
+/** The defaults of `api`. */
 export const API_DEFAULTS = {
   prefix: '/api',
   title: 'API',
@@ -14,7 +14,7 @@ export const API_DEFAULTS = {
   max_body: 32 * 1024 * 1024,
 } as const
 
-/** What stands between two slashes of a path. */
+/** A segment of a path. */
 export const SEGMENT = '[a-z0-9][a-z0-9._-]*'
 const PREFIX_HINT = 'a prefix is empty, or like `/api`: with a leading slash and no trailing slash'
 const MOUNT_HINT = 'the path of a mount is like `/admin-api`: with a leading slash and no trailing slash'

@@ -2,7 +2,7 @@ import { FIELD_TYPES } from '../../fields/index.js'
 import { configSchema } from './schema.js'
 import { doc } from './parts.js'
 
-/** Editors propose only those types of fields whose other keys are there already, unless all of them stand outside of `oneOf`. */
+/** Editors suggest only field types that allow the keys already present, unless all types are listed outside of `oneOf`. */
 const TYPE_NAMES = doc({ enum: FIELD_TYPES.map((type) => type.name) }, 'The type of the field.')
 
 const forEditors = (_key: string, value: unknown): unknown =>
@@ -10,5 +10,5 @@ const forEditors = (_key: string, value: unknown): unknown =>
     ? { ...value, properties: { type: TYPE_NAMES } }
     : value
 
-/** The text of resources.schema.json: the schema, and what editors need besides. */
+/** The text of resources.schema.json: the schema, with additions for editors. */
 export const renderConfigSchema = (): string => `${JSON.stringify(configSchema(), forEditors, 2)}\n`

@@ -70,7 +70,7 @@ const commonKeys = (): Readonly<Record<string, JsonSchema>> => ({
   message: doc({ type: 'string', minLength: 1, maxLength: 500 }, 'The message for every violated rule of the field.'),
 })
 
-/** What options mean that several types share; a type may say more in the option's own schema. */
+/** The descriptions of options that several types share; a type may give its own in the option's schema. */
 const OPTION_TEXTS: Readonly<Record<string, string>> = {
   min: 'The minimum number of characters.',
   max: 'The maximum number of characters.',

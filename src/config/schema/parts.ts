@@ -4,31 +4,31 @@ import type { Json, JsonSchema } from '../../json.js'
 const NAME = '^[a-z][a-z0-9_]{0,62}$'
 const NAME_HINT = 'a name is a lower-case letter and then at most 62 lower-case letters, digits and underscores'
 
-/** The schema of what models, fields, resources and settings are called. */
+/** The schema of the names of models, fields, resources and settings. */
 export const NAMED: JsonSchema = { pattern: NAME, patternErrorMessage: NAME_HINT }
 
 const DATABASE_NAME_HINT = 'a name in PostgreSQL has 1 to 63 bytes, and any character but U+0000'
 
-/** The schema of what columns are called. Their length in bytes is checked apart. */
+/** The schema of column names. Their length in bytes is checked separately. */
 export const DATABASE_NAME: JsonSchema = {
   pattern: '^[^\\u0000]{1,63}$',
   patternErrorMessage: DATABASE_NAME_HINT,
 }
 
-/** The schema of what tables are called, with a schema or without. */
+/** The schema of table names, with or without a database schema. */
 export const TABLE_NAME: JsonSchema = {
   pattern: TABLE_PATTERN,
   patternErrorMessage: 'a table is written as `books`, `Order Details`, `sales.Customers` or `sales."a.b"`',
 }
 
-/** A schema with its text for editors; an example is shown with the text. */
+/** A schema with its description for editors, and an example. */
 export const doc = (schema: JsonSchema, description: string, example?: string): JsonSchema => ({
   ...schema,
   description,
   markdownDescription: example === undefined ? description : `${description}\n\n\`\`\`yaml\n${example}\n\`\`\``,
 })
 
-/** A mapping with a fixed set of keys, and notes under `x-`. `title` says what it is in messages. */
+/** A mapping with a fixed set of keys, and notes under `x-`. `title` names it in messages. */
 export const mapping = (
   title: string,
   properties: Readonly<Record<string, JsonSchema>>,
@@ -50,7 +50,7 @@ export const named = (values: JsonSchema, extra: JsonSchema = {}): JsonSchema =>
   ...extra,
 })
 
-/** A list of distinct texts, one at least. */
+/** A list of distinct texts; it has at least one item by default. */
 export const listOf = (items: JsonSchema, extra: JsonSchema = {}): JsonSchema => ({
   type: 'array',
   items: { type: 'string', ...items },
@@ -58,7 +58,7 @@ export const listOf = (items: JsonSchema, extra: JsonSchema = {}): JsonSchema =>
   minItems: 1,
   ...extra,
 })
-/** A key that is true or false, false when left out. */
+/** A boolean key; false by default. */
 export const flag = (description: string): JsonSchema => doc({ type: 'boolean', default: false }, description)
-/** One of some names; `fallback` when left out. */
+/** One of several names; `fallback` by default. */
 export const oneOfNames = (names: readonly string[], fallback: Json): JsonSchema => ({ enum: names, default: fallback })

@@ -2,14 +2,14 @@ import type { JsonSchema } from '../../json.js'
 import { HOST, PORT } from '../host.js'
 import { doc, listOf } from './parts.js'
 
-/** What `api.public_url`, and the environment variable in its place, must look like. */
+/** The pattern of `api.public_url`, and of the environment variable that overrides it. */
 export const PUBLIC_URL = `^https?://${HOST}(?::${PORT})?(/[A-Za-z0-9._~-]+)*$`
 export const PUBLIC_URL_HINT =
   'a public URL is like `https://api.example`: scheme, host, a port if need be, a path if something in front cuts it off, and no slash at the end'
 
 const PROXY_HINT = 'a proxy is an IP address, or a range of them such as `10.0.0.0/8`'
 
-/** The schemas of the keys of `api` that say under which URL clients reach the service. */
+/** The schemas of the keys of `api` that set the public URL. */
 export const publicSchemas = (): Readonly<Record<string, JsonSchema>> => ({
   public_url: doc(
     { type: 'string', pattern: PUBLIC_URL, patternErrorMessage: PUBLIC_URL_HINT, maxLength: 200 },

@@ -6,7 +6,7 @@ import { doc, flag, listOf, mapping, named, TABLE_NAME, oneOfNames } from './par
 import { API_DEFAULTS, apiSchema, dialectSchema, mountSchema, SEGMENT } from './defaults.js'
 import { OPERATIONS } from '../spec.js'
 
-/** The values that stand where resources.yaml says nothing. */
+/** The defaults of resources.yaml. */
 export const DEFAULTS = {
   api: API_DEFAULTS,
   unknown_query: 'refuse',
@@ -55,8 +55,8 @@ const resourceSchema = (): JsonSchema =>
   )
 
 /**
- * The JSON Schema of resources.yaml: what `check` validates by, and what editors read from resources.schema.json.
- * Without `$ref`: for one, Ajv copies all errors at each return, which takes the square of their number.
+ * The JSON Schema of resources.yaml: `check` validates with it, and editors read it from resources.schema.json.
+ * It has no `$ref`, because Ajv then copies all errors at each return, in quadratic time.
  */
 export const configSchema = (): JsonSchema => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',

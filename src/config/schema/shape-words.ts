@@ -4,7 +4,7 @@ import { findValue, type Path } from '../yaml/located.js'
 import { describe, show, suggest } from '../words.js'
 import { SYNONYMS } from './synonyms.js'
 
-/** A value and the part of the schema that it fails. */
+/** A value, and the part of the schema that it violates. */
 export interface Broken {
   readonly path: Path
   readonly value: Json
@@ -13,7 +13,7 @@ export interface Broken {
   readonly root: Json
 }
 
-/** What to say of it; `member` names what is to blame within the value. */
+/** The message for it; `member` names the part of the value that is wrong. */
 export interface Words {
   readonly code: 'SC201' | 'SC202' | 'SC203' | 'SC204' | 'SC205' | 'SC206' | 'SC207' | 'SC208'
   readonly part?: 'key' | 'value'
@@ -22,7 +22,7 @@ export interface Words {
   readonly help?: readonly string[]
 }
 
-/** How messages call the value at a path: `max`, or `item 2 of filterable`. */
+/** The name of the value at a path in messages: `max`, or `item 2 of filterable`. */
 const subject = (path: Path, root: Json): string => {
   const last = path.at(-1)
   if (last === undefined) return 'the configuration'
@@ -56,7 +56,7 @@ const BOOLEAN_WORDS: Readonly<Record<string, boolean>> = {
   n: false,
 }
 
-/** What the schema says of a key: its example, where that is one line, or else what it means, or what it has. */
+/** Describes a key by its schema: its example if that is one line, or else its description, or its keys. */
 const exampleOf = (schema: Broken['schema']): string[] => {
   const [, example] = /```yaml\n(.*)\n```/.exec(String(schema['markdownDescription'] ?? '')) ?? []
   if (example !== undefined) return [`such as \`${example}\``]
@@ -147,7 +147,7 @@ const unknownType = ({ value }: Broken): Words => {
   }
 }
 
-/** Types are few and hard to guess: the nearest one, and all of them. */
+/** Types are few and hard to guess, so this lists the nearest one and all of them. */
 const suggestAll = (given: string, names: readonly string[]): string[] => [
   ...new Set([...suggest(given, names, 'type', SYNONYMS), `known: ${names.map((name) => `\`${name}\``).join(', ')}`]),
 ]
@@ -194,7 +194,7 @@ const repeated = ({ path, value, params, root }: Broken): Words => {
   }
 }
 
-/** What each keyword of JSON Schema says when it fails; the limits of sizes share one. */
+/** The message for each keyword of JSON Schema; the limits of sizes share one function. */
 const MISTAKES: Readonly<Record<string, (broken: Broken) => Words>> = {
   type: wrongKind,
   anyOf: wrongKindOfAny,
@@ -208,5 +208,5 @@ const MISTAKES: Readonly<Record<string, (broken: Broken) => Words>> = {
   uniqueItems: repeated,
 }
 
-/** What to say of a value that fails a keyword of its schema. */
+/** Returns the message for a value that violates a keyword of its schema. */
 export const shapeWords = (keyword: string, broken: Broken): Words => (MISTAKES[keyword] ?? outOfRange(keyword))(broken)

@@ -17,7 +17,7 @@ interface Failure extends ErrorObject {
   readonly path: Path
 }
 
-/** Keywords that only repeat what the errors of their subschemas say. */
+/** Keywords whose errors only repeat those of their subschemas. */
 const ECHOES = new Set(['if', 'oneOf'])
 
 const byPlace = (errors: readonly ErrorObject[]): readonly (readonly Failure[])[] => {
@@ -38,10 +38,10 @@ const toPath = (pointer: string): Path =>
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
 
-/** Keywords that speak of one member each, so that all of them count. */
+/** Keywords whose errors concern one member each, so all of them are reported. */
 const PER_MEMBER = new Set(['additionalProperties', 'propertyNames', 'required'])
 
-/** Of the rules that one value breaks, the first that explains it: a wrong kind before a wrong size. */
+/** Of several errors about one value, the first of these explains it best: a wrong type before a wrong size. */
 const mostTelling = (failures: readonly Failure[]): readonly Failure[] => {
   const choice = failures.find(({ keyword }) => keyword === 'anyOf')
   const own = failures.filter(({ keyword, propertyName }) => !PER_MEMBER.has(keyword) && propertyName === undefined)

@@ -29,7 +29,7 @@ function namesByWord(given: readonly (readonly [name: string, words: readonly st
   return names
 }
 
-/** The type or key that a name was probably meant to be. */
+/** Returns the type or key that a name was probably meant to be. */
 export function nearestWord(given: string, known: readonly string[]): string | undefined {
   return nearest(given, known, SYNONYMS)
 }

@@ -2,7 +2,7 @@ import type { Json } from '../../json.js'
 import type { KeySource } from '../../fields/field-type.js'
 import type { IndexMethod, Operation, RelationSpec } from '../core-spec.js'
 
-/** What a field of the right shape is in YAML; the options of its type stand beside these. */
+/** A field of the right shape in YAML; the options of its type are members too. */
 export interface FieldYaml {
   readonly type: string
   readonly column?: string
@@ -127,9 +127,9 @@ export interface ConfigYaml {
   readonly mounts?: readonly MountYaml[]
 }
 
-/** The members of a mapping; none when the value is something else. */
+/** The members of a mapping; empty if the value is not a mapping. */
 export const membersOf = (json: Json | undefined): readonly (readonly [string, Json])[] =>
   typeof json === 'object' && json !== null && !Array.isArray(json) ? Object.entries(json) : []
 
-/** The items of a list; none when the value is something else. */
+/** The items of a list; empty if the value is not a list. */
 export const itemsOf = (json: Json | undefined): readonly Json[] => (Array.isArray(json) ? json : [])
